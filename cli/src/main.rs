@@ -1,0 +1,2 @@
+//! The `keyfold` command.
+fn main() {}

@@ -1,0 +1,15 @@
+//! Keyfold's core: pure logic, no AWS SDK, no clock, no I/O, no async.
+//!
+//! Read the modules in the order in which data passes through them:
+//!
+//! [`manifest`] (text) -> [`model`] (validated) -> [`key`] (templates and codecs) -> [`index`] (projection of an item
+//! into an index, and what a change costs) -> [`cost`] (units and dollars). [`value`] holds the words they share.
+//!
+//! Start with [`manifest::parse`], which turns the text of `keyfold.toml` into a [`model::Model`].
+
+pub mod cost;
+pub mod index;
+pub mod key;
+pub mod manifest;
+pub mod model;
+pub mod value;

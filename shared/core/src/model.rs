@@ -1,0 +1,394 @@
+//! The validated model: what `keyfold.toml` says, after every check has passed.
+//!
+//! Only [`manifest::parse`](crate::manifest::parse) makes a [`Model`], so whoever holds one may rely on it: names are
+//! unique and legal, templates parse, every attribute that a key mentions is declared, every local index has the
+//! table's partition key. Nothing here refers to the text any more.
+
+use std::collections::BTreeMap;
+
+use crate::key::Template;
+use crate::value::{AttributeValue, Item};
+
+/// Everything that one manifest declares. Tables, questions and retrofits keep the manifest's order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// The named questions of all tables.
+    pub questions: Vec<Question>,
+    /// The retrofits.
+    pub retrofits: Vec<Retrofit>,
+    /// What units and storage cost: the built-in prices, with the manifest's `[prices]` laid over them.
+    pub prices: crate::cost::Prices,
+}
+
+impl Model {
+    /// The table with this id (its name in the manifest), or with this name in DynamoDB.
+    pub fn table(&self, id: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.id == id).or_else(|| self.tables.iter().find(|table| table.name == id))
+    }
+
+    /// The questions that are asked of one table.
+    pub fn questions_of<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Question> {
+        self.questions.iter().filter(|question| question.table == table.id)
+    }
+}
+
+/// One DynamoDB table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The table's name in the manifest.
+    pub id: String,
+    /// The table's name in DynamoDB.
+    pub name: String,
+    /// The partition key.
+    pub partition: KeyAttribute,
+    /// The sort key, if the table has one.
+    pub sort: Option<KeyAttribute>,
+    /// The declared attributes, by name. Others are carried along untyped.
+    pub attributes: BTreeMap<String, Attribute>,
+    /// The attribute in which an item says which entity it is, if the manifest names one.
+    pub entity_attribute: Option<String>,
+    /// The entities that share the table; empty where all items are of one kind.
+    pub entities: Vec<Entity>,
+    /// The local and global secondary indexes.
+    pub indexes: Vec<Index>,
+    /// Attributes that a caller's token fixes: attribute name -> claim path (`jwt.org`).
+    pub scope: BTreeMap<String, String>,
+    /// The size of an item collection that is worth a warning, in bytes.
+    pub collection_bytes_warn: u64,
+}
+
+impl Table {
+    /// The index with this name.
+    pub fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// The entity with this name, with its number.
+    pub fn entity(&self, name: &str) -> Option<(EntityId, &Entity)> {
+        self.entities.iter().enumerate().find(|(_, entity)| entity.name == name).map(|(at, entity)| (EntityId(at), entity))
+    }
+
+    /// The table's own key attributes: partition key, then sort key.
+    pub fn key_attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        std::iter::once(&self.partition).chain(&self.sort)
+    }
+
+    /// The local indexes.
+    pub fn local_indexes(&self) -> impl Iterator<Item = &Index> {
+        self.indexes.iter().filter(|index| index.kind == IndexKind::Local)
+    }
+}
+
+/// One declared attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attribute {
+    /// Its name in the item.
+    pub name: String,
+    /// Its type.
+    pub kind: AttributeKind,
+    /// The only values it takes, if the manifest lists them, in the manifest's order. String and number attributes only.
+    pub values: Option<Vec<AttributeValue>>,
+    /// Named value maps that templates may use: map name -> (value -> code). Both sides are unique.
+    pub maps: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The type of a declared attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttributeKind {
+    /// DynamoDB's S.
+    String,
+    /// DynamoDB's N.
+    Number,
+    /// DynamoDB's B.
+    Binary,
+    /// DynamoDB's BOOL. Cannot be a key by itself; can be a part of a folded one.
+    Boolean,
+    /// An S that holds an ISO 8601 timestamp; UTC with this precision in folded keys.
+    Timestamp(Precision),
+    /// An S that holds an ISO 8601 date, `2017-03-01`.
+    Date,
+    /// A list, map or set: never part of a key.
+    List,
+    /// A map.
+    Map,
+    /// A set of strings.
+    StringSet,
+    /// A set of numbers.
+    NumberSet,
+    /// A set of binaries.
+    BinarySet,
+}
+
+impl AttributeKind {
+    /// The DynamoDB type that a value of this kind has, by its letter.
+    pub fn type_letter(self) -> &'static str {
+        match self {
+            AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date => "S",
+            AttributeKind::Number => "N",
+            AttributeKind::Binary => "B",
+            AttributeKind::Boolean => "BOOL",
+            AttributeKind::List => "L",
+            AttributeKind::Map => "M",
+            AttributeKind::StringSet => "SS",
+            AttributeKind::NumberSet => "NS",
+            AttributeKind::BinarySet => "BS",
+        }
+    }
+
+    /// The type as a key attribute, for those that can be one.
+    pub fn scalar(self) -> Option<ScalarType> {
+        match self.type_letter() {
+            "S" => Some(ScalarType::S),
+            "N" => Some(ScalarType::N),
+            "B" => Some(ScalarType::B),
+            _ => None,
+        }
+    }
+}
+
+/// How many places a timestamp's seconds have in a folded key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// `2017-03-01T08:00:00Z`
+    Seconds,
+    /// `2017-03-01T08:00:00.000Z`, the default
+    Milliseconds,
+    /// `2017-03-01T08:00:00.000000Z`
+    Microseconds,
+    /// `2017-03-01T08:00:00.000000000Z`
+    Nanoseconds,
+}
+
+/// The type of a key attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScalarType {
+    /// String.
+    S,
+    /// Number.
+    N,
+    /// Binary.
+    B,
+}
+
+impl ScalarType {
+    /// `S`, `N` or `B`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            ScalarType::S => "S",
+            ScalarType::N => "N",
+            ScalarType::B => "B",
+        }
+    }
+}
+
+/// Which entity of a table: a number into [`Table::entities`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub usize);
+
+/// One kind of item in a table that several share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entity {
+    /// Its name.
+    pub name: String,
+    /// What an item must say to be of this kind; all of it. Never empty.
+    pub when: Vec<When>,
+}
+
+/// One condition of an entity's `when`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct When {
+    /// The attribute it looks at.
+    pub attribute: String,
+    /// What it must be.
+    pub test: WhenTest,
+}
+
+/// What an attribute must be for an item to be of an entity.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WhenTest {
+    /// One of these values (`when = { species = "parrot" }` or a list of values). Never empty.
+    In(Vec<AttributeValue>),
+    /// There (`{ exists = true }`), or not there.
+    Exists(bool),
+}
+
+impl When {
+    /// Does this item fulfil the condition?
+    pub fn holds(&self, item: &Item) -> bool {
+        match (&self.test, item.get(&self.attribute)) {
+            (WhenTest::In(values), Some(value)) => values.iter().any(|wanted| same_value(wanted, value)),
+            (WhenTest::In(_), None) => false,
+            (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
+        }
+    }
+}
+
+/// Equal as DynamoDB sees it: numbers by value, everything else as written.
+fn same_value(a: &AttributeValue, b: &AttributeValue) -> bool {
+    match (a, b) {
+        (AttributeValue::N(a), AttributeValue::N(b)) => {
+            a == b || matches!((a.parse::<crate::value::Number>(), b.parse()), (Ok(a), Ok(b)) if a == b)
+        }
+        _ => a == b,
+    }
+}
+
+/// One secondary index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Index {
+    /// Its name in the manifest and in DynamoDB.
+    pub name: String,
+    /// Local or global.
+    pub kind: IndexKind,
+    /// The partition key: one attribute, or up to four of a native multi-attribute key. A local index has the table's.
+    pub partition: Vec<KeyAttribute>,
+    /// The sort key: none, one attribute, or up to four of a native multi-attribute key.
+    pub sort: Vec<KeyAttribute>,
+    /// What it holds besides keys.
+    pub projection: Projection,
+}
+
+impl Index {
+    /// All key attributes: partition, then sort.
+    pub fn key_attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        self.partition.iter().chain(&self.sort)
+    }
+}
+
+/// Local or global.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexKind {
+    /// A local secondary index: the table's partition key, another sort key, strongly consistent on request.
+    Local,
+    /// A global secondary index: any key, eventually consistent.
+    Global,
+}
+
+/// What an index holds besides its own keys and the table's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Projection {
+    /// Everything.
+    All,
+    /// Nothing.
+    KeysOnly,
+    /// These attributes.
+    Include(Vec<String>),
+}
+
+/// One attribute of a table's or an index's key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyAttribute {
+    /// The attribute's name in DynamoDB.
+    pub name: String,
+    /// Its type there. Folded keys are always strings.
+    pub scalar: ScalarType,
+    /// Where its value comes from.
+    pub source: KeySource,
+}
+
+/// Where a key attribute's value comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeySource {
+    /// It is a natural attribute of the item.
+    Natural,
+    /// It is folded from others. At most one template for each entity, or one for all items.
+    Folded(Vec<FoldRule>),
+}
+
+/// A template, and the items it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoldRule {
+    /// The entity, or `None` for all items of the table.
+    pub entity: Option<EntityId>,
+    /// How the key is made.
+    pub template: Template,
+}
+
+/// A named question: documentation, an API route, and a test that it stays cheap.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The id of the table it is asked of.
+    pub table: String,
+    /// Its name.
+    pub name: String,
+    /// The entities it asks for; empty for all.
+    pub entities: Vec<EntityId>,
+    /// What is asked of attributes.
+    pub conditions: Vec<QuestionCondition>,
+    /// The order of the answer: attribute and direction, outermost first.
+    pub order: Vec<OrderBy>,
+    /// The attributes that are wanted; `None` for all.
+    pub select: Option<Vec<String>>,
+    /// The most items wanted.
+    pub limit: Option<u32>,
+    /// Must the answer be strongly consistent?
+    pub consistent: bool,
+    /// May it be answered by a scan?
+    pub scan: bool,
+}
+
+/// One attribute of a question's `where`: `"accessedBy"`, `"timestamp?"`, `"timestamp between"`, `"city beginsWith?"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionCondition {
+    /// The attribute.
+    pub attribute: String,
+    /// The operator it is asked with.
+    pub operator: Operator,
+    /// May the asker leave it out?
+    pub optional: bool,
+}
+
+/// What can be asked of an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// `=`
+    Equal,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `between`, both ends included
+    Between,
+    /// `beginsWith`
+    BeginsWith,
+    /// `contains`
+    Contains,
+    /// `in`
+    In,
+    /// `exists`
+    Exists,
+}
+
+/// One attribute of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderBy {
+    /// The attribute.
+    pub attribute: String,
+    /// Largest first?
+    pub descending: bool,
+}
+
+/// A retrofit: the items of one table get new keys, in place or in another table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retrofit {
+    /// Its name.
+    pub name: String,
+    /// The id of the table that is read.
+    pub from: String,
+    /// The id of the table that is written; the same one for a retrofit in place.
+    pub to: String,
+    /// Attributes that change their name on the way: old name -> new name.
+    pub rename: BTreeMap<String, String>,
+    /// Attributes that are set to a constant.
+    pub set: BTreeMap<String, AttributeValue>,
+    /// Attributes that are left behind.
+    pub drop: Vec<String>,
+    /// Only items that fulfil all of these; empty for all items.
+    pub only: Vec<When>,
+}
