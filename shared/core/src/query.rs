@@ -3,6 +3,7 @@
 //! The way of a request: [`request`] (literal, as sent) -> [`check`] (against the model) -> [`plan`] (candidates, prices,
 //! the choice) -> [`explain`] (for people) and [`expression`] (for DynamoDB). Nothing here sends anything.
 
+pub mod advise;
 pub mod check;
 pub mod condition;
 pub mod explain;
