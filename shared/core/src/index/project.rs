@@ -1,5 +1,7 @@
 //! The entry that an index holds for a stored item, or why it holds none.
 
+use std::collections::HashMap;
+
 use crate::index::attribute_bytes;
 use crate::index::key_rules::{KeyProblem, index_keys, key_problem};
 use crate::model::{Index, Projection, Table};
@@ -73,8 +75,8 @@ impl Index {
         if self.projection == Projection::All {
             return Entry::In(stored.clone());
         }
-        let attributes: std::collections::HashMap<String, AttributeValue> =
-            self.projected(table, stored).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut attributes = HashMap::with_capacity(self.projected_max(table).min(stored.len()));
+        attributes.extend(self.projected(table, stored).map(|(name, value)| (name.clone(), value.clone())));
         Entry::In(Item::from(attributes))
     }
 
@@ -115,6 +117,15 @@ impl Index {
                 Some(self.projected(table, stored).map(|(name, value)| attribute_bytes(name, value)).sum())
             }
         }
+    }
+
+    /// The most attributes that an entry has, unless everything is projected.
+    fn projected_max(&self, table: &Table) -> usize {
+        let included = match &self.projection {
+            Projection::Include(names) => names.len(),
+            Projection::All | Projection::KeysOnly => 0,
+        };
+        included + self.key_attributes().chain(table.key_attributes()).count()
     }
 
     /// The projected attributes of an item, whether or not it is in the index.
