@@ -17,7 +17,7 @@ pub fn report(case: &Case, failure: &Failure) -> String {
     }
     let _ = writeln!(text, "\nrequest {request}\ncaller {:?}\n", case.asking.caller);
     if let Some(plan) = &failure.plan {
-        let _ = writeln!(text, "{}{:#?}", explain(plan), plan.accesses);
+        let _ = writeln!(text, "{}", explain(plan));
     }
     let _ = writeln!(text, "\nreplay: cargo run -p keyfold-testkit --bin oracle -- {}", case.seed);
     text

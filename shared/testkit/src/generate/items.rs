@@ -8,11 +8,17 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::random::Random;
 use super::words::Words;
 
+/// How often an item is drawn anew, on average: many are refused, or have the key of another.
+const ATTEMPTS: usize = 4;
+
 /// Up to so many items, no two with one key. What the write path refuses is left out.
 pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> Vec<Item> {
     let mut all: Vec<Item> = Vec::new();
     let mut keys: Vec<Item> = Vec::new();
-    for _ in 0..most {
+    for _ in 0..most * ATTEMPTS {
+        if all.len() == most {
+            break;
+        }
         let Some(item) = item(table, words, random) else { continue };
         let Some(key) = table.key_of(&item) else { continue };
         if !keys.contains(&key) {
@@ -24,7 +30,7 @@ pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> 
 }
 
 /// One item; `None` if it is not one that could be written.
-pub fn item(table: &Table, words: &Words, random: &mut Random) -> Option<Item> {
+fn item(table: &Table, words: &Words, random: &mut Random) -> Option<Item> {
     let mut raw: HashMap<String, AttributeValue> = HashMap::new();
     let missing = *random.pick(&[5, 15, 40]);
     for name in table.attributes.keys() {

@@ -27,11 +27,13 @@ struct Source<'s> {
     table: &'s Table,
     words: &'s Words,
     items: &'s [Item],
+    /// In how many of a hundred cases a value is that of the item which the request is made after.
+    faith: usize,
 }
 
 /// One request.
 pub fn request(table: &Table, words: &Words, items: &[Item], random: &mut Random) -> Asking {
-    let source = Source { table, words, items };
+    let source = Source { table, words, items, faith: *random.pick(&[98, 98, 75]) };
     let keys = source.keys(random);
     let model = random.any(items);
     let mut parts = source.aimed(&keys, model, random);
@@ -46,7 +48,7 @@ pub fn request(table: &Table, words: &Words, items: &[Item], random: &mut Random
     };
     let request = QueryRequest {
         table: table.id.clone(),
-        entity: source.entities(random),
+        entity: source.entities(model, random),
         conditions: asked.json(random.chance(30)),
         order: source.order(&keys, random),
         limit: random.chance(60).then(|| u32::try_from(random.between(1, 8)).unwrap_or(1)),
@@ -193,7 +195,7 @@ impl Source<'_> {
 
     /// A value of the item that the request is made after, mostly; else any.
     fn value(&self, name: &str, model: Option<&Item>, random: &mut Random) -> Option<AttributeValue> {
-        let of_model = model.and_then(|item| item.get(name)).filter(|_| random.chance(75));
+        let of_model = model.and_then(|item| item.get(name)).filter(|_| random.chance(self.faith));
         of_model.or_else(|| random.any(self.words.of(name))).cloned()
     }
 
@@ -217,9 +219,13 @@ impl Source<'_> {
         }
     }
 
-    fn entities(&self, random: &mut Random) -> Vec<String> {
+    fn entities(&self, model: Option<&Item>, random: &mut Random) -> Vec<String> {
         if self.table.entities.is_empty() || random.chance(50) {
             return Vec::new();
+        }
+        let own = model.and_then(|item| self.table.entity_of(item).ok().flatten()).filter(|_| random.chance(60));
+        if let Some(entity) = own {
+            return vec![self.table.entities[entity.0].name.clone()];
         }
         let names: Vec<String> = self.table.entities.iter().map(|entity| entity.name.clone()).collect();
         let count = random.between(1, 2);

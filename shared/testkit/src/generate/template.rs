@@ -37,9 +37,10 @@ fn part(name: &str, kind: Kind, may_shard: bool, random: &mut Random) -> String 
     }
     match kind {
         Kind::Text if random.chance(15) => format!("{{{name}|{}}}", random.pick(&["upper", "lower"])),
-        Kind::Number => match random.below(3) {
-            0 => format!("{{{name}:03}}"),
-            1 => format!("{{{name}:010}}"),
+        Kind::Number => match random.below(7) {
+            0 => format!("{{{name}}}"),
+            1 | 2 => format!("{{{name}:03}}"),
+            3 | 4 => format!("{{{name}:010}}"),
             _ => format!("{{{name}:number}}"),
         },
         Kind::Binary => format!("{{{name}|hex}}"),

@@ -19,20 +19,17 @@ const NUMBERS: &[&str] = &[
     "0.1", "1.0", "-0", "007", "9.99", "9999999999",
 ];
 const WHOLE: &[&str] = &["0", "1", "2", "9", "10", "11", "99", "100", "999"];
-const TIMESTAMPS: &[&str] = &[
-    "2017-03-01T08:00:00Z",
-    "2017-03-01T08:00:00.000Z",
-    "2017-03-01T08:00:00.123Z",
-    "2017-03-01T00:00:00.000Z",
-    "2017-02-28T23:59:59.999Z",
-    "2017-03-31T23:59:59.999Z",
-    "2017-04-01T00:00:00.000Z",
-    "2017-03-15T12:00:00.000Z",
-    "2016-12-31T23:59:59.000Z",
-    "2017-03-01T08:00:00.500Z",
+/// Seconds, to which a fraction comes.
+const SECONDS: &[&str] = &[
+    "2017-03-01T08:00:00",
+    "2017-03-01T00:00:00",
+    "2017-02-28T23:59:59",
+    "2017-03-31T23:59:59",
+    "2017-04-01T00:00:00",
+    "2017-03-15T12:00:00",
+    "2016-12-31T23:59:59",
 ];
-const OTHER_TIMESTAMPS: &[&str] =
-    &["2017-03-01T10:00:00+02:00", "2017-03-01T01:00:00.000+02:00", "2017-03-01T08:00:00.123456Z", "2017-03-01T07:59:59-00:30"];
+const FRACTIONS: &[&str] = &["000000000", "123456789", "500000000", "999999999", "000000001"];
 const DATES: &[&str] =
     &["2017-03-01", "2017-03-02", "2017-02-28", "2016-02-29", "2017-12-31", "2018-01-01", "2017-03-31", "2017-04-01"];
 const BINARIES: &[&[u8]] = &[&[0], &[1], &[0, 0], &[255], &[255, 255], &[97], &[97, 45], &[]];
@@ -48,8 +45,7 @@ impl Words {
     /// never collide.
     pub fn draw(table: &Table, random: &mut Random) -> Words {
         let texts = random.shuffled(TEXTS)[..random.between(2, 6)].to_vec();
-        let whole_only = random.chance(60);
-        let plain_times = random.chance(75);
+        let whole_only = random.chance(80);
         let of = |attribute: &Attribute, random: &mut Random| -> Vec<AttributeValue> {
             if let Some(values) = &attribute.values {
                 return values.clone();
@@ -59,7 +55,7 @@ impl Words {
                 AttributeKind::String if !mapped.is_empty() => mapped.into_iter().map(AttributeValue::S).collect(),
                 AttributeKind::String => texts.iter().map(|text| AttributeValue::S((*text).to_owned())).collect(),
                 AttributeKind::Number => numbers(if whole_only { WHOLE } else { NUMBERS }, random),
-                AttributeKind::Timestamp(precision) => timestamps(precision, plain_times, random),
+                AttributeKind::Timestamp(precision) => timestamps(precision, random),
                 AttributeKind::Date => few(DATES, random).map(|text| AttributeValue::S(text.to_owned())).collect(),
                 AttributeKind::Binary => few(BINARIES, random).map(|bytes| AttributeValue::B(bytes.to_vec())).collect(),
                 AttributeKind::Boolean => vec![AttributeValue::Bool(false), AttributeValue::Bool(true)],
@@ -90,22 +86,19 @@ fn numbers(pool: &[&'static str], random: &mut Random) -> Vec<AttributeValue> {
     few(pool, random).map(|text| AttributeValue::N(text.to_owned())).collect()
 }
 
-fn timestamps(precision: Precision, plain: bool, random: &mut Random) -> Vec<AttributeValue> {
-    let mut all: Vec<&str> = few(TIMESTAMPS, random).collect();
-    if !plain {
-        all.extend(few(OTHER_TIMESTAMPS, random));
-    } else {
-        // One form: the one that the key has.
-        let wanted = match precision {
-            Precision::Seconds => 20,
-            Precision::Milliseconds => 24,
-            Precision::Microseconds | Precision::Nanoseconds => 0,
-        };
-        if TIMESTAMPS.iter().any(|text| text.len() == wanted) {
-            all = TIMESTAMPS.iter().copied().filter(|text| text.len() == wanted).collect();
-        }
-    }
-    all.into_iter().map(|text| AttributeValue::S(text.to_owned())).collect()
+/// Timestamps in the one form that keys have. (Items may hold others: keys then compare instants, and filters texts.)
+fn timestamps(precision: Precision, random: &mut Random) -> Vec<AttributeValue> {
+    let places = match precision {
+        Precision::Seconds => 0,
+        Precision::Milliseconds => 3,
+        Precision::Microseconds => 6,
+        Precision::Nanoseconds => 9,
+    };
+    let mut one = |_| {
+        let (seconds, fraction) = (*random.pick(SECONDS), &random.pick(FRACTIONS)[..places]);
+        AttributeValue::S(if places == 0 { format!("{seconds}Z") } else { format!("{seconds}.{fraction}Z") })
+    };
+    (0..6).map(&mut one).collect()
 }
 
 fn sets(texts: &[&str], random: &mut Random) -> Vec<AttributeValue> {
