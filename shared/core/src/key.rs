@@ -30,6 +30,52 @@ pub struct Template {
     text: String,
 }
 
+/// One part of a template, in its order. The separator of an optional part is a literal before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Text that every key has at this place.
+    Literal(String),
+    /// An attribute's value.
+    Attribute {
+        /// The attribute.
+        name: String,
+        /// How its value is written.
+        codec: Codec,
+        /// May an item lack it?
+        optional: bool,
+    },
+}
+
+/// How an attribute's value is written in a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Codec {
+    /// As it is.
+    Text,
+    /// Zero-padded: `{words:06}`.
+    Integer {
+        /// The number of digits.
+        width: u32,
+    },
+    /// Any number of DynamoDB's, in order: `{price:number}`.
+    Number,
+    /// In UTC with this precision.
+    Timestamp(crate::model::Precision),
+    /// `2017-03-01`.
+    Date,
+    /// In lower case: `{city|lower}`.
+    Lower,
+    /// In upper case: `{city|upper}`.
+    Upper,
+    /// By the value map of this name: `{action|map:short}`.
+    Map(String),
+    /// As one of this many shards: `{id|shard:10}`.
+    Shard(u32),
+    /// A binary's bytes: `{hash|hex}`.
+    Hex,
+    /// One of the values that the attribute lists.
+    Enumerated,
+}
+
 /// A mistake in a template's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("placeholder")]
@@ -140,6 +186,11 @@ impl Template {
     /// The template as written.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The parts, in order.
+    pub fn parts(&self) -> &[Part] {
+        &[]
     }
 
     /// The attribute's name, if the template is nothing but `{attribute}`.

@@ -25,7 +25,10 @@ pub struct Model {
 impl Model {
     /// The table with this id (its name in the manifest), or with this name in DynamoDB.
     pub fn table(&self, id: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.id == id).or_else(|| self.tables.iter().find(|table| table.name == id))
+        self.tables
+            .iter()
+            .find(|table| table.id == id)
+            .or_else(|| self.tables.iter().find(|table| table.name == id))
     }
 
     /// The questions that are asked of one table.
@@ -57,6 +60,19 @@ pub struct Table {
     pub scope: BTreeMap<String, String>,
     /// The size of an item collection that is worth a warning, in bytes.
     pub collection_bytes_warn: u64,
+    /// What the user expects the table to hold.
+    pub expect: Expect,
+}
+
+/// What the user expects a table to hold: for warnings and costs. Each is at least 1 if it is given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expect {
+    /// Items in the table.
+    pub items: Option<u64>,
+    /// The size of one item.
+    pub item_bytes: Option<u64>,
+    /// Items with one partition key.
+    pub items_per_partition: Option<u64>,
 }
 
 impl Table {
@@ -67,7 +83,11 @@ impl Table {
 
     /// The entity with this name, with its number.
     pub fn entity(&self, name: &str) -> Option<(EntityId, &Entity)> {
-        self.entities.iter().enumerate().find(|(_, entity)| entity.name == name).map(|(at, entity)| (EntityId(at), entity))
+        self.entities
+            .iter()
+            .enumerate()
+            .find(|(_, entity)| entity.name == name)
+            .map(|(at, entity)| (EntityId(at), entity))
     }
 
     /// The table's own key attributes: partition key, then sort key.
@@ -293,7 +313,8 @@ pub struct KeyAttribute {
 pub enum KeySource {
     /// It is a natural attribute of the item.
     Natural,
-    /// It is folded from others. At most one template for each entity, or one for all items.
+    /// It is folded from others. At most one template for each entity, and at most one for all other items, which
+    /// comes last: the first that is for an item's entity, or for all items, makes its key.
     Folded(Vec<FoldRule>),
 }
 
