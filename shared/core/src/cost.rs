@@ -20,10 +20,10 @@ pub struct PriceOverrides {
 }
 
 impl Prices {
-    /// The built-in prices, with these laid over them.
-    pub fn with(overrides: PriceOverrides) -> Prices {
+    /// These prices, with the overrides laid over them.
+    pub fn with(self, overrides: PriceOverrides) -> Prices {
         // filled by cost
         drop(overrides);
-        Prices::default()
+        self
     }
 }

@@ -20,10 +20,12 @@
 
 mod advice;
 mod allow;
+mod attribute_values;
 mod attributes;
 mod code;
 mod diagnostic;
 mod entity_text;
+mod fields;
 mod fold;
 mod grammar;
 mod index_text;
@@ -55,8 +57,9 @@ use toml::de::DeTable;
 
 use self::code::Code;
 use self::diagnostic::Findings;
+use self::fields::Fields;
 use self::keys::Keys;
-use self::node::{Fields, entries_of};
+use self::node::entries_of;
 use self::syntax::Syntax;
 use self::table_text::TableText;
 use crate::model::{Model, Table};

@@ -65,7 +65,7 @@ pub struct Table {
 }
 
 /// What the user expects a table to hold: for warnings and costs. Each is at least 1 if it is given.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expect {
     /// Items in the table.
     pub items: Option<u64>,

@@ -2,7 +2,7 @@
 
 use super::code::{ALLOWABLE, Code};
 use super::diagnostic::Findings;
-use super::node::Fields;
+use super::fields::Fields;
 use super::suggest::{did_you_mean, one_of};
 
 /// The warnings that a table or an index silences.

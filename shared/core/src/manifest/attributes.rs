@@ -1,19 +1,19 @@
 //! `[tables.ID.attributes]`: the natural attributes and their types.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::de::DeValue;
 
+use super::attribute_values::{maps, values};
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Findings};
+use super::fields::Fields;
 use super::grammar;
-use super::name::{check_attribute_name, check_id};
-use super::node::{Entry, Fields, Node, Text};
+use super::name::check_attribute_name;
+use super::node::{Entry, Node, Text};
 use super::suggest::did_you_mean;
-use super::values::value_of;
 use crate::model::{Attribute, AttributeKind, Precision};
-use crate::value::AttributeValue;
 
 /// The declared attributes of one table.
 #[derive(Debug, Default)]
@@ -108,12 +108,13 @@ fn long_form(name: &str, fields: &Fields<'_>, findings: &mut Findings<'_>) -> At
     let declared =
         fields.required("type", findings).and_then(|node| kind(node, &fields.what("type"), findings));
     let kind = with_precision(declared.unwrap_or(AttributeKind::String), fields, findings);
+    let values = declared.and_then(|_| values(kind, fields, findings));
     Attribute {
         name: name.to_owned(),
         kind,
         // What does not fit a type that is itself wrong is no second mistake.
-        values: declared.and_then(|_| values(kind, fields, findings)),
-        maps: declared.map(|_| maps(kind, fields, findings)).unwrap_or_default(),
+        maps: declared.map(|_| maps(kind, values.as_deref(), fields, findings)).unwrap_or_default(),
+        values,
     }
 }
 
@@ -147,70 +148,4 @@ fn with_precision(kind: AttributeKind, fields: &Fields<'_>, findings: &mut Findi
         Some("ns") => AttributeKind::Timestamp(Precision::Nanoseconds),
         _ => kind,
     }
-}
-
-fn values(
-    kind: AttributeKind,
-    fields: &Fields<'_>,
-    findings: &mut Findings<'_>,
-) -> Option<Vec<AttributeValue>> {
-    let node = fields.node("values")?;
-    let what = fields.what("values");
-    if !matches!(kind, AttributeKind::String | AttributeKind::Number) {
-        let message = format!("{what}: only a string or a number lists its values");
-        findings.report(Code::BadValues, node.span.clone(), message);
-        return None;
-    }
-    let elements = node.elements(findings, &what)?;
-    if elements.is_empty() {
-        findings
-            .report(Code::BadValues, node.span.clone(), format!("{what} is empty, so no item could have it"))
-            .hint("leave `values` out if any value will do");
-    }
-    let mut values = Vec::new();
-    for element in &elements {
-        let Some(value) = value_of(element, kind, &format!("each of {what}"), Code::BadValues, findings)
-        else {
-            continue;
-        };
-        if values.contains(&value) {
-            findings.report(Code::BadValues, element.span.clone(), format!("{what} has this one twice"));
-        }
-        values.push(value);
-    }
-    Some(values)
-}
-
-fn maps(
-    kind: AttributeKind,
-    fields: &Fields<'_>,
-    findings: &mut Findings<'_>,
-) -> BTreeMap<String, BTreeMap<String, String>> {
-    let Some(node) = fields.node("maps") else { return BTreeMap::new() };
-    if !matches!(kind, AttributeKind::String | AttributeKind::Number) {
-        let message = format!("{}: only a string or a number has value maps", fields.what("maps"));
-        findings.report(Code::BadMap, node.span.clone(), message);
-        return BTreeMap::new();
-    }
-    let entries = node.entries(findings, &fields.what("maps"));
-    entries.iter().map(|entry| (entry.name.value.to_owned(), map(entry, fields, findings))).collect()
-}
-
-fn map(entry: &Entry<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>) -> BTreeMap<String, String> {
-    check_id(&entry.name, "a value map", findings);
-    let what = format!("value map `{}` in {}", entry.name.value, fields.what("maps"));
-    let (mut map, mut codes) = (BTreeMap::new(), BTreeSet::new());
-    for pair in entry.node.entries(findings, &what) {
-        let Some(code) = pair.node.text(findings, &format!("each code of {what}")) else { continue };
-        if !codes.insert(code.value) {
-            findings
-                .report(Code::BadMap, code.span, format!("{what} uses the code `{}` twice", code.value))
-                .hint("each value needs a code of its own, or a key could not be read back");
-        }
-        map.insert(pair.name.value.to_owned(), code.value.to_owned());
-    }
-    if map.is_empty() {
-        findings.report(Code::BadMap, entry.name.span.clone(), format!("{what} is empty"));
-    }
-    map
 }

@@ -75,12 +75,13 @@ pub(super) struct Findings<'a> {
     text: &'a str,
     line_starts: Vec<usize>,
     found: Vec<Diagnostic>,
+    errors: usize,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Findings { text, line_starts, found: Vec::new() }
+        Findings { text, line_starts, found: Vec::new(), errors: 0 }
     }
 
     pub(super) fn text(&self) -> &'a str {
@@ -109,6 +110,7 @@ impl<'a> Findings<'a> {
         span: Range<usize>,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
+        self.errors += usize::from(severity == Severity::Error);
         let line = self.line(span.start);
         let line_start = self.line_starts.get(line - 1).copied().unwrap_or(0);
         let column = self.text.get(line_start..span.start).map_or(1, |before| before.chars().count() + 1);
@@ -131,11 +133,12 @@ impl<'a> Findings<'a> {
 
     /// How many errors there are so far.
     pub(super) fn errors(&self) -> usize {
-        self.found.iter().filter(|found| found.severity == Severity::Error).count()
+        self.errors
     }
 
     pub(super) fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
         self.found.retain(keep);
+        self.errors = self.found.iter().filter(|found| found.severity == Severity::Error).count();
     }
 
     /// Errors first, then by position.

@@ -3,9 +3,10 @@
 use super::attributes::Attributes;
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
-use super::node::{Entry, Fields, Node, Text};
+use super::node::{Entry, Node, Text};
 use super::when::conditions;
 use crate::key::KeyRole;
 use crate::model::{When, WhenTest};

@@ -6,10 +6,11 @@ use toml::de::DeValue;
 
 use super::allow::Allowed;
 use super::diagnostic::Findings;
+use super::fields::Fields;
 use super::grammar;
 use super::key_text::KeyText;
 use super::name::check_dynamo_name;
-use super::node::{Entry, Fields, Text};
+use super::node::{Entry, Text};
 use crate::model::IndexKind;
 
 /// An index as written.
@@ -37,7 +38,7 @@ impl<'a> IndexText<'a> {
         let owner = format!("index `{}` of table `{table}`", entry.name.value);
         let fields = Fields::read(entry, owner, grammar::INDEX, findings);
         let key = |field: &str, findings: &mut Findings<'_>| {
-            fields.entry(field).and_then(|entry| KeyText::read(entry, &fields.what(field), findings))
+            fields.entry(field).map(|entry| KeyText::read(entry, &fields.what(field), findings))
         };
         let kind = fields
             .node("type")

@@ -5,9 +5,10 @@ use std::ops::Range;
 use toml::de::DeValue;
 
 use super::diagnostic::Findings;
+use super::fields::Fields;
 use super::grammar;
 use super::name::check_attribute_name;
-use super::node::{Entry, Fields, Text};
+use super::node::{Entry, Text};
 
 /// One key as written.
 #[derive(Debug, Clone)]
@@ -16,7 +17,7 @@ pub(super) struct KeyText<'a> {
     pub(super) span: Range<usize>,
 }
 
-/// The four ways to write a key.
+/// The ways to write a key.
 #[derive(Debug, Clone)]
 pub(super) enum KeyForm<'a> {
     /// `"attr"` or `"{attr}"`.
@@ -27,13 +28,15 @@ pub(super) enum KeyForm<'a> {
     Named { attribute: Option<Text<'a>>, fold: Option<Text<'a>>, verbatim: Option<bool> },
     /// `["a", "b"]`: DynamoDB's own multi-attribute key.
     Native(Vec<Text<'a>>),
+    /// None of these, which has been reported. There is a key, though nobody knows which.
+    Wrong,
 }
 
 impl<'a> KeyText<'a> {
-    pub(super) fn read(entry: &Entry<'a>, what: &str, findings: &mut Findings<'_>) -> Option<KeyText<'a>> {
+    pub(super) fn read(entry: &Entry<'a>, what: &str, findings: &mut Findings<'_>) -> KeyText<'a> {
         let node = &entry.node;
         let form = match node.value {
-            DeValue::String(_) => written(node.as_text()?),
+            DeValue::String(text) => written(Text { value: text, span: node.span.clone() }),
             DeValue::Array(_) => {
                 let names = node.texts(findings, what);
                 KeyForm::Native(names.into_iter().map(|name| bare_attribute(&name).unwrap_or(name)).collect())
@@ -45,10 +48,10 @@ impl<'a> KeyText<'a> {
                     what,
                     "an attribute's name, a template, a list of names or a table",
                 );
-                return None;
+                KeyForm::Wrong
             }
         };
-        Some(KeyText { form, span: node.span.clone() })
+        KeyText { form, span: node.span.clone() }
     }
 
     /// A key that the manifest leaves to the entities' templates.

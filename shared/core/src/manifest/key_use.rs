@@ -62,6 +62,7 @@ pub(super) fn key_uses<'a>(
     };
     match &key.form {
         KeyForm::Attribute(name) => vec![by_name(table, name, rules, findings)],
+        KeyForm::Wrong => Vec::new(),
         KeyForm::Native(names) => native(table, names, &rules, findings),
         KeyForm::Template(text) => {
             rules.own = Some(text.clone());

@@ -71,6 +71,7 @@ fn check_partition(
 fn same_key(table: &TableText<'_>, keys: &Keys<'_>, written: &KeyText<'_>) -> bool {
     let Some(partition) = &table.partition else { return true };
     let name = match &written.form {
+        KeyForm::Wrong => return true,
         KeyForm::Native(_) => return false,
         KeyForm::Template(text) | KeyForm::Named { attribute: None, fold: Some(text), .. } => {
             return matches!(&partition.form, KeyForm::Template(own) | KeyForm::Named { fold: Some(own), .. }

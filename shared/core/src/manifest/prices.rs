@@ -5,13 +5,14 @@ use toml::de::DeValue;
 
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::fields::Fields;
 use super::grammar;
-use super::node::{Entry, Fields};
+use super::node::Entry;
 use crate::cost::{PriceOverrides, Prices};
 
 pub(super) fn prices(entry: Option<&Entry<'_>>, findings: &mut Findings<'_>) -> Prices {
     let overrides = entry.map(|entry| overrides(entry, findings)).unwrap_or_default();
-    Prices::with(overrides)
+    Prices::default().with(overrides)
 }
 
 fn overrides(entry: &Entry<'_>, findings: &mut Findings<'_>) -> PriceOverrides {

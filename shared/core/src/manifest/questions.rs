@@ -2,9 +2,10 @@
 
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
-use super::node::{Entry, Fields, Text};
+use super::node::{Entry, Text};
 use super::suggest::{did_you_mean, one_of};
 use super::table_text::TableText;
 use crate::model::{Attribute, AttributeKind, EntityId, Operator, OrderBy, Question, QuestionCondition};

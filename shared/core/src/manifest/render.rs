@@ -50,13 +50,14 @@ fn snippet<'a>(
     let end = text[last..].find('\n').map_or(text.len(), |at| last + at);
     let here = |span: Range<usize>| span.start - start..span.end - start;
 
+    let lines_before = text[start..span.start].matches('\n').count();
     let mut primary = AnnotationKind::Primary.span(here(span));
     if let Some(label) = &diagnostic.label {
         primary = primary.label(label.as_str());
     }
     let context = related.map(|(span, label)| AnnotationKind::Context.span(here(span)).label(label));
     Snippet::source(&text[start..end])
-        .line_start(text[..start].matches('\n').count() + 1)
+        .line_start(diagnostic.line.saturating_sub(lines_before).max(1))
         .path(file_name)
         .annotation(primary)
         .annotations(context)

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::fields::Fields;
 use super::grammar;
 use super::key_use::KeyUse;
 use super::keys::Keys;
 use super::name::check_id;
-use super::node::{Entry, Fields, Text};
+use super::node::{Entry, Text};
 use super::place::Place;
 use super::questions::find_table;
 use super::table_text::TableText;
@@ -57,7 +58,9 @@ fn retrofit(
     let target = (to, keys.get(at)?);
     if from.id == to.id {
         check_in_place(target, &changes, findings);
-        check_useful(target, &changes, &entry.name, findings);
+        if !["rename", "drop", "set"].iter().any(|field| fields.node(field).is_some()) {
+            check_useful(target, &entry.name, findings);
+        }
     } else {
         check_own_key(target, &changes, findings);
     }
@@ -156,13 +159,8 @@ fn check_own_key((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findin
     }
 }
 
-fn check_useful(
-    (table, keys): Known<'_, '_>,
-    changes: &Changes<'_, '_>,
-    name: &Text<'_>,
-    findings: &mut Findings<'_>,
-) {
-    if keys.folds.is_empty() && changes.gone().next().is_none() && changes.set.is_empty() {
+fn check_useful((table, keys): Known<'_, '_>, name: &Text<'_>, findings: &mut Findings<'_>) {
+    if keys.folds.is_empty() {
         let message =
             format!("table `{}` has no folded keys, so `{}` changes nothing", table.id.value, name.value);
         findings.report(Code::NothingToRetrofit, name.span.clone(), message);

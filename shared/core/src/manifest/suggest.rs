@@ -25,9 +25,15 @@ fn nearest<'c>(wrong: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
         .into_iter()
         .filter(|candidate| candidate.len() <= LENGTH_MAX)
         .map(|candidate| (distance(wrong, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).clamp(1, 3))
+        .filter(|(distance, candidate)| *distance <= slips(wrong, candidate))
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+/// How many letters may differ: one in three, and half of a word that goes on, as `sorted` does.
+fn slips(wrong: &str, candidate: &str) -> usize {
+    let letters = candidate.chars().count();
+    if wrong.starts_with(candidate) { letters / 2 } else { (letters / 3).clamp(1, 3) }
 }
 
 /// How many single letters differ, swapped neighbours counted once; upper and lower case count as one letter.
@@ -62,6 +68,7 @@ mod tests {
         assert_eq!(near("sotr"), Some("sort"));
         assert_eq!(near("Sort"), Some("sort"));
         assert_eq!(near("projections"), Some("projection"));
+        assert_eq!(near("sorted"), Some("sort"));
         assert_eq!(near("colour"), None);
         assert_eq!(near(""), None);
     }

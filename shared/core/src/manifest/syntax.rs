@@ -35,7 +35,11 @@ impl Syntax {
             if message == "duplicate key" {
                 let name = findings.text().get(span.clone()).unwrap_or_default().to_owned();
                 findings
-                    .report(Code::DuplicateName, span, format!("{name} is given twice"))
+                    .report(
+                        Code::DuplicateName,
+                        span,
+                        format!("`{}` is given twice", name.trim_matches(['"', '\''])),
+                    )
                     .label("again here");
                 continue;
             }

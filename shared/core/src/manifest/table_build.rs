@@ -48,7 +48,7 @@ pub(super) fn build<'a>(
         indexes: indexes.into_iter().collect::<Option<_>>()?,
         scope: table.scope.clone(),
         collection_bytes_warn: table.collection_bytes_warn,
-        expect: table.expect.clone(),
+        expect: table.expect,
     })
 }
 

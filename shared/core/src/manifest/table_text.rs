@@ -8,11 +8,12 @@ use super::attributes::Attributes;
 use super::code::Code;
 use super::diagnostic::Findings;
 use super::entity_text::{EntityText, Surroundings, check_distinct};
+use super::fields::Fields;
 use super::grammar;
 use super::index_text::IndexText;
 use super::key_text::KeyText;
 use super::name::{check_attribute_name, check_dynamo_name, check_id};
-use super::node::{Entry, Fields, Text};
+use super::node::{Entry, Text};
 use crate::model::{AttributeKind, Expect};
 
 /// Item collections of tables with local indexes end here.
@@ -86,7 +87,7 @@ impl<'a> TableText<'a> {
 }
 
 fn key<'a>(fields: &Fields<'a>, field: &str, findings: &mut Findings<'_>) -> Option<KeyText<'a>> {
-    KeyText::read(fields.entry(field)?, &fields.what(field), findings)
+    Some(KeyText::read(fields.entry(field)?, &fields.what(field), findings))
 }
 
 fn entity_attribute<'a>(

@@ -62,7 +62,7 @@ fn plain<'t>(table: &'t Table, key: &'t KeyAttribute) -> Option<Vec<&'t str>> {
         match part {
             Part::Literal(text) if !text.contains(char::is_alphanumeric) => {}
             Part::Attribute { name, codec, optional: false } if is_plain(table, name, codec) => {
-                names.push(name.as_str())
+                names.push(name.as_str());
             }
             _ => return None,
         }
