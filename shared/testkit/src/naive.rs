@@ -15,7 +15,11 @@ pub fn wanted(table: &Table, asking: &Asking, item: &Item) -> bool {
 }
 
 /// The items asked for, in the order asked for. Which of equals comes first is nobody's business.
-pub fn answer<'i>(table: &Table, asking: &Asking, items: impl IntoIterator<Item = &'i Item>) -> Vec<&'i Item> {
+pub fn answer<'i>(
+    table: &Table,
+    asking: &Asking,
+    items: impl IntoIterator<Item = &'i Item>,
+) -> Vec<&'i Item> {
     let mut found: Vec<&Item> = items.into_iter().filter(|item| wanted(table, asking, item)).collect();
     found.sort_by(|a, b| compare(&asking.request.order, a, b));
     found

@@ -116,7 +116,9 @@ impl ModelTable {
         for (index, state) in self.table.indexes.iter().zip(&mut self.indexes) {
             let position = |item: &Item| state.shape.position(item);
             let change = IndexChange {
-                remove: old.and_then(|item| index.entry(&self.table, item).item()).and_then(|entry| position(&entry)),
+                remove: old
+                    .and_then(|item| index.entry(&self.table, item).item())
+                    .and_then(|entry| position(&entry)),
                 put: new
                     .and_then(|item| index.entry(&self.table, item).item())
                     .and_then(|entry| Some((position(&entry)?, entry))),

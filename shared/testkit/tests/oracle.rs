@@ -36,10 +36,15 @@ fn a_planned_answer_is_the_naive_answer() {
         println!("{cases:>7}  {verdict:?}");
     }
     println!("{items} items; {manifests_refused} manifests drawn again");
-    let of = |wanted: fn(&Verdict) -> bool| -> u64 { tally.iter().filter(|(verdict, _)| wanted(verdict)).map(|(_, cases)| cases).sum() };
+    let of = |wanted: fn(&Verdict) -> bool| -> u64 {
+        tally.iter().filter(|(verdict, _)| wanted(verdict)).map(|(_, cases)| cases).sum()
+    };
     let answered = of(|verdict| matches!(verdict, Verdict::Answered { .. }));
     let matched = of(|verdict| matches!(verdict, Verdict::Answered { any: true, .. }));
     println!("{answered} of {count} answered, {matched} of those with an item");
-    assert!(answered * 2 >= count, "a planner that refuses most requests is none: {answered} of {count} answered");
+    assert!(
+        answered * 2 >= count,
+        "a planner that refuses most requests is none: {answered} of {count} answered"
+    );
     assert!(matched * 4 >= answered, "answers without items prove little: {matched} of {answered} have one");
 }

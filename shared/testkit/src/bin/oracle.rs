@@ -17,7 +17,9 @@ fn main() -> ExitCode {
         for seed in seeds {
             let case = Case::new(seed);
             match verdict(&case) {
-                Ok(verdict) if single => println!("{}\n{:?}\nseed {seed}: {verdict:?}", case.manifest, case.asking.request),
+                Ok(verdict) if single => {
+                    println!("{}\n{:?}\nseed {seed}: {verdict:?}", case.manifest, case.asking.request)
+                }
                 Ok(_) => {}
                 Err(failure) => {
                     failed = true;

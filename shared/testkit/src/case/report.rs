@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use keyfold_core::query::explain::explain;
 
-use super::verdict::{Failure, json};
 use super::Case;
+use super::verdict::{Failure, json};
 
 /// Seed, manifest, items, request, plan, what is wrong, and the command that replays it.
 pub fn report(case: &Case, failure: &Failure) -> String {

@@ -1,7 +1,7 @@
 //! A smaller case that fails too.
 
-use super::verdict::{Failure, verdict};
 use super::Case;
+use super::verdict::{Failure, verdict};
 use crate::generate::Asked;
 
 /// Leaves out items and parts of the request, one by one, as long as it goes on failing.

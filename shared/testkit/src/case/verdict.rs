@@ -54,7 +54,9 @@ pub fn verdict(case: &Case) -> Result<Verdict, Failure> {
 fn compare(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String> {
     let mut table = ModelTable::new(case.table());
     for item in &case.items {
-        table.put(item.clone(), &Condition::always()).map_err(|error| format!("an item is refused: {error}"))?;
+        table
+            .put(item.clone(), &Condition::always())
+            .map_err(|error| format!("an item is refused: {error}"))?;
     }
     allowed(request, plan)?;
     equivalent(case, plan)?;
@@ -79,14 +81,21 @@ fn allowed(request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String>
 fn equivalent(case: &Case, plan: &QueryPlan) -> Result<(), String> {
     for item in &case.items {
         let wanted = usize::from(naive::wanted(case.table(), &case.asking, item));
-        let by: Vec<usize> = (0..plan.accesses.len()).filter(|at| gives(case, &plan.accesses[*at], item)).collect();
+        let by: Vec<usize> =
+            (0..plan.accesses.len()).filter(|at| gives(case, &plan.accesses[*at], item)).collect();
         match by.len().cmp(&wanted) {
             std::cmp::Ordering::Less => return Err(format!("no access gives the item {}", json(item))),
             std::cmp::Ordering::Equal => {}
             std::cmp::Ordering::Greater if wanted == 0 => {
-                return Err(format!("access {} gives the item {}, which is not asked for", by[0], json(item)));
+                return Err(format!(
+                    "access {} gives the item {}, which is not asked for",
+                    by[0],
+                    json(item)
+                ));
             }
-            std::cmp::Ordering::Greater => return Err(format!("the accesses {by:?} all give the item {}", json(item))),
+            std::cmp::Ordering::Greater => {
+                return Err(format!("the accesses {by:?} all give the item {}", json(item)));
+            }
         }
     }
     Ok(())
@@ -154,7 +163,8 @@ fn same_items(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), Strin
 /// The first items are the ones that come first, whatever the page size: the sequence is the naive one, up to ties.
 fn in_order(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), String> {
     let order = &case.asking.request.order;
-    let out = wanted.iter().zip(given).position(|(wanted, given)| naive::compare(order, wanted, given).is_ne());
+    let out =
+        wanted.iter().zip(given).position(|(wanted, given)| naive::compare(order, wanted, given).is_ne());
     out.map_or(Ok(()), |at| Err(format!("item {at} of the answer is out of order: {}", json(&given[at]))))
 }
 

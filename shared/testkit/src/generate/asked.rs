@@ -62,8 +62,12 @@ impl Asked {
                 }
             }
             Asked::All(parts) if parts.is_empty() => json!({}),
-            Asked::All(parts) => json!({ "and": parts.iter().map(|part| part.json(spelled)).collect::<Vec<_>>() }),
-            Asked::Any(parts) => json!({ "or": parts.iter().map(|part| part.json(spelled)).collect::<Vec<_>>() }),
+            Asked::All(parts) => {
+                json!({ "and": parts.iter().map(|part| part.json(spelled)).collect::<Vec<_>>() })
+            }
+            Asked::Any(parts) => {
+                json!({ "or": parts.iter().map(|part| part.json(spelled)).collect::<Vec<_>>() })
+            }
             Asked::Not(inner) => json!({ "not": inner.json(spelled) }),
         }
     }

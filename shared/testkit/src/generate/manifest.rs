@@ -33,7 +33,8 @@ impl Kind {
 
 /// The text of a manifest with one table, `t`. Not every text is a good manifest: whoever asks parses it, and asks again.
 pub fn manifest(random: &mut Random) -> String {
-    let mut writer = Writer { attributes: attributes(random), entities: entities(random), ..Writer::default() };
+    let mut writer =
+        Writer { attributes: attributes(random), entities: entities(random), ..Writer::default() };
     writer.draw(random);
     writer.text()
 }
@@ -59,18 +60,28 @@ fn attributes(random: &mut Random) -> Vec<(String, Kind, String)> {
     let mut all: Vec<(String, Kind, String)> = Vec::new();
     let mut add = |name: &str, kind: Kind, text: String| all.push((name.to_owned(), kind, text));
     let required = |random: &mut Random, kind: &str| {
-        if random.chance(20) { format!("{{ type = \"{kind}\", required = true }}") } else { format!("\"{kind}\"") }
+        if random.chance(20) {
+            format!("{{ type = \"{kind}\", required = true }}")
+        } else {
+            format!("\"{kind}\"")
+        }
     };
     for name in ["s1", "s2", "s3"] {
         add(name, Kind::Text, required(random, "string"));
     }
-    let listed = random.pick(&[r#"["a", "a-b", "b"]"#, r#"["dog", "dog:", "do"]"#, r#"["x"]"#, r#"["viewed", "edited", "deleted", "é"]"#]);
+    let listed = random.pick(&[
+        r#"["a", "a-b", "b"]"#,
+        r#"["dog", "dog:", "do"]"#,
+        r#"["x"]"#,
+        r#"["viewed", "edited", "deleted", "é"]"#,
+    ]);
     add("e1", Kind::Listed, format!("{{ type = \"string\", values = {listed} }}"));
     add("e2", Kind::ListedNumber, "{ type = \"number\", values = [1, 2, 10] }".to_owned());
     add(
         "c1",
         Kind::Mapped,
-        r#"{ type = "string", maps = { codes = { high = "1", mid = "2", low = "10", none = "a-b" } } }"#.to_owned(),
+        r#"{ type = "string", maps = { codes = { high = "1", mid = "2", low = "10", none = "a-b" } } }"#
+            .to_owned(),
     );
     add("n1", Kind::Number, required(random, "number"));
     add("n2", Kind::Number, required(random, "number"));
@@ -140,7 +151,11 @@ impl Writer {
             self.table.push(format!("scope = {{ {name} = \"jwt.org\" }}"));
         }
         if random.chance(30) {
-            self.table.push(format!("expect = {{ items = {}, items-per-partition = {} }}", random.pick(&[10, 10_000_000]), random.pick(&[2, 100_000])));
+            self.table.push(format!(
+                "expect = {{ items = {}, items-per-partition = {} }}",
+                random.pick(&[10, 10_000_000]),
+                random.pick(&[2, 100_000])
+            ));
         }
     }
 
@@ -173,7 +188,11 @@ impl Writer {
 
     fn table_key(&mut self, field: &str, attribute: &str, overloaded: bool, sort: bool, random: &mut Random) {
         if overloaded {
-            let fallback = if random.chance(30) { format!(", fold = {:?}", self.fold(sort, random)) } else { String::new() };
+            let fallback = if random.chance(30) {
+                format!(", fold = {:?}", self.fold(sort, random))
+            } else {
+                String::new()
+            };
             self.table.push(format!("{field} = {{ attribute = \"{attribute}\"{fallback} }}"));
             for at in 0..self.entities.len() {
                 let text = self.fold(sort, random);
@@ -182,7 +201,10 @@ impl Writer {
         } else if random.chance(55) {
             self.table.push(format!("{field} = \"{}\"", self.scalar(random)));
         } else {
-            self.table.push(format!("{field} = {{ attribute = \"{attribute}\", fold = {:?} }}", self.fold(sort, random)));
+            self.table.push(format!(
+                "{field} = {{ attribute = \"{attribute}\", fold = {:?} }}",
+                self.fold(sort, random)
+            ));
         }
     }
 
@@ -196,7 +218,9 @@ impl Writer {
         }
         if !local && lines.len() == 2 && random.chance(10) {
             // The inverted index.
-            let folded = |attribute: &str| self.table.iter().any(|line| line.contains(&format!("attribute = \"{attribute}\"")));
+            let folded = |attribute: &str| {
+                self.table.iter().any(|line| line.contains(&format!("attribute = \"{attribute}\"")))
+            };
             if folded("PK") && folded("SK") {
                 lines = vec!["partition = \"SK\"".to_owned(), "sort = \"PK\"".to_owned()];
             }
@@ -213,7 +237,14 @@ impl Writer {
         self.indexes.push((name.to_owned(), lines));
     }
 
-    fn index_key(&mut self, index: &str, field: &str, local: bool, lines: &mut Vec<String>, random: &mut Random) {
+    fn index_key(
+        &mut self,
+        index: &str,
+        field: &str,
+        local: bool,
+        lines: &mut Vec<String>,
+        random: &mut Random,
+    ) {
         let sort = field == "sort";
         match random.below(4) {
             0 if !self.entities.is_empty() => {
@@ -224,7 +255,10 @@ impl Writer {
                     }
                 }
                 if random.chance(30) {
-                    lines.push(format!("{field} = {{ attribute = \"{index}_{field}\", fold = {:?} }}", self.fold(sort, random)));
+                    lines.push(format!(
+                        "{field} = {{ attribute = \"{index}_{field}\", fold = {:?} }}",
+                        self.fold(sort, random)
+                    ));
                 } else {
                     lines.push(format!("{field} = {{ attribute = \"{index}_{field}\" }}"));
                 }

@@ -100,8 +100,10 @@ impl Source<'_> {
             match random.below(20) {
                 0 => {}
                 1 => parts.push(self.condition(name, model, random)),
-                2 | 3 => parts.extend(self.values(name, model, random).map(|values| is(name, Operator::In(values)))),
-                _ => parts.extend(self.value(name, model, random).map(|value| is(name, Operator::Equal(value)))),
+                2 | 3 => parts
+                    .extend(self.values(name, model, random).map(|values| is(name, Operator::In(values)))),
+                _ => parts
+                    .extend(self.value(name, model, random).map(|value| is(name, Operator::Equal(value)))),
             }
         }
         let reach = random.below(keys.sort.len() + 1);
@@ -123,8 +125,12 @@ impl Source<'_> {
         let model = random.any(self.items);
         match random.below(if depth == 0 { 6 } else { 9 }) {
             6 => Asked::Not(Box::new(self.any_condition(depth - 1, random))),
-            7 => Asked::Any((0..random.between(1, 3)).map(|_| self.any_condition(depth - 1, random)).collect()),
-            8 => Asked::All((0..random.between(1, 3)).map(|_| self.any_condition(depth - 1, random)).collect()),
+            7 => {
+                Asked::Any((0..random.between(1, 3)).map(|_| self.any_condition(depth - 1, random)).collect())
+            }
+            8 => {
+                Asked::All((0..random.between(1, 3)).map(|_| self.any_condition(depth - 1, random)).collect())
+            }
             _ => {
                 let names: Vec<&String> = self.table.attributes.keys().collect();
                 let name = (*random.pick(&names)).clone();
@@ -135,11 +141,18 @@ impl Source<'_> {
 
     /// Any operator that the attribute takes.
     fn condition(&self, name: &str, model: Option<&Item>, random: &mut Random) -> Asked {
-        let Some(attribute) = self.table.attributes.get(name) else { return is(name, Operator::Exists(true)) };
-        let Some(value) = self.value(name, model, random) else { return is(name, Operator::Exists(random.chance(50))) };
+        let Some(attribute) = self.table.attributes.get(name) else {
+            return is(name, Operator::Exists(true));
+        };
+        let Some(value) = self.value(name, model, random) else {
+            return is(name, Operator::Exists(random.chance(50)));
+        };
         match attribute.kind {
             AttributeKind::Map => return self.inside(name, random),
-            AttributeKind::List | AttributeKind::StringSet | AttributeKind::NumberSet | AttributeKind::BinarySet => {
+            AttributeKind::List
+            | AttributeKind::StringSet
+            | AttributeKind::NumberSet
+            | AttributeKind::BinarySet => {
                 return match member(&value) {
                     Some(member) if random.chance(80) => is(name, Operator::Contains(member)),
                     _ => is(name, Operator::Exists(random.chance(50))),
@@ -148,7 +161,9 @@ impl Source<'_> {
             AttributeKind::Boolean => {
                 return match random.below(4) {
                     0 => is(name, Operator::Exists(random.chance(50))),
-                    1 => is(name, Operator::In(vec![AttributeValue::Bool(true), AttributeValue::Bool(false)])),
+                    1 => {
+                        is(name, Operator::In(vec![AttributeValue::Bool(true), AttributeValue::Bool(false)]))
+                    }
                     2 => is(name, Operator::Unequal(value)),
                     _ => is(name, Operator::Equal(value)),
                 };
@@ -200,7 +215,8 @@ impl Source<'_> {
     }
 
     fn values(&self, name: &str, model: Option<&Item>, random: &mut Random) -> Option<Vec<AttributeValue>> {
-        let values: Option<Vec<_>> = (0..random.between(1, 4)).map(|_| self.value(name, model, random)).collect();
+        let values: Option<Vec<_>> =
+            (0..random.between(1, 4)).map(|_| self.value(name, model, random)).collect();
         values.filter(|values| !values.is_empty())
     }
 
@@ -223,7 +239,8 @@ impl Source<'_> {
         if self.table.entities.is_empty() || random.chance(50) {
             return Vec::new();
         }
-        let own = model.and_then(|item| self.table.entity_of(item).ok().flatten()).filter(|_| random.chance(60));
+        let own =
+            model.and_then(|item| self.table.entity_of(item).ok().flatten()).filter(|_| random.chance(60));
         if let Some(entity) = own {
             return vec![self.table.entities[entity.0].name.clone()];
         }

@@ -12,7 +12,8 @@ pub(super) fn template(attributes: &[(String, Kind)], sort: bool, random: &mut R
     let separator = *random.pick(SEPARATORS);
     let mut text = (*random.pick(PREFIXES)).to_owned();
     // The tail that may be absent begins here.
-    let tail = (sort && attributes.len() > 1 && random.chance(30)).then(|| random.between(1, attributes.len() - 1));
+    let tail =
+        (sort && attributes.len() > 1 && random.chance(30)).then(|| random.between(1, attributes.len() - 1));
     let mut open = 0;
     for (at, (name, kind)) in attributes.iter().enumerate() {
         if tail.is_some_and(|tail| at >= tail) {

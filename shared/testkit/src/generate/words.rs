@@ -9,14 +9,91 @@ use super::random::Random;
 
 /// Texts with separators, escapes, prefixes of each other, other scripts, both ends of the order, and nothing.
 const TEXTS: &[&str] = &[
-    "a", "b", "ab", "a-b", "a#b", "a:b", "a/b", "a|b", "a_b", "a.b", "-", "-a", "a-", "#", ":", "a:", ":a", "%", "%2D", "%23",
-    "a%", "%a", "A", "B", "Ab", "aB", "ß", "é", "É", "İ", "London", "Londonderry", "Lond", "\u{1F600}", "\u{10FFFF}", "a\u{0}",
-    "\u{0}", " ", "a b", "0", "1", "10", "", "~", "z", "zz", "dog", "dog:", "\u{7F}", "\u{FFFF}", "a\u{10FFFF}", "a\u{1}",
+    "a",
+    "b",
+    "ab",
+    "a-b",
+    "a#b",
+    "a:b",
+    "a/b",
+    "a|b",
+    "a_b",
+    "a.b",
+    "-",
+    "-a",
+    "a-",
+    "#",
+    ":",
+    "a:",
+    ":a",
+    "%",
+    "%2D",
+    "%23",
+    "a%",
+    "%a",
+    "A",
+    "B",
+    "Ab",
+    "aB",
+    "ß",
+    "é",
+    "É",
+    "İ",
+    "London",
+    "Londonderry",
+    "Lond",
+    "\u{1F600}",
+    "\u{10FFFF}",
+    "a\u{0}",
+    "\u{0}",
+    " ",
+    "a b",
+    "0",
+    "1",
+    "10",
+    "",
+    "~",
+    "z",
+    "zz",
+    "dog",
+    "dog:",
+    "\u{7F}",
+    "\u{FFFF}",
+    "a\u{10FFFF}",
+    "a\u{1}",
 ];
 const NUMBERS: &[&str] = &[
-    "0", "1", "2", "3", "9", "10", "11", "99", "100", "999", "1000", "-1", "-2", "-10", "0.5", "-0.5", "1.5", "1.25", "1E+3",
-    "1E+125", "-1E+125", "1E-130", "-1E-130", "12345678901234567890123456789012345678", "99999999999999999999999999999999999999",
-    "0.1", "1.0", "-0", "007", "9.99", "9999999999",
+    "0",
+    "1",
+    "2",
+    "3",
+    "9",
+    "10",
+    "11",
+    "99",
+    "100",
+    "999",
+    "1000",
+    "-1",
+    "-2",
+    "-10",
+    "0.5",
+    "-0.5",
+    "1.5",
+    "1.25",
+    "1E+3",
+    "1E+125",
+    "-1E+125",
+    "1E-130",
+    "-1E-130",
+    "12345678901234567890123456789012345678",
+    "99999999999999999999999999999999999999",
+    "0.1",
+    "1.0",
+    "-0",
+    "007",
+    "9.99",
+    "9999999999",
 ];
 const WHOLE: &[&str] = &["0", "1", "2", "9", "10", "11", "99", "100", "999"];
 /// Seconds, to which a fraction comes.
@@ -30,8 +107,16 @@ const SECONDS: &[&str] = &[
     "2016-12-31T23:59:59",
 ];
 const FRACTIONS: &[&str] = &["000000000", "123456789", "500000000", "999999999", "000000001"];
-const DATES: &[&str] =
-    &["2017-03-01", "2017-03-02", "2017-02-28", "2016-02-29", "2017-12-31", "2018-01-01", "2017-03-31", "2017-04-01"];
+const DATES: &[&str] = &[
+    "2017-03-01",
+    "2017-03-02",
+    "2017-02-28",
+    "2016-02-29",
+    "2017-12-31",
+    "2018-01-01",
+    "2017-03-31",
+    "2017-04-01",
+];
 const BINARIES: &[&[u8]] = &[&[0], &[1], &[0, 0], &[255], &[255, 255], &[97], &[97, 45], &[]];
 
 /// The values that the items and requests of one case are made of.
@@ -52,12 +137,20 @@ impl Words {
             }
             let mapped: Vec<_> = attribute.maps.values().flat_map(|map| map.keys().cloned()).collect();
             match attribute.kind {
-                AttributeKind::String if !mapped.is_empty() => mapped.into_iter().map(AttributeValue::S).collect(),
-                AttributeKind::String => texts.iter().map(|text| AttributeValue::S((*text).to_owned())).collect(),
+                AttributeKind::String if !mapped.is_empty() => {
+                    mapped.into_iter().map(AttributeValue::S).collect()
+                }
+                AttributeKind::String => {
+                    texts.iter().map(|text| AttributeValue::S((*text).to_owned())).collect()
+                }
                 AttributeKind::Number => numbers(if whole_only { WHOLE } else { NUMBERS }, random),
                 AttributeKind::Timestamp(precision) => timestamps(precision, random),
-                AttributeKind::Date => few(DATES, random).map(|text| AttributeValue::S(text.to_owned())).collect(),
-                AttributeKind::Binary => few(BINARIES, random).map(|bytes| AttributeValue::B(bytes.to_vec())).collect(),
+                AttributeKind::Date => {
+                    few(DATES, random).map(|text| AttributeValue::S(text.to_owned())).collect()
+                }
+                AttributeKind::Binary => {
+                    few(BINARIES, random).map(|bytes| AttributeValue::B(bytes.to_vec())).collect()
+                }
                 AttributeKind::Boolean => vec![AttributeValue::Bool(false), AttributeValue::Bool(true)],
                 AttributeKind::StringSet => sets(&texts, random),
                 AttributeKind::NumberSet => vec![AttributeValue::Ns(vec!["1".to_owned(), "2".to_owned()])],
@@ -66,8 +159,11 @@ impl Words {
                 AttributeKind::Map => maps(&texts, random),
             }
         };
-        let by_attribute =
-            table.attributes.values().map(|attribute| (attribute.name.clone(), of(attribute, random))).collect();
+        let by_attribute = table
+            .attributes
+            .values()
+            .map(|attribute| (attribute.name.clone(), of(attribute, random)))
+            .collect();
         Words { by_attribute }
     }
 
@@ -102,7 +198,8 @@ fn timestamps(precision: Precision, random: &mut Random) -> Vec<AttributeValue> 
 }
 
 fn sets(texts: &[&str], random: &mut Random) -> Vec<AttributeValue> {
-    let mut of = |count| AttributeValue::Ss(random.some(texts, count).into_iter().map(str::to_owned).collect());
+    let mut of =
+        |count| AttributeValue::Ss(random.some(texts, count).into_iter().map(str::to_owned).collect());
     vec![of(1), of(2)]
 }
 

@@ -34,17 +34,17 @@ impl ReadConsumed {
         let units = query_read_units(bytes.iter().copied(), consistency(consistent));
         match index {
             None => ReadConsumed { table: units, indexes: BTreeMap::new() },
-            Some(name) => ReadConsumed {
-                table: ReadUnits::ZERO,
-                indexes: BTreeMap::from([(name.to_owned(), units)]),
-            },
+            Some(name) => {
+                ReadConsumed { table: ReadUnits::ZERO, indexes: BTreeMap::from([(name.to_owned(), units)]) }
+            }
         }
     }
 
     /// A page of a local index, and the items fetched from the table for it: each rounded up on its own.
     pub(super) fn fetched(index: &str, entries: &[u64], items: &[u64], consistent: bool) -> ReadConsumed {
         let of_entries = query_read_units(entries.iter().copied(), consistency(consistent));
-        let all = lsi_fetch_read_units(entries.iter().copied(), items.iter().copied(), consistency(consistent));
+        let all =
+            lsi_fetch_read_units(entries.iter().copied(), items.iter().copied(), consistency(consistent));
         ReadConsumed {
             table: ReadUnits::from_halves(all.halves().saturating_sub(of_entries.halves())),
             indexes: BTreeMap::from([(index.to_owned(), of_entries)]),

@@ -7,11 +7,11 @@ use keyfold_core::query::Condition;
 use keyfold_core::query::plan::{Operation, SortTest};
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::ModelTable;
 use super::capacity::ReadConsumed;
 use super::error::TableError;
 use super::position::{KeyShape, KeyValue, Position};
 use super::store::Store;
-use super::ModelTable;
 
 /// A page that is asked for.
 #[derive(Debug, Clone)]
@@ -73,7 +73,8 @@ impl ModelTable {
             .walk(partition.as_deref(), start.as_ref(), read.descending)
             .filter(|(_, entry)| key_holds(read.operation, entry))
         {
-            let fetched = if fetches { self.position_of(entry).ok().and_then(|at| self.items.get(&at)) } else { None };
+            let fetched =
+                if fetches { self.position_of(entry).ok().and_then(|at| self.items.get(&at)) } else { None };
             reached.add(entry, fetched);
             if read.filter.holds(entry) {
                 reached.passed.push(fetched.unwrap_or(entry).clone());
@@ -130,7 +131,9 @@ impl Reached {
 
     fn page(self, read: &Read<'_>, fetches: bool) -> Page {
         let consumed = match (fetches, read.index) {
-            (true, Some(index)) => ReadConsumed::fetched(index, &self.entries, &self.fetched, read.consistent),
+            (true, Some(index)) => {
+                ReadConsumed::fetched(index, &self.entries, &self.fetched, read.consistent)
+            }
             _ => ReadConsumed::page(read.index, &self.entries, read.consistent),
         };
         let (count, scanned) = (self.passed.len(), self.entries.len());

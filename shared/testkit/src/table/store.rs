@@ -41,7 +41,9 @@ impl Store {
         after: Option<&Position>,
         descending: bool,
     ) -> Box<dyn Iterator<Item = (&'s Position, &'s Item)> + 's> {
-        let inside = move |(position, _): &(&Position, &Item)| partition.is_none_or(|wanted| position.partition == wanted);
+        let inside = move |(position, _): &(&Position, &Item)| {
+            partition.is_none_or(|wanted| position.partition == wanted)
+        };
         let lowest = partition.map(|partition| Position {
             partition: partition.to_vec(),
             sort: Vec::new(),
@@ -53,7 +55,13 @@ impl Store {
             if is_empty(&low, &high) {
                 return Box::new(std::iter::empty());
             }
-            return Box::new(self.by_position.range((low, high)).rev().skip_while(move |at| !inside(at)).take_while(inside));
+            return Box::new(
+                self.by_position
+                    .range((low, high))
+                    .rev()
+                    .skip_while(move |at| !inside(at))
+                    .take_while(inside),
+            );
         }
         let low = match (lowest, after) {
             (Some(lowest), Some(after)) if lowest > *after => Bound::Included(lowest),

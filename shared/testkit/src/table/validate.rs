@@ -7,10 +7,10 @@ use keyfold_core::query::Condition;
 use keyfold_core::query::plan::{KeyEqual, Operation, SortCondition, SortTest};
 use keyfold_core::value::{AttributeValue, compare, type_letter};
 
+use super::ModelTable;
 use super::error::TableError;
 use super::position::KeyShape;
 use super::read::{Read, Shown};
-use super::ModelTable;
 
 /// The longest partition and sort key attributes.
 const PARTITION_BYTES_MAX: usize = 2048;
@@ -110,7 +110,9 @@ fn check_test(key: &KeyAttribute, test: &SortTest) -> Result<(), TableError> {
             fits(low)?;
             fits(high)?;
             match compare(low, high) {
-                Some(Ordering::Greater) | None => Err(TableError::InvertedBetween { attribute: key.name.clone() }),
+                Some(Ordering::Greater) | None => {
+                    Err(TableError::InvertedBetween { attribute: key.name.clone() })
+                }
                 Some(_) => Ok(()),
             }
         }

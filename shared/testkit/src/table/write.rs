@@ -5,11 +5,11 @@ use keyfold_core::index::{changes, item_bytes};
 use keyfold_core::query::Condition;
 use keyfold_core::value::{AttributeValue, Item, equal};
 
+use super::ModelTable;
 use super::capacity::WriteConsumed;
 use super::error::TableError;
 use super::position::Position;
 use super::validate::check_condition;
-use super::ModelTable;
 
 /// One change of an update.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,12 @@ impl ModelTable {
     }
 
     /// Changes some attributes of the item with this key, or makes one.
-    pub fn update(&mut self, key: &Item, changes: &[Change], condition: &Condition) -> Result<Written, TableError> {
+    pub fn update(
+        &mut self,
+        key: &Item,
+        changes: &[Change],
+        condition: &Condition,
+    ) -> Result<Written, TableError> {
         let position = self.key_position(key)?;
         let mut item = self.items.get(&position).cloned().unwrap_or_else(|| key.clone());
         for change in changes {
@@ -61,7 +66,12 @@ impl ModelTable {
         self.write(position, None, condition)
     }
 
-    fn write(&mut self, position: Position, new: Option<Item>, condition: &Condition) -> Result<Written, TableError> {
+    fn write(
+        &mut self,
+        position: Position,
+        new: Option<Item>,
+        condition: &Condition,
+    ) -> Result<Written, TableError> {
         check_condition(condition)?;
         let old = self.items.get(&position).cloned();
         let none = Item::from(std::collections::HashMap::new());
@@ -101,7 +111,8 @@ impl ModelTable {
             let Some(value) = item.get(&key.name) else {
                 return Err(TableError::KeyIncomplete { attribute: key.name.clone() });
             };
-            let blank = equal(value, &AttributeValue::S(String::new())) || equal(value, &AttributeValue::B(Vec::new()));
+            let blank = equal(value, &AttributeValue::S(String::new()))
+                || equal(value, &AttributeValue::B(Vec::new()));
             if blank || keyfold_core::value::type_letter(value) != key.scalar.letter() {
                 return Err(TableError::KeyValue { attribute: key.name.clone() });
             }
