@@ -88,7 +88,8 @@ impl<'m> Task<'_, 'm> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'m>, Reason> {
         let keyspace = Keyspace::of(self.place.table, self.place.index, self.kind)
             .map_err(|key| Reason::EntityAbsent { attribute: key.name.clone() })?;
-        let always = always_present(self.place.table, self.kind);
+        let kinds = if self.kind == Kind::Any { wanted_kinds(self.request) } else { vec![self.kind] };
+        let always = always_present(self.place.table, &kinds);
         let hidden = keyspace
             .required()
             .find(|attribute| !always.contains(attribute) && !self.facts.present.contains(*attribute));
@@ -342,18 +343,31 @@ pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
     entities.chain(strays).collect()
 }
 
-/// Attributes that every item of this kind has: parts of its primary key, and what the manifest promises.
-fn always_present(table: &Table, kind: Kind) -> BTreeSet<&str> {
-    let mut present: BTreeSet<&str> = BTreeSet::new();
-    if let Ok(keyspace) = Keyspace::of(table, None, kind) {
-        present.extend(keyspace.required());
+/// The kinds of item that a request asks for.
+pub(super) fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
+    if request.entities.is_empty() {
+        return kinds_of(request.table);
     }
-    present.extend(table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str()));
-    if let Kind::Entity(entity) = kind {
-        let entity = &table.entities[entity.0];
-        present.extend(entity.requires.iter().map(String::as_str));
-    }
-    present
+    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
+}
+
+/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises. The kinds of one
+/// table can have keys of different parts.
+fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
+    let of = |kind: &Kind| {
+        let mut present: BTreeSet<&str> = BTreeSet::new();
+        if let Ok(keyspace) = Keyspace::of(table, None, *kind) {
+            present.extend(keyspace.required());
+        }
+        present.extend(
+            table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str()),
+        );
+        if let Kind::Entity(entity) = kind {
+            present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
+        }
+        present
+    };
+    kinds.iter().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
 }
 
 /// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is

@@ -71,3 +71,21 @@ fn a_template_of_one_empty_value_has_no_key_to_ask_for() {
     let plan = planned(manifest, json!({ "table": "t", "where": { "x1": { "B": "" } } }));
     assert_eq!(plan.accesses, []);
 }
+
+#[test]
+fn a_part_of_one_kinds_key_is_not_taken_for_a_part_of_all() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = { attribute = "PK", fold = "{d1}" }
+        attributes = { d1 = "date", n1 = "number", t1 = "timestamp", kind = "string" }
+        indexes.byTime = { partition = "t1", sort = "d1" }
+        entities.dog = { when = { kind = "dog" }, partition = "dog-{n1:number}" }
+    "#;
+    let asked = json!({ "t1": "2017-04-01T00:00:00.000Z" });
+    let refused = outcome(manifest, json!({ "table": "t", "where": asked }));
+    assert!(
+        matches!(refused, Err(PlanError::Unserved { .. })),
+        "a dog has no `d1`, so it is not in the index: {refused:?}"
+    );
+}
