@@ -54,7 +54,8 @@ impl Case {
     }
 }
 
-fn good_manifest(random: &mut Random) -> (String, Model, usize) {
+/// A manifest without mistakes, its model, and how many others were drawn before it.
+pub fn good_manifest(random: &mut Random) -> (String, Model, usize) {
     let mut mistakes = String::new();
     for refused in 0..MANIFESTS_MAX {
         let text = generate::manifest(&mut random.fork());

@@ -6,6 +6,7 @@
 mod asked;
 mod items;
 mod manifest;
+mod operation;
 mod random;
 mod request;
 mod template;
@@ -14,6 +15,7 @@ mod words;
 pub use asked::{Asked, Operator};
 pub use items::items;
 pub use manifest::manifest;
+pub use operation::operation;
 pub use random::Random;
 pub use request::{Asking, request};
 pub use words::Words;

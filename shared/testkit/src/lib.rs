@@ -4,6 +4,7 @@
 //! - [`generate`] makes models, items and requests from a seed;
 //! - [`naive`] answers a request by looking at every item: the oracle of the planner;
 //! - [`evaluate`] carries out a plan over the model table, page by page;
+//! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
 //! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
 //!
 //! No production crate depends on this one.
@@ -12,6 +13,7 @@ pub mod case;
 pub mod evaluate;
 pub mod generate;
 pub mod naive;
+pub mod operation;
 pub mod table;
 
 pub use table::{ModelTable, TableError};

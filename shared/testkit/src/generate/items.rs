@@ -30,7 +30,7 @@ pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> 
 }
 
 /// One item; `None` if it is not one that could be written.
-fn item(table: &Table, words: &Words, random: &mut Random) -> Option<Item> {
+pub(super) fn item(table: &Table, words: &Words, random: &mut Random) -> Option<Item> {
     let mut raw: HashMap<String, AttributeValue> = HashMap::new();
     let missing = *random.pick(&[5, 15, 40]);
     for name in table.attributes.keys() {
