@@ -25,7 +25,10 @@ pub struct Model {
 impl Model {
     /// The table with this id (its name in the manifest), or with this name in DynamoDB.
     pub fn table(&self, id: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.id == id).or_else(|| self.tables.iter().find(|table| table.name == id))
+        self.tables
+            .iter()
+            .find(|table| table.id == id)
+            .or_else(|| self.tables.iter().find(|table| table.name == id))
     }
 
     /// The questions that are asked of one table.
@@ -67,7 +70,11 @@ impl Table {
 
     /// The entity with this name, with its number.
     pub fn entity(&self, name: &str) -> Option<(EntityId, &Entity)> {
-        self.entities.iter().enumerate().find(|(_, entity)| entity.name == name).map(|(at, entity)| (EntityId(at), entity))
+        self.entities
+            .iter()
+            .enumerate()
+            .find(|(_, entity)| entity.name == name)
+            .map(|(at, entity)| (EntityId(at), entity))
     }
 
     /// The table's own key attributes: partition key, then sort key.

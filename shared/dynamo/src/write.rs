@@ -10,7 +10,7 @@ use crate::error::DynamoError;
 pub use batch::BATCH_WRITE_ITEMS_MAX;
 pub use keys::KeysError;
 pub use load::{LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, load};
-pub use put::put;
+pub use put::{put, put_new};
 
 /// Why an item was not written.
 #[derive(Debug, thiserror::Error)]

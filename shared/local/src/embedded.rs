@@ -64,11 +64,16 @@ impl EmbeddedDynamo {
             Store::Memory => (file::in_memory()?, None),
             Store::File(path) => {
                 let lock = FileLock::take(path)?;
-                (file::open(path)?, Some(lock))
+                (file::open(path, &lock)?, Some(lock))
             }
         };
         let server = Server::start(listener, database.clone())?;
-        Ok(EmbeddedDynamo { server, database: Shared(database), _lock: lock, endpoint: format!("http://{address}") })
+        Ok(EmbeddedDynamo {
+            server,
+            database: Shared(database),
+            _lock: lock,
+            endpoint: format!("http://{address}"),
+        })
     }
 
     /// The URL at which it answers.

@@ -1,6 +1,6 @@
 //! The item with its folded keys: the one door through which items go to a table of the model.
 
-use keyfold_core::model::{KeyAttribute, KeySource, Table};
+use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
 use keyfold_core::value::Item;
 
 /// Why an item's keys cannot be made.
@@ -16,7 +16,7 @@ pub struct KeysError {
 // The stand-in for `Table::with_keys` of keyfold-core: this function becomes `table.with_keys(item)`, and `KeysError`
 // the core's `ItemError`. Until then a table whose keys are all natural needs nothing done.
 pub(super) fn with_keys(table: &Table, item: Item) -> Result<Item, KeysError> {
-    let keys = table.indexes.iter().flat_map(|index| index.key_attributes());
+    let keys = table.indexes.iter().flat_map(Index::key_attributes);
     let folded = |key: &&KeyAttribute| matches!(key.source, KeySource::Folded(_));
     match table.key_attributes().chain(keys).find(folded) {
         None => Ok(item),
