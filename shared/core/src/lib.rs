@@ -3,7 +3,8 @@
 //! Read the modules in the order in which data passes through them:
 //!
 //! [`manifest`] (text) -> [`model`] (validated) -> [`key`] (templates and codecs) -> [`index`] (projection of an item
-//! into an index, and what a change costs) -> [`cost`] (units and dollars). [`value`] holds the words they share.
+//! into an index, and what a change costs) -> [`query`] (request, plan, explain) -> [`cost`] (units and dollars).
+//! [`value`] holds the words they share.
 //!
 //! Start with [`manifest::parse`], which turns the text of `keyfold.toml` into a [`model::Model`].
 
@@ -12,4 +13,6 @@ pub mod index;
 pub mod key;
 pub mod manifest;
 pub mod model;
+pub mod query;
+mod text;
 pub mod value;

@@ -58,6 +58,8 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// Attributes that a caller's token fixes: attribute name -> claim path (`jwt.org`).
     pub scope: BTreeMap<String, String>,
+    /// What the user expects of its size.
+    pub expect: crate::cost::Expect,
     /// The size of an item collection that is worth a warning, in bytes.
     pub collection_bytes_warn: u64,
 }
@@ -99,6 +101,15 @@ pub struct Attribute {
     pub values: Option<Vec<AttributeValue>>,
     /// Named value maps that templates may use: map name -> (value -> code). Both sides are unique.
     pub maps: BTreeMap<String, BTreeMap<String, String>>,
+    /// Does every item of the table have it? The write path refuses one that does not.
+    pub required: bool,
+}
+
+impl Attribute {
+    /// An attribute of which nothing but its type is known.
+    pub fn new(name: &str, kind: AttributeKind) -> Attribute {
+        Attribute { name: name.to_owned(), kind, values: None, maps: BTreeMap::new(), required: false }
+    }
 }
 
 /// The type of a declared attribute.
@@ -141,6 +152,23 @@ impl AttributeKind {
             AttributeKind::StringSet => "SS",
             AttributeKind::NumberSet => "NS",
             AttributeKind::BinarySet => "BS",
+        }
+    }
+
+    /// The type's name, as the manifest writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            AttributeKind::String => "string",
+            AttributeKind::Number => "number",
+            AttributeKind::Binary => "binary",
+            AttributeKind::Boolean => "boolean",
+            AttributeKind::Timestamp(_) => "timestamp",
+            AttributeKind::Date => "date",
+            AttributeKind::List => "list",
+            AttributeKind::Map => "map",
+            AttributeKind::StringSet => "string-set",
+            AttributeKind::NumberSet => "number-set",
+            AttributeKind::BinarySet => "binary-set",
         }
     }
 
@@ -201,6 +229,8 @@ pub struct Entity {
     pub name: String,
     /// What an item must say to be of this kind; all of it. Never empty.
     pub when: Vec<When>,
+    /// The attributes that every item of this kind has. The write path refuses one that lacks any.
+    pub requires: Vec<String>,
 }
 
 /// One condition of an entity's `when`.
@@ -225,20 +255,12 @@ impl When {
     /// Does this item fulfil the condition?
     pub fn holds(&self, item: &Item) -> bool {
         match (&self.test, item.get(&self.attribute)) {
-            (WhenTest::In(values), Some(value)) => values.iter().any(|wanted| same_value(wanted, value)),
+            (WhenTest::In(values), Some(value)) => {
+                values.iter().any(|wanted| crate::value::equal(wanted, value))
+            }
             (WhenTest::In(_), None) => false,
             (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
         }
-    }
-}
-
-/// Equal as DynamoDB sees it: numbers by value, everything else as written.
-fn same_value(a: &AttributeValue, b: &AttributeValue) -> bool {
-    match (a, b) {
-        (AttributeValue::N(a), AttributeValue::N(b)) => {
-            a == b || matches!((a.parse::<crate::value::Number>(), b.parse()), (Ok(a), Ok(b)) if a == b)
-        }
-        _ => a == b,
     }
 }
 

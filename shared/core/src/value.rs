@@ -3,8 +3,10 @@
 //! Items and values are those of `serde_dynamo`: neutral types with conversions to the SDK and to stream events, so
 //! that neither is known here.
 
+mod compare;
 mod number;
 
+pub use compare::{compare, equal};
 pub use number::{Number, NumberError};
 pub use serde_dynamo::{AttributeValue, Item};
 

@@ -1,0 +1,19 @@
+//! Questions: a request becomes a plan, and a plan is data.
+//!
+//! The way of a request: [`request`] (literal, as sent) -> [`check`] (against the model) -> [`plan`] (candidates, prices,
+//! the choice) -> [`explain`] (for people) and [`expression`] (for DynamoDB). Nothing here sends anything.
+
+pub mod advise;
+pub mod check;
+pub mod condition;
+pub mod explain;
+pub mod expression;
+pub mod limits;
+pub mod order;
+pub mod plan;
+pub mod request;
+
+pub use check::{CheckedRequest, RequestError, check};
+pub use condition::{Comparison, Condition, Path};
+pub use plan::{PlanError, QueryPlan, plan};
+pub use request::QueryRequest;

@@ -1,0 +1,92 @@
+//! Which index would serve each named question, before anyone has asked it.
+//!
+//! A question has no values yet, so stand-ins of the right types take their places: they decide nothing but let the
+//! planner see which attributes are given, and how.
+
+use crate::model::{Attribute, AttributeKind, Model, Operator, Question, QuestionCondition, Table};
+use crate::query::check::CheckedRequest;
+use crate::query::condition::{Comparison, Condition, Path};
+use crate::query::limits::{PAGE_ITEMS_DEFAULT, SORT_ITEMS_MAX};
+use crate::query::plan::{PlanError, QueryPlan, plan};
+use crate::value::AttributeValue;
+
+/// What would become of one question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Advice<'m> {
+    /// The question.
+    pub question: &'m Question,
+    /// Its table.
+    pub table: &'m Table,
+    /// Asked with its optional conditions? `None` if it has none.
+    pub with_optional: Option<bool>,
+    /// The plan, or why there is none.
+    pub outcome: Result<QueryPlan, PlanError>,
+}
+
+/// Plans every question of a model: without its optional conditions, and with them.
+pub fn advise(model: &Model) -> Vec<Advice<'_>> {
+    let mut advice = Vec::new();
+    for question in &model.questions {
+        let Some(table) = model.table(&question.table) else { continue };
+        let has_optional = question.conditions.iter().any(|condition| condition.optional);
+        let ways: &[Option<bool>] = if has_optional { &[Some(false), Some(true)] } else { &[None] };
+        for with_optional in ways {
+            let outcome = plan(&stand_in(table, question, with_optional.unwrap_or(true)));
+            advice.push(Advice { question, table, with_optional: *with_optional, outcome });
+        }
+    }
+    advice
+}
+
+/// The question as a request, with stand-ins for values.
+fn stand_in<'m>(table: &'m Table, question: &Question, with_optional: bool) -> CheckedRequest<'m> {
+    let asked = question.conditions.iter().filter(|condition| with_optional || !condition.optional);
+    let parts = asked.filter_map(|condition| {
+        let attribute = table.attributes.get(&condition.attribute)?;
+        Some(Condition::Is(Path::attribute(&attribute.name), comparison(attribute, condition)))
+    });
+    CheckedRequest {
+        table,
+        entities: question.entities.clone(),
+        condition: Condition::all(parts),
+        order: question.order.clone(),
+        limit: question.limit.unwrap_or(PAGE_ITEMS_DEFAULT),
+        limited: question.limit.is_some(),
+        select: question.select.clone(),
+        count: false,
+        consistent: question.consistent,
+        scan: question.scan,
+        sort_in_memory: question.scan.then_some(SORT_ITEMS_MAX),
+    }
+}
+
+fn comparison(attribute: &Attribute, condition: &QuestionCondition) -> Comparison {
+    let value = || stand_in_value(attribute);
+    match condition.operator {
+        Operator::Equal => Comparison::Equal(value()),
+        Operator::Less => Comparison::Less(value()),
+        Operator::LessOrEqual => Comparison::LessOrEqual(value()),
+        Operator::Greater => Comparison::Greater(value()),
+        Operator::GreaterOrEqual => Comparison::GreaterOrEqual(value()),
+        Operator::Between => Comparison::Between(value(), value()),
+        Operator::BeginsWith => Comparison::BeginsWith(value()),
+        Operator::Contains => Comparison::Contains(value()),
+        Operator::In => Comparison::In(vec![value()]),
+        Operator::Exists => Comparison::Exists(true),
+    }
+}
+
+fn stand_in_value(attribute: &Attribute) -> AttributeValue {
+    if let Some(first) = attribute.values.as_ref().and_then(|values| values.first()) {
+        return first.clone();
+    }
+    let mapped = attribute.maps.values().next().and_then(|map| map.keys().next());
+    match attribute.kind {
+        AttributeKind::Number => AttributeValue::N(mapped.cloned().unwrap_or_else(|| "1".to_owned())),
+        AttributeKind::Binary => AttributeValue::B(b"x".to_vec()),
+        AttributeKind::Boolean => AttributeValue::Bool(true),
+        AttributeKind::Timestamp(_) => AttributeValue::S("2000-01-01T00:00:00Z".to_owned()),
+        AttributeKind::Date => AttributeValue::S("2000-01-01".to_owned()),
+        _ => AttributeValue::S(mapped.cloned().unwrap_or_else(|| "x".to_owned())),
+    }
+}

@@ -1,0 +1,193 @@
+//! A request against the model: unknown names, wrong types and impossible bounds are found before anything is planned.
+
+mod conditions;
+mod error;
+mod values;
+
+use std::collections::BTreeMap;
+
+use crate::model::{EntityId, Model, OrderBy, Table};
+use crate::query::condition::{Comparison, Condition, Path};
+use crate::query::limits::{ORDER_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, SORT_ITEMS_MAX};
+use crate::query::request::QueryRequest;
+use crate::text::closest;
+use crate::value::AttributeValue;
+
+pub use error::RequestError;
+pub use values::{typed_text, typed_value};
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Caller {
+    /// Someone who may see every item: the operator at the command line.
+    Trusted,
+    /// Someone whose claims limit what is seen: claim path (`jwt.org`) -> value.
+    Claims(BTreeMap<String, String>),
+}
+
+/// A request whose every name and value fits the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedRequest<'m> {
+    /// The table.
+    pub table: &'m Table,
+    /// The entities wanted, ascending; empty for every item of the table.
+    pub entities: Vec<EntityId>,
+    /// What is asked of items, the caller's scope included.
+    pub condition: Condition,
+    /// The order of the answer.
+    pub order: Vec<OrderBy>,
+    /// The most items of this answer.
+    pub limit: u32,
+    /// Did the request set the limit itself? Then the answer ends there; otherwise it is a page of a longer one.
+    pub limited: bool,
+    /// The attributes wanted.
+    pub select: Option<Vec<String>>,
+    /// Only the number of items.
+    pub count: bool,
+    /// Strongly consistent reads.
+    pub consistent: bool,
+    /// May a scan answer it?
+    pub scan: bool,
+    /// The most items to sort in memory.
+    pub sort_in_memory: Option<u32>,
+}
+
+/// Compares a request with the model.
+pub fn check<'m>(
+    model: &'m Model,
+    request: &QueryRequest,
+    caller: &Caller,
+) -> Result<CheckedRequest<'m>, RequestError> {
+    let table = find_table(model, &request.table)?;
+    let asked = conditions::read(table, &request.conditions)?;
+    let condition = in_scope(table, asked, caller)?;
+    Ok(CheckedRequest {
+        table,
+        entities: find_entities(table, &request.entity)?,
+        condition,
+        order: find_order(table, &request.order)?,
+        limit: check_limit(request.limit)?,
+        limited: request.limit.is_some(),
+        select: find_select(table, request.select.as_deref())?,
+        count: request.count,
+        consistent: request.consistent,
+        scan: request.scan,
+        sort_in_memory: check_sort(request.sort_in_memory)?,
+    })
+}
+
+fn find_table<'m>(model: &'m Model, name: &str) -> Result<&'m Table, RequestError> {
+    model.table(name).ok_or_else(|| RequestError::UnknownTable {
+        table: name.to_owned(),
+        closest: closest(name, model.tables.iter().map(|table| table.id.as_str())),
+    })
+}
+
+fn find_entities(table: &Table, names: &[String]) -> Result<Vec<EntityId>, RequestError> {
+    let mut found = names
+        .iter()
+        .map(|name| {
+            table.entity(name).map(|(id, _)| id).ok_or_else(|| RequestError::UnknownEntity {
+                table: table.id.clone(),
+                entity: name.clone(),
+                closest: closest(name, table.entities.iter().map(|entity| entity.name.as_str())),
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+fn find_order(table: &Table, texts: &[String]) -> Result<Vec<OrderBy>, RequestError> {
+    if texts.len() > ORDER_MAX {
+        return Err(RequestError::TooMany { what: "attributes in `order`", most: ORDER_MAX });
+    }
+    texts
+        .iter()
+        .map(|text| {
+            let (name, descending) = match text.strip_prefix('-') {
+                Some(name) => (name, true),
+                None => (text.as_str(), false),
+            };
+            let attribute = find_attribute(table, name)?;
+            if attribute.kind.scalar().is_none() {
+                return Err(RequestError::OrderByType {
+                    table: table.id.clone(),
+                    attribute: name.to_owned(),
+                    kind: attribute.kind.name(),
+                });
+            }
+            Ok(OrderBy { attribute: name.to_owned(), descending })
+        })
+        .collect()
+}
+
+fn find_select(table: &Table, names: Option<&[String]>) -> Result<Option<Vec<String>>, RequestError> {
+    match names {
+        None => Ok(None),
+        Some([]) => Err(RequestError::EmptySelect),
+        // What is not declared is carried along untyped, so it can be selected too.
+        Some(names) if names.len() > 1000 => {
+            Err(RequestError::TooMany { what: "attributes in `select`", most: 1000 })
+        }
+        Some(names) => match names.iter().find(|name| name.is_empty()) {
+            Some(_) => Err(RequestError::UnknownAttribute {
+                table: table.id.clone(),
+                attribute: String::new(),
+                closest: None,
+            }),
+            None => Ok(Some(names.to_vec())),
+        },
+    }
+}
+
+fn check_limit(limit: Option<u32>) -> Result<u32, RequestError> {
+    match limit {
+        None => Ok(PAGE_ITEMS_DEFAULT),
+        Some(limit @ 1..=PAGE_ITEMS_MAX) => Ok(limit),
+        Some(_) => Err(RequestError::Limit { what: "limit", most: PAGE_ITEMS_MAX }),
+    }
+}
+
+fn check_sort(most: Option<u32>) -> Result<Option<u32>, RequestError> {
+    match most {
+        None => Ok(None),
+        Some(most @ 1..=SORT_ITEMS_MAX) => Ok(Some(most)),
+        Some(_) => Err(RequestError::Limit { what: "sortInMemory", most: SORT_ITEMS_MAX }),
+    }
+}
+
+fn find_attribute<'t>(table: &'t Table, name: &str) -> Result<&'t crate::model::Attribute, RequestError> {
+    table.attributes.get(name).ok_or_else(|| RequestError::UnknownAttribute {
+        table: table.id.clone(),
+        attribute: name.to_owned(),
+        closest: closest(name, table.attributes.keys().map(String::as_str)),
+    })
+}
+
+/// Adds what the caller's claims fix, and refuses a request that asks for somebody else's items.
+fn in_scope(table: &Table, asked: Condition, caller: &Caller) -> Result<Condition, RequestError> {
+    let Caller::Claims(claims) = caller else { return Ok(asked) };
+    let mut parts = Vec::new();
+    for (name, claim) in &table.scope {
+        let attribute = find_attribute(table, name)?;
+        let value = claims.get(claim).ok_or_else(|| RequestError::ClaimMissing { claim: claim.clone() })?;
+        let value = typed_text(table, attribute, value)?;
+        if asks_for_another(&asked, name, &value) {
+            return Err(RequestError::OutOfScope { table: table.id.clone(), attribute: name.clone() });
+        }
+        parts.push(Condition::Is(Path::attribute(name), Comparison::Equal(value)));
+    }
+    parts.push(asked);
+    Ok(Condition::all(parts))
+}
+
+/// Is the attribute asked, beside everything else, to be a value that the scope excludes?
+fn asks_for_another(asked: &Condition, name: &str, own: &AttributeValue) -> bool {
+    match asked {
+        Condition::All(parts) => parts.iter().any(|part| asks_for_another(part, name, own)),
+        Condition::Is(path, comparison) => path.as_attribute() == Some(name) && !comparison.holds(Some(own)),
+        Condition::Any(_) | Condition::Not(_) => false,
+    }
+}

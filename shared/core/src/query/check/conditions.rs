@@ -1,0 +1,255 @@
+//! The `where` of a request, read into conditions.
+//!
+//! `{"a": 1, "b": {">": 2}}` asks both; `{"or": [{…}, {…}]}`, `{"and": […]}` and `{"not": {…}}` combine. Where an attribute
+//! is called like one of those words, a list says it: `[{"attribute": "or", "operator": "=", "value": 1}]`.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+use super::values::{typed_value, untyped_value};
+use super::{RequestError, find_attribute};
+use crate::model::{Attribute, AttributeKind, Table};
+use crate::query::condition::{Comparison, Condition, Path};
+use crate::query::limits::{COMPARISONS_MAX, DEPTH_MAX, IN_VALUES_MAX};
+use crate::text::closest;
+use crate::value::{AttributeValue, compare};
+
+const OPERATORS: [&str; 12] =
+    ["=", "<>", "<", "<=", ">", ">=", "between", "beginsWith", "contains", "in", "exists", "notExists"];
+
+/// Reads a `where`; null and `{}` ask nothing.
+pub(super) fn read(table: &Table, value: &Value) -> Result<Condition, RequestError> {
+    let mut reader = Reader { table, comparisons: 0 };
+    match value {
+        Value::Null => Ok(Condition::always()),
+        other => Ok(reader.group(other, 0)?.simplified()),
+    }
+}
+
+struct Reader<'t> {
+    table: &'t Table,
+    comparisons: usize,
+}
+
+impl Reader<'_> {
+    fn group(&mut self, value: &Value, depth: usize) -> Result<Condition, RequestError> {
+        if depth > DEPTH_MAX {
+            return Err(RequestError::TooMany { what: "levels of conditions", most: DEPTH_MAX });
+        }
+        match value {
+            Value::Object(members) if members.contains_key("attribute") => self.spelled_out(members),
+            Value::Object(members) => {
+                let parts = members.iter().map(|(name, value)| self.member(name, value, depth));
+                Ok(Condition::all(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+            Value::Array(parts) => Ok(Condition::all(self.list(parts, depth)?)),
+            _ => Err(RequestError::Shape {
+                place: "where".to_owned(),
+                wanted: "an object or a list of conditions",
+            }),
+        }
+    }
+
+    fn list(&mut self, parts: &[Value], depth: usize) -> Result<Vec<Condition>, RequestError> {
+        parts.iter().map(|part| self.group(part, depth + 1)).collect()
+    }
+
+    fn member(&mut self, name: &str, value: &Value, depth: usize) -> Result<Condition, RequestError> {
+        match (name, value) {
+            ("and", Value::Array(parts)) if !parts.is_empty() => Ok(Condition::all(self.list(parts, depth)?)),
+            ("or", Value::Array(parts)) if !parts.is_empty() => Ok(Condition::Any(self.list(parts, depth)?)),
+            ("and", Value::Array(_)) => Err(RequestError::EmptyGroup { operator: "and" }),
+            ("or", Value::Array(_)) => Err(RequestError::EmptyGroup { operator: "or" }),
+            ("and" | "or", _) => {
+                Err(RequestError::Shape { place: name.to_owned(), wanted: "a list of conditions" })
+            }
+            ("not", inner) => Ok(Condition::Not(Box::new(self.group(inner, depth + 1)?))),
+            (name, value) => self.attribute(name, value),
+        }
+    }
+
+    /// `"attribute": value` or `"attribute": {"operator": value, …}`.
+    fn attribute(&mut self, name: &str, value: &Value) -> Result<Condition, RequestError> {
+        match value {
+            Value::Object(operators) if !is_dynamodb_json(operators) => {
+                if operators.is_empty() {
+                    return Err(RequestError::Shape {
+                        place: name.to_owned(),
+                        wanted: "a value or an operator",
+                    });
+                }
+                let parts = operators.iter().map(|(operator, value)| self.comparison(name, operator, value));
+                Ok(Condition::all(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+            _ => self.comparison(name, "=", value),
+        }
+    }
+
+    fn spelled_out(&mut self, members: &Map<String, Value>) -> Result<Condition, RequestError> {
+        let shape = |wanted| RequestError::Shape { place: "where".to_owned(), wanted };
+        let known = |name: &String| matches!(name.as_str(), "attribute" | "operator" | "value");
+        let name = members.get("attribute").and_then(Value::as_str);
+        let operator = members.get("operator").map_or(Some("="), Value::as_str);
+        match (name, operator, members.keys().all(known)) {
+            (Some(name), Some(operator), true) => {
+                self.comparison(name, operator, members.get("value").unwrap_or(&Value::Null))
+            }
+            _ => Err(shape("a condition with `attribute`, `operator` and `value`")),
+        }
+    }
+
+    fn comparison(&mut self, name: &str, operator: &str, value: &Value) -> Result<Condition, RequestError> {
+        self.comparisons += 1;
+        if self.comparisons > COMPARISONS_MAX {
+            return Err(RequestError::TooMany { what: "comparisons", most: COMPARISONS_MAX });
+        }
+        let target = Target::find(self.table, name)?;
+        let is = |comparison| Ok(Condition::Is(target.path.clone(), comparison));
+        match operator {
+            "=" => is(Comparison::Equal(target.value(value)?)),
+            "<>" => Ok(Condition::Not(Box::new(is(Comparison::Equal(target.value(value)?))?))),
+            "<" => is(Comparison::Less(target.ordered(value, "<")?)),
+            "<=" => is(Comparison::LessOrEqual(target.ordered(value, "<=")?)),
+            ">" => is(Comparison::Greater(target.ordered(value, ">")?)),
+            ">=" => is(Comparison::GreaterOrEqual(target.ordered(value, ">=")?)),
+            "between" => is(target.between(value)?),
+            "beginsWith" => is(Comparison::BeginsWith(target.prefix(value)?)),
+            "contains" => is(Comparison::Contains(target.part(value)?)),
+            "in" => is(Comparison::In(target.values(value)?)),
+            "exists" => is(Comparison::Exists(target.flag(value)?)),
+            "notExists" => is(Comparison::Exists(!target.flag(value)?)),
+            _ => Err(RequestError::UnknownOperator {
+                attribute: name.to_owned(),
+                operator: operator.to_owned(),
+                closest: closest(operator, OPERATORS.into_iter()),
+            }),
+        }
+    }
+}
+
+fn is_dynamodb_json(members: &Map<String, Value>) -> bool {
+    members.len() == 1
+        && members.keys().all(|name| matches!(name.as_str(), "S" | "N" | "B" | "BOOL" | "NULL"))
+}
+
+/// What a comparison is about: a declared attribute, or a place inside of one that is a map.
+struct Target<'t> {
+    table: &'t Table,
+    attribute: &'t Attribute,
+    path: Path,
+}
+
+impl<'t> Target<'t> {
+    fn find(table: &'t Table, name: &str) -> Result<Target<'t>, RequestError> {
+        if let Some(attribute) = table.attributes.get(name) {
+            return Ok(Target { table, attribute, path: Path::attribute(name) });
+        }
+        let segments: Vec<String> = name.split('.').map(str::to_owned).collect();
+        let root = find_attribute(table, segments.first().map_or(name, String::as_str))
+            .map_err(|error| if segments.len() > 1 { error } else { unknown(table, name) })?;
+        match root.kind {
+            AttributeKind::Map if segments.iter().all(|segment| !segment.is_empty()) => {
+                Ok(Target { table, attribute: root, path: Path { segments } })
+            }
+            _ => Err(unknown(table, name)),
+        }
+    }
+
+    fn inside(&self) -> bool {
+        self.path.as_attribute().is_none()
+    }
+
+    fn value(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+        if self.inside() {
+            untyped_value(self.attribute, value)
+        } else {
+            typed_value(self.table, self.attribute, value)
+        }
+    }
+
+    fn refuse(&self, operator: &'static str) -> RequestError {
+        RequestError::OperatorType {
+            table: self.table.id.clone(),
+            attribute: self.path.to_string(),
+            kind: self.attribute.kind.name(),
+            operator,
+        }
+    }
+
+    /// A value for `<` and its like: text, number or binary.
+    fn ordered(&self, value: &Value, operator: &'static str) -> Result<AttributeValue, RequestError> {
+        match self.value(value)? {
+            value @ (AttributeValue::S(_) | AttributeValue::N(_) | AttributeValue::B(_)) => Ok(value),
+            _ => Err(self.refuse(operator)),
+        }
+    }
+
+    fn between(&self, value: &Value) -> Result<Comparison, RequestError> {
+        let Some([low, high]) = value.as_array().map(Vec::as_slice) else {
+            return Err(RequestError::Shape { place: self.path.to_string(), wanted: "a list of two bounds" });
+        };
+        let (low, high) = (self.ordered(low, "between")?, self.ordered(high, "between")?);
+        match compare(&low, &high) {
+            Some(Ordering::Greater) => {
+                Err(RequestError::InvertedBetween { attribute: self.path.to_string() })
+            }
+            Some(_) => Ok(Comparison::Between(low, high)),
+            None => Err(self.refuse("between")),
+        }
+    }
+
+    fn prefix(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+        match self.value(value)? {
+            value @ (AttributeValue::S(_) | AttributeValue::B(_)) => Ok(value),
+            _ => Err(self.refuse("beginsWith")),
+        }
+    }
+
+    fn part(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+        let part = match self.attribute.kind {
+            AttributeKind::List | AttributeKind::Map => untyped_value(self.attribute, value)?,
+            AttributeKind::StringSet | AttributeKind::NumberSet | AttributeKind::BinarySet => {
+                untyped_value(self.attribute, value)?
+            }
+            _ => self.value(value)?,
+        };
+        let fits = match self.attribute.kind {
+            AttributeKind::Number | AttributeKind::Boolean => false,
+            AttributeKind::Map => self.inside(),
+            AttributeKind::StringSet => matches!(part, AttributeValue::S(_)),
+            AttributeKind::NumberSet => matches!(part, AttributeValue::N(_)),
+            AttributeKind::BinarySet => matches!(part, AttributeValue::B(_)),
+            _ => true,
+        };
+        if fits { Ok(part) } else { Err(self.refuse("contains")) }
+    }
+
+    fn values(&self, value: &Value) -> Result<Vec<AttributeValue>, RequestError> {
+        let Some(values) = value.as_array() else {
+            return Err(RequestError::Shape { place: self.path.to_string(), wanted: "a list of values" });
+        };
+        match values.len() {
+            0 => Err(RequestError::EmptyIn { attribute: self.path.to_string() }),
+            1..=IN_VALUES_MAX => values.iter().map(|value| self.value(value)).collect(),
+            _ => Err(RequestError::TooMany { what: "values in `in`", most: IN_VALUES_MAX }),
+        }
+    }
+
+    /// `{"exists": true}`; in the spelled-out form the value may be left out.
+    fn flag(&self, value: &Value) -> Result<bool, RequestError> {
+        match value {
+            Value::Bool(flag) => Ok(*flag),
+            Value::Null => Ok(true),
+            _ => Err(RequestError::Shape { place: self.path.to_string(), wanted: "true or false" }),
+        }
+    }
+}
+
+fn unknown(table: &Table, name: &str) -> RequestError {
+    RequestError::UnknownAttribute {
+        table: table.id.clone(),
+        attribute: name.to_owned(),
+        closest: closest(name, table.attributes.keys().map(String::as_str)),
+    }
+}

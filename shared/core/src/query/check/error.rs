@@ -1,0 +1,83 @@
+//! What can be wrong with a request.
+
+/// Why a request does not fit the model. The messages name tables and attributes, never a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
+pub enum RequestError {
+    #[error("unknown table `{table}`")]
+    UnknownTable { table: String, closest: Option<String> },
+    #[error("table `{table}` has no entity `{entity}`")]
+    UnknownEntity { table: String, entity: String, closest: Option<String> },
+    #[error("table `{table}` declares no attribute `{attribute}`")]
+    UnknownAttribute { table: String, attribute: String, closest: Option<String> },
+    #[error("unknown operator `{operator}` on attribute `{attribute}`")]
+    UnknownOperator { attribute: String, operator: String, closest: Option<String> },
+    #[error("attribute `{attribute}` of table `{table}` is a {kind}: it cannot be compared with a {given}")]
+    TypeMismatch { table: String, attribute: String, kind: &'static str, given: &'static str },
+    #[error("attribute `{attribute}` of table `{table}` is a {kind}: `{operator}` does not apply to it")]
+    OperatorType { table: String, attribute: String, kind: &'static str, operator: &'static str },
+    #[error("attribute `{attribute}` of table `{table}` is a {kind}: nothing can be ordered by it")]
+    OrderByType { table: String, attribute: String, kind: &'static str },
+    #[error("the value for attribute `{attribute}` is not a valid {kind}")]
+    InvalidValue { attribute: String, kind: &'static str },
+    #[error("`between` on attribute `{attribute}` has its lower bound above its upper bound")]
+    InvertedBetween { attribute: String },
+    #[error("`in` on attribute `{attribute}` has no values")]
+    EmptyIn { attribute: String },
+    #[error("`{operator}` has no conditions")]
+    EmptyGroup { operator: &'static str },
+    #[error("`{place}` must be {wanted}")]
+    Shape { place: String, wanted: &'static str },
+    #[error("more than {most} {what}")]
+    TooMany { what: &'static str, most: usize },
+    #[error("`{what}` must lie between 1 and {most}")]
+    Limit { what: &'static str, most: u32 },
+    #[error("`select` names no attributes")]
+    EmptySelect,
+    #[error("the caller has no claim `{claim}`")]
+    ClaimMissing { claim: String },
+    #[error("attribute `{attribute}` of table `{table}` is fixed by the caller's scope")]
+    OutOfScope { table: String, attribute: String },
+}
+
+impl RequestError {
+    /// The stable code, as docs/errors.md lists it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            RequestError::UnknownTable { .. } => "unknown-table",
+            RequestError::UnknownEntity { .. } => "unknown-entity",
+            RequestError::UnknownAttribute { .. } => "unknown-attribute",
+            RequestError::UnknownOperator { .. } => "unknown-operator",
+            RequestError::TypeMismatch { .. }
+            | RequestError::OperatorType { .. }
+            | RequestError::OrderByType { .. } => "type-mismatch",
+            RequestError::InvalidValue { .. } => "invalid-value",
+            RequestError::InvertedBetween { .. } => "inverted-between",
+            RequestError::EmptyIn { .. } => "empty-in",
+            RequestError::EmptyGroup { .. } | RequestError::Shape { .. } | RequestError::EmptySelect => {
+                "malformed-request"
+            }
+            RequestError::TooMany { .. } | RequestError::Limit { .. } => "over-limit",
+            RequestError::ClaimMissing { .. } => "claim-missing",
+            RequestError::OutOfScope { .. } => "out-of-scope",
+        }
+    }
+
+    /// What the asker can do, where there is something to say.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            RequestError::UnknownTable { closest: Some(name), .. }
+            | RequestError::UnknownEntity { closest: Some(name), .. }
+            | RequestError::UnknownAttribute { closest: Some(name), .. }
+            | RequestError::UnknownOperator { closest: Some(name), .. } => {
+                Some(format!("did you mean `{name}`?"))
+            }
+            RequestError::UnknownAttribute { table, .. } => {
+                Some(format!("declare it under `[tables.{table}.attributes]` in the manifest"))
+            }
+            RequestError::InvertedBetween { .. } => Some("swap the bounds".to_owned()),
+            RequestError::EmptyIn { .. } => Some("leave the condition out, or give it values".to_owned()),
+            _ => None,
+        }
+    }
+}

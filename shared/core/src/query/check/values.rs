@@ -1,0 +1,116 @@
+//! Values of a request as the manifest types them.
+
+use serde_json::Value;
+
+use super::RequestError;
+use crate::model::{Attribute, AttributeKind, Table};
+use crate::value::{AttributeValue, Number};
+
+/// What a JSON value is called in messages.
+pub(super) fn json_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        Value::Array(_) => "list",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A JSON value for an attribute. `{"N": "0.1"}`, DynamoDB's own notation, is understood too.
+pub fn typed_value(
+    table: &Table,
+    attribute: &Attribute,
+    value: &Value,
+) -> Result<AttributeValue, RequestError> {
+    if let Some(explicit) = dynamodb_json(value) {
+        return accept(table, attribute, explicit, "value of another type");
+    }
+    let mismatch = || RequestError::TypeMismatch {
+        table: table.id.clone(),
+        attribute: attribute.name.clone(),
+        kind: attribute.kind.name(),
+        given: json_kind(value),
+    };
+    match (attribute.kind, value) {
+        (AttributeKind::Binary, Value::String(text)) => {
+            let explicit = serde_json::json!({ "B": text });
+            dynamodb_json(&explicit).ok_or_else(|| invalid(attribute))
+        }
+        (AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date, Value::String(text)) => {
+            Ok(AttributeValue::S(text.clone()))
+        }
+        (AttributeKind::Number, Value::Number(number)) => number_value(attribute, &number.to_string()),
+        (AttributeKind::Boolean, Value::Bool(value)) => Ok(AttributeValue::Bool(*value)),
+        _ => Err(mismatch()),
+    }
+}
+
+/// A text for an attribute, from a command line, a query string or a claim.
+pub fn typed_text(table: &Table, attribute: &Attribute, text: &str) -> Result<AttributeValue, RequestError> {
+    match attribute.kind {
+        AttributeKind::Number => number_value(attribute, text),
+        AttributeKind::Boolean => match text {
+            "true" => Ok(AttributeValue::Bool(true)),
+            "false" => Ok(AttributeValue::Bool(false)),
+            _ => Err(invalid(attribute)),
+        },
+        _ => typed_value(table, attribute, &Value::String(text.to_owned())),
+    }
+}
+
+/// A member of a set or list, or a value inside of a map: typed by its JSON form alone.
+pub(super) fn untyped_value(attribute: &Attribute, value: &Value) -> Result<AttributeValue, RequestError> {
+    if let Some(explicit) = dynamodb_json(value) {
+        return Ok(explicit);
+    }
+    match value {
+        Value::String(text) => Ok(AttributeValue::S(text.clone())),
+        Value::Number(number) => number_value(attribute, &number.to_string()),
+        Value::Bool(value) => Ok(AttributeValue::Bool(*value)),
+        Value::Null => Ok(AttributeValue::Null(true)),
+        Value::Array(_) | Value::Object(_) => Err(invalid(attribute)),
+    }
+}
+
+fn number_value(attribute: &Attribute, text: &str) -> Result<AttributeValue, RequestError> {
+    let number: Number = text.parse().map_err(|_| invalid(attribute))?;
+    Ok(AttributeValue::N(number.to_string()))
+}
+
+fn dynamodb_json(value: &Value) -> Option<AttributeValue> {
+    let object = value.as_object()?;
+    let (letter, _) = object.iter().next().filter(|_| object.len() == 1)?;
+    if !matches!(letter.as_str(), "S" | "N" | "B" | "BOOL" | "NULL") {
+        return None;
+    }
+    let explicit: AttributeValue = serde_json::from_value(value.clone()).ok()?;
+    match &explicit {
+        AttributeValue::N(text) => {
+            text.parse::<Number>().ok().map(|number| AttributeValue::N(number.to_string()))
+        }
+        _ => Some(explicit),
+    }
+}
+
+fn accept(
+    table: &Table,
+    attribute: &Attribute,
+    value: AttributeValue,
+    given: &'static str,
+) -> Result<AttributeValue, RequestError> {
+    if crate::value::type_letter(&value) == attribute.kind.type_letter() {
+        return Ok(value);
+    }
+    Err(RequestError::TypeMismatch {
+        table: table.id.clone(),
+        attribute: attribute.name.clone(),
+        kind: attribute.kind.name(),
+        given,
+    })
+}
+
+fn invalid(attribute: &Attribute) -> RequestError {
+    RequestError::InvalidValue { attribute: attribute.name.clone(), kind: attribute.kind.name() }
+}

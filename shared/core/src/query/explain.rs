@@ -1,0 +1,162 @@
+//! A plan for people, and as JSON.
+
+use std::fmt::{self, Write};
+
+use serde::Serialize;
+
+use crate::query::expression::{expressions, readable_condition, readable_key_condition};
+use crate::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, Rejected, Source};
+
+/// A plan, explained.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// The table's id in the manifest.
+    pub table: String,
+    /// The reads.
+    pub reads: Vec<Read>,
+    /// How their answers become one.
+    pub delivery: String,
+    /// The read units expected.
+    pub estimated_read_units: f64,
+    /// What else was considered.
+    pub rejected: Vec<Turned>,
+}
+
+/// One read, explained.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Read {
+    /// `table`, or the index's name.
+    pub source: String,
+    /// `query` or `scan`.
+    pub operation: &'static str,
+    /// The key condition, spelled out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_condition: Option<String>,
+    /// The key condition, as DynamoDB gets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_condition_expression: Option<String>,
+    /// The filter, spelled out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// The filter, as DynamoDB gets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter_expression: Option<String>,
+    /// What is checked on each item after it has arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recheck: Option<String>,
+    /// Where attributes come from that the index does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_attributes: Option<&'static str>,
+    /// Largest sort keys first?
+    pub descending: bool,
+}
+
+/// A place that was turned down.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turned {
+    /// `table`, or the index's name, with `scan of` before it where it would have been scanned.
+    pub source: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Explains a plan.
+pub fn explain(plan: &QueryPlan) -> Explanation {
+    Explanation {
+        table: plan.table.clone(),
+        reads: plan.accesses.iter().map(read).collect(),
+        delivery: delivery(plan),
+        estimated_read_units: plan.estimated_units,
+        rejected: rejected(&plan.rejected),
+    }
+}
+
+/// Explains why places were turned down.
+pub fn rejected(all: &[Rejected]) -> Vec<Turned> {
+    all.iter()
+        .map(|rejected| {
+            let place = source(&rejected.source);
+            let source = if rejected.scan { format!("scan of {place}") } else { place };
+            Turned { source, reason: rejected.reason.to_string() }
+        })
+        .collect()
+}
+
+fn source(source: &Source) -> String {
+    source.index().map_or_else(|| "table".to_owned(), |name| format!("index {name}"))
+}
+
+fn read(access: &Access) -> Read {
+    let sent = expressions(access, None);
+    Read {
+        source: source(&access.source),
+        operation: match access.operation {
+            Operation::Query { .. } => "query",
+            Operation::Scan => "scan",
+        },
+        key_condition: readable_key_condition(&access.operation),
+        key_condition_expression: sent.key_condition,
+        filter: readable_condition(&access.filter),
+        filter_expression: sent.filter,
+        recheck: readable_condition(&access.recheck),
+        missing_attributes: match access.hydration {
+            Hydration::None => None,
+            Hydration::Fetched => Some("fetched by DynamoDB, each item priced"),
+            Hydration::ByKey => Some("read by primary key, each item priced"),
+        },
+        descending: access.descending,
+    }
+}
+
+fn delivery(plan: &QueryPlan) -> String {
+    let order = plan
+        .order
+        .iter()
+        .map(|by| format!("{}{}", by.attribute, if by.descending { " descending" } else { "" }))
+        .collect::<Vec<_>>()
+        .join(", ");
+    match (plan.delivery, order.is_empty()) {
+        (_, _) if plan.accesses.is_empty() => "nothing can match: nothing is read".to_owned(),
+        (Delivery::Sequential, true) => "in the order of the keys".to_owned(),
+        (Delivery::Sequential, false) => format!("by {order}, as the key gives it"),
+        (Delivery::Merged, _) => format!("by {order}, merged"),
+        (Delivery::SortedInMemory { items_max }, _) => {
+            format!("by {order}, sorted in memory (at most {items_max} items)")
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for read in &self.reads {
+            writeln!(f, "{} {}", read.operation, read.source)?;
+            let mut lines = String::new();
+            let mut line = |name: &str, text: &str| writeln!(lines, "  {name:<9}{text}");
+            if let Some(text) = &read.key_condition {
+                line("key", text)?;
+            }
+            if let Some(text) = &read.filter {
+                line("filter", text)?;
+            }
+            if let Some(text) = &read.recheck {
+                line("recheck", text)?;
+            }
+            if let Some(text) = read.missing_attributes {
+                line("missing", text)?;
+            }
+            f.write_str(&lines)?;
+        }
+        writeln!(f, "answer     {}", self.delivery)?;
+        writeln!(f, "estimate   {} read units", self.estimated_read_units)?;
+        if !self.rejected.is_empty() {
+            writeln!(f, "not taken")?;
+        }
+        for turned in &self.rejected {
+            writeln!(f, "  {}: {}", turned.source, turned.reason)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! One way of reading: a query of a key range, or a scan, with what is still to be filtered.
+
+use crate::model::IndexKind;
+use crate::query::condition::Condition;
+use crate::value::AttributeValue;
+
+/// Where items are read from. The order is the order of preference between equals.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The table itself.
+    Table,
+    /// A local index.
+    Local(String),
+    /// A global index.
+    Global(String),
+}
+
+impl Source {
+    /// The index's name, if it is one.
+    pub fn index(&self) -> Option<&str> {
+        match self {
+            Source::Table => None,
+            Source::Local(name) | Source::Global(name) => Some(name),
+        }
+    }
+
+    pub(super) fn of(index: Option<&crate::model::Index>) -> Source {
+        match index {
+            None => Source::Table,
+            Some(index) if index.kind == IndexKind::Local => Source::Local(index.name.clone()),
+            Some(index) => Source::Global(index.name.clone()),
+        }
+    }
+}
+
+/// An attribute of a partition key, and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyEqual {
+    /// The attribute's name.
+    pub attribute: String,
+    /// Its value.
+    pub value: AttributeValue,
+}
+
+/// A condition on an attribute of a sort key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SortCondition {
+    /// The attribute's name.
+    pub attribute: String,
+    /// What is asked of it.
+    pub test: SortTest,
+}
+
+/// What DynamoDB can ask of a sort key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SortTest {
+    /// `=`
+    Equal(AttributeValue),
+    /// `begins_with`
+    BeginsWith(AttributeValue),
+    /// `BETWEEN`, both ends included
+    Between(AttributeValue, AttributeValue),
+    /// `>=`
+    AtLeast(AttributeValue),
+    /// `>`
+    Above(AttributeValue),
+    /// `<=`
+    AtMost(AttributeValue),
+    /// `<`
+    Below(AttributeValue),
+}
+
+/// Query or scan.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operation {
+    /// The items of one partition key value, all of them or a range of sort keys.
+    Query {
+        /// The partition key: every attribute of it.
+        partition: Vec<KeyEqual>,
+        /// Conditions on the sort key, from the left; only the last one may be a range.
+        sort: Vec<SortCondition>,
+    },
+    /// Everything.
+    Scan,
+}
+
+/// How attributes come that the index does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hydration {
+    /// None are missing.
+    None,
+    /// DynamoDB fetches them (a local index), at the price of reading each item.
+    Fetched,
+    /// A second read by primary key (a global index), and the whole condition is checked again.
+    ByKey,
+}
+
+/// One way of reading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Access {
+    /// Table or index.
+    pub source: Source,
+    /// Query or scan.
+    pub operation: Operation,
+    /// What DynamoDB filters by.
+    pub filter: Condition,
+    /// What is checked on each item that arrives: conditions on the index's own key, and on attributes that come later.
+    pub recheck: Condition,
+    /// How missing attributes come.
+    pub hydration: Hydration,
+    /// Largest sort keys first?
+    pub descending: bool,
+}

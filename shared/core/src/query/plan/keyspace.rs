@@ -1,0 +1,359 @@
+//! One key of a table or index for one kind of item: what it requires, what it selects, who else lives there.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use super::access::{KeyEqual, SortCondition, SortTest};
+use crate::key::{KeyRange, Part, Template, Test};
+use crate::model::{EntityId, Index, KeyAttribute, KeySource, Table};
+use crate::query::limits::FAN_OUT_MAX;
+use crate::value::AttributeValue;
+
+/// Which items a keyspace is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Items of any kind: nothing depends on the entity.
+    Any,
+    /// The items of one entity.
+    Entity(EntityId),
+    /// Items that are of no entity.
+    Stray,
+}
+
+/// How one key attribute gets its value in the items of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Maker<'m> {
+    Natural,
+    Folded(&'m Template),
+}
+
+/// The key of a table or an index, as the items of one kind have it.
+#[derive(Debug, Clone)]
+pub(super) struct Keyspace<'m> {
+    pub(super) partition: Vec<(&'m KeyAttribute, Maker<'m>)>,
+    pub(super) sort: Vec<(&'m KeyAttribute, Maker<'m>)>,
+}
+
+/// One partition and sort range, and which tests they answer exactly.
+#[derive(Debug, Clone)]
+pub(super) struct Selected {
+    pub(super) partition: Vec<KeyEqual>,
+    pub(super) sort: Vec<SortCondition>,
+}
+
+/// All that a set of tests selects from a keyspace.
+#[derive(Debug, Clone)]
+pub(super) struct Selection {
+    pub(super) selected: Vec<Selected>,
+    /// Attributes that the partition key answers, and whether exactly.
+    pub(super) by_partition: Vec<(String, bool)>,
+    /// Attributes that the sort key answers, and whether exactly.
+    pub(super) by_sort: Vec<(String, bool)>,
+}
+
+impl<'m> Keyspace<'m> {
+    /// The keyspace of the table (`index: None`) or an index, for the items of one kind. `Err` names the key attribute
+    /// that such items do not have.
+    pub(super) fn of(
+        table: &'m Table,
+        index: Option<&'m Index>,
+        kind: Kind,
+    ) -> Result<Keyspace<'m>, &'m KeyAttribute> {
+        let (partition, sort): (Vec<_>, Vec<_>) = match index {
+            None => (vec![&table.partition], table.sort.iter().collect()),
+            Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
+        };
+        let make = |keys: Vec<&'m KeyAttribute>| {
+            keys.into_iter().map(|key| Ok((key, maker(key, kind).ok_or(key)?))).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Keyspace { partition: make(partition)?, sort: make(sort)? })
+    }
+
+    fn makers(&self) -> impl Iterator<Item = &(&'m KeyAttribute, Maker<'m>)> {
+        self.partition.iter().chain(&self.sort)
+    }
+
+    /// The attributes without which an item has no such key.
+    pub(super) fn required(&self) -> impl Iterator<Item = &'m str> {
+        self.makers().flat_map(|(key, maker)| required_by(key, *maker))
+    }
+
+    /// Every attribute that the key is made of.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &'m str> {
+        self.makers().flat_map(|(key, maker)| inputs_of(key, *maker))
+    }
+
+    /// The attributes of the sort key, from the left.
+    pub(super) fn sort_inputs(&self) -> Vec<&'m str> {
+        self.sort.iter().flat_map(|(key, maker)| inputs_of(key, *maker)).collect()
+    }
+
+    /// The attributes of the partition key.
+    pub(super) fn partition_inputs(&self) -> Vec<&'m str> {
+        self.partition.iter().flat_map(|(key, maker)| inputs_of(key, *maker)).collect()
+    }
+
+    /// The partitions and ranges that tests select. `Err` names an attribute that the partition key needs.
+    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<Selection, String> {
+        let mut by_partition = Vec::new();
+        let partitions = self.partitions(tests, &mut by_partition)?;
+        let mut by_sort = Vec::new();
+        let ranges = self.ranges(tests, &mut by_sort);
+        let selected = partitions
+            .iter()
+            .flat_map(|partition| {
+                ranges.iter().map(|sort| Selected { partition: partition.clone(), sort: sort.clone() })
+            })
+            .collect();
+        Ok(Selection { selected, by_partition, by_sort })
+    }
+
+    fn partitions(
+        &self,
+        tests: &BTreeMap<&str, Test>,
+        served: &mut Vec<(String, bool)>,
+    ) -> Result<Vec<Vec<KeyEqual>>, String> {
+        let mut partitions = vec![Vec::new()];
+        for (key, maker) in &self.partition {
+            let values = match maker {
+                Maker::Natural => match tests.get(key.name.as_str()) {
+                    Some(Test::Equal(value)) => {
+                        served.push((key.name.clone(), true));
+                        if can_be_key(value, PARTITION_BYTES_MAX) { vec![value.clone()] } else { Vec::new() }
+                    }
+                    _ => return Err(key.name.clone()),
+                },
+                Maker::Folded(template) => {
+                    let selection = template.select(tests, FAN_OUT_MAX);
+                    served.extend(
+                        selection.served.iter().map(|served| (served.attribute.clone(), served.exact)),
+                    );
+                    let exact = |range: KeyRange| match range {
+                        KeyRange::Exact(key) => Ok(AttributeValue::S(key)),
+                        _ => Err(missing_input(template, tests)),
+                    };
+                    selection.ranges.into_iter().map(exact).collect::<Result<Vec<_>, _>>()?
+                }
+            };
+            partitions = partitions
+                .iter()
+                .flat_map(|partition: &Vec<KeyEqual>| {
+                    values.iter().map(|value| {
+                        let mut longer = partition.clone();
+                        longer.push(KeyEqual { attribute: key.name.clone(), value: value.clone() });
+                        longer
+                    })
+                })
+                .collect();
+        }
+        Ok(partitions)
+    }
+
+    fn ranges(
+        &self,
+        tests: &BTreeMap<&str, Test>,
+        served: &mut Vec<(String, bool)>,
+    ) -> Vec<Vec<SortCondition>> {
+        if let [(key, Maker::Folded(template))] = self.sort.as_slice() {
+            let selection = template.select(tests, FAN_OUT_MAX);
+            served.extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
+            let condition = |range| {
+                folded_test(range)
+                    .map(|test| SortCondition { attribute: key.name.clone(), test })
+                    .into_iter()
+                    .collect::<Vec<_>>()
+            };
+            return selection.ranges.into_iter().map(condition).collect();
+        }
+        let mut conditions = Vec::new();
+        for (key, _) in &self.sort {
+            let (test, exact) = match tests.get(key.name.as_str()).map_or(Narrowing::Nothing, natural_test) {
+                Narrowing::To(test, exact) => (test, exact),
+                Narrowing::Nothing => break,
+                Narrowing::Never => return Vec::new(),
+            };
+            let last = !matches!(test, SortTest::Equal(_));
+            served.push((key.name.clone(), exact));
+            conditions.push(SortCondition { attribute: key.name.clone(), test });
+            if last {
+                break;
+            }
+        }
+        vec![conditions]
+    }
+
+    /// The attributes by which items come within one selected range, outermost first, the fixed ones left out.
+    pub(super) fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Vec<&'m str> {
+        match self.sort.as_slice() {
+            [(_, Maker::Folded(template))] => template.ascending(fixed),
+            natural => natural.iter().map(|(key, _)| key.name.as_str()).filter(|name| !fixed(name)).collect(),
+        }
+    }
+
+    /// Could an item of this kind lie in this partition and range?
+    pub(super) fn could_hold(&self, partition: &[KeyEqual], sort: &[SortCondition]) -> bool {
+        let partition_fits =
+            self.partition.iter().zip(partition).all(|((_, maker), given)| match (maker, &given.value) {
+                (Maker::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
+                _ => true,
+            });
+        let sort_fits = match (self.sort.as_slice(), sort) {
+            ([(_, Maker::Folded(template))], [condition]) => could_contain(template, &condition.test),
+            _ => true,
+        };
+        partition_fits && sort_fits
+    }
+}
+
+/// Does the key depend on which entity an item is?
+pub(super) fn is_overloaded<'m>(mut keys: impl Iterator<Item = &'m KeyAttribute>) -> bool {
+    keys.any(|key| matches!(&key.source, KeySource::Folded(rules) if rules.iter().any(|rule| rule.entity.is_some())))
+}
+
+fn maker(key: &KeyAttribute, kind: Kind) -> Option<Maker<'_>> {
+    let KeySource::Folded(rules) = &key.source else { return Some(Maker::Natural) };
+    let rule = |wanted| rules.iter().find(|rule| rule.entity == wanted);
+    let found = match kind {
+        Kind::Entity(entity) => rule(Some(entity)).or_else(|| rule(None)),
+        Kind::Any | Kind::Stray => rule(None),
+    };
+    found.map(|rule| Maker::Folded(&rule.template))
+}
+
+fn inputs_of<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> Vec<&'m str> {
+    match maker {
+        Maker::Natural => vec![key.name.as_str()],
+        Maker::Folded(template) => template.attributes().collect(),
+    }
+}
+
+fn required_by<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> Vec<&'m str> {
+    match maker {
+        Maker::Natural => vec![key.name.as_str()],
+        Maker::Folded(template) => template
+            .parts()
+            .iter()
+            .filter_map(|part| match part {
+                Part::Attribute { name, optional: false, .. } => Some(name.as_str()),
+                _ => None,
+            })
+            .collect(),
+    }
+}
+
+/// The first attribute of a partition template that no equality fixes.
+fn missing_input(template: &Template, tests: &BTreeMap<&str, Test>) -> String {
+    template
+        .attributes()
+        .find(|attribute| !matches!(tests.get(attribute), Some(Test::Equal(_))))
+        .unwrap_or_else(|| template.text())
+        .to_owned()
+}
+
+fn folded_test(range: KeyRange) -> Option<SortTest> {
+    let text = AttributeValue::S;
+    Some(match range {
+        KeyRange::All => return None,
+        KeyRange::Exact(key) => SortTest::Equal(text(key)),
+        KeyRange::BeginsWith(prefix) => SortTest::BeginsWith(text(prefix)),
+        KeyRange::Between(low, high) => SortTest::Between(text(low), text(high)),
+        KeyRange::AtLeast(low) => SortTest::AtLeast(text(low)),
+        KeyRange::Above(low) => SortTest::Above(text(low)),
+        KeyRange::AtMost(high) => SortTest::AtMost(text(high)),
+        KeyRange::Below(high) => SortTest::Below(text(high)),
+    })
+}
+
+/// The longest partition key.
+const PARTITION_BYTES_MAX: usize = 2048;
+/// The longest sort key.
+const SORT_BYTES_MAX: usize = 1024;
+
+/// Can a value be a key? DynamoDB refuses a condition on an empty or overlong one; no item has such a key.
+fn can_be_key(value: &AttributeValue, bytes_max: usize) -> bool {
+    match value {
+        AttributeValue::S(text) => (1..=bytes_max).contains(&text.len()),
+        AttributeValue::B(bytes) => (1..=bytes_max).contains(&bytes.len()),
+        AttributeValue::N(_) => true,
+        _ => false,
+    }
+}
+
+fn is_blank(value: &AttributeValue) -> bool {
+    matches!(value, AttributeValue::S(text) if text.is_empty())
+        || matches!(value, AttributeValue::B(bytes) if bytes.is_empty())
+}
+
+/// What a test does to a natural sort key.
+enum Narrowing {
+    /// The key cannot say it.
+    Nothing,
+    /// No key passes.
+    Never,
+    /// Keys are narrowed; is that all that the test says?
+    To(SortTest, bool),
+}
+
+/// A test as DynamoDB's key conditions can say it: of ranges with two ends they know only `BETWEEN`.
+fn natural_test(test: &Test) -> Narrowing {
+    let fits = |value: &AttributeValue| can_be_key(value, SORT_BYTES_MAX);
+    match test {
+        Test::Equal(value) if fits(value) => Narrowing::To(SortTest::Equal(value.clone()), true),
+        // Every key begins with nothing.
+        Test::BeginsWith(prefix) if is_blank(prefix) => Narrowing::Nothing,
+        Test::BeginsWith(prefix) if fits(prefix) => Narrowing::To(SortTest::BeginsWith(prefix.clone()), true),
+        Test::Equal(_) | Test::BeginsWith(_) | Test::Absent => Narrowing::Never,
+        Test::Range { low, high } => natural_range(low, high),
+    }
+}
+
+fn natural_range(low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowing {
+    let mut exact = true;
+    // Every key lies above the empty text; a bound too long for DynamoDB narrows nothing, and is checked on the items.
+    let mut usable = |bound: &Bound<AttributeValue>| match bound {
+        Bound::Included(value) | Bound::Excluded(value) if !can_be_key(value, SORT_BYTES_MAX) => {
+            exact &= is_blank(value);
+            Bound::Unbounded
+        }
+        other => other.clone(),
+    };
+    if matches!(high, Bound::Included(value) | Bound::Excluded(value) if is_blank(value)) {
+        return Narrowing::Never;
+    }
+    let (low, high) = (usable(low), usable(high));
+    match (low, high) {
+        (Bound::Unbounded, Bound::Unbounded) => Narrowing::Nothing,
+        (Bound::Unbounded, Bound::Included(high)) => Narrowing::To(SortTest::AtMost(high), exact),
+        (Bound::Unbounded, Bound::Excluded(high)) => Narrowing::To(SortTest::Below(high), exact),
+        (Bound::Included(low), Bound::Unbounded) => Narrowing::To(SortTest::AtLeast(low), exact),
+        (Bound::Excluded(low), Bound::Unbounded) => Narrowing::To(SortTest::Above(low), exact),
+        (Bound::Included(low), Bound::Included(high)) => Narrowing::To(SortTest::Between(low, high), exact),
+        (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => {
+            Narrowing::To(SortTest::Between(low, high), false)
+        }
+    }
+}
+
+/// Could a key of this template pass the test? `true` where that is not certain.
+fn could_contain(template: &Template, test: &SortTest) -> bool {
+    let prefix = template.literal_prefix();
+    let at_least = |low: &AttributeValue| match low {
+        // The largest keys with the prefix begin with it, so only a bound above all of them excludes them.
+        AttributeValue::S(low) => prefix.is_empty() || low.as_str() <= prefix || low.starts_with(prefix),
+        _ => true,
+    };
+    let at_most = |high: &AttributeValue| match high {
+        AttributeValue::S(high) => high.as_str() >= prefix,
+        _ => true,
+    };
+    match test {
+        SortTest::Equal(AttributeValue::S(key)) => template.unfold(key).is_ok(),
+        SortTest::BeginsWith(AttributeValue::S(wanted)) => {
+            wanted.starts_with(prefix) || prefix.starts_with(wanted.as_str())
+        }
+        SortTest::Between(low, high) => at_least(low) && at_most(high),
+        SortTest::AtLeast(low) | SortTest::Above(low) => at_least(low),
+        SortTest::AtMost(high) | SortTest::Below(high) => at_most(high),
+        SortTest::Equal(_) | SortTest::BeginsWith(_) => true,
+    }
+}
