@@ -7,14 +7,13 @@ use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 
 use super::WriteError;
-use super::keys::with_keys;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::values::to_sdk;
 
 /// Writes an item, with its folded keys, over whatever has its key. Returns the write units it cost.
 pub async fn put(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let request = client.put_item().set_item(Some(to_sdk(with_keys(table, item)?)));
+    let request = client.put_item().set_item(Some(to_sdk(table.with_keys(item)?)));
     send(table, request).await
 }
 
@@ -23,7 +22,7 @@ pub async fn put(client: &Client, table: &Table, item: Item) -> Result<Consumed,
 pub async fn put_new(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
     let request = client
         .put_item()
-        .set_item(Some(to_sdk(with_keys(table, item)?)))
+        .set_item(Some(to_sdk(table.with_keys(item)?)))
         .condition_expression("attribute_not_exists(#key)")
         .expression_attribute_names("#key", &table.partition.name)
         .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);

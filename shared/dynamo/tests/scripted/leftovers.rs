@@ -19,6 +19,7 @@ fn table() -> Table {
         entities: Vec::new(),
         indexes: Vec::new(),
         scope: Default::default(),
+        expect: Default::default(),
         collection_bytes_warn: 0,
     }
 }

@@ -47,9 +47,12 @@ async fn a_request_that_is_not_valid_says_so() {
 }
 
 #[tokio::test]
-async fn an_item_without_its_key_or_with_a_wrong_one_is_refused() {
+async fn an_item_without_its_key_or_with_a_wrong_one_is_not_even_sent() {
     let (_dynamo, client) = loaded().await;
-    for wrong in [item([("user", text("joe"))]), item([("user", text("joe")), ("at", text("noon"))])] {
-        assert_eq!(put(&client, &visits(), wrong).await.unwrap_err().code(), "invalid-request");
+    for (wrong, code) in [
+        (item([("user", text("joe"))]), "item-key-missing"),
+        (item([("user", text("joe")), ("at", text("noon"))]), "item-key-type"),
+    ] {
+        assert_eq!(put(&client, &visits(), wrong).await.unwrap_err().code(), code);
     }
 }

@@ -1,6 +1,12 @@
 //! A table with every kind of index, and items for it.
 
-use keyfold_core::model::{Index, IndexKind, KeyAttribute, KeySource, Projection, ScalarType, Table};
+use std::collections::BTreeMap;
+
+use keyfold_core::key::{KeyMode, KeyRole, Template};
+use keyfold_core::model::{
+    Attribute, AttributeKind, FoldRule, Index, IndexKind, KeyAttribute, KeySource, Projection, ScalarType,
+    Table,
+};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Client, PageRequest, QueryPage, TableOptions, load};
 use keyfold_local::EmbeddedDynamo;
@@ -51,6 +57,7 @@ pub(crate) fn table(name: &str, partition: &str, sort: Option<&str>, indexes: Ve
         entities: Vec::new(),
         indexes,
         scope: Default::default(),
+        expect: Default::default(),
         collection_bytes_warn: 0,
     }
 }
@@ -79,6 +86,18 @@ pub(crate) fn visits() -> Table {
             ),
         ],
     )
+}
+
+/// The audit table with one folded global key, in the attribute `folded`.
+pub(crate) fn folded_audit() -> Table {
+    let attributes: BTreeMap<_, _> = ["resourceId", "action", "accessedBy"]
+        .map(|name| (name.to_owned(), Attribute::new(name, AttributeKind::String)))
+        .into();
+    let template = "{resourceId}-{action}-{accessedBy}";
+    let template = Template::parse(template, &attributes, KeyRole::Partition, KeyMode::Escaped).unwrap();
+    let mut by_all = index("byResourceActionUser", IndexKind::Global, &["folded"], &[], Projection::All);
+    by_all.partition[0].source = KeySource::Folded(vec![FoldRule { entity: None, template }]);
+    Table { attributes, ..table("ResourceAccessAudit", "id", None, vec![by_all]) }
 }
 
 /// The visit number `at`. Every tenth is to a room, and only that one has all attributes of the native key.

@@ -3,12 +3,12 @@
 use futures_util::stream;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{
-    BatchGet, DynamoError, PageRequest, ScanPage, TableOptions, WriteError, batch_get, load, put, put_new,
-    scan_page,
+    BatchGet, DynamoError, PageRequest, QueryPage, ScanPage, TableOptions, WriteError, batch_get, load, put,
+    put_new, query_page, scan_page,
 };
 use keyfold_local::EmbeddedDynamo;
 
-use crate::fixture::{item, number, table, text, visit, visits};
+use crate::fixture::{folded_audit, item, number, table, text, visit, visits, written};
 
 async fn all(client: &keyfold_dynamo::Client, table: &str) -> Vec<Item> {
     let page = PageRequest { table: table.to_owned(), ..PageRequest::default() };
@@ -118,14 +118,50 @@ async fn one_key_twice_in_a_row_does_not_share_a_batch() {
 }
 
 #[tokio::test]
-async fn a_load_ends_at_an_item_that_dynamodb_refuses() {
+async fn a_load_ends_at_an_item_that_cannot_be_written() {
     let dynamo = EmbeddedDynamo::memory().unwrap();
     let client = dynamo.client();
     dynamo.create_tables([&visits()], TableOptions::default()).await.unwrap();
     let items = (0..60).map(|at| if at == 30 { item([("user", text("joe"))]) } else { visit("joe", at) });
     let error = load(&client, &visits(), stream::iter(items)).await.unwrap_err();
-    assert_eq!(error.source.code(), "invalid-request");
-    assert_eq!(all(&client, &visits().name).await.len() as u64, error.loaded.written);
-    // The batches before and after it were on their way.
-    assert!([0, 25, 35].contains(&error.loaded.written), "{}", error.loaded.written);
+    assert_eq!(error.source.code(), "item-key-missing");
+    // The batch before it was on its way, and was waited for.
+    assert_eq!((error.loaded.written, all(&client, &visits().name).await.len()), (25, 25));
+}
+
+#[tokio::test]
+async fn a_load_into_no_table_writes_nothing() {
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let items = stream::iter((0..60).map(|at| visit("joe", at)));
+    let error = load(&dynamo.client(), &visits(), items).await.unwrap_err();
+    assert_eq!((error.source.code(), error.loaded.written), ("table-not-found", 0));
+}
+
+#[tokio::test]
+async fn folded_keys_are_written_and_answer_their_question() {
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let client = dynamo.client();
+    let audit = folded_audit();
+    dynamo.create_tables([&audit], TableOptions::default()).await.unwrap();
+    let event = |id: &str, user: Option<&str>| {
+        let mut event = item([("id", text(id)), ("resourceId", text("123ccc")), ("action", text("viewed"))]);
+        event.extend(user.map(|user| ("accessedBy".to_owned(), text(user))));
+        event
+    };
+    let events = [event("111aaa", Some("joe1")), event("222bbb", Some("sam")), event("333ccc", None)];
+    load(&client, &audit, stream::iter(events)).await.unwrap();
+    let page = PageRequest {
+        table: audit.name.clone(),
+        index: Some("byResourceActionUser".to_owned()),
+        values: [(":k".to_owned(), text("123ccc-viewed-joe1"))].into(),
+        ..PageRequest::default()
+    };
+    let query = QueryPage { page, key_condition: "folded = :k".to_owned(), forward: true };
+    let found = query_page(&client, &query).await.unwrap().items;
+    assert_eq!(found.len(), 1);
+    assert_eq!((written(&found[0]["id"]), written(&found[0]["folded"])), ("111aaa", "123ccc-viewed-joe1"));
+    // An item that lacks a part has no folded key, and is in the table all the same.
+    let all = all(&client, &audit.name).await;
+    assert_eq!(all.iter().filter(|item| item.contains_key("folded")).count(), 2);
+    assert_eq!(all.len(), 3);
 }

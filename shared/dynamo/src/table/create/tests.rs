@@ -20,6 +20,7 @@ fn table(index: Index) -> Table {
         entities: Vec::new(),
         indexes: vec![index],
         scope: BTreeMap::new(),
+        expect: Default::default(),
         collection_bytes_warn: 0,
     }
 }
