@@ -64,7 +64,8 @@ async fn the_model_table_and_the_embedded_dynamodb_do_the_same() {
     for (what, count) in &all {
         println!("{count:>7}  {what}");
     }
-    let compared: usize = all.iter().filter(|(what, _)| !what.starts_with("differs")).map(|(_, count)| count).sum();
+    let compared: usize =
+        all.iter().filter(|(what, _)| !what.starts_with("differs")).map(|(_, count)| count).sum();
     println!("{compared} operations agree, on {tables} tables");
     assert!(compared * 20 >= operations * 19, "more than one operation in twenty was not compared");
 }
@@ -116,7 +117,9 @@ fn item_of(table: &ModelTable, operation: &Operation) -> Option<keyfold_core::va
 /// The same outcome. What DynamoDB leaves open is not compared: the order of a scan.
 fn same(table: &Table, operation: &Operation, expected: &Outcome, found: &Outcome) -> bool {
     match (operation, expected, found) {
-        (Operation::Read(reading), Outcome::Pages(a), Outcome::Pages(b)) if differences::order_is_open(table, reading) => {
+        (Operation::Read(reading), Outcome::Pages(a), Outcome::Pages(b))
+            if differences::order_is_open(table, reading) =>
+        {
             differences::same_unordered(table, a, b)
         }
         _ => expected == found,

@@ -57,7 +57,9 @@ impl Endpoint<'_> {
         match answer {
             Ok(answer) => written(answer.attributes, answer.consumed_capacity),
             Err(error) => failed(error, |error| match error {
-                aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(failed) => failed.item,
+                aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
+                    failed,
+                ) => failed.item,
                 _ => None,
             }),
         }
@@ -101,11 +103,13 @@ impl Endpoint<'_> {
             .await;
         match answer {
             Ok(answer) => written(answer.attributes, answer.consumed_capacity),
-            Err(error) => failed(error, |error| match error {
+            Err(error) => failed(error, |error| {
+                match error {
                 aws_sdk_dynamodb::operation::update_item::UpdateItemError::ConditionalCheckFailedException(failed) => {
                     failed.item
                 }
                 _ => None,
+            }
             }),
         }
     }
@@ -127,11 +131,13 @@ impl Endpoint<'_> {
             .await;
         match answer {
             Ok(answer) => written(answer.attributes, answer.consumed_capacity),
-            Err(error) => failed(error, |error| match error {
+            Err(error) => failed(error, |error| {
+                match error {
                 aws_sdk_dynamodb::operation::delete_item::DeleteItemError::ConditionalCheckFailedException(failed) => {
                     failed.item
                 }
                 _ => None,
+            }
             }),
         }
     }
@@ -185,7 +191,8 @@ impl Endpoint<'_> {
         match sent.key_condition {
             None => scan_page(self.client, &ScanPage { page, segment: None }).await,
             Some(key_condition) => {
-                query_page(self.client, &QueryPage { page, key_condition, forward: !reading.descending }).await
+                query_page(self.client, &QueryPage { page, key_condition, forward: !reading.descending })
+                    .await
             }
         }
     }
@@ -214,7 +221,8 @@ fn values(values: BTreeMap<String, keyfold_core::value::AttributeValue>) -> Opti
 }
 
 fn written(old: Option<SdkItem>, consumed: Option<ConsumedCapacity>) -> Outcome {
-    let units = |capacity: &aws_sdk_dynamodb::types::Capacity| WriteUnits::new(whole(capacity.capacity_units()));
+    let units =
+        |capacity: &aws_sdk_dynamodb::types::Capacity| WriteUnits::new(whole(capacity.capacity_units()));
     let consumed = consumed.as_ref();
     let indexes = consumed.into_iter().flat_map(|consumed| {
         let local = consumed.local_secondary_indexes().into_iter().flatten();

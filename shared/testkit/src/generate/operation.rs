@@ -83,13 +83,14 @@ impl Drawing<'_> {
 
     /// The key of an item that is there, or of one that could be.
     fn key(&self, random: &mut Random) -> Option<Item> {
-        let known = random.any(&self.items).filter(|_| random.chance(80)).and_then(|item| self.table.key_of(item));
+        let known =
+            random.any(&self.items).filter(|_| random.chance(80)).and_then(|item| self.table.key_of(item));
         known.or_else(|| self.table.key_of(&item(self.table, self.words, random)?))
     }
 
     fn scan(&self, random: &mut Random) -> Operation {
         let index = random.any(&self.table.indexes).filter(|_| random.chance(60));
-        let held = self.held(index, random);
+        let held = self.held(index);
         self.reading(index, Access::Scan, held, random)
     }
 
@@ -115,14 +116,20 @@ impl Drawing<'_> {
             let test = if at + 1 < reach { SortTest::Equal(value) } else { test(value, other, random) };
             conditions.push(SortCondition { attribute: key.name.clone(), test });
         }
-        let mut held = self.held(index, random);
+        let mut held = self.held(index);
         if random.chance(95) {
             held.retain(|name| partition.iter().chain(&sort).all(|key| key.name != *name));
         }
         self.reading(index, Access::Query { partition: equals, sort: conditions }, held, random)
     }
 
-    fn reading(&self, index: Option<&Index>, operation: Access, held: Vec<String>, random: &mut Random) -> Operation {
+    fn reading(
+        &self,
+        index: Option<&Index>,
+        operation: Access,
+        held: Vec<String>,
+        random: &mut Random,
+    ) -> Operation {
         let shown = match random.below(10) {
             0 => Shown::Count,
             1..=3 => Shown::All,
@@ -135,12 +142,12 @@ impl Drawing<'_> {
             shown,
             consistent: random.chance(15),
             descending: random.chance(40),
-            limit: *random.pick(&[1, 2, 3, 7, 1000]),
+            limit: if random.chance(5) { 1 } else { *random.pick(&[2, 5, 20, 1000]) },
         })
     }
 
     /// The attributes that a filter may look at.
-    fn held(&self, index: Option<&Index>, _random: &mut Random) -> Vec<String> {
+    fn held(&self, index: Option<&Index>) -> Vec<String> {
         let all = self.table.attributes.keys().cloned();
         let Some(index) = index else { return all.collect() };
         let is_key = |name: &String| {
@@ -181,7 +188,8 @@ impl Drawing<'_> {
     }
 
     fn comparison(&self, name: &str, random: &mut Random) -> Comparison {
-        let (Some(value), Some(other)) = (random.any(self.words.of(name)), random.any(self.words.of(name))) else {
+        let (Some(value), Some(other)) = (random.any(self.words.of(name)), random.any(self.words.of(name)))
+        else {
             return Comparison::Exists(random.chance(50));
         };
         let (value, other) = (value.clone(), other.clone());
