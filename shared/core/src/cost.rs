@@ -1,5 +1,35 @@
 //! What reading, writing and keeping items costs: units by DynamoDB's rules, dollars by a dated price table.
+//!
+//! - [`ReadUnits`] and [`WriteUnits`] are what DynamoDB counts, for on-demand and provisioned tables alike;
+//! - the functions named `..._read_units` are the formulas of each kind of read;
+//! - [`Prices`] turns units and bytes into [`Dollars`];
+//! - [`RetrofitEstimate`] is what a retrofit will cost, from a sample of items.
+//!
+//! What one write does to each index is in [`index`](crate::index).
 
-/// The prices that dollars are computed from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Prices {}
+mod prices;
+mod read;
+mod retrofit;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+pub use prices::{Dollars, PriceError, PriceOverrides, Prices};
+pub use read::{
+    Consistency, QUERY_PAGE_BYTES_MAX, batch_get_read_units, get_read_units, lsi_fetch_bytes,
+    lsi_fetch_read_units, query_pages, query_read_units, scan_read_units,
+};
+pub use retrofit::{IndexEstimate, RetrofitDollars, RetrofitEstimate};
+pub use units::{READ_UNIT_BYTES, ReadUnits, WRITE_UNIT_BYTES, WriteUnits};
+
+/// What the manifest says to expect of a table, for estimates.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Expect {
+    /// How many items it will hold.
+    pub items: Option<u64>,
+    /// How large an item is, in bytes.
+    pub item_bytes: Option<u64>,
+    /// How many items share one partition key value.
+    pub items_per_partition: Option<u64>,
+}

@@ -25,7 +25,10 @@ pub struct Model {
 impl Model {
     /// The table with this id (its name in the manifest), or with this name in DynamoDB.
     pub fn table(&self, id: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.id == id).or_else(|| self.tables.iter().find(|table| table.name == id))
+        self.tables
+            .iter()
+            .find(|table| table.id == id)
+            .or_else(|| self.tables.iter().find(|table| table.name == id))
     }
 
     /// The questions that are asked of one table.
@@ -69,7 +72,11 @@ impl Table {
 
     /// The entity with this name, with its number.
     pub fn entity(&self, name: &str) -> Option<(EntityId, &Entity)> {
-        self.entities.iter().enumerate().find(|(_, entity)| entity.name == name).map(|(at, entity)| (EntityId(at), entity))
+        self.entities
+            .iter()
+            .enumerate()
+            .find(|(_, entity)| entity.name == name)
+            .map(|(at, entity)| (EntityId(at), entity))
     }
 
     /// The table's own key attributes: partition key, then sort key.
@@ -96,6 +103,13 @@ pub struct Attribute {
     pub maps: BTreeMap<String, BTreeMap<String, String>>,
     /// Does every item of the table have it? The write path refuses one that does not.
     pub required: bool,
+}
+
+impl Attribute {
+    /// An attribute of which nothing but its type is known.
+    pub fn new(name: &str, kind: AttributeKind) -> Attribute {
+        Attribute { name: name.to_owned(), kind, values: None, maps: BTreeMap::new(), required: false }
+    }
 }
 
 /// The type of a declared attribute.
@@ -241,7 +255,9 @@ impl When {
     /// Does this item fulfil the condition?
     pub fn holds(&self, item: &Item) -> bool {
         match (&self.test, item.get(&self.attribute)) {
-            (WhenTest::In(values), Some(value)) => values.iter().any(|wanted| crate::value::equal(wanted, value)),
+            (WhenTest::In(values), Some(value)) => {
+                values.iter().any(|wanted| crate::value::equal(wanted, value))
+            }
             (WhenTest::In(_), None) => false,
             (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
         }

@@ -269,7 +269,8 @@ mod tests {
 
     #[test]
     fn numbers_compare_by_value() {
-        let ascending = ["-1E+125", "-10", "-9.5", "-1E-130", "0", "1E-130", "0.1", "0.11", "2", "10", "9.9E+125"];
+        let ascending =
+            ["-1E+125", "-10", "-9.5", "-1E-130", "0", "1E-130", "0.1", "0.11", "2", "10", "9.9E+125"];
         for pair in ascending.windows(2) {
             assert!(number(pair[0]) < number(pair[1]), "{pair:?}");
         }

@@ -1,0 +1,204 @@
+//! A small, dated table of prices, which the manifest can override.
+//!
+//! On-demand capacity and the Standard table class, without the free tier: <https://aws.amazon.com/dynamodb/pricing/on-demand/>.
+
+use std::fmt;
+
+use crate::cost::{ReadUnits, WriteUnits};
+
+/// The prices that dollars are computed from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// The region they are of.
+    pub region: String,
+    /// The day on which they were true: `2026-09-11`.
+    pub as_of: String,
+    /// Dollars for a million read request units.
+    pub read_million: f64,
+    /// Dollars for a million write request units.
+    pub write_million: f64,
+    /// Dollars for keeping a GB for a month.
+    pub storage_gb_month: f64,
+    /// Where some of these figures were taken from for want of the region's own: `us-east-1`.
+    pub borrowed_from: Option<String>,
+}
+
+/// What the manifest's `[prices]` says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PriceOverrides {
+    /// The region.
+    pub region: Option<String>,
+    /// The day on which its prices were true.
+    pub as_of: Option<String>,
+    /// Dollars for a million read request units.
+    pub read_million: Option<f64>,
+    /// Dollars for a million write request units.
+    pub write_million: Option<f64>,
+    /// Dollars for keeping a GB for a month.
+    pub storage_gb_month: Option<f64>,
+}
+
+/// A price that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the price `{field}` is not a number of dollars, zero or more")]
+pub struct PriceError {
+    /// The field of `[prices]`.
+    pub field: &'static str,
+}
+
+impl PriceOverrides {
+    /// Is every price a finite number, zero or more?
+    pub fn check(&self) -> Result<(), PriceError> {
+        let prices = [
+            ("read_million", self.read_million),
+            ("write_million", self.write_million),
+            ("storage_gb_month", self.storage_gb_month),
+        ];
+        match prices
+            .into_iter()
+            .find(|(_, price)| price.is_some_and(|price| !(price.is_finite() && price >= 0.0)))
+        {
+            Some((field, _)) => Err(PriceError { field }),
+            None => Ok(()),
+        }
+    }
+}
+
+struct BuiltIn {
+    region: &'static str,
+    as_of: &'static str,
+    read_million: f64,
+    write_million: f64,
+    storage_gb_month: f64,
+}
+
+// The figures of the AWS price list, whose index is
+// https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonDynamoDB/current/region_index.json
+// They hold since the price cut of 1 November 2024:
+// https://aws.amazon.com/blogs/database/new-amazon-dynamodb-lowers-pricing-for-on-demand-throughput-and-global-tables/
+const BUILT_IN: [BuiltIn; 2] = [
+    BuiltIn {
+        region: "us-east-1",
+        as_of: "2026-07-30",
+        read_million: 0.125,
+        write_million: 0.625,
+        storage_gb_month: 0.25,
+    },
+    // https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonDynamoDB/20260911124422/eu-west-1/index.json
+    BuiltIn {
+        region: "eu-west-1",
+        as_of: "2026-09-11",
+        read_million: 0.1415,
+        write_million: 0.705,
+        storage_gb_month: 0.283,
+    },
+];
+
+impl From<&BuiltIn> for Prices {
+    fn from(built_in: &BuiltIn) -> Prices {
+        Prices {
+            region: built_in.region.to_owned(),
+            as_of: built_in.as_of.to_owned(),
+            read_million: built_in.read_million,
+            write_million: built_in.write_million,
+            storage_gb_month: built_in.storage_gb_month,
+            borrowed_from: None,
+        }
+    }
+}
+
+impl Default for Prices {
+    /// Those of us-east-1.
+    fn default() -> Prices {
+        Prices::from(&BUILT_IN[0])
+    }
+}
+
+impl Prices {
+    /// The built-in prices of a region, if there are any.
+    pub fn of_region(region: &str) -> Option<Prices> {
+        BUILT_IN.iter().find(|built_in| built_in.region == region).map(Prices::from)
+    }
+
+    /// These prices with others laid over them. A region with built-in prices brings its own; for another one, whatever
+    /// is not given stays as it was, and [`borrowed_from`](Self::borrowed_from) says so.
+    #[must_use]
+    pub fn with(self, overrides: PriceOverrides) -> Prices {
+        let mut prices = match &overrides.region {
+            Some(region) if *region != self.region => Prices::of_region(region).unwrap_or_else(|| {
+                let complete = overrides.read_million.is_some()
+                    && overrides.write_million.is_some()
+                    && overrides.storage_gb_month.is_some();
+                let borrowed_from = if complete { None } else { Some(self.region.clone()) };
+                Prices { region: region.clone(), borrowed_from, ..self }
+            }),
+            _ => self,
+        };
+        prices.as_of = overrides.as_of.unwrap_or(prices.as_of);
+        prices.read_million = overrides.read_million.unwrap_or(prices.read_million);
+        prices.write_million = overrides.write_million.unwrap_or(prices.write_million);
+        prices.storage_gb_month = overrides.storage_gb_month.unwrap_or(prices.storage_gb_month);
+        prices
+    }
+
+    /// What these reads and writes cost.
+    pub fn dollars_for(&self, read: ReadUnits, write: WriteUnits) -> Dollars {
+        self.dollars_for_reads(read) + self.dollars_for_writes(write)
+    }
+
+    /// What these reads cost.
+    pub fn dollars_for_reads(&self, read: ReadUnits) -> Dollars {
+        Dollars(read.as_f64() * self.read_million / MILLION)
+    }
+
+    /// What these writes cost.
+    pub fn dollars_for_writes(&self, write: WriteUnits) -> Dollars {
+        Dollars(write.get() as f64 * self.write_million / MILLION)
+    }
+
+    /// What keeping this many bytes for a month costs; less than nothing if they are fewer than before.
+    pub fn dollars_for_month(&self, storage_bytes: i64) -> Dollars {
+        Dollars(storage_bytes as f64 / GB * self.storage_gb_month)
+    }
+}
+
+const MILLION: f64 = 1e6;
+const GB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// An amount of US dollars, as an estimate: no amount that is billed.
+///
+/// ```
+/// use keyfold_core::cost::Dollars;
+/// assert_eq!(Dollars(1234.5).to_string(), "$1234.50");
+/// assert_eq!(Dollars(0.000_628).to_string(), "$0.00063");
+/// assert_eq!(Dollars(-0.25).to_string(), "-$0.25");
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
+pub struct Dollars(pub f64);
+
+/// Below this an amount shows as less than it.
+const DOLLARS_SHOWN_MIN: f64 = 1e-9;
+
+impl fmt::Display for Dollars {
+    /// Cents from ten cents upwards, two significant digits below.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, amount) = if self.0 < 0.0 { ("-", -self.0) } else { ("", self.0) };
+        if amount == 0.0 {
+            return f.write_str("$0");
+        }
+        if amount < DOLLARS_SHOWN_MIN {
+            return write!(f, "{sign}<$0.000000001");
+        }
+        let places = (2..=10).find(|places| amount * 10f64.powi(*places) >= 10.0).unwrap_or(10);
+        let places = usize::try_from(places).map_err(|_| fmt::Error)?;
+        write!(f, "{sign}${amount:.places$}")
+    }
+}
+
+impl std::ops::Add for Dollars {
+    type Output = Dollars;
+
+    fn add(self, other: Dollars) -> Dollars {
+        Dollars(self.0 + other.0)
+    }
+}

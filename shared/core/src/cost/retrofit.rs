@@ -1,0 +1,195 @@
+//! What a retrofit will cost, before it is begun.
+//!
+//! A sample of the source's items goes through the same code as the retrofit itself, and the sums are scaled up to the
+//! number of items. Verification, retries and the live writes that are replicated meanwhile are not in it.
+
+use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
+use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
+use crate::model::Table;
+use crate::value::Item;
+
+/// What a ledger row holds besides the two keys: epoch, sequence number, and its attributes' names.
+const LEDGER_ROW_BYTES: u64 = 100;
+
+/// What a retrofit reads, writes and adds to storage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetrofitEstimate {
+    /// How many items the source has.
+    pub items: u64,
+    /// How many of them were looked at.
+    pub sampled: u64,
+    /// How many items are written. In place, an item whose keys are right already is not.
+    pub items_written: u64,
+    /// How many items cannot get their keys, and will be reported instead of written.
+    pub items_refused: u64,
+    /// The strongly consistent scan of the source.
+    pub scan_read: ReadUnits,
+    /// The writes to the table, doubled where they are transactions.
+    pub table_write: WriteUnits,
+    /// The writes to the ledger: only where a target key can move.
+    pub ledger_write: WriteUnits,
+    /// The writes to each index of the target.
+    pub indexes: Vec<IndexEstimate>,
+    /// How much more storage there is afterwards, ledger included; a new table comes on top of the old one.
+    pub storage_bytes: i64,
+}
+
+/// What a retrofit does to one index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexEstimate {
+    /// The index's name.
+    pub index: String,
+    /// How many entries it writes, deletes or moves.
+    pub entries: u64,
+    /// What that consumes.
+    pub write: WriteUnits,
+}
+
+/// A retrofit in dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RetrofitDollars {
+    /// The scan, once.
+    pub reads: Dollars,
+    /// The writes, once.
+    pub writes: Dollars,
+    /// The additional storage, each month.
+    pub storage_month: Dollars,
+}
+
+/// The sums over the sample.
+#[derive(Default)]
+struct Sums {
+    scan_bytes: u64,
+    written: u64,
+    refused: u64,
+    table: WriteUnits,
+    ledger: WriteUnits,
+    storage: i64,
+    indexes: Vec<(u64, WriteUnits)>,
+}
+
+impl RetrofitEstimate {
+    /// The cost of a retrofit of `items` items of which these are a `sample`; `None` if there is nothing to judge by.
+    ///
+    /// `in_place` writes the folded keys into the items that lack them. Otherwise each item is put into the new table,
+    /// and if its key can move, in a transaction with its row in the ledger. Items that are renamed or cut on the way
+    /// are best given as they will be.
+    pub fn of(
+        from: &Table,
+        to: &Table,
+        in_place: bool,
+        key_can_move: bool,
+        items: u64,
+        sample: &[Item],
+    ) -> Option<RetrofitEstimate> {
+        let sampled = u64::try_from(sample.len()).ok()?;
+        if sampled == 0 && items > 0 {
+            return None;
+        }
+        let mut sums = Sums { indexes: vec![(0, WriteUnits::ZERO); to.indexes.len()], ..Sums::default() };
+        for item in sample {
+            sums.scan_bytes += item_bytes(item);
+            let added =
+                if in_place { sums.in_place(to, item) } else { sums.new_table(from, to, item, key_can_move) };
+            sums.refused += u64::from(added.is_err());
+        }
+        Some(sums.scaled(to, Scale { items, sampled }))
+    }
+
+    /// All writes: table, ledger and indexes.
+    pub fn write_units(&self) -> WriteUnits {
+        self.table_write + self.ledger_write + self.indexes.iter().map(|index| index.write).sum()
+    }
+
+    /// The same in dollars.
+    pub fn dollars(&self, prices: &Prices) -> RetrofitDollars {
+        RetrofitDollars {
+            reads: prices.dollars_for_reads(self.scan_read),
+            writes: prices.dollars_for_writes(self.write_units()),
+            storage_month: prices.dollars_for_month(self.storage_bytes),
+        }
+    }
+}
+
+impl Sums {
+    fn in_place(&mut self, table: &Table, item: &Item) -> Result<(), ItemError> {
+        let keyed = table.with_keys(item.clone())?;
+        if keyed != *item {
+            self.write(table, Some(item), &keyed, false);
+        }
+        Ok(())
+    }
+
+    fn new_table(
+        &mut self,
+        from: &Table,
+        to: &Table,
+        item: &Item,
+        key_can_move: bool,
+    ) -> Result<(), ItemError> {
+        let keyed = to.with_keys(item.clone())?;
+        self.write(to, None, &keyed, key_can_move);
+        if key_can_move {
+            let row = ledger_row_bytes(from, to, item, &keyed);
+            self.ledger += WriteUnits::of(row).transactional();
+            self.storage += signed(row + STORAGE_OVERHEAD_BYTES);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, table: &Table, old: Option<&Item>, new: &Item, in_transaction: bool) {
+        let write = changes(table, old, Some(new));
+        let write = if in_transaction { write.transactional() } else { write };
+        self.written += 1;
+        self.table += write.table_units;
+        for (sum, index) in self.indexes.iter_mut().zip(&write.indexes) {
+            sum.0 += u64::from(index.units > WriteUnits::ZERO);
+            sum.1 += index.units;
+        }
+        self.storage +=
+            signed(table.storage_bytes(new)) - old.map_or(0, |old| signed(table.storage_bytes(old)));
+    }
+
+    fn scaled(&self, to: &Table, scale: Scale) -> RetrofitEstimate {
+        let units = |units: WriteUnits| WriteUnits::new(scale.up(units.get()));
+        let index = |(index, &(entries, write)): (&crate::model::Index, &(u64, WriteUnits))| IndexEstimate {
+            index: index.name.clone(),
+            entries: scale.up(entries),
+            write: units(write),
+        };
+        RetrofitEstimate {
+            items: scale.items,
+            sampled: scale.sampled,
+            items_written: scale.up(self.written),
+            items_refused: scale.up(self.refused),
+            scan_read: scan_read_units(scale.up(self.scan_bytes), Consistency::Strong),
+            table_write: units(self.table),
+            ledger_write: units(self.ledger),
+            indexes: to.indexes.iter().zip(&self.indexes).map(index).collect(),
+            storage_bytes: self.storage.signum() * signed(scale.up(self.storage.unsigned_abs())),
+        }
+    }
+}
+
+/// From the sample to all items, rounded up.
+#[derive(Clone, Copy)]
+struct Scale {
+    items: u64,
+    sampled: u64,
+}
+
+impl Scale {
+    fn up(self, sum: u64) -> u64 {
+        let scaled = (u128::from(sum) * u128::from(self.items)).div_ceil(u128::from(self.sampled.max(1)));
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+}
+
+fn ledger_row_bytes(from: &Table, to: &Table, source: &Item, target: &Item) -> u64 {
+    let key_bytes = |table: &Table, item| table.key_of(item).map_or(0, |key| item_bytes(&key));
+    key_bytes(from, source) + key_bytes(to, target) + LEDGER_ROW_BYTES
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,161 @@
+//! Read and write units: what DynamoDB counts and bills.
+//!
+//! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html>
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul};
+
+/// How much one strongly consistent read unit reads.
+pub const READ_UNIT_BYTES: u64 = 4 * 1024;
+/// How much one write unit writes.
+pub const WRITE_UNIT_BYTES: u64 = 1024;
+/// A write inside a transaction counts this many times.
+const TRANSACTION_FACTOR: u64 = 2;
+
+/// Read units, exactly: DynamoDB counts in halves.
+///
+/// ```
+/// use keyfold_core::cost::ReadUnits;
+/// assert_eq!(ReadUnits::from_halves(5).to_string(), "2.5");
+/// assert_eq!((ReadUnits::from_halves(5) * 2).to_string(), "5");
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReadUnits {
+    halves: u64,
+}
+
+impl ReadUnits {
+    /// None.
+    pub const ZERO: ReadUnits = ReadUnits { halves: 0 };
+
+    /// This many half units.
+    pub const fn from_halves(halves: u64) -> ReadUnits {
+        ReadUnits { halves }
+    }
+
+    /// How many half units.
+    pub const fn halves(self) -> u64 {
+        self.halves
+    }
+
+    /// As DynamoDB's `ConsumedCapacity` shows it.
+    pub fn as_f64(self) -> f64 {
+        self.halves as f64 / 2.0
+    }
+}
+
+impl fmt::Display for ReadUnits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let half = if self.halves.is_multiple_of(2) { "" } else { ".5" };
+        write!(f, "{}{half}", self.halves / 2)
+    }
+}
+
+impl Add for ReadUnits {
+    type Output = ReadUnits;
+
+    fn add(self, other: ReadUnits) -> ReadUnits {
+        ReadUnits { halves: self.halves.saturating_add(other.halves) }
+    }
+}
+
+impl Mul<u64> for ReadUnits {
+    type Output = ReadUnits;
+
+    fn mul(self, times: u64) -> ReadUnits {
+        ReadUnits { halves: self.halves.saturating_mul(times) }
+    }
+}
+
+/// Write units: whole ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WriteUnits(u64);
+
+impl WriteUnits {
+    /// None.
+    pub const ZERO: WriteUnits = WriteUnits(0);
+    /// The delete of an item that is not there.
+    pub const MISSING_DELETE: WriteUnits = WriteUnits(1);
+
+    /// This many.
+    pub const fn new(units: u64) -> WriteUnits {
+        WriteUnits(units)
+    }
+
+    /// What writing or deleting this many bytes takes: one unit for each KB begun, and at least one.
+    pub fn of(bytes: u64) -> WriteUnits {
+        WriteUnits(bytes.div_ceil(WRITE_UNIT_BYTES).max(1))
+    }
+
+    /// What a table consumes when an item changes: by the larger of the two sizes. `None` where there is no item;
+    /// with neither it is [`MISSING_DELETE`](Self::MISSING_DELETE).
+    pub fn of_change(old_bytes: Option<u64>, new_bytes: Option<u64>) -> WriteUnits {
+        WriteUnits::of(old_bytes.max(new_bytes).unwrap_or(0))
+    }
+
+    /// What a write consumes whose condition fails: as much of the table as if it had succeeded, and nothing of the
+    /// indexes. `old_bytes` is the item that is there; `new_bytes` the one that was to be, where it is known. With
+    /// neither it is one unit.
+    pub fn of_failed_condition(old_bytes: Option<u64>, new_bytes: Option<u64>) -> WriteUnits {
+        WriteUnits::of_change(old_bytes, new_bytes)
+    }
+
+    /// The same inside a transaction, which prepares and commits each item. Units of indexes do not double: see
+    /// [`TableWrite::transactional`](crate::index::TableWrite::transactional).
+    #[must_use]
+    pub fn transactional(self) -> WriteUnits {
+        self * TRANSACTION_FACTOR
+    }
+
+    /// How many.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for WriteUnits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Add for WriteUnits {
+    type Output = WriteUnits;
+
+    fn add(self, other: WriteUnits) -> WriteUnits {
+        WriteUnits(self.0.saturating_add(other.0))
+    }
+}
+
+impl Mul<u64> for WriteUnits {
+    type Output = WriteUnits;
+
+    fn mul(self, times: u64) -> WriteUnits {
+        WriteUnits(self.0.saturating_mul(times))
+    }
+}
+
+impl AddAssign for ReadUnits {
+    fn add_assign(&mut self, other: ReadUnits) {
+        *self = *self + other;
+    }
+}
+
+impl AddAssign for WriteUnits {
+    fn add_assign(&mut self, other: WriteUnits) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for ReadUnits {
+    fn sum<I: Iterator<Item = ReadUnits>>(units: I) -> ReadUnits {
+        units.fold(ReadUnits::ZERO, Add::add)
+    }
+}
+
+impl Sum for WriteUnits {
+    fn sum<I: Iterator<Item = WriteUnits>>(units: I) -> WriteUnits {
+        units.fold(WriteUnits::ZERO, Add::add)
+    }
+}

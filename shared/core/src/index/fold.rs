@@ -1,0 +1,118 @@
+//! Which entity an item is, and the keys it should have.
+
+use std::collections::HashMap;
+
+use crate::index::key_text::key_text;
+use crate::index::{ItemError, ItemPlace};
+use crate::key::FoldError;
+use crate::model::{EntityId, FoldRule, KeyAttribute, KeySource, Table, WhenTest};
+use crate::value::{AttributeValue, Item, type_letter};
+
+impl Table {
+    /// The entity whose `when` the item fulfils; `None` if it fulfils none, an error if two.
+    pub fn entity_of(&self, item: &Item) -> Result<Option<EntityId>, ItemError> {
+        let mut matching = self
+            .entities
+            .iter()
+            .enumerate()
+            .filter(|(_, entity)| entity.when.iter().all(|when| when.holds(item)));
+        let Some((at, first)) = matching.next() else { return Ok(None) };
+        match matching.next() {
+            None => Ok(Some(EntityId(at))),
+            Some((_, second)) => Err(ItemError::TwoEntities {
+                at: self.place(None, None, item),
+                first: first.name.clone(),
+                second: second.name.clone(),
+            }),
+        }
+    }
+
+    /// Every folded key attribute of the table and its indexes, once each, with the value that the item should have
+    /// in it; `None` if it must be absent.
+    pub fn folded(&self, item: &Item) -> Result<Vec<(&str, Option<String>)>, ItemError> {
+        let entity = self.entity_of(item)?;
+        let mut folded: Vec<(&str, Option<String>)> = Vec::new();
+        for (index, key) in self.every_key() {
+            let KeySource::Folded(rules) = &key.source else { continue };
+            if folded.iter().any(|(name, _)| *name == key.name) {
+                continue;
+            }
+            let value = fold(rules, entity, item)
+                .map_err(|source| ItemError::Fold { at: self.place(index, Some(&key.name), item), source })?;
+            folded.push((&key.name, value));
+        }
+        Ok(folded)
+    }
+
+    /// The item with the folded attributes it should have and none that it should not, checked by
+    /// [`check_item`](Self::check_item).
+    pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
+        for (name, value) in self.folded(&item)? {
+            match value {
+                Some(text) => item.insert(name.to_owned(), AttributeValue::S(text)),
+                None => item.remove(name),
+            };
+        }
+        self.check_item(&item)?;
+        Ok(item)
+    }
+
+    /// The item, saying that it is of this entity: the attributes that its `when` compares are put in where they are
+    /// absent (the first value, where several are allowed). An attribute that says otherwise is an error.
+    pub fn as_entity(&self, mut item: Item, entity: &str) -> Result<Item, ItemError> {
+        let Some((_, declared)) = self.entity(entity) else {
+            return Err(ItemError::UnknownEntity { table: self.id.clone(), entity: entity.to_owned() });
+        };
+        for when in &declared.when {
+            if let (WhenTest::In(values), None) = (&when.test, item.get(&when.attribute)) {
+                item.extend(values.first().map(|value| (when.attribute.clone(), value.clone())));
+            }
+            if !when.holds(&item) {
+                return Err(ItemError::NotThisEntity {
+                    at: self.place(None, Some(&when.attribute), &item),
+                    entity: entity.to_owned(),
+                });
+            }
+        }
+        // Its own `when` holds now. That of a second entity must not.
+        self.entity_of(&item).map(|_| item)
+    }
+
+    /// The item's primary key attributes and nothing else; `None` if one is missing or not of its type.
+    pub fn key_of(&self, item: &Item) -> Option<Item> {
+        let mut key: HashMap<String, AttributeValue> = HashMap::new();
+        for attribute in self.key_attributes() {
+            let value = item.get(&attribute.name)?;
+            if type_letter(value) != attribute.scalar.letter() {
+                return None;
+            }
+            key.insert(attribute.name.clone(), value.clone());
+        }
+        Some(Item::from(key))
+    }
+
+    /// The key attributes of the table, then of each index with the index's name. One attribute may be in several.
+    fn every_key(&self) -> impl Iterator<Item = (Option<&str>, &KeyAttribute)> {
+        let of_indexes = self
+            .indexes
+            .iter()
+            .flat_map(|index| index.key_attributes().map(|key| (Some(index.name.as_str()), key)));
+        self.key_attributes().map(|key| (None, key)).chain(of_indexes)
+    }
+
+    /// Where something is wrong with an item of this table.
+    pub(crate) fn place(&self, index: Option<&str>, attribute: Option<&str>, item: &Item) -> Box<ItemPlace> {
+        Box::new(ItemPlace {
+            table: self.id.clone(),
+            index: index.map(str::to_owned),
+            attribute: attribute.map(str::to_owned),
+            item: key_text(self, item),
+        })
+    }
+}
+
+/// The key by the rule for the item's entity, or for all items; `None` if there is no such rule.
+fn fold(rules: &[FoldRule], entity: Option<EntityId>, item: &Item) -> Result<Option<String>, FoldError> {
+    let applies = |rule: &&FoldRule| rule.entity.is_none() || rule.entity == entity;
+    rules.iter().find(applies).map_or(Ok(None), |rule| rule.template.fold(item))
+}

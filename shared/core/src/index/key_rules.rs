@@ -1,0 +1,56 @@
+//! What DynamoDB asks of a key attribute's value: the right type, not empty, not too long.
+//!
+//! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-partition-sort-keys>
+
+use crate::key::KeyRole;
+use crate::model::{Index, KeyAttribute, Table};
+use crate::value::{AttributeValue, type_letter};
+
+/// The longest value of a partition key attribute.
+const PARTITION_KEY_BYTES_MAX: u64 = 2048;
+/// The longest value of a sort key attribute.
+const SORT_KEY_BYTES_MAX: u64 = 1024;
+
+/// What is wrong with a key attribute's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyProblem {
+    WrongType { found: &'static str },
+    Empty,
+    TooLong { bytes: u64, bytes_max: u64 },
+}
+
+/// The first rule that this value breaks as this key attribute.
+pub(crate) fn key_problem(key: &KeyAttribute, role: KeyRole, value: &AttributeValue) -> Option<KeyProblem> {
+    let found = type_letter(value);
+    if found != key.scalar.letter() {
+        return Some(KeyProblem::WrongType { found });
+    }
+    let length = match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::B(binary) => binary.len(),
+        // A number takes at most 22 bytes.
+        _ => return None,
+    };
+    let bytes = u64::try_from(length).unwrap_or(u64::MAX);
+    let bytes_max = match role {
+        KeyRole::Partition => PARTITION_KEY_BYTES_MAX,
+        KeyRole::Sort => SORT_KEY_BYTES_MAX,
+    };
+    match bytes {
+        0 => Some(KeyProblem::Empty),
+        _ if bytes > bytes_max => Some(KeyProblem::TooLong { bytes, bytes_max }),
+        _ => None,
+    }
+}
+
+/// A table's key attributes with their roles.
+pub(crate) fn table_keys(table: &Table) -> impl Iterator<Item = (KeyRole, &KeyAttribute)> {
+    std::iter::once((KeyRole::Partition, &table.partition))
+        .chain(table.sort.iter().map(|key| (KeyRole::Sort, key)))
+}
+
+/// An index's key attributes with their roles.
+pub(crate) fn index_keys(index: &Index) -> impl Iterator<Item = (KeyRole, &KeyAttribute)> {
+    let partition = index.partition.iter().map(|key| (KeyRole::Partition, key));
+    partition.chain(index.sort.iter().map(|key| (KeyRole::Sort, key)))
+}

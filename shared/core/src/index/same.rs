@@ -1,0 +1,52 @@
+//! Equal as DynamoDB sees it: numbers by value, sets in any order, everything else as written.
+//!
+//! DynamoDB normalises what it stores, so a write of `1.0` over `1` changes nothing, and an index pays nothing for it.
+
+use crate::value::{AttributeValue, Number};
+
+/// Are these the same value, once stored?
+pub(crate) fn same_value(a: &AttributeValue, b: &AttributeValue) -> bool {
+    match (a, b) {
+        (AttributeValue::N(a), AttributeValue::N(b)) => a == b || number(a) == number(b),
+        (AttributeValue::Ss(a), AttributeValue::Ss(b)) => same_set(a, b, String::as_str),
+        (AttributeValue::Bs(a), AttributeValue::Bs(b)) => same_set(a, b, Vec::as_slice),
+        (AttributeValue::Ns(a), AttributeValue::Ns(b)) => same_set(a, b, |text| number(text)),
+        (AttributeValue::L(a), AttributeValue::L(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b))
+        }
+        (AttributeValue::M(a), AttributeValue::M(b)) => {
+            let in_b = |(name, a): (&String, _)| b.get(name).is_some_and(|b| same_value(a, b));
+            a.len() == b.len() && a.iter().all(in_b)
+        }
+        _ => a == b,
+    }
+}
+
+/// Does the same element, as DynamoDB sees it, stand in this set twice?
+pub(crate) fn has_duplicates(set: &AttributeValue) -> bool {
+    match set {
+        AttributeValue::Ss(texts) => repeats(texts, String::as_str),
+        AttributeValue::Bs(binaries) => repeats(binaries, Vec::as_slice),
+        AttributeValue::Ns(texts) => repeats(texts, |text| number(text)),
+        _ => false,
+    }
+}
+
+/// What a number's text stands for: its value, or the text itself if it is no number.
+fn number(text: &str) -> Result<Number, &str> {
+    text.parse().map_err(|_| text)
+}
+
+fn same_set<'a, T, K: Ord>(a: &'a [T], b: &'a [T], key: impl Fn(&'a T) -> K) -> bool {
+    a.len() == b.len() && sorted(a, &key) == sorted(b, &key)
+}
+
+fn repeats<'a, T, K: Ord>(set: &'a [T], key: impl Fn(&'a T) -> K) -> bool {
+    sorted(set, &key).windows(2).any(|pair| pair[0] == pair[1])
+}
+
+fn sorted<'a, T, K: Ord>(set: &'a [T], key: &impl Fn(&'a T) -> K) -> Vec<K> {
+    let mut keys: Vec<K> = set.iter().map(key).collect();
+    keys.sort_unstable();
+    keys
+}

@@ -1,0 +1,9 @@
+//! Tests of sizes, folding, projection, changes and storage, each in a file of its own.
+
+mod change;
+mod fold;
+mod laws;
+mod project;
+mod size;
+mod storage;
+mod validate;

@@ -1,0 +1,119 @@
+//! What DynamoDB checks when an item is written, checked before it is sent.
+
+use crate::index::key_rules::{KeyProblem, index_keys, key_problem, table_keys};
+use crate::index::same::has_duplicates;
+use crate::index::{ITEM_BYTES_MAX, ItemError, ItemPlace, item_bytes};
+use crate::key::KeyRole;
+use crate::model::{KeyAttribute, Table};
+use crate::value::{AttributeValue, Item, Number, NumberError};
+
+/// How deep a value may be nested: 31 lists or maps, and what is in the innermost.
+///
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-attributes>
+pub const NESTING_LEVELS_MAX: usize = 32;
+
+impl Table {
+    /// Checks an item as DynamoDB does on a write: the table's key is complete; key attributes, those of indexes
+    /// included, have their type, are not empty and not too long; values are ones that DynamoDB can hold; the item is
+    /// at most 400 KB.
+    pub fn check_item(&self, item: &Item) -> Result<(), ItemError> {
+        for (role, key) in table_keys(self) {
+            if !item.contains_key(&key.name) {
+                return Err(ItemError::MissingKey { at: self.place(None, Some(&key.name), item) });
+            }
+            self.check_key(None, role, key, item)?;
+        }
+        for index in &self.indexes {
+            for (role, key) in index_keys(index) {
+                self.check_key(Some(&index.name), role, key, item)?;
+            }
+        }
+        for (name, value) in item.iter() {
+            check_value(value).map_err(|problem| problem.at(self.place(None, Some(name), item)))?;
+        }
+        let bytes = item_bytes(item);
+        if bytes > ITEM_BYTES_MAX {
+            return Err(ItemError::ItemTooLarge { at: self.place(None, None, item), bytes });
+        }
+        Ok(())
+    }
+
+    fn check_key(
+        &self,
+        index: Option<&str>,
+        role: KeyRole,
+        key: &KeyAttribute,
+        item: &Item,
+    ) -> Result<(), ItemError> {
+        let Some(problem) = item.get(&key.name).and_then(|value| key_problem(key, role, value)) else {
+            return Ok(());
+        };
+        let at = self.place(index, Some(&key.name), item);
+        Err(match problem {
+            KeyProblem::WrongType { found } => {
+                ItemError::KeyType { at, expected: key.scalar.letter(), found }
+            }
+            KeyProblem::Empty => ItemError::EmptyKey { at },
+            KeyProblem::TooLong { bytes, bytes_max } => ItemError::KeyTooLong { at, bytes, bytes_max },
+        })
+    }
+}
+
+enum ValueProblem {
+    Number(NumberError),
+    EmptySet,
+    RepeatedInSet,
+    TooDeep,
+}
+
+impl ValueProblem {
+    fn at(self, at: Box<ItemPlace>) -> ItemError {
+        match self {
+            ValueProblem::Number(source) => ItemError::Number { at, source },
+            ValueProblem::EmptySet => ItemError::EmptySet { at },
+            ValueProblem::RepeatedInSet => ItemError::RepeatedInSet { at },
+            ValueProblem::TooDeep => ItemError::TooDeep { at },
+        }
+    }
+}
+
+fn check_value(value: &AttributeValue) -> Result<(), ValueProblem> {
+    check_nested(value, NESTING_LEVELS_MAX - 1)
+}
+
+/// `containers_left`: how many lists or maps may still be around a scalar here. It bounds the recursion too.
+fn check_nested(value: &AttributeValue, containers_left: usize) -> Result<(), ValueProblem> {
+    let inner = || containers_left.checked_sub(1).ok_or(ValueProblem::TooDeep);
+    match value {
+        AttributeValue::N(text) => check_number(text),
+        AttributeValue::L(values) => {
+            let left = inner()?;
+            values.iter().try_for_each(|value| check_nested(value, left))
+        }
+        AttributeValue::M(values) => {
+            let left = inner()?;
+            values.values().try_for_each(|value| check_nested(value, left))
+        }
+        AttributeValue::Ss(texts) => check_set(value, texts.is_empty()),
+        AttributeValue::Bs(binaries) => check_set(value, binaries.is_empty()),
+        AttributeValue::Ns(texts) => {
+            texts.iter().try_for_each(|text| check_number(text))?;
+            check_set(value, texts.is_empty())
+        }
+        AttributeValue::S(_) | AttributeValue::B(_) | AttributeValue::Bool(_) | AttributeValue::Null(_) => {
+            Ok(())
+        }
+    }
+}
+
+fn check_set(set: &AttributeValue, empty: bool) -> Result<(), ValueProblem> {
+    match empty {
+        true => Err(ValueProblem::EmptySet),
+        false if has_duplicates(set) => Err(ValueProblem::RepeatedInSet),
+        false => Ok(()),
+    }
+}
+
+fn check_number(text: &str) -> Result<(), ValueProblem> {
+    text.parse::<Number>().map(drop).map_err(ValueProblem::Number)
+}
