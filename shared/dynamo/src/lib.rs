@@ -7,7 +7,8 @@
 //! page by page, and says what came back and what it cost. Every loop has a bound with a name.
 //!
 //! Start with [`client()`] and [`Settings`]; then [`create_table`] and [`describe`], [`put`] and [`load`], [`query_page`],
-//! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`].
+//! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`]. [`run`] carries out a whole query plan, page
+//! by page, and [`TokenKeys`] seals the place where the next page begins.
 
 mod backoff;
 mod client;
