@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::build::{Built, Place, Task, kinds_of};
+use super::build::{Built, Place, Task, kinds_of, wanted_kinds};
 use super::estimate;
 use super::facts::{Facts, alternatives, clauses};
 use super::keyspace::{Keyspace, Kind};
@@ -141,13 +141,6 @@ fn places<'m>(request: &CheckedRequest<'m>) -> Vec<Place<'m>> {
     let table = request.table;
     let indexes = table.indexes.iter().map(Some);
     std::iter::once(None).chain(indexes).map(|index| Place { table, index }).collect()
-}
-
-fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
-    if request.entities.is_empty() {
-        return kinds_of(request.table);
-    }
-    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
 }
 
 /// The best candidate at one place.
