@@ -1,10 +1,37 @@
-//! Key templates: how several attributes become one key, and how a key is read back, compared and selected.
+//! Key templates: how several attributes become one key, and how a key is read back and selected.
+//!
+//! A [`Template`] is read once ([`Template::parse`]); then it folds items into keys ([`Template::fold`]), reads keys back
+//! ([`Template::unfold`]), and tells which keys items can have that pass some tests ([`Template::select`]).
+//! `docs/key-format.md` has the format, exactly. Its laws:
+//!
+//! - *injective*: two different tuples never fold into one key;
+//! - *prefix-safe*: the first parts select exactly their members;
+//! - *ordered*: where a part has an ordered encoding, byte order is value order;
+//! - *readable*: ordinary values look as a plain join has them;
+//! - *bounded*: never empty, never longer than DynamoDB takes.
 
-use std::collections::BTreeMap;
-use std::ops::{Bound, Range};
+mod ascending;
+mod bounds;
+mod encode;
+mod error;
+mod field;
+mod finite;
+mod fold;
+mod ordered;
+mod parse;
+mod select;
+mod shard;
+mod time;
+mod unfold;
 
-use crate::model::Attribute;
-use crate::value::{AttributeValue, Item};
+use std::ops::Bound;
+
+use crate::model::Precision;
+use crate::value::AttributeValue;
+
+pub use error::{FoldError, FoldProblem, TemplateError, TemplateProblem, UnfoldError, UnfoldProblem};
+
+use field::Field;
 
 /// Which key a template makes: it decides how long it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +40,18 @@ pub enum KeyRole {
     Partition,
     /// At most 1024 bytes.
     Sort,
+}
+
+impl KeyRole {
+    /// The longest key, in bytes.
+    ///
+    /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
+    pub fn bytes_max(self) -> usize {
+        match self {
+            KeyRole::Partition => 2048,
+            KeyRole::Sort => 1024,
+        }
+    }
 }
 
 /// What happens to a value that contains the separator.
@@ -25,35 +64,94 @@ pub enum KeyMode {
 }
 
 /// A parsed key template.
+///
+/// ```
+/// use keyfold_core::key::{KeyMode, KeyRole, Template};
+/// use keyfold_core::model::{Attribute, AttributeKind};
+/// # use keyfold_core::value::{AttributeValue, Item};
+/// let attributes = ["resourceId", "action", "accessedBy"]
+///     .map(|name| (name.to_owned(), Attribute::new(name, AttributeKind::String)))
+///     .into();
+/// let template =
+///     Template::parse("{resourceId}-{action}-{accessedBy}", &attributes, KeyRole::Partition, KeyMode::Escaped).unwrap();
+/// # let item = |values: [&str; 3]| -> Item {
+/// #     let names = ["resourceId", "action", "accessedBy"];
+/// #     std::collections::HashMap::from_iter(
+/// #         names.into_iter().zip(values).map(|(name, value)| (name.to_owned(), AttributeValue::S(value.to_owned())))).into()
+/// # };
+/// assert_eq!(template.fold(&item(["123ccc", "viewed", "joe1"]))?.as_deref(), Some("123ccc-viewed-joe1"));
+/// assert_eq!(template.fold(&item(["db-read", "all", "sam"]))?.as_deref(), Some("db%2Dread-all-sam"));
+/// # Ok::<(), keyfold_core::key::FoldError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     text: String,
+    role: KeyRole,
+    mode: KeyMode,
+    parts: Vec<Part>,
+    elements: Vec<Element>,
 }
 
-/// A mistake in a template's text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("placeholder")]
-pub struct TemplateError {
-    /// Where, in bytes of the template's text.
-    pub span: Range<usize>,
+/// One part of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Text that every key has here.
+    Literal(String),
+    /// An attribute's value.
+    Attribute {
+        /// Its name.
+        name: String,
+        /// How it is written.
+        codec: Codec,
+        /// Is it in an optional tail?
+        optional: bool,
+    },
 }
 
-impl TemplateError {
-    /// What to do about it, where there is something to say.
-    pub fn hint(&self) -> Option<String> {
-        None
+/// How an attribute's value is written into a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Codec {
+    /// Free text: a string, a binary that is text, or a number in plain digits (which does not order it).
+    Text,
+    /// A whole number, zero-padded to a width.
+    Integer {
+        /// How many digits.
+        width: u32,
+    },
+    /// Any DynamoDB number, in its order.
+    Number,
+    /// A timestamp in UTC.
+    Timestamp(Precision),
+    /// A date.
+    Date,
+    /// Text in lower case.
+    Lower,
+    /// Text in upper case.
+    Upper,
+    /// A code for each value, by the map of this name.
+    Map(String),
+    /// The number of a shard, out of so many.
+    Shard(u32),
+    /// Bytes as hexadecimal digits.
+    Hex,
+    /// One of the values that the manifest lists; also `true` and `false`.
+    Enumerated,
+}
+
+/// What a template is made of, with everything precomputed. `level` counts the optional tails around it.
+#[derive(Debug, Clone, PartialEq)]
+enum Element {
+    Literal { text: String, level: usize },
+    Field { field: Box<Field>, level: usize },
+}
+
+impl Element {
+    fn level(&self) -> usize {
+        match self {
+            Element::Literal { level, .. } | Element::Field { level, .. } => *level,
+        }
     }
 }
-
-/// Why an item's key cannot be folded. Never holds an item's contents.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("placeholder")]
-pub struct FoldError {}
-
-/// Why a text is not a key of this template.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("placeholder")]
-pub struct UnfoldError {}
 
 /// What one part of a key says of an attribute.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,6 +205,22 @@ pub enum KeyRange {
     Below(String),
 }
 
+impl KeyRange {
+    /// Does a key lie in the range?
+    pub fn contains(&self, key: &str) -> bool {
+        match self {
+            KeyRange::All => true,
+            KeyRange::Exact(only) => key == only,
+            KeyRange::BeginsWith(prefix) => key.starts_with(prefix),
+            KeyRange::Between(low, high) => (low.as_str()..=high).contains(&key),
+            KeyRange::AtLeast(low) => key >= low.as_str(),
+            KeyRange::Above(low) => key > low.as_str(),
+            KeyRange::AtMost(high) => key <= high.as_str(),
+            KeyRange::Below(high) => key < high.as_str(),
+        }
+    }
+}
+
 /// The keys that can belong to items which pass the tests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
@@ -126,61 +240,80 @@ pub struct Served {
 }
 
 impl Template {
-    /// Reads a template. All mistakes are reported, not the first alone.
-    pub fn parse(
-        text: &str,
-        attributes: &BTreeMap<String, Attribute>,
-        role: KeyRole,
-        mode: KeyMode,
-    ) -> Result<Template, Vec<TemplateError>> {
-        let _ = (attributes, role, mode);
-        Ok(Template { text: text.to_owned() })
-    }
-
     /// The template as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
+    /// Which key it makes.
+    pub fn role(&self) -> KeyRole {
+        self.role
+    }
+
+    /// What happens to separators in values.
+    pub fn mode(&self) -> KeyMode {
+        self.mode
+    }
+
+    /// Its parts, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
     /// The attribute's name, if the template is nothing but `{attribute}`.
     pub fn bare(&self) -> Option<&str> {
-        None
+        match self.parts.as_slice() {
+            // Whatever its type makes of it, the attribute by itself is meant.
+            [
+                Part::Attribute {
+                    name,
+                    optional: false,
+                    codec: Codec::Text | Codec::Enumerated | Codec::Timestamp(_) | Codec::Date,
+                },
+            ] => Some(name),
+            _ => None,
+        }
     }
 
     /// The attributes that the key is made of, each once, in the order of their first appearance.
     pub fn attributes(&self) -> impl Iterator<Item = &str> {
-        std::iter::empty()
+        let names: Vec<&str> = self.fields().map(|(field, _)| field.attribute.as_str()).collect();
+        (0..names.len())
+            .filter(move |at| {
+                let (before, rest) = names.split_at(*at);
+                !before.contains(&rest[0])
+            })
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|at| self.field_name(at))
     }
 
     /// The text that every key of this template begins with; empty if it begins with an attribute.
     pub fn literal_prefix(&self) -> &str {
-        ""
+        match self.elements.first() {
+            Some(Element::Literal { text, .. }) => text,
+            _ => "",
+        }
     }
 
-    /// The key of an item; `None` if the item lacks a part, and so is not in the index.
-    pub fn fold(&self, item: &Item) -> Result<Option<String>, FoldError> {
-        let _ = item;
-        Ok(None)
+    /// Can two different items have one key? A key that keeps no letter case, or only a shard, allows it.
+    pub fn is_lossy(&self) -> bool {
+        let kept =
+            |wanted: &str| self.fields().any(|(field, _)| field.attribute == wanted && !field.is_lossy());
+        self.fields().any(|(field, _)| !kept(&field.attribute))
     }
 
-    /// Reads a key back into its parts: attribute name and what the key says of it, in the template's order.
-    pub fn unfold(&self, key: &str) -> Result<Vec<(&str, Unfolded)>, UnfoldError> {
-        let _ = key;
-        Ok(Vec::new())
+    fn fields(&self) -> impl Iterator<Item = (&Field, usize)> {
+        self.elements.iter().filter_map(|element| match element {
+            Element::Field { field, level } => Some((field.as_ref(), *level)),
+            Element::Literal { .. } => None,
+        })
     }
 
-    /// The keys that items can have which pass the tests. `tests` holds one test for an attribute; attributes without
-    /// one are open. An open part with few values (an enumeration, a shard) is tried value by value if a later part is
-    /// tested and at most `fan_out_max` ranges come of it.
-    pub fn select(&self, tests: &BTreeMap<&str, Test>, fan_out_max: usize) -> Selection {
-        let _ = (tests, fan_out_max);
-        Selection { ranges: vec![KeyRange::All], served: Vec::new() }
-    }
-
-    /// The attributes by whose values the keys ascend, outermost first, among items in which the `fixed` attributes
-    /// have one value each. Fixed attributes are left out.
-    pub fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Vec<&str> {
-        let _ = fixed;
-        Vec::new()
+    fn field_name(&self, at: usize) -> &str {
+        self.fields().nth(at).map_or("", |(field, _)| field.attribute.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests;

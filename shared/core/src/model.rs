@@ -105,6 +105,13 @@ pub struct Attribute {
     pub required: bool,
 }
 
+impl Attribute {
+    /// An attribute of which nothing but its type is known.
+    pub fn new(name: &str, kind: AttributeKind) -> Attribute {
+        Attribute { name: name.to_owned(), kind, values: None, maps: BTreeMap::new(), required: false }
+    }
+}
+
 /// The type of a declared attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttributeKind {
@@ -248,7 +255,9 @@ impl When {
     /// Does this item fulfil the condition?
     pub fn holds(&self, item: &Item) -> bool {
         match (&self.test, item.get(&self.attribute)) {
-            (WhenTest::In(values), Some(value)) => values.iter().any(|wanted| crate::value::equal(wanted, value)),
+            (WhenTest::In(values), Some(value)) => {
+                values.iter().any(|wanted| crate::value::equal(wanted, value))
+            }
             (WhenTest::In(_), None) => false,
             (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
         }

@@ -128,9 +128,15 @@ fn find_select(table: &Table, names: Option<&[String]>) -> Result<Option<Vec<Str
         None => Ok(None),
         Some([]) => Err(RequestError::EmptySelect),
         // What is not declared is carried along untyped, so it can be selected too.
-        Some(names) if names.len() > 1000 => Err(RequestError::TooMany { what: "attributes in `select`", most: 1000 }),
+        Some(names) if names.len() > 1000 => {
+            Err(RequestError::TooMany { what: "attributes in `select`", most: 1000 })
+        }
         Some(names) => match names.iter().find(|name| name.is_empty()) {
-            Some(_) => Err(RequestError::UnknownAttribute { table: table.id.clone(), attribute: String::new(), closest: None }),
+            Some(_) => Err(RequestError::UnknownAttribute {
+                table: table.id.clone(),
+                attribute: String::new(),
+                closest: None,
+            }),
             None => Ok(Some(names.to_vec())),
         },
     }
@@ -185,4 +191,3 @@ fn asks_for_another(asked: &Condition, name: &str, own: &AttributeValue) -> bool
         Condition::Any(_) | Condition::Not(_) => false,
     }
 }
-

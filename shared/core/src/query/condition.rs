@@ -165,11 +165,17 @@ impl Condition {
         match self {
             Condition::Is(..) => self,
             Condition::All(parts) => {
-                let parts: Vec<_> = parts.into_iter().map(Condition::simplified).filter(|part| !part.is_always()).collect();
-                if parts.iter().any(Condition::is_never) { Condition::Any(Vec::new()) } else { Condition::all(parts) }
+                let parts: Vec<_> =
+                    parts.into_iter().map(Condition::simplified).filter(|part| !part.is_always()).collect();
+                if parts.iter().any(Condition::is_never) {
+                    Condition::Any(Vec::new())
+                } else {
+                    Condition::all(parts)
+                }
             }
             Condition::Any(parts) => {
-                let mut parts: Vec<_> = parts.into_iter().map(Condition::simplified).filter(|part| !part.is_never()).collect();
+                let mut parts: Vec<_> =
+                    parts.into_iter().map(Condition::simplified).filter(|part| !part.is_never()).collect();
                 match parts.len() {
                     _ if parts.iter().any(Condition::is_always) => Condition::always(),
                     1 => parts.remove(0),

@@ -123,7 +123,9 @@ fn delivery(plan: &QueryPlan) -> String {
         (Delivery::Sequential, true) => "in the order of the keys".to_owned(),
         (Delivery::Sequential, false) => format!("by {order}, as the key gives it"),
         (Delivery::Merged, _) => format!("by {order}, merged"),
-        (Delivery::SortedInMemory { items_max }, _) => format!("by {order}, sorted in memory (at most {items_max} items)"),
+        (Delivery::SortedInMemory { items_max }, _) => {
+            format!("by {order}, sorted in memory (at most {items_max} items)")
+        }
     }
 }
 

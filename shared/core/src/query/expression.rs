@@ -106,7 +106,8 @@ fn key_condition(operation: &Operation, words: &mut dyn Words) -> Option<String>
 
 fn sort_condition(attribute: &str, test: &SortTest, words: &mut dyn Words) -> String {
     let name = words.name(attribute);
-    let mut compare = |operator: &str, value: &AttributeValue| format!("{name} {operator} {}", words.value(value));
+    let mut compare =
+        |operator: &str, value: &AttributeValue| format!("{name} {operator} {}", words.value(value));
     match test {
         SortTest::Equal(value) => compare("=", value),
         SortTest::AtLeast(value) => compare(">=", value),
@@ -114,7 +115,9 @@ fn sort_condition(attribute: &str, test: &SortTest, words: &mut dyn Words) -> St
         SortTest::AtMost(value) => compare("<=", value),
         SortTest::Below(value) => compare("<", value),
         SortTest::BeginsWith(value) => format!("begins_with({name}, {})", words.value(value)),
-        SortTest::Between(low, high) => format!("{name} BETWEEN {} AND {}", words.value(low), words.value(high)),
+        SortTest::Between(low, high) => {
+            format!("{name} BETWEEN {} AND {}", words.value(low), words.value(high))
+        }
     }
 }
 
@@ -134,14 +137,17 @@ fn condition(asked: &Condition, words: &mut dyn Words, inner: bool) -> String {
 
 fn is(path: &Path, comparison: &Comparison, words: &mut dyn Words) -> String {
     let name = path.segments.iter().map(|segment| words.name(segment)).collect::<Vec<_>>().join(".");
-    let mut compare = |operator: &str, value: &AttributeValue| format!("{name} {operator} {}", words.value(value));
+    let mut compare =
+        |operator: &str, value: &AttributeValue| format!("{name} {operator} {}", words.value(value));
     match comparison {
         Comparison::Equal(value) => compare("=", value),
         Comparison::Less(value) => compare("<", value),
         Comparison::LessOrEqual(value) => compare("<=", value),
         Comparison::Greater(value) => compare(">", value),
         Comparison::GreaterOrEqual(value) => compare(">=", value),
-        Comparison::Between(low, high) => format!("{name} BETWEEN {} AND {}", words.value(low), words.value(high)),
+        Comparison::Between(low, high) => {
+            format!("{name} BETWEEN {} AND {}", words.value(low), words.value(high))
+        }
         Comparison::BeginsWith(value) => format!("begins_with({name}, {})", words.value(value)),
         Comparison::Contains(value) => format!("contains({name}, {})", words.value(value)),
         Comparison::In(values) => {

@@ -137,4 +137,3 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<Rejected>) -> PlanError {
         PlanError::Unserved { table, rejected, suggestion }
     }
 }
-

@@ -17,7 +17,9 @@ pub fn compare(a: &AttributeValue, b: &AttributeValue) -> Option<Ordering> {
 /// Equal as DynamoDB's `=` sees it: numbers by value, sets without order, documents member by member.
 pub fn equal(a: &AttributeValue, b: &AttributeValue) -> bool {
     match (a, b) {
-        (AttributeValue::N(a), AttributeValue::N(b)) => a == b || compare_numbers(a, b) == Some(Ordering::Equal),
+        (AttributeValue::N(a), AttributeValue::N(b)) => {
+            a == b || compare_numbers(a, b) == Some(Ordering::Equal)
+        }
         (AttributeValue::L(a), AttributeValue::L(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
         }

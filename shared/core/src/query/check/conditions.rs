@@ -44,7 +44,10 @@ impl Reader<'_> {
                 Ok(Condition::all(parts.collect::<Result<Vec<_>, _>>()?))
             }
             Value::Array(parts) => Ok(Condition::all(self.list(parts, depth)?)),
-            _ => Err(RequestError::Shape { place: "where".to_owned(), wanted: "an object or a list of conditions" }),
+            _ => Err(RequestError::Shape {
+                place: "where".to_owned(),
+                wanted: "an object or a list of conditions",
+            }),
         }
     }
 
@@ -58,7 +61,9 @@ impl Reader<'_> {
             ("or", Value::Array(parts)) if !parts.is_empty() => Ok(Condition::Any(self.list(parts, depth)?)),
             ("and", Value::Array(_)) => Err(RequestError::EmptyGroup { operator: "and" }),
             ("or", Value::Array(_)) => Err(RequestError::EmptyGroup { operator: "or" }),
-            ("and" | "or", _) => Err(RequestError::Shape { place: name.to_owned(), wanted: "a list of conditions" }),
+            ("and" | "or", _) => {
+                Err(RequestError::Shape { place: name.to_owned(), wanted: "a list of conditions" })
+            }
             ("not", inner) => Ok(Condition::Not(Box::new(self.group(inner, depth + 1)?))),
             (name, value) => self.attribute(name, value),
         }
@@ -69,7 +74,10 @@ impl Reader<'_> {
         match value {
             Value::Object(operators) if !is_dynamodb_json(operators) => {
                 if operators.is_empty() {
-                    return Err(RequestError::Shape { place: name.to_owned(), wanted: "a value or an operator" });
+                    return Err(RequestError::Shape {
+                        place: name.to_owned(),
+                        wanted: "a value or an operator",
+                    });
                 }
                 let parts = operators.iter().map(|(operator, value)| self.comparison(name, operator, value));
                 Ok(Condition::all(parts.collect::<Result<Vec<_>, _>>()?))
@@ -121,7 +129,8 @@ impl Reader<'_> {
 }
 
 fn is_dynamodb_json(members: &Map<String, Value>) -> bool {
-    members.len() == 1 && members.keys().all(|name| matches!(name.as_str(), "S" | "N" | "B" | "BOOL" | "NULL"))
+    members.len() == 1
+        && members.keys().all(|name| matches!(name.as_str(), "S" | "N" | "B" | "BOOL" | "NULL"))
 }
 
 /// What a comparison is about: a declared attribute, or a place inside of one that is a map.
@@ -152,7 +161,11 @@ impl<'t> Target<'t> {
     }
 
     fn value(&self, value: &Value) -> Result<AttributeValue, RequestError> {
-        if self.inside() { untyped_value(self.attribute, value) } else { typed_value(self.table, self.attribute, value) }
+        if self.inside() {
+            untyped_value(self.attribute, value)
+        } else {
+            typed_value(self.table, self.attribute, value)
+        }
     }
 
     fn refuse(&self, operator: &'static str) -> RequestError {
@@ -178,7 +191,9 @@ impl<'t> Target<'t> {
         };
         let (low, high) = (self.ordered(low, "between")?, self.ordered(high, "between")?);
         match compare(&low, &high) {
-            Some(Ordering::Greater) => Err(RequestError::InvertedBetween { attribute: self.path.to_string() }),
+            Some(Ordering::Greater) => {
+                Err(RequestError::InvertedBetween { attribute: self.path.to_string() })
+            }
             Some(_) => Ok(Comparison::Between(low, high)),
             None => Err(self.refuse("between")),
         }

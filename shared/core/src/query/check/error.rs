@@ -48,13 +48,15 @@ impl RequestError {
             RequestError::UnknownEntity { .. } => "unknown-entity",
             RequestError::UnknownAttribute { .. } => "unknown-attribute",
             RequestError::UnknownOperator { .. } => "unknown-operator",
-            RequestError::TypeMismatch { .. } | RequestError::OperatorType { .. } | RequestError::OrderByType { .. } => {
-                "type-mismatch"
-            }
+            RequestError::TypeMismatch { .. }
+            | RequestError::OperatorType { .. }
+            | RequestError::OrderByType { .. } => "type-mismatch",
             RequestError::InvalidValue { .. } => "invalid-value",
             RequestError::InvertedBetween { .. } => "inverted-between",
             RequestError::EmptyIn { .. } => "empty-in",
-            RequestError::EmptyGroup { .. } | RequestError::Shape { .. } | RequestError::EmptySelect => "malformed-request",
+            RequestError::EmptyGroup { .. } | RequestError::Shape { .. } | RequestError::EmptySelect => {
+                "malformed-request"
+            }
             RequestError::TooMany { .. } | RequestError::Limit { .. } => "over-limit",
             RequestError::ClaimMissing { .. } => "claim-missing",
             RequestError::OutOfScope { .. } => "out-of-scope",
@@ -67,7 +69,9 @@ impl RequestError {
             RequestError::UnknownTable { closest: Some(name), .. }
             | RequestError::UnknownEntity { closest: Some(name), .. }
             | RequestError::UnknownAttribute { closest: Some(name), .. }
-            | RequestError::UnknownOperator { closest: Some(name), .. } => Some(format!("did you mean `{name}`?")),
+            | RequestError::UnknownOperator { closest: Some(name), .. } => {
+                Some(format!("did you mean `{name}`?"))
+            }
             RequestError::UnknownAttribute { table, .. } => {
                 Some(format!("declare it under `[tables.{table}.attributes]` in the manifest"))
             }

@@ -19,7 +19,11 @@ pub(super) fn json_kind(value: &Value) -> &'static str {
 }
 
 /// A JSON value for an attribute. `{"N": "0.1"}`, DynamoDB's own notation, is understood too.
-pub fn typed_value(table: &Table, attribute: &Attribute, value: &Value) -> Result<AttributeValue, RequestError> {
+pub fn typed_value(
+    table: &Table,
+    attribute: &Attribute,
+    value: &Value,
+) -> Result<AttributeValue, RequestError> {
     if let Some(explicit) = dynamodb_json(value) {
         return accept(table, attribute, explicit, "value of another type");
     }
@@ -83,7 +87,9 @@ fn dynamodb_json(value: &Value) -> Option<AttributeValue> {
     }
     let explicit: AttributeValue = serde_json::from_value(value.clone()).ok()?;
     match &explicit {
-        AttributeValue::N(text) => text.parse::<Number>().ok().map(|number| AttributeValue::N(number.to_string())),
+        AttributeValue::N(text) => {
+            text.parse::<Number>().ok().map(|number| AttributeValue::N(number.to_string()))
+        }
         _ => Some(explicit),
     }
 }

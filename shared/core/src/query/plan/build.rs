@@ -37,7 +37,8 @@ impl<'m> Place<'m> {
     /// Does an entry here hold this attribute?
     pub(super) fn holds(&self, attribute: &str) -> bool {
         let Some(index) = self.index else { return true };
-        let is_key = index.key_attributes().chain(self.table.key_attributes()).any(|key| key.name == attribute);
+        let is_key =
+            index.key_attributes().chain(self.table.key_attributes()).any(|key| key.name == attribute);
         is_key
             || match &index.projection {
                 Projection::All => true,
@@ -106,10 +107,15 @@ impl<'m> Task<'_, 'm> {
     }
 
     /// The queries that answer the conjunction, with these attributes taken value by value.
-    pub(super) fn queries(&self, keyspace: &Keyspace<'m>, expand: &BTreeSet<&str>) -> Result<Vec<Built<'m>>, Reason> {
+    pub(super) fn queries(
+        &self,
+        keyspace: &Keyspace<'m>,
+        expand: &BTreeSet<&str>,
+    ) -> Result<Vec<Built<'m>>, Reason> {
         let mut built = Vec::new();
         for tests in self.combinations(expand)? {
-            let selection = keyspace.select(&tests).map_err(|attribute| Reason::PartitionOpen { attribute })?;
+            let selection =
+                keyspace.select(&tests).map_err(|attribute| Reason::PartitionOpen { attribute })?;
             built.extend(self.with_selection(keyspace, &tests, &selection));
             if built.len() > FAN_OUT_MAX {
                 return Err(Reason::FanOut);
@@ -150,7 +156,10 @@ impl<'m> Task<'_, 'm> {
     }
 
     /// Every combination of the values that expanded attributes take, as tests.
-    fn combinations<'a>(&'a self, expand: &BTreeSet<&'a str>) -> Result<Vec<BTreeMap<&'a str, Test>>, Reason> {
+    fn combinations<'a>(
+        &'a self,
+        expand: &BTreeSet<&'a str>,
+    ) -> Result<Vec<BTreeMap<&'a str, Test>>, Reason> {
         let mut all = vec![BTreeMap::new()];
         for (attribute, fact) in &self.facts.by_attribute {
             match &fact.asked {
@@ -162,7 +171,8 @@ impl<'m> Task<'_, 'm> {
                 Asked::Values(values) => add(&mut all, attribute, &Test::Equal(values[0].clone())),
                 Asked::Test(test) => match self.declared_values(attribute) {
                     Some(values) if expand.contains(attribute.as_str()) => {
-                        let passing: Vec<_> = values.iter().filter(|value| passes(test, value)).cloned().collect();
+                        let passing: Vec<_> =
+                            values.iter().filter(|value| passes(test, value)).cloned().collect();
                         all = multiply(all, attribute, &passing)?;
                     }
                     _ => add(&mut all, attribute, test),
@@ -197,7 +207,11 @@ impl<'m> Task<'_, 'm> {
         selection: &Selection,
     ) -> Vec<Built<'m>> {
         let is_exact = |attribute: &str| {
-            selection.by_partition.iter().chain(&selection.by_sort).any(|(name, exact)| *exact && name == attribute)
+            selection
+                .by_partition
+                .iter()
+                .chain(&selection.by_sort)
+                .any(|(name, exact)| *exact && name == attribute)
         };
         let required: BTreeSet<&str> = keyspace.required().collect();
         let answered = |number: usize| self.is_answered(number, &is_exact, &required);

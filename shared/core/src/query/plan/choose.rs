@@ -24,10 +24,15 @@ pub(super) struct Candidate<'m> {
 impl Candidate<'_> {
     /// Cheaper first; then fewer requests, fewer conditions left, the table before local before global indexes.
     fn rank(&self) -> (u64, usize, usize, Vec<(super::Source, bool)>) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; half units")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "never negative; half units"
+        )]
         let half_units = (self.units * 2.0).min(1e15) as u64;
         let left = self.built.iter().map(|built| built.residual.len() + built.when.len()).sum();
-        let sources = self.built.iter().map(|built| (built.access.source.clone(), built.access.descending)).collect();
+        let sources =
+            self.built.iter().map(|built| (built.access.source.clone(), built.access.descending)).collect();
         (half_units, self.built.len(), left, sources)
     }
 }
@@ -90,7 +95,11 @@ fn conjunction<'m>(request: &CheckedRequest<'m>, conjunct: &[Condition]) -> Outc
 }
 
 /// Every kind of item by its own best place.
-fn each_kind<'m>(request: &CheckedRequest<'m>, kinds: &[Kind], conjunct: &[Condition]) -> Option<Candidate<'m>> {
+fn each_kind<'m>(
+    request: &CheckedRequest<'m>,
+    kinds: &[Kind],
+    conjunct: &[Condition],
+) -> Option<Candidate<'m>> {
     let mut built = Vec::new();
     for kind in kinds {
         let mut outcome = Outcome { best: None, rejected: Vec::new() };
@@ -193,7 +202,9 @@ fn split(
         _ if everything => Vec::new(),
         [one] => kind_conditions(place.table, *one),
         several => {
-            vec![Condition::Any(several.iter().map(|kind| Condition::all(kind_conditions(place.table, *kind))).collect())]
+            vec![Condition::Any(
+                several.iter().map(|kind| Condition::all(kind_conditions(place.table, *kind))).collect(),
+            )]
         }
     };
     vec![with(Kind::Any, more)]
@@ -283,7 +294,9 @@ fn scan_at<'m>(
     let more = if everything {
         Vec::new()
     } else {
-        vec![Condition::Any(kinds.iter().map(|kind| Condition::all(kind_conditions(place.table, *kind))).collect())]
+        vec![Condition::Any(
+            kinds.iter().map(|kind| Condition::all(kind_conditions(place.table, *kind))).collect(),
+        )]
     };
     let facts = Facts::read([conjunct, more.as_slice()].concat());
     let task = Task { request, place, kind: Kind::Any, facts: &facts, when_from: conjunct.len() };

@@ -30,8 +30,16 @@ impl Expected {
     fn of(table: &Table) -> Expected {
         let or = |given: Option<u64>, assumed: f64| given.map_or(assumed, |given| given as f64).max(1.0);
         let items = or(table.expect.items, ITEMS);
-        let per_partition = if table.sort.is_none() { 1.0 } else { or(table.expect.items_per_partition, ITEMS_PER_PARTITION) };
-        Expected { items, per_partition: per_partition.min(items), item_bytes: or(table.expect.item_bytes, ITEM_BYTES) }
+        let per_partition = if table.sort.is_none() {
+            1.0
+        } else {
+            or(table.expect.items_per_partition, ITEMS_PER_PARTITION)
+        };
+        Expected {
+            items,
+            per_partition: per_partition.min(items),
+            item_bytes: or(table.expect.item_bytes, ITEM_BYTES),
+        }
     }
 }
 
@@ -65,7 +73,11 @@ fn entries(built: &Built<'_>, expected: &Expected) -> f64 {
     match &built.access.operation {
         Operation::Scan => scanned(built.place, expected),
         Operation::Query { .. } => {
-            let namespaces = if built.place.is_overloaded() && built.kind != Kind::Any { namespaces(built.place) } else { 1.0 };
+            let namespaces = if built.place.is_overloaded() && built.kind != Kind::Any {
+                namespaces(built.place)
+            } else {
+                1.0
+            };
             partition_items(built, expected) * built.share / namespaces
         }
     }
@@ -89,7 +101,9 @@ fn partition_items(built: &Built<'_>, expected: &Expected) -> f64 {
     if !matches!(built.access.source, Source::Global(_)) {
         return expected.per_partition;
     }
-    let Ok(keyspace) = Keyspace::of(built.place.table, built.place.index, built.kind) else { return expected.items };
+    let Ok(keyspace) = Keyspace::of(built.place.table, built.place.index, built.kind) else {
+        return expected.items;
+    };
     let mut share = 1.0;
     let mut open_ended = 0;
     for attribute in keyspace.partition_inputs() {

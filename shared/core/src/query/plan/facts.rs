@@ -134,7 +134,11 @@ fn range(comparisons: &[(usize, &Comparison)]) -> Result<Option<Fact>, Impossibl
 }
 
 /// The bound that leaves less; of equal ones the exclusive.
-fn tighter<'a>(a: Bound<&'a AttributeValue>, b: Bound<&'a AttributeValue>, wins: Ordering) -> Bound<&'a AttributeValue> {
+fn tighter<'a>(
+    a: Bound<&'a AttributeValue>,
+    b: Bound<&'a AttributeValue>,
+    wins: Ordering,
+) -> Bound<&'a AttributeValue> {
     let (Bound::Included(x) | Bound::Excluded(x), Bound::Included(y) | Bound::Excluded(y)) = (a, b) else {
         return if matches!(a, Bound::Unbounded) { b } else { a };
     };
@@ -197,7 +201,9 @@ pub(super) fn alternatives(condition: &Condition) -> Option<Vec<Vec<Condition>>>
         }
         all = all
             .iter()
-            .flat_map(|known: &Vec<Condition>| choices.iter().map(|choice| [known.as_slice(), choice].concat()))
+            .flat_map(|known: &Vec<Condition>| {
+                choices.iter().map(|choice| [known.as_slice(), choice].concat())
+            })
             .collect();
     }
     (all.len() > 1).then_some(all)

@@ -125,7 +125,9 @@ impl<'m> Keyspace<'m> {
                 },
                 Maker::Folded(template) => {
                     let selection = template.select(tests, FAN_OUT_MAX);
-                    served.extend(selection.served.iter().map(|served| (served.attribute.clone(), served.exact)));
+                    served.extend(
+                        selection.served.iter().map(|served| (served.attribute.clone(), served.exact)),
+                    );
                     let exact = |range: KeyRange| match range {
                         KeyRange::Exact(key) => Ok(AttributeValue::S(key)),
                         _ => Err(missing_input(template, tests)),
@@ -147,7 +149,11 @@ impl<'m> Keyspace<'m> {
         Ok(partitions)
     }
 
-    fn ranges(&self, tests: &BTreeMap<&str, Test>, served: &mut Vec<(String, bool)>) -> Vec<Vec<SortCondition>> {
+    fn ranges(
+        &self,
+        tests: &BTreeMap<&str, Test>,
+        served: &mut Vec<(String, bool)>,
+    ) -> Vec<Vec<SortCondition>> {
         if let [(key, Maker::Folded(template))] = self.sort.as_slice() {
             let selection = template.select(tests, FAN_OUT_MAX);
             served.extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
@@ -186,10 +192,11 @@ impl<'m> Keyspace<'m> {
 
     /// Could an item of this kind lie in this partition and range?
     pub(super) fn could_hold(&self, partition: &[KeyEqual], sort: &[SortCondition]) -> bool {
-        let partition_fits = self.partition.iter().zip(partition).all(|((_, maker), given)| match (maker, &given.value) {
-            (Maker::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
-            _ => true,
-        });
+        let partition_fits =
+            self.partition.iter().zip(partition).all(|((_, maker), given)| match (maker, &given.value) {
+                (Maker::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
+                _ => true,
+            });
         let sort_fits = match (self.sort.as_slice(), sort) {
             ([(_, Maker::Folded(template))], [condition]) => could_contain(template, &condition.test),
             _ => true,
@@ -273,7 +280,8 @@ fn can_be_key(value: &AttributeValue, bytes_max: usize) -> bool {
 }
 
 fn is_blank(value: &AttributeValue) -> bool {
-    matches!(value, AttributeValue::S(text) if text.is_empty()) || matches!(value, AttributeValue::B(bytes) if bytes.is_empty())
+    matches!(value, AttributeValue::S(text) if text.is_empty())
+        || matches!(value, AttributeValue::B(bytes) if bytes.is_empty())
 }
 
 /// What a test does to a natural sort key.
@@ -340,7 +348,9 @@ fn could_contain(template: &Template, test: &SortTest) -> bool {
     };
     match test {
         SortTest::Equal(AttributeValue::S(key)) => template.unfold(key).is_ok(),
-        SortTest::BeginsWith(AttributeValue::S(wanted)) => wanted.starts_with(prefix) || prefix.starts_with(wanted.as_str()),
+        SortTest::BeginsWith(AttributeValue::S(wanted)) => {
+            wanted.starts_with(prefix) || prefix.starts_with(wanted.as_str())
+        }
         SortTest::Between(low, high) => at_least(low) && at_most(high),
         SortTest::AtLeast(low) | SortTest::Above(low) => at_least(low),
         SortTest::AtMost(high) | SortTest::Below(high) => at_most(high),

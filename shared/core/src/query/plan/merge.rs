@@ -12,7 +12,8 @@ pub(super) fn join_neighbours<'m>(request: &CheckedRequest<'m>, built: Vec<Built
     let mut left = built;
     while !left.is_empty() {
         let first = left.remove(0);
-        let (mut group, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(|other| is_beside(&first, other));
+        let (mut group, rest): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|other| is_beside(&first, other));
         left = rest;
         group.insert(0, first);
         match join(&group) {
@@ -69,7 +70,9 @@ fn join<'m>(group: &[Built<'m>]) -> Option<Built<'m>> {
 fn ends<'a>(built: &'a Built<'_>) -> Option<(&'a str, &'a str, bool)> {
     let Operation::Query { sort, .. } = &built.access.operation else { return None };
     match sort.as_slice() {
-        [SortCondition { test: SortTest::BeginsWith(AttributeValue::S(prefix)), .. }] => Some((prefix, prefix, true)),
+        [SortCondition { test: SortTest::BeginsWith(AttributeValue::S(prefix)), .. }] => {
+            Some((prefix, prefix, true))
+        }
         [SortCondition { test: SortTest::Equal(AttributeValue::S(key)), .. }] => Some((key, key, false)),
         _ => None,
     }

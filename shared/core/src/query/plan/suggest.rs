@@ -9,7 +9,8 @@ use crate::query::check::CheckedRequest;
 /// Manifest text for a global index; `None` where no key could help (nothing is asked by equality).
 pub(super) fn suggest(request: &CheckedRequest<'_>) -> Option<String> {
     let facts = Facts::read(clauses(&request.condition));
-    let is_key = |name: &str| request.table.attributes.get(name).is_some_and(|known| known.kind.scalar().is_some());
+    let is_key =
+        |name: &str| request.table.attributes.get(name).is_some_and(|known| known.kind.scalar().is_some());
     let mut equal = Vec::new();
     let mut ranged = Vec::new();
     for (name, fact) in facts.by_attribute.iter().filter(|(name, _)| is_key(name)) {
@@ -38,7 +39,9 @@ pub(super) fn suggest(request: &CheckedRequest<'_>) -> Option<String> {
 fn name(equal: &[&str], sort: &[&str]) -> String {
     let capital = |name: &&str| {
         let mut letters = name.chars().filter(char::is_ascii_alphanumeric);
-        letters.next().map_or(String::new(), |first| std::iter::once(first.to_ascii_uppercase()).chain(letters).collect())
+        letters.next().map_or(String::new(), |first| {
+            std::iter::once(first.to_ascii_uppercase()).chain(letters).collect()
+        })
     };
     let letters: String = equal.iter().chain(sort).map(capital).collect();
     format!("by{}", letters.chars().take(60).collect::<String>())
@@ -51,6 +54,8 @@ fn key(names: &[&str]) -> String {
         few if few.len() <= 4 => {
             format!("[{}]", few.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", "))
         }
-        many => format!("\"{}\"", many.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>().join("#")),
+        many => {
+            format!("\"{}\"", many.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>().join("#"))
+        }
     }
 }

@@ -1,0 +1,314 @@
+//! A range of values as a range of texts, where the texts have an order that can be used.
+
+use std::ops::Bound;
+
+use super::encode::{number, push_padded};
+use super::field::{Field, previous_char};
+use super::{Codec, KeyMode, ordered, time};
+use crate::model::{AttributeKind, Precision};
+use crate::value::{AttributeValue, Number};
+
+/// What a test leaves of the texts that one part can have (with everything that may follow).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Narrowed {
+    /// Nothing can be said.
+    Open,
+    /// No value passes.
+    Nothing,
+    /// Texts that begin so; `exact`: all of those pass.
+    Prefix { text: String, exact: bool },
+    /// Texts between two ends.
+    Between { low: End, high: End, exact: bool },
+}
+
+/// One end of a range of texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    None,
+    Included(String),
+    /// Not the text itself. Only the ends of free text are ever excluded.
+    Excluded(String),
+}
+
+impl Field {
+    /// The texts of values within a range.
+    pub(super) fn between(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
+        let comparable = |bound: &Bound<AttributeValue>| match bound {
+            Bound::Unbounded => true,
+            Bound::Included(value) | Bound::Excluded(value) => {
+                crate::value::type_letter(value) == self.kind.type_letter()
+            }
+        };
+        if !comparable(low) || !comparable(high) {
+            return Narrowed::Nothing;
+        }
+        match &self.codec {
+            Codec::Integer { width } => self.integers(*width, low, high),
+            Codec::Number => self.numbers(low, high),
+            Codec::Timestamp(precision) => self.times(low, high, &|text| stamp(text, *precision)),
+            Codec::Date => self.times(low, high, &date),
+            Codec::Text if self.kind != AttributeKind::Number => self.texts(low, high),
+            Codec::Hex if self.follow.is_last() => self.hex(low, high),
+            _ => Narrowed::Open,
+        }
+    }
+
+    /// The texts of values that begin with a text.
+    pub(super) fn beginning(&self, prefix: &AttributeValue) -> Narrowed {
+        let mut text = String::new();
+        match (&self.codec, prefix) {
+            (Codec::Hex, AttributeValue::B(_)) => match self.write(prefix, &mut text) {
+                Ok(()) => Narrowed::Prefix { text, exact: true },
+                Err(_) => Narrowed::Nothing,
+            },
+            (Codec::Timestamp(_) | Codec::Date, AttributeValue::S(prefix)) => {
+                Narrowed::Prefix { text: prefix.clone(), exact: true }
+            }
+            (Codec::Text, AttributeValue::S(prefix)) if self.kind == AttributeKind::String => {
+                self.free_prefix(prefix, true)
+            }
+            (Codec::Text, AttributeValue::B(bytes)) if self.kind == AttributeKind::Binary => {
+                // Bytes may end in the middle of a character: up to there they are text.
+                let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+                self.free_prefix(valid, valid.len() == bytes.len())
+            }
+            (Codec::Lower, AttributeValue::S(prefix)) => {
+                self.free_prefix(&prefix.chars().flat_map(char::to_lowercase).collect::<String>(), false)
+            }
+            (Codec::Upper, AttributeValue::S(prefix)) => {
+                self.free_prefix(&prefix.chars().flat_map(char::to_uppercase).collect::<String>(), false)
+            }
+            _ => Narrowed::Nothing,
+        }
+    }
+
+    fn free_prefix(&self, prefix: &str, exact: bool) -> Narrowed {
+        let mut text = String::new();
+        if self.mode == KeyMode::Verbatim && !self.follow.is_last() {
+            let end = prefix.find(|letter| self.follow.begins(letter)).unwrap_or(prefix.len());
+            return Narrowed::Prefix { text: prefix[..end].to_owned(), exact: exact && end == prefix.len() };
+        }
+        match self.write_text(prefix, &mut text) {
+            Ok(()) => Narrowed::Prefix { text, exact },
+            Err(_) => Narrowed::Open,
+        }
+    }
+
+    /// Free text: in order if nothing follows; otherwise what both ends begin with.
+    fn texts(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
+        let text = |bound: &Bound<AttributeValue>| {
+            bound.as_ref().map(|value| match value {
+                AttributeValue::S(text) => Some(text.clone()),
+                AttributeValue::B(bytes) => String::from_utf8(bytes.clone()).ok(),
+                _ => None,
+            })
+        };
+        let (low, high) = (text(low), text(high));
+        if [&low, &high].iter().any(|bound| matches!(bound, Bound::Included(None) | Bound::Excluded(None))) {
+            return Narrowed::Open;
+        }
+        let (low, high) = (low.map(Option::unwrap_or_default), high.map(Option::unwrap_or_default));
+        if !self.follow.is_last() {
+            let (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) =
+                (low, high)
+            else {
+                return Narrowed::Open;
+            };
+            let same = low
+                .chars()
+                .zip(high.chars())
+                .take_while(|(a, b)| a == b)
+                .map(|(letter, _)| letter)
+                .collect::<String>();
+            return if same.is_empty() { Narrowed::Open } else { self.free_prefix(&same, false) };
+        }
+        let end = |bound| match bound {
+            Bound::Unbounded => End::None,
+            Bound::Included(text) => End::Included(text),
+            Bound::Excluded(text) => End::Excluded(text),
+        };
+        Narrowed::Between { low: end(low), high: end(high), exact: true }
+    }
+
+    fn hex(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
+        let end = |bound: &Bound<AttributeValue>| {
+            let mut text = String::new();
+            match bound {
+                Bound::Unbounded => End::None,
+                Bound::Included(value) => {
+                    self.write(value, &mut text).map_or(End::None, |()| End::Included(text))
+                }
+                Bound::Excluded(value) => {
+                    self.write(value, &mut text).map_or(End::None, |()| End::Excluded(text))
+                }
+            }
+        };
+        Narrowed::Between { low: end(low), high: end(high), exact: true }
+    }
+
+    /// Every value from this text on, whatever follows it.
+    fn from(&self, text: String) -> End {
+        End::Included(text)
+    }
+
+    /// Every value above this one: above all that may follow it.
+    fn beyond(&self, mut text: String) -> End {
+        let above = self.follow.above();
+        text.push_str(if above.is_empty() { " " } else { &above });
+        End::Included(text)
+    }
+
+    /// Every value up to this one, whatever follows it.
+    fn up_to(&self, mut text: String) -> End {
+        text.push_str(&self.follow.above());
+        End::Included(text)
+    }
+
+    /// Every value below this one. Texts of one codec differ before they end, so the last character can step back.
+    fn below(&self, mut text: String) -> End {
+        if !self.follow.end && !self.follow.adjacent && !self.follow.is_last() {
+            // Something always follows, so no key ends here.
+            return End::Included(text);
+        }
+        if let Some(before) = text.pop().and_then(previous_char) {
+            text.push(before);
+        }
+        text.push(char::MAX);
+        End::Included(text)
+    }
+
+    fn integers(&self, width: u32, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
+        let largest = 10u128.pow(width) - 1;
+        let Some(first) = first_integer(low) else { return Narrowed::Nothing };
+        let Some(last) = last_integer(high, largest) else { return Narrowed::Nothing };
+        if first > last.min(largest) {
+            return Narrowed::Nothing;
+        }
+        let padded = |value: u128| {
+            let mut text = String::new();
+            push_padded(value, width, &mut text);
+            text
+        };
+        Narrowed::Between {
+            low: self.from(padded(first)),
+            high: self.up_to(padded(last.min(largest))),
+            exact: true,
+        }
+    }
+
+    fn numbers(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
+        let text = |value: &AttributeValue| {
+            let AttributeValue::N(value) = value else { return None };
+            let mut text = String::new();
+            ordered::write(&number(value).ok()?, &mut text);
+            Some(text)
+        };
+        let low = match low {
+            Bound::Unbounded => Some(End::None),
+            Bound::Included(value) => text(value).map(|text| self.from(text)),
+            Bound::Excluded(value) => text(value).map(|text| self.beyond(text)),
+        };
+        let high = match high {
+            Bound::Unbounded => Some(End::None),
+            Bound::Included(value) => text(value).map(|text| self.up_to(text)),
+            Bound::Excluded(value) => text(value).map(|text| self.below(text)),
+        };
+        match (low, high) {
+            (Some(low), Some(high)) => Narrowed::Between { low, high, exact: true },
+            _ => Narrowed::Nothing,
+        }
+    }
+
+    /// Timestamps and dates: a whole one by its canonical form, a part of one (`2017-03`) as text.
+    fn times(
+        &self,
+        low: &Bound<AttributeValue>,
+        high: &Bound<AttributeValue>,
+        read: &dyn Fn(&str) -> Option<(String, bool)>,
+    ) -> Narrowed {
+        let low = match low {
+            Bound::Included(AttributeValue::S(text)) | Bound::Excluded(AttributeValue::S(text)) => {
+                match read(text) {
+                    None => End::Included(text.clone()),
+                    // What was cut off lies above the whole.
+                    Some((whole, cut)) if cut || matches!(low, Bound::Excluded(_)) => self.beyond(whole),
+                    Some((whole, _)) => self.from(whole),
+                }
+            }
+            _ => End::None,
+        };
+        let high = match high {
+            Bound::Included(AttributeValue::S(text)) | Bound::Excluded(AttributeValue::S(text)) => {
+                match read(text) {
+                    None => End::Included(text.clone()),
+                    Some((whole, cut)) if cut || matches!(high, Bound::Included(_)) => self.up_to(whole),
+                    Some((whole, _)) => self.below(whole),
+                }
+            }
+            _ => End::None,
+        };
+        Narrowed::Between { low, high, exact: true }
+    }
+}
+
+/// The canonical form of a timestamp, and whether something was cut off.
+fn stamp(text: &str, precision: Precision) -> Option<(String, bool)> {
+    let stamp = time::read(text, precision)?;
+    let mut whole = String::with_capacity(precision.length());
+    time::write_stamp(&stamp, precision, &mut whole);
+    Some((whole, stamp.cut))
+}
+
+fn date(text: &str) -> Option<(String, bool)> {
+    time::read_date(text).map(|_| (text.to_owned(), false))
+}
+
+/// The first whole number, zero or more, that a lower bound admits; `None` if it is larger than any key's.
+fn first_integer(low: &Bound<AttributeValue>) -> Option<u128> {
+    match low {
+        Bound::Included(AttributeValue::N(text)) => {
+            let (floor, exact) = floor(text)?;
+            Some(if exact { floor } else { floor + 1 })
+        }
+        Bound::Excluded(AttributeValue::N(text)) => match text.parse::<Number>().ok()?.is_negative() {
+            true => Some(0),
+            false => Some(floor(text)?.0 + 1),
+        },
+        _ => Some(0),
+    }
+}
+
+/// The last whole number that an upper bound admits; `None` if that is below zero.
+fn last_integer(high: &Bound<AttributeValue>, largest: u128) -> Option<u128> {
+    let (text, included) = match high {
+        Bound::Included(AttributeValue::N(text)) => (text, true),
+        Bound::Excluded(AttributeValue::N(text)) => (text, false),
+        _ => return Some(largest),
+    };
+    if text.parse::<Number>().ok()?.is_negative() {
+        return None;
+    }
+    match floor(text) {
+        None => Some(largest),
+        Some((floor, exact)) if exact && !included => floor.checked_sub(1),
+        Some((floor, _)) => Some(floor),
+    }
+}
+
+/// A number cut to a whole one (a negative one to zero), and whether nothing was cut; `None` if it is beyond 20 digits.
+fn floor(text: &str) -> Option<(u128, bool)> {
+    let number: Number = text.parse().ok()?;
+    if number.is_negative() || number.is_zero() {
+        // The first key is zero, which every negative bound admits.
+        return Some((0, true));
+    }
+    match number.exponent() {
+        exponent @ 0.. => (number.magnitude() < 21)
+            .then(|| (number.coefficient() * 10u128.pow(exponent.unsigned_abs()), true)),
+        exponent => {
+            let whole =
+                10u128.checked_pow(exponent.unsigned_abs()).map_or(0, |scale| number.coefficient() / scale);
+            (whole < 10u128.pow(21)).then_some((whole, false))
+        }
+    }
+}

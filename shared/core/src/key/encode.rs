@@ -1,0 +1,185 @@
+//! How one value is written.
+
+use super::field::Field;
+use super::shard::{digits, shard_of};
+use super::{Codec, FoldProblem, KeyMode, ordered, time};
+use crate::value::{AttributeValue, Number, type_letter};
+
+impl Field {
+    /// Appends a value's text.
+    pub(super) fn write(&self, value: &AttributeValue, out: &mut String) -> Result<(), FoldProblem> {
+        if let Some(finite) = &self.finite {
+            let text = match finite.text(value) {
+                Some(text) => text,
+                None => return Err(self.not_listed(value)),
+            };
+            if finite.plain {
+                out.push_str(text);
+                return Ok(());
+            }
+            return self.write_text(text, out);
+        }
+        match (&self.codec, value) {
+            (Codec::Shard(shards), _) => self.write_shard(value, *shards, out),
+            (Codec::Integer { width }, AttributeValue::N(text)) => write_integer(text, *width, out),
+            (Codec::Number, AttributeValue::N(text)) => {
+                ordered::write(&number(text)?, out);
+                Ok(())
+            }
+            (Codec::Timestamp(precision), AttributeValue::S(text)) => time::write(text, *precision, out),
+            (Codec::Date, AttributeValue::S(text)) => match time::read_date(text) {
+                Some(_) => {
+                    out.push_str(text);
+                    Ok(())
+                }
+                None => Err(FoldProblem::NotADate),
+            },
+            (Codec::Lower, AttributeValue::S(text)) => {
+                self.write_text(&text.chars().flat_map(char::to_lowercase).collect::<String>(), out)
+            }
+            (Codec::Upper, AttributeValue::S(text)) => {
+                self.write_text(&text.chars().flat_map(char::to_uppercase).collect::<String>(), out)
+            }
+            (Codec::Hex, AttributeValue::B(bytes)) => {
+                bytes.iter().for_each(|byte| push_hex(*byte, b'a', out));
+                Ok(())
+            }
+            (Codec::Text, value) if type_letter(value) == self.kind.type_letter() => {
+                self.write_free(value, out)
+            }
+            _ => Err(self.wrong_type(value)),
+        }
+    }
+
+    fn not_listed(&self, value: &AttributeValue) -> FoldProblem {
+        match &self.codec {
+            _ if type_letter(value) != self.kind.type_letter() => self.wrong_type(value),
+            Codec::Map(map) => FoldProblem::NotInMap { map: map.clone() },
+            _ => FoldProblem::NotListed,
+        }
+    }
+
+    fn wrong_type(&self, value: &AttributeValue) -> FoldProblem {
+        FoldProblem::WrongType { expected: self.kind.type_letter(), found: type_letter(value) }
+    }
+
+    fn write_free(&self, value: &AttributeValue, out: &mut String) -> Result<(), FoldProblem> {
+        match value {
+            AttributeValue::S(text) => self.write_text(text, out),
+            AttributeValue::N(text) => self.write_text(&number(text)?.to_string(), out),
+            AttributeValue::B(bytes) => {
+                self.write_text(std::str::from_utf8(bytes).map_err(|_| FoldProblem::NotText)?, out)
+            }
+            other => Err(self.wrong_type(other)),
+        }
+    }
+
+    /// Appends free text so that what follows it cannot be taken for a part of it.
+    pub(super) fn write_text(&self, text: &str, out: &mut String) -> Result<(), FoldProblem> {
+        if self.follow.is_last() {
+            out.push_str(text);
+            return Ok(());
+        }
+        match self.mode {
+            KeyMode::Verbatim => match self.separator_in(text) {
+                Some(separator) => return Err(FoldProblem::Separator { separator: separator.to_owned() }),
+                None => out.push_str(text),
+            },
+            KeyMode::Escaped => self.escape(text, out),
+        }
+        Ok(())
+    }
+
+    /// The separator that a reader would find too early.
+    pub(super) fn separator_in(&self, text: &str) -> Option<&str> {
+        let early = |separator: &&String| {
+            let separator = separator.as_str();
+            if text.contains(separator) {
+                return true;
+            }
+            // `a-` before `--`: a reader would find the separator one byte early.
+            let separator = separator.as_bytes();
+            text.char_indices().map(|(at, _)| &text.as_bytes()[at..]).any(|tail| {
+                tail.len() < separator.len()
+                    && separator.starts_with(tail)
+                    && separator[tail.len()..] == separator[..separator.len() - tail.len()]
+            })
+        };
+        self.follow.separators.iter().find(early).map(String::as_str)
+    }
+
+    fn escape(&self, text: &str, out: &mut String) {
+        let mut clean_from = 0;
+        for (at, letter) in text.char_indices() {
+            if letter == '%' || self.follow.begins(letter) {
+                out.push_str(&text[clean_from..at]);
+                clean_from = at + letter.len_utf8();
+                for byte in text[at..clean_from].bytes() {
+                    out.push('%');
+                    push_hex(byte, b'A', out);
+                }
+            }
+        }
+        out.push_str(&text[clean_from..]);
+    }
+
+    fn write_shard(&self, value: &AttributeValue, shards: u32, out: &mut String) -> Result<(), FoldProblem> {
+        let shard = self.shard(value, shards)?;
+        let width = digits(shards);
+        let mut power = 10u32.pow(u32::try_from(width).unwrap_or(1) - 1);
+        while power > 0 {
+            out.push(char::from(b'0' + u8::try_from(shard / power % 10).unwrap_or(0)));
+            power /= 10;
+        }
+        Ok(())
+    }
+
+    /// The shard of a value: by its canonical text.
+    fn shard(&self, value: &AttributeValue, shards: u32) -> Result<u32, FoldProblem> {
+        if type_letter(value) != self.kind.type_letter() {
+            return Err(self.wrong_type(value));
+        }
+        Ok(match (self.kind, value) {
+            (crate::model::AttributeKind::Timestamp(precision), AttributeValue::S(text)) => {
+                let mut canonical = String::with_capacity(precision.length());
+                time::write(text, precision, &mut canonical)?;
+                shard_of(canonical.as_bytes(), shards)
+            }
+            (_, AttributeValue::S(text)) => shard_of(text.as_bytes(), shards),
+            (_, AttributeValue::N(text)) => shard_of(number(text)?.to_string().as_bytes(), shards),
+            (_, AttributeValue::B(bytes)) => shard_of(bytes, shards),
+            (_, AttributeValue::Bool(value)) => shard_of(value.to_string().as_bytes(), shards),
+            (_, other) => return Err(self.wrong_type(other)),
+        })
+    }
+}
+
+pub(super) fn number(text: &str) -> Result<Number, FoldProblem> {
+    text.parse().map_err(|_| FoldProblem::NotANumber)
+}
+
+fn write_integer(text: &str, width: u32, out: &mut String) -> Result<(), FoldProblem> {
+    let problem = FoldProblem::NotAnInteger { width };
+    let value = number(text)?.to_u64().ok_or(problem.clone())?;
+    match push_padded(u128::from(value), width, out) {
+        true => Ok(()),
+        false => Err(problem),
+    }
+}
+
+/// Appends a number, zero-padded; `false` if it is too wide.
+pub(super) fn push_padded(value: u128, width: u32, out: &mut String) -> bool {
+    let Some(limit) = 10u128.checked_pow(width).filter(|limit| value < *limit) else { return false };
+    let mut power = limit / 10;
+    while power > 0 {
+        out.push(char::from(b'0' + u8::try_from(value / power % 10).unwrap_or(0)));
+        power /= 10;
+    }
+    true
+}
+
+fn push_hex(byte: u8, ten: u8, out: &mut String) {
+    for nibble in [byte >> 4, byte & 15] {
+        out.push(char::from(if nibble < 10 { b'0' + nibble } else { ten + nibble - 10 }));
+    }
+}

@@ -1,0 +1,182 @@
+//! What can be wrong with a template, an item's parts, or a key. None of it holds an item's contents.
+
+use std::ops::Range;
+
+/// A mistake in a template's text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct TemplateError {
+    /// Where, in bytes of the template's text.
+    pub span: Range<usize>,
+    /// What.
+    pub problem: TemplateProblem,
+}
+
+/// What is wrong with a template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum TemplateProblem {
+    #[error("the template is empty")]
+    Empty,
+    #[error("`{{` has no `}}`")]
+    UnclosedBrace,
+    #[error("`}}` has no `{{`")]
+    StrayBrace,
+    #[error("`[` has no `]`")]
+    UnclosedBracket,
+    #[error("`]` has no `[`")]
+    StrayBracket,
+    #[error("the braces name no attribute")]
+    NoAttribute,
+    #[error("unknown attribute `{attribute}`")]
+    UnknownAttribute { attribute: String, closest: Option<String> },
+    #[error("unknown codec `{codec}` on attribute `{attribute}`")]
+    UnknownCodec { attribute: String, codec: String },
+    #[error("attribute `{attribute}` has no map `{map}`")]
+    UnknownMap { attribute: String, map: String },
+    #[error("the width of `{attribute}` must be written as `01` to `020`")]
+    Width { attribute: String },
+    #[error("the number of shards of `{attribute}` must lie between 2 and 1000")]
+    Shards { attribute: String },
+    #[error("attribute `{attribute}` is a {kind}: it cannot be part of a key")]
+    NotAKeyPart { attribute: String, kind: &'static str },
+    #[error("attribute `{attribute}` is a {kind}: the codec `{codec}` does not apply to it")]
+    CodecKind { attribute: String, kind: &'static str, codec: String },
+    #[error("`{first}` and `{second}` stand side by side without a separator")]
+    Adjacent { first: String, second: String },
+    #[error("the separator after `{attribute}` begins with a hexadecimal digit")]
+    HexSeparator { attribute: String },
+    #[error("something follows an optional tail")]
+    AfterOptional,
+    #[error("an optional tail holds no attribute")]
+    EmptyOptional,
+    #[error("an optional tail needs something before it")]
+    OnlyOptional,
+    #[error("an optional attribute is written in brackets")]
+    QuestionMark { attribute: String },
+    #[error("attribute `{attribute}` appears twice")]
+    Repeated { attribute: String },
+    #[error("more than {most} attributes in one template")]
+    TooMany { most: usize },
+    #[error("the shortest key is {bytes} bytes, and this key may have {bytes_max}")]
+    TooLong { bytes: usize, bytes_max: usize },
+    #[error(
+        "attribute `{attribute}` has values that contain the separator `{separator}`, which a verbatim key cannot hold"
+    )]
+    VerbatimValues { attribute: String, separator: String },
+}
+
+impl TemplateError {
+    /// What to do about it, where there is something to say.
+    pub fn hint(&self) -> Option<String> {
+        use TemplateProblem as P;
+        Some(match &self.problem {
+            P::UnknownAttribute { closest: Some(name), .. } => format!("did you mean `{name}`?"),
+            P::UnknownAttribute { .. } => "declare it among the table's attributes".to_owned(),
+            P::UnclosedBrace | P::StrayBrace => {
+                "write `{{` or `}}` for a brace that is meant as text".to_owned()
+            }
+            P::UnclosedBracket | P::StrayBracket => {
+                "write `[[` or `]]` for a bracket that is meant as text".to_owned()
+            }
+            P::UnknownCodec { .. } => {
+                "the codecs are `:06`, `:number`, `|lower`, `|upper`, `|map:NAME`, `|shard:N` and `|hex`"
+                    .to_owned()
+            }
+            P::UnknownMap { attribute, map } => {
+                format!("declare it: {attribute} = {{ type = \"string\", maps.{map} = {{ ... }} }}")
+            }
+            P::Adjacent { first, second } => {
+                format!("write a separator between them: `{{{first}}}#{{{second}}}`")
+            }
+            P::QuestionMark { attribute } => {
+                format!("write `[#{{{attribute}}}]`, with the separator inside of the brackets")
+            }
+            P::AfterOptional => {
+                "move the optional part to the end, or nest what follows in its brackets".to_owned()
+            }
+            P::HexSeparator { .. } => {
+                "separate with a character that is no digit and no letter from a to f".to_owned()
+            }
+            P::VerbatimValues { .. } => "choose another separator, or fold without `verbatim`".to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+/// Why an item's key cannot be folded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("template `{template}`: {}{problem}", .attribute.as_ref().map(|name| format!("attribute `{name}` ")).unwrap_or_default())]
+pub struct FoldError {
+    /// The template.
+    pub template: String,
+    /// The attribute, if it is about one.
+    pub attribute: Option<String>,
+    /// What.
+    pub problem: FoldProblem,
+}
+
+impl FoldError {
+    /// The attribute that it is about.
+    pub fn attribute(&self) -> Option<&str> {
+        self.attribute.as_deref()
+    }
+}
+
+/// Why a value cannot be part of a key, or a key cannot be one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum FoldProblem {
+    #[error("is of type `{found}`, and the manifest says `{expected}`")]
+    WrongType { expected: &'static str, found: &'static str },
+    #[error("has a value that the manifest does not list")]
+    NotListed,
+    #[error("has a value that the map `{map}` does not hold")]
+    NotInMap { map: String },
+    #[error("contains the separator `{separator}`, which a verbatim key cannot hold")]
+    Separator { separator: String },
+    #[error("is no UTF-8 text")]
+    NotText,
+    #[error("is no DynamoDB number")]
+    NotANumber,
+    #[error("is no whole number of at most {width} digits")]
+    NotAnInteger { width: u32 },
+    #[error("is no timestamp (`2017-03-01T08:00:00Z`)")]
+    NotATimestamp,
+    #[error("is finer than the precision of the key, {precision}")]
+    TooFine { precision: &'static str },
+    #[error("is no date (`2017-03-01`)")]
+    NotADate,
+    #[error("is empty, and the key could not tell that from being absent")]
+    EmptyOptional,
+    #[error("is there, but a part before it is absent: the key would leave it out")]
+    OptionalGap,
+    #[error("the key is empty")]
+    EmptyKey,
+    #[error("the key has {bytes} bytes, and this key may have {bytes_max}")]
+    TooLong { bytes: usize, bytes_max: usize },
+}
+
+/// Why a text is not a key of this template.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no key of this template: at byte {at} {problem}")]
+pub struct UnfoldError {
+    /// Where, in bytes of the text.
+    pub at: usize,
+    /// What.
+    pub problem: UnfoldProblem,
+}
+
+/// Why a text is not a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum UnfoldProblem {
+    #[error("`{expected}` is expected")]
+    Literal { expected: String },
+    #[error("there is no value of `{attribute}`")]
+    Value { attribute: String },
+    #[error("something is left over")]
+    LeftOver,
+    #[error("it is empty or too long")]
+    Length,
+}

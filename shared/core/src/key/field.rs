@@ -1,0 +1,90 @@
+//! One attribute of a template, with what may follow it.
+
+use super::finite::Finite;
+use super::{Codec, KeyMode};
+use crate::model::AttributeKind;
+
+/// One attribute of a template.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field {
+    pub(super) attribute: String,
+    pub(super) kind: AttributeKind,
+    pub(super) codec: Codec,
+    /// The values and their texts, where they are few and listed.
+    pub(super) finite: Option<Finite>,
+    pub(super) follow: Follow,
+    pub(super) mode: KeyMode,
+}
+
+/// What can come after a part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Follow {
+    /// Literals that can come next.
+    pub(super) separators: Vec<String>,
+    /// Can the key end here?
+    pub(super) end: bool,
+    /// Does another attribute come at once?
+    pub(super) adjacent: bool,
+}
+
+impl Follow {
+    /// Can nothing but the end come next?
+    pub(super) fn is_last(&self) -> bool {
+        self.separators.is_empty() && !self.adjacent
+    }
+
+    /// Must this character be escaped in a value?
+    pub(super) fn begins(&self, letter: char) -> bool {
+        self.separators.iter().any(|separator| separator.starts_with(letter))
+    }
+
+    /// A text above everything that can follow: what comes after all continuations of a value. Empty if only the end can.
+    pub(super) fn above(&self) -> String {
+        if self.adjacent {
+            return char::MAX.to_string();
+        }
+        let last = self.separators.iter().filter_map(|separator| separator.chars().next()).max();
+        last.map(|letter| next_char(letter).unwrap_or(char::MAX).to_string()).unwrap_or_default()
+    }
+}
+
+/// The next character in the order of UTF-8.
+pub(super) fn next_char(letter: char) -> Option<char> {
+    (u32::from(letter) + 1..=u32::from(char::MAX)).find_map(char::from_u32)
+}
+
+/// The character before in the order of UTF-8.
+pub(super) fn previous_char(letter: char) -> Option<char> {
+    (0..u32::from(letter)).rev().find_map(char::from_u32)
+}
+
+impl Field {
+    /// Does the text show by itself where it ends?
+    pub(super) fn is_self_delimiting(&self) -> bool {
+        match &self.codec {
+            Codec::Integer { .. } | Codec::Number | Codec::Timestamp(_) | Codec::Date | Codec::Shard(_) => {
+                true
+            }
+            Codec::Enumerated | Codec::Map(_) => self.finite.as_ref().is_some_and(Finite::is_prefix_free),
+            Codec::Text | Codec::Lower | Codec::Upper | Codec::Hex => false,
+        }
+    }
+
+    /// Does byte order of the text (and what follows it) equal value order, whatever follows?
+    pub(super) fn is_ordered(&self) -> bool {
+        match &self.codec {
+            Codec::Integer { .. } | Codec::Number | Codec::Timestamp(_) | Codec::Date => true,
+            Codec::Text => self.kind != AttributeKind::Number && self.follow.is_last(),
+            Codec::Hex => self.follow.is_last(),
+            Codec::Enumerated | Codec::Map(_) => {
+                self.finite.as_ref().is_some_and(|finite| finite.is_ordered(&self.follow))
+            }
+            Codec::Lower | Codec::Upper | Codec::Shard(_) => false,
+        }
+    }
+
+    /// Does the key keep less than the value?
+    pub(super) fn is_lossy(&self) -> bool {
+        matches!(self.codec, Codec::Lower | Codec::Upper | Codec::Shard(_))
+    }
+}

@@ -1,0 +1,115 @@
+//! Folding: an item's attributes, written one after the other.
+
+use super::field::Field;
+use super::{Element, FoldError, FoldProblem, Template};
+use crate::value::{AttributeValue, Item};
+
+/// The most attributes of one template.
+pub(super) const FIELDS_MAX: usize = 32;
+
+/// The values that an item has for the fields of a template.
+struct Found<'i> {
+    values: [Option<&'i AttributeValue>; FIELDS_MAX],
+    /// How many optional tails are written.
+    depth: usize,
+    /// About how long the key will be.
+    bytes: usize,
+}
+
+impl Template {
+    /// The key of an item; `None` if the item lacks a part, and so is not in the index.
+    pub fn fold(&self, item: &Item) -> Result<Option<String>, FoldError> {
+        let Some(found) = self.find(item)? else { return Ok(None) };
+        let mut key = String::with_capacity(found.bytes);
+        self.write(&found, &mut key)?;
+        let (bytes, bytes_max) = (key.len(), self.role.bytes_max());
+        match bytes {
+            0 => Err(self.error(None, FoldProblem::EmptyKey)),
+            _ if bytes > bytes_max => Err(self.error(None, FoldProblem::TooLong { bytes, bytes_max })),
+            _ => Ok(Some(key)),
+        }
+    }
+
+    fn find<'i>(&self, item: &'i Item) -> Result<Option<Found<'i>>, FoldError> {
+        let mut found = Found { values: [None; FIELDS_MAX], depth: usize::MAX, bytes: 0 };
+        let mut number = 0;
+        for element in &self.elements {
+            match element {
+                Element::Literal { text, level } if *level <= found.depth => found.bytes += text.len(),
+                Element::Literal { .. } => {}
+                Element::Field { field, level } => {
+                    let value = item.get(&field.attribute);
+                    match value {
+                        None if *level == 0 => return Ok(None),
+                        None => self.leave_out(&mut found, number, *level)?,
+                        Some(_) if *level > found.depth => {
+                            return Err(self.error(Some(field), FoldProblem::OptionalGap));
+                        }
+                        Some(value) => found.bytes += field.bytes(value),
+                    }
+                    found.values[number] = value;
+                    number += 1;
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// An optional tail lacks an attribute: nothing in it may be there.
+    fn leave_out(&self, found: &mut Found<'_>, number: usize, level: usize) -> Result<(), FoldError> {
+        for (before, (field, other)) in self.fields().take(number).enumerate() {
+            if other == level && found.values[before].is_some() {
+                return Err(self.error(Some(field), FoldProblem::OptionalGap));
+            }
+        }
+        found.depth = found.depth.min(level - 1);
+        Ok(())
+    }
+
+    fn write(&self, found: &Found<'_>, key: &mut String) -> Result<(), FoldError> {
+        let mut values = found.values.iter();
+        let mut level_before = 0;
+        for element in &self.elements {
+            let level = element.level();
+            match element {
+                _ if level > found.depth => break,
+                Element::Literal { text, .. } => key.push_str(text),
+                Element::Field { field, .. } => {
+                    let Some(value) = values.next().copied().flatten() else { break };
+                    let start = key.len();
+                    field.write(value, key).map_err(|problem| self.error(Some(field), problem))?;
+                    // A tail that begins with an attribute and adds nothing looks like no tail.
+                    if level > level_before && key.len() == start {
+                        return Err(self.error(Some(field), FoldProblem::EmptyOptional));
+                    }
+                }
+            }
+            level_before = level;
+        }
+        Ok(())
+    }
+
+    fn error(&self, field: Option<&Field>, problem: FoldProblem) -> FoldError {
+        FoldError {
+            template: self.text.clone(),
+            attribute: field.map(|field| field.attribute.clone()),
+            problem,
+        }
+    }
+}
+
+impl Field {
+    /// About how long a value's text is: exactly, where nothing is escaped.
+    fn bytes(&self, value: &AttributeValue) -> usize {
+        match (&self.codec, value) {
+            (super::Codec::Integer { width }, _) => *width as usize,
+            (super::Codec::Number, _) => 43,
+            (super::Codec::Timestamp(precision), _) => precision.length(),
+            (super::Codec::Shard(_), _) => 4,
+            (super::Codec::Hex, AttributeValue::B(bytes)) => bytes.len() * 2,
+            (_, AttributeValue::S(text) | AttributeValue::N(text)) => text.len(),
+            (_, AttributeValue::B(bytes)) => bytes.len(),
+            _ => 5,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Reading a template's text: first the pieces, then what each means, then how they stand together.
+
+mod lay_out;
+mod pieces;
+mod resolve;
+
+use std::collections::BTreeMap;
+
+use super::{Element, KeyMode, KeyRole, Part, Template, TemplateError, TemplateProblem};
+use crate::model::Attribute;
+
+impl Template {
+    /// Reads a template. All mistakes are reported, not the first alone.
+    pub fn parse(
+        text: &str,
+        attributes: &BTreeMap<String, Attribute>,
+        role: KeyRole,
+        mode: KeyMode,
+    ) -> Result<Template, Vec<TemplateError>> {
+        let mut errors = Vec::new();
+        let pieces = pieces::split(text, &mut errors);
+        let resolved = resolve::resolve(pieces, attributes, mode, &mut errors);
+        let elements = lay_out::lay_out(resolved, role, text.len(), &mut errors);
+        if errors.is_empty() {
+            let parts = elements.iter().map(part).collect();
+            Ok(Template { text: text.to_owned(), role, mode, parts, elements })
+        } else {
+            errors.sort_by_key(|error| (error.span.start, error.span.end));
+            Err(errors)
+        }
+    }
+}
+
+fn part(element: &Element) -> Part {
+    match element {
+        Element::Literal { text, .. } => Part::Literal(text.clone()),
+        Element::Field { field, level } => Part::Attribute {
+            name: field.attribute.clone(),
+            codec: field.codec.clone(),
+            optional: *level > 0,
+        },
+    }
+}
+
+fn problem(span: std::ops::Range<usize>, problem: TemplateProblem) -> TemplateError {
+    TemplateError { span, problem }
+}

@@ -1,0 +1,24 @@
+//! The shard of a value: FNV-1a over its canonical text, finished by MurmurHash3's mixer, modulo the number of shards.
+//!
+//! Both are public and unkeyed on purpose: every writer, in any language, must come to the same shard for ever.
+
+/// The shard of a text, out of so many.
+pub(super) fn shard_of(text: &[u8], shards: u32) -> u32 {
+    let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let shard = mix(hash) % u64::from(shards);
+    u32::try_from(shard).unwrap_or(0)
+}
+
+/// FNV-1a's low bits follow the last byte closely; mixed, every bit depends on all of the text.
+fn mix(mut hash: u64) -> u64 {
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
+}
+
+/// How many digits a shard's number has.
+pub(super) fn digits(shards: u32) -> usize {
+    (shards - 1).checked_ilog10().map_or(1, |log| log as usize + 1)
+}

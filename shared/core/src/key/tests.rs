@@ -1,0 +1,1 @@
+//! The codec's laws and the seeds' figures.

@@ -1,0 +1,154 @@
+//! Timestamps and dates in their one canonical form: UTC, a fixed number of places, `Z` at the end.
+
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime};
+
+use super::FoldProblem;
+use crate::model::Precision;
+
+impl Precision {
+    /// How many places seconds have.
+    pub(super) fn places(self) -> u32 {
+        match self {
+            Precision::Seconds => 0,
+            Precision::Milliseconds => 3,
+            Precision::Microseconds => 6,
+            Precision::Nanoseconds => 9,
+        }
+    }
+
+    /// Its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Seconds => "seconds",
+            Precision::Milliseconds => "milliseconds",
+            Precision::Microseconds => "microseconds",
+            Precision::Nanoseconds => "nanoseconds",
+        }
+    }
+
+    /// The length of a canonical timestamp.
+    pub(super) fn length(self) -> usize {
+        match self {
+            Precision::Seconds => 20,
+            other => 21 + other.places() as usize,
+        }
+    }
+}
+
+/// A timestamp, cut to a precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    utc: DateTime,
+    /// Was something cut off?
+    pub(super) cut: bool,
+}
+
+/// Appends the canonical form of a timestamp, or says why there is none.
+pub(super) fn write(text: &str, precision: Precision, out: &mut String) -> Result<(), FoldProblem> {
+    if is_canonical(text, precision) {
+        out.push_str(text);
+        return Ok(());
+    }
+    let stamp = read(text, precision).ok_or(FoldProblem::NotATimestamp)?;
+    if stamp.cut {
+        return Err(FoldProblem::TooFine { precision: precision.name() });
+    }
+    write_stamp(&stamp, precision, out);
+    Ok(())
+}
+
+/// Appends the canonical form of a stamp.
+pub(super) fn write_stamp(stamp: &Stamp, precision: Precision, out: &mut String) {
+    let (date, time) = (stamp.utc.date(), stamp.utc.time());
+    push_number(i64::from(date.year()), 4, out);
+    for (sign, value) in [
+        ('-', date.month()),
+        ('-', date.day()),
+        ('T', time.hour()),
+        (':', time.minute()),
+        (':', time.second()),
+    ] {
+        out.push(sign);
+        push_number(i64::from(value), 2, out);
+    }
+    let places = precision.places();
+    if places > 0 {
+        out.push('.');
+        push_number(i64::from(time.subsec_nanosecond()) / 10i64.pow(9 - places), places, out);
+    }
+    out.push('Z');
+}
+
+fn push_number(value: i64, width: u32, out: &mut String) {
+    for place in (0..width).rev() {
+        let digit = value / 10i64.pow(place) % 10;
+        out.push(char::from(b'0' + u8::try_from(digit).unwrap_or(0)));
+    }
+}
+
+/// Reads a timestamp with date, hours, minutes and seconds; without an offset it is taken as UTC.
+pub(super) fn read(text: &str, precision: Precision) -> Option<Stamp> {
+    let (head, rest) = text.split_at_checked(19)?;
+    let date = read_date(head.get(..10)?)?;
+    let clock = head.get(10..)?.as_bytes();
+    let [b'T' | b't' | b' ', h1, h2, b':', m1, m2, b':', s1, s2] = *clock else { return None };
+    let (hour, minute, second) = (two(h1, h2)?, two(m1, m2)?, two(s1, s2)?);
+    let (fraction, zone) = match rest.strip_prefix('.') {
+        None => ("", rest),
+        Some(rest) => rest.split_at(rest.bytes().take_while(u8::is_ascii_digit).count()),
+    };
+    if rest.starts_with('.') && fraction.is_empty() {
+        return None;
+    }
+    let (nanoseconds, cut) = nanoseconds(fraction, precision.places())?;
+    let time = jiff::civil::Time::new(hour, minute, second, nanoseconds).ok()?;
+    let utc = date.to_datetime(time).checked_sub(offset(zone)?).ok()?;
+    (0..=9999).contains(&utc.year()).then_some(Stamp { utc, cut })
+}
+
+/// A date as `2017-03-01`, and nothing else.
+pub(super) fn read_date(text: &str) -> Option<Date> {
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text.as_bytes() else { return None };
+    let year = i16::from(two(y1, y2)?) * 100 + i16::from(two(y3, y4)?);
+    Date::new(year, two(m1, m2)?, two(d1, d2)?).ok()
+}
+
+fn two(tens: u8, ones: u8) -> Option<i8> {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| byte - b'0');
+    i8::try_from(digit(tens)? * 10 + digit(ones)?).ok()
+}
+
+/// A fraction as nanoseconds, cut to so many places.
+fn nanoseconds(fraction: &str, places: u32) -> Option<(i32, bool)> {
+    let places = places as usize;
+    let kept = &fraction[..fraction.len().min(places)];
+    let cut = fraction.bytes().skip(places).any(|byte| byte != b'0');
+    let mut value = if kept.is_empty() { 0 } else { kept.parse::<i32>().ok()? };
+    for _ in kept.len()..9 {
+        value *= 10;
+    }
+    Some((value, cut))
+}
+
+/// `Z`, nothing (UTC as well), or `+02:00`.
+fn offset(zone: &str) -> Option<SignedDuration> {
+    match *zone.as_bytes() {
+        [] | [b'Z' | b'z'] => Some(SignedDuration::ZERO),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            let (hours, minutes) = (two(h1, h2)?, two(m1, m2)?);
+            let seconds = i64::from(hours) * 3600 + i64::from(minutes) * 60;
+            (hours <= 23 && minutes <= 59)
+                .then(|| SignedDuration::from_secs(if sign == b'-' { -seconds } else { seconds }))
+        }
+        _ => None,
+    }
+}
+
+/// A quick look at what most items hold already.
+fn is_canonical(text: &str, precision: Precision) -> bool {
+    text.len() == precision.length()
+        && text.ends_with('Z')
+        && text.as_bytes().get(10) == Some(&b'T')
+        && read(text, precision).is_some_and(|stamp| !stamp.cut)
+}

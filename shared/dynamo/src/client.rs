@@ -1,0 +1,192 @@
+//! From settings to a client: which endpoint, how long to wait, how often to try.
+//!
+//! A plain `http` endpoint is a DynamoDB on this machine. Its client knows no TLS, looks for no credentials on the
+//! network and works without any configuration.
+
+use std::env;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
+
+/// The longest wait for a connection.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest wait for the answer to one attempt.
+pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest wait for an operation, with all its attempts.
+pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
+/// How many times the SDK itself sends a request that fails in a way that may pass.
+pub const ATTEMPTS_MAX: u32 = 4;
+/// The SDK's first wait between two attempts.
+const RETRY_BACKOFF_BASE: Duration = Duration::from_millis(50);
+/// The SDK's longest wait between two attempts.
+const RETRY_BACKOFF_CAP: Duration = Duration::from_secs(2);
+
+/// The region in which requests to a plain endpoint are signed when none is set.
+const PLAIN_REGION: &str = "us-east-1";
+/// The access key and the secret of requests to a plain endpoint when none are set.
+const PLAIN_CREDENTIALS: &str = "local";
+
+/// Where DynamoDB is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Endpoint {
+    /// In AWS, as the environment says.
+    #[default]
+    Aws,
+    /// Behind an `http` URL: no TLS.
+    Plain(String),
+    /// Behind an `https` URL.
+    Tls(String),
+}
+
+/// A text that is no endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{url}` is not an endpoint: it begins with neither `http://` nor `https://`")]
+pub struct EndpointError {
+    /// What was given.
+    pub url: String,
+}
+
+impl Endpoint {
+    /// The endpoint that a URL names.
+    ///
+    /// ```
+    /// use keyfold_dynamo::Endpoint;
+    /// assert_eq!(Endpoint::parse("http://127.0.0.1:8000"), Ok(Endpoint::Plain("http://127.0.0.1:8000".to_owned())));
+    /// assert!(Endpoint::parse("localhost:8000").is_err());
+    /// ```
+    pub fn parse(url: &str) -> Result<Endpoint, EndpointError> {
+        match url.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") && !rest.is_empty() => {
+                Ok(Endpoint::Plain(url.to_owned()))
+            }
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") && !rest.is_empty() => {
+                Ok(Endpoint::Tls(url.to_owned()))
+            }
+            _ => Err(EndpointError { url: url.to_owned() }),
+        }
+    }
+}
+
+/// How a client behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where DynamoDB is.
+    pub endpoint: Endpoint,
+    /// The region; `None` for the environment's.
+    pub region: Option<String>,
+    /// How many times the SDK sends a request; 1 for no retries.
+    pub attempts_max: u32,
+    /// The longest wait for an operation, with all its attempts.
+    pub operation_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            endpoint: Endpoint::Aws,
+            region: None,
+            attempts_max: ATTEMPTS_MAX,
+            operation_timeout: OPERATION_TIMEOUT,
+        }
+    }
+}
+
+impl Settings {
+    /// The defaults, at this endpoint.
+    pub fn at(endpoint: Endpoint) -> Settings {
+        Settings { endpoint, ..Settings::default() }
+    }
+
+    /// The defaults, at the endpoint in `AWS_ENDPOINT_URL_DYNAMODB` or `AWS_ENDPOINT_URL`, or else in AWS.
+    pub fn from_env() -> Result<Settings, EndpointError> {
+        match set("AWS_ENDPOINT_URL_DYNAMODB").or_else(|| set("AWS_ENDPOINT_URL")) {
+            Some(url) => Endpoint::parse(&url).map(Settings::at),
+            None => Ok(Settings::default()),
+        }
+    }
+}
+
+/// A client with these settings. Credentials are looked for when the first request is sent.
+pub async fn client(settings: &Settings) -> Client {
+    let endpoint = match &settings.endpoint {
+        Endpoint::Plain(url) => return plain_client(url, settings),
+        Endpoint::Tls(url) => Some(url),
+        Endpoint::Aws => None,
+    };
+    let mut loader = aws_config::defaults(BehaviorVersion::latest());
+    if let Some(region) = &settings.region {
+        loader = loader.region(Region::new(region.clone()));
+    }
+    if let Some(url) = endpoint {
+        loader = loader.endpoint_url(url);
+    }
+    let config = Builder::from(&loader.load().await);
+    Client::from_conf(tuned(config, settings).build())
+}
+
+/// A client for a plain `http` URL, whatever endpoint the settings name.
+pub fn plain_client(url: &str, settings: &Settings) -> Client {
+    let region = settings.region.clone().or_else(|| set("AWS_REGION")).or_else(|| set("AWS_DEFAULT_REGION"));
+    let config = Builder::default()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .endpoint_url(url)
+        .region(Region::new(region.unwrap_or_else(|| PLAIN_REGION.to_owned())))
+        .credentials_provider(plain_credentials());
+    Client::from_conf(tuned(config, settings).build())
+}
+
+/// The environment's credentials if it has any, because some local endpoints keep tables apart by access key.
+fn plain_credentials() -> Credentials {
+    let (key, secret) = match (set("AWS_ACCESS_KEY_ID"), set("AWS_SECRET_ACCESS_KEY")) {
+        (Some(key), Some(secret)) => (key, secret),
+        _ => (PLAIN_CREDENTIALS.to_owned(), PLAIN_CREDENTIALS.to_owned()),
+    };
+    Credentials::new(key, secret, None, None, "keyfold plain endpoint")
+}
+
+/// Time-outs and retries.
+fn tuned(config: Builder, settings: &Settings) -> Builder {
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .operation_timeout(settings.operation_timeout)
+        .build();
+    let retries = RetryConfig::standard()
+        .with_max_attempts(settings.attempts_max.max(1))
+        .with_initial_backoff(RETRY_BACKOFF_BASE)
+        .with_max_backoff(RETRY_BACKOFF_CAP);
+    config.timeout_config(timeouts).retry_config(retries)
+}
+
+/// A variable of the environment that is set and not empty.
+fn set(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_says_whether_there_is_tls() {
+        assert!(matches!(Endpoint::parse("http://localhost:8000"), Ok(Endpoint::Plain(_))));
+        assert!(matches!(Endpoint::parse("HTTPS://example.com/"), Ok(Endpoint::Tls(_))));
+        for text in ["", "localhost:8000", "ftp://x", "http://", "://x"] {
+            assert_eq!(Endpoint::parse(text), Err(EndpointError { url: text.to_owned() }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plain_client_has_everything_it_needs() {
+        let settings = Settings { region: Some("eu-west-1".to_owned()), attempts_max: 0, ..Settings::default() };
+        let client = plain_client("http://127.0.0.1:9", &settings);
+        let config = client.config();
+        assert_eq!(config.region().map(AsRef::as_ref), Some("eu-west-1"));
+        assert_eq!(config.retry_config().map(RetryConfig::max_attempts), Some(1));
+        assert_eq!(config.timeout_config().and_then(TimeoutConfig::operation_timeout), Some(OPERATION_TIMEOUT));
+    }
+}

@@ -1,0 +1,236 @@
+//! What can go wrong in a call: one enum for all operations, with stable codes.
+//!
+//! Messages name the operation, the table and the index, never what an item holds. DynamoDB's own words can quote values
+//! of the request; they are kept in a [`Hidden`] detail, for those who ask.
+
+mod call;
+mod fold;
+mod hidden;
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::error::BoxError;
+use keyfold_core::value::Item;
+
+pub use call::Call;
+pub use hidden::Hidden;
+
+/// Why a call to DynamoDB failed, after the SDK's own retries.
+#[derive(Debug, thiserror::Error)]
+pub enum DynamoError {
+    /// More was asked than DynamoDB gives now.
+    #[error("{call} was throttled{}", because(.reasons))]
+    Throttled {
+        /// What was called.
+        call: Call,
+        /// What was exhausted, where DynamoDB says so.
+        reasons: Vec<Throttle>,
+    },
+    /// The condition of a write did not hold.
+    #[error("the condition of {call} does not hold")]
+    ConditionFailed {
+        /// What was called.
+        call: Call,
+        /// The item as it is, if the write asked for it.
+        item: Hidden<Option<Box<Item>>>,
+    },
+    /// Another request is writing the same item.
+    #[error("{call} met another write of the same item")]
+    Conflict {
+        /// What was called.
+        call: Call,
+    },
+    /// DynamoDB does not accept the request.
+    #[error("{call} was refused as not valid")]
+    Invalid {
+        /// What was called.
+        call: Call,
+        /// DynamoDB's words, which can quote values.
+        detail: Hidden<String>,
+    },
+    /// There is no such table, or it is not ready.
+    #[error("{call} found no such table")]
+    NotFound {
+        /// What was called.
+        call: Call,
+    },
+    /// The table exists already, or is being changed.
+    #[error("{call} met a table that exists already or is being changed")]
+    InUse {
+        /// What was called.
+        call: Call,
+    },
+    /// An item collection of a table with local indexes has reached 10 GB.
+    #[error("{call} would make an item collection larger than 10 GB")]
+    CollectionFull {
+        /// What was called.
+        call: Call,
+    },
+    /// The caller may not do this.
+    #[error("{call} is not allowed (`{reason}`)")]
+    Denied {
+        /// What was called.
+        call: Call,
+        /// DynamoDB's error code.
+        reason: String,
+    },
+    /// DynamoDB failed on its own side.
+    #[error("{call} failed on DynamoDB's side")]
+    Unavailable {
+        /// What was called.
+        call: Call,
+    },
+    /// No answer in time. The request may have been carried out.
+    #[error("{call} had no answer in time")]
+    TimedOut {
+        /// What was called.
+        call: Call,
+    },
+    /// No connection, no credentials, or a broken answer. The request may have been carried out.
+    #[error("{call} did not get through")]
+    Transport {
+        /// What was called.
+        call: Call,
+        /// What was in the way.
+        source: BoxError,
+    },
+    /// Parts of a batch were left undone after every attempt.
+    #[error("{call} left {left} undone after {attempts} attempts")]
+    Unprocessed {
+        /// What was called.
+        call: Call,
+        /// How many items or keys are left.
+        left: usize,
+        /// How many times they were sent.
+        attempts: u32,
+    },
+    /// More keys in one batch than DynamoDB takes.
+    #[error("{call} takes at most {most} keys, not {given}")]
+    TooMany {
+        /// What was called.
+        call: Call,
+        /// How many were given.
+        given: usize,
+        /// How many are taken.
+        most: usize,
+    },
+    /// The answer holds a value of a type that this version does not know.
+    #[error("{call} answered with a value of an unknown type")]
+    Unreadable {
+        /// What was called.
+        call: Call,
+    },
+    /// The table or one of its indexes did not become active in time.
+    #[error("{call} waited {} s, and not all of it is active", .waited.as_secs())]
+    NotActive {
+        /// What was called.
+        call: Call,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// Anything else.
+    #[error("{call} failed (`{reason}`)")]
+    Other {
+        /// What was called.
+        call: Call,
+        /// DynamoDB's error code.
+        reason: String,
+        /// DynamoDB's words, which can quote values.
+        detail: Hidden<String>,
+    },
+}
+
+/// One reason why a request was throttled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Throttle {
+    /// As DynamoDB says it: `TableReadProvisionedThroughputExceeded`, `IndexWriteKeyRangeThroughputExceeded`, ...
+    pub reason: String,
+    /// The ARN of the table or index.
+    pub resource: String,
+}
+
+impl DynamoError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            DynamoError::Throttled { .. } => "throttled",
+            DynamoError::ConditionFailed { .. } => "condition-failed",
+            DynamoError::Conflict { .. } => "conflict",
+            DynamoError::Invalid { .. } => "invalid-request",
+            DynamoError::NotFound { .. } => "table-not-found",
+            DynamoError::InUse { .. } => "table-in-use",
+            DynamoError::CollectionFull { .. } => "item-collection-full",
+            DynamoError::Denied { .. } => "access-denied",
+            DynamoError::Unavailable { .. } => "unavailable",
+            DynamoError::TimedOut { .. } => "timed-out",
+            DynamoError::Transport { .. } => "not-reached",
+            DynamoError::Unprocessed { .. } => "unprocessed",
+            DynamoError::TooMany { .. } => "too-many-keys",
+            DynamoError::Unreadable { .. } => "unreadable-answer",
+            DynamoError::NotActive { .. } => "not-active",
+            DynamoError::Other { .. } => "other",
+        }
+    }
+
+    /// Can the same request succeed a little later?
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            DynamoError::Throttled { .. }
+                | DynamoError::Conflict { .. }
+                | DynamoError::Unavailable { .. }
+                | DynamoError::TimedOut { .. }
+                | DynamoError::Transport { .. }
+                | DynamoError::Unprocessed { .. }
+                | DynamoError::NotActive { .. }
+        )
+    }
+
+    /// What was called.
+    pub fn call(&self) -> &Call {
+        match self {
+            DynamoError::Throttled { call, .. }
+            | DynamoError::ConditionFailed { call, .. }
+            | DynamoError::Conflict { call }
+            | DynamoError::Invalid { call, .. }
+            | DynamoError::NotFound { call }
+            | DynamoError::InUse { call }
+            | DynamoError::CollectionFull { call }
+            | DynamoError::Denied { call, .. }
+            | DynamoError::Unavailable { call }
+            | DynamoError::TimedOut { call }
+            | DynamoError::Transport { call, .. }
+            | DynamoError::Unprocessed { call, .. }
+            | DynamoError::TooMany { call, .. }
+            | DynamoError::Unreadable { call }
+            | DynamoError::NotActive { call, .. }
+            | DynamoError::Other { call, .. } => call,
+        }
+    }
+
+    /// DynamoDB's own words, where there are any. They can quote values of the request: not for logs.
+    pub fn detail(&self) -> Option<&str> {
+        match self {
+            DynamoError::Invalid { detail, .. } | DynamoError::Other { detail, .. } => Some(detail.reveal()),
+            _ => None,
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            DynamoError::NotFound { .. } => Some("create the table first, and check the region and the endpoint"),
+            DynamoError::Denied { .. } => Some("check the credentials and the rights of their role"),
+            DynamoError::Transport { .. } => Some("check the endpoint, the region and the credentials"),
+            DynamoError::CollectionFull { .. } => Some("spread the partition over several keys, or drop the local indexes"),
+            DynamoError::TooMany { .. } => Some("split the keys into several batches"),
+            _ => None,
+        }
+    }
+}
+
+/// The reasons of a throttled request, for its message.
+fn because(reasons: &[Throttle]) -> String {
+    let reasons: Vec<_> = reasons.iter().map(|throttle| format!("`{}`", throttle.reason)).collect();
+    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
+}

@@ -1,0 +1,93 @@
+//! From the SDK's errors to ours.
+//!
+//! What carries data is recognised by its type, everything else by its code: a `ValidationException` and others that an
+//! operation does not model reach us as `Unhandled`.
+
+use aws_sdk_dynamodb::Error as SdkError;
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError as CallError};
+use aws_sdk_dynamodb::types::ThrottlingReason;
+use aws_sdk_dynamodb::types::error::ConditionalCheckFailedException;
+
+use super::{Call, DynamoError, Hidden, Throttle};
+use crate::values;
+
+impl DynamoError {
+    /// What a failed call means.
+    pub(crate) fn of<E>(call: Call, error: CallError<E, HttpResponse>) -> DynamoError
+    where
+        E: std::error::Error + Send + Sync + 'static,
+        SdkError: From<E>,
+    {
+        match error {
+            CallError::TimeoutError(_) => DynamoError::TimedOut { call },
+            CallError::DispatchFailure(failure) if failure.is_timeout() => DynamoError::TimedOut { call },
+            CallError::ServiceError(context) => {
+                let server_fault = context.raw().status().is_server_error();
+                DynamoError::of_service(call, &context.into_err().into(), server_fault)
+            }
+            // A source of these kinds speaks of connections and credentials, not of requests.
+            error => DynamoError::Transport { call, source: error.into_source().unwrap_or_else(Into::into) },
+        }
+    }
+
+    /// What an error of the service means.
+    fn of_service(call: Call, error: &SdkError, server_fault: bool) -> DynamoError {
+        match error {
+            SdkError::ProvisionedThroughputExceededException(throttled) => {
+                throttled_by(call, throttled.throttling_reasons())
+            }
+            SdkError::RequestLimitExceeded(throttled) => throttled_by(call, throttled.throttling_reasons()),
+            SdkError::ThrottlingException(throttled) => throttled_by(call, throttled.throttling_reasons()),
+            SdkError::ConditionalCheckFailedException(failed) => condition_failed(call, failed),
+            other => DynamoError::of_code(call, other, server_fault),
+        }
+    }
+
+    /// What an error means by its code alone.
+    fn of_code(call: Call, error: &SdkError, server_fault: bool) -> DynamoError {
+        let detail = || Hidden::new(error.message().unwrap_or_default().to_owned());
+        match error.code().unwrap_or("unknown") {
+            "ValidationException" | "SerializationException" => DynamoError::Invalid { call, detail: detail() },
+            "ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException" | "Throttling" => {
+                throttled_by(call, &[])
+            }
+            "ConditionalCheckFailedException" => DynamoError::ConditionFailed { call, item: Hidden::new(None) },
+            "ResourceNotFoundException" => DynamoError::NotFound { call },
+            "ResourceInUseException" => DynamoError::InUse { call },
+            "ItemCollectionSizeLimitExceededException" => DynamoError::CollectionFull { call },
+            "TransactionConflictException" | "TransactionInProgressException" | "ReplicatedWriteConflictException" => {
+                DynamoError::Conflict { call }
+            }
+            reason @ ("AccessDeniedException"
+            | "UnrecognizedClientException"
+            | "MissingAuthenticationTokenException"
+            | "InvalidSignatureException"
+            | "IncompleteSignatureException"
+            | "ExpiredTokenException") => DynamoError::Denied { call, reason: reason.to_owned() },
+            "InternalServerError" | "ServiceUnavailable" => DynamoError::Unavailable { call },
+            _ if server_fault => DynamoError::Unavailable { call },
+            reason => DynamoError::Other { call, reason: reason.to_owned(), detail: detail() },
+        }
+    }
+
+    /// What a request means that the SDK would not even build.
+    pub(crate) fn of_build(call: Call, error: &BuildError) -> DynamoError {
+        DynamoError::Invalid { call, detail: Hidden::new(error.to_string()) }
+    }
+}
+
+fn throttled_by(call: Call, reasons: &[ThrottlingReason]) -> DynamoError {
+    let throttle = |reason: &ThrottlingReason| Throttle {
+        reason: reason.reason().unwrap_or_default().to_owned(),
+        resource: reason.resource().unwrap_or_default().to_owned(),
+    };
+    DynamoError::Throttled { call, reasons: reasons.iter().map(throttle).collect() }
+}
+
+fn condition_failed(call: Call, failed: &ConditionalCheckFailedException) -> DynamoError {
+    match failed.item().map(|item| values::from_sdk(item.clone())).transpose() {
+        Ok(item) => DynamoError::ConditionFailed { call, item: Hidden::new(item.map(Box::new)) },
+        Err(values::UnknownType) => DynamoError::Unreadable { call },
+    }
+}

@@ -1,0 +1,39 @@
+//! The only crate that calls DynamoDB.
+//!
+//! What a caller has in hand are keyfold-core's words: tables of the model, items, attribute values. The SDK's own types
+//! stop here, except for its [`Client`], which a caller keeps and passes on without looking inside.
+//!
+//! Nothing is decided here. Which index to ask and with which expressions is a plan's business; this crate sends it,
+//! page by page, and says what came back and what it cost. Every loop has a bound with a name.
+//!
+//! Start with [`client()`] and [`Settings`]; then [`create_table`] and [`describe`], [`put`] and [`load`], [`query_page`],
+//! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`].
+
+mod backoff;
+mod client;
+mod consumed;
+mod error;
+mod read;
+mod table;
+mod values;
+mod write;
+
+pub use aws_sdk_dynamodb::Client;
+pub use backoff::{BACKOFF_ATTEMPTS_MAX, BACKOFF_BASE, BACKOFF_CAP, delay};
+pub use client::{
+    ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Settings, client,
+    plain_client,
+};
+pub use consumed::Consumed;
+pub use error::{Call, DynamoError, Hidden, Throttle};
+pub use read::{
+    BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage, Segment, batch_get,
+    query_page, scan_page,
+};
+pub use table::{
+    Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table, create_table_input,
+    describe, ensure_table,
+};
+pub use write::{
+    BATCH_WRITE_ITEMS_MAX, KeysError, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,
+};

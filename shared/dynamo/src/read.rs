@@ -1,0 +1,13 @@
+//! Reads: a page of a query or a scan, and a batch of items by their keys.
+//!
+//! One call each. Which pages to ask for, how many at once and when to stop is the caller's business.
+
+mod batch_get;
+mod page;
+mod query;
+mod scan;
+
+pub use batch_get::{BATCH_GET_KEYS_MAX, BatchGet, Got, batch_get};
+pub use page::{Fetch, PAGE_ITEMS_MAX, Page, PageRequest};
+pub use query::{QueryPage, query_page};
+pub use scan::{ScanPage, Segment, scan_page};

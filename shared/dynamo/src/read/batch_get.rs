@@ -1,0 +1,91 @@
+//! BatchGetItem: items of one table by their keys, until all are read or the attempts are used up.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
+use keyfold_core::value::Item;
+
+use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
+use crate::consumed::Consumed;
+use crate::error::{Call, DynamoError};
+use crate::values::{SdkItem, from_sdk, names_to_sdk, to_sdk};
+
+/// The most keys that DynamoDB takes in one batch.
+pub const BATCH_GET_KEYS_MAX: usize = 100;
+
+/// A batch of items to read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BatchGet {
+    /// The table's name in DynamoDB.
+    pub table: String,
+    /// The primary keys, at most [`BATCH_GET_KEYS_MAX`], each once.
+    pub keys: Vec<Item>,
+    /// The projection expression; `None` for everything.
+    pub projection: Option<String>,
+    /// The placeholders for names in it.
+    pub names: BTreeMap<String, String>,
+    /// Strongly consistent?
+    pub consistent: bool,
+}
+
+/// What a batch came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Got {
+    /// The items that exist, in no order.
+    pub items: Vec<Item>,
+    /// The read units it cost.
+    pub consumed: Consumed,
+}
+
+/// Reads a batch of items. Keys that DynamoDB leaves unprocessed are asked for again; all are read, or it is an error.
+pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoError> {
+    let call = || Call::new("BatchGetItem", &batch.table);
+    let given = batch.keys.len();
+    if given > BATCH_GET_KEYS_MAX {
+        return Err(DynamoError::TooMany { call: call(), given, most: BATCH_GET_KEYS_MAX });
+    }
+    let mut keys: Vec<SdkItem> = batch.keys.iter().cloned().map(to_sdk).collect();
+    let mut got = Got::default();
+    for attempt in 0..BACKOFF_ATTEMPTS_MAX {
+        if keys.is_empty() {
+            return Ok(got);
+        }
+        if attempt > 0 {
+            pause(attempt - 1).await;
+        }
+        match send(client, batch, &keys, &mut got).await {
+            Ok(left) => keys = left,
+            Err(error) if error.is_retryable() && attempt + 1 < BACKOFF_ATTEMPTS_MAX => {}
+            Err(error) => return Err(error),
+        }
+    }
+    match keys.len() {
+        0 => Ok(got),
+        left => Err(DynamoError::Unprocessed { call: call(), left, attempts: BACKOFF_ATTEMPTS_MAX }),
+    }
+}
+
+/// Asks for the keys once, adds what was read, and returns the keys that are left.
+async fn send(client: &Client, batch: &BatchGet, keys: &[SdkItem], got: &mut Got) -> Result<Vec<SdkItem>, DynamoError> {
+    let call = || Call::new("BatchGetItem", &batch.table);
+    let request = KeysAndAttributes::builder()
+        .set_keys(Some(keys.to_vec()))
+        .set_projection_expression(batch.projection.clone())
+        .set_expression_attribute_names(names_to_sdk(&batch.names))
+        .consistent_read(batch.consistent)
+        .build()
+        .map_err(|error| DynamoError::of_build(call(), &error))?;
+    let answer = client
+        .batch_get_item()
+        .request_items(&batch.table, request)
+        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .send()
+        .await
+        .map_err(|error| DynamoError::of(call(), error))?;
+    got.consumed.add(&Consumed::of_all(answer.consumed_capacity()));
+    for item in answer.responses.into_iter().flatten().flat_map(|(_, items)| items) {
+        got.items.push(from_sdk(item).map_err(|_| DynamoError::Unreadable { call: call() })?);
+    }
+    Ok(answer.unprocessed_keys.into_iter().flatten().flat_map(|(_, left)| left.keys).collect())
+}

@@ -1,0 +1,59 @@
+//! One page of a Scan, of a whole table or index or of one segment.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
+
+use super::page::{Answer, Page, PageRequest};
+use crate::error::DynamoError;
+use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+
+/// A page of a Scan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScanPage {
+    /// Where and how.
+    pub page: PageRequest,
+    /// The segment; `None` for everything.
+    pub segment: Option<Segment>,
+}
+
+/// One of the segments that a parallel scan is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number, from 0.
+    pub number: u32,
+    /// How many there are.
+    pub total: u32,
+}
+
+/// Reads one page of a Scan.
+pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoError> {
+    let page = &scan.page;
+    // DynamoDB knows at most a million segments: what does not fit an i32 is refused there like any other too large number.
+    let sendable = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+    let answer = client
+        .scan()
+        .table_name(&page.table)
+        .set_index_name(page.index.clone())
+        .set_filter_expression(page.filter.clone())
+        .set_projection_expression(page.fetch.expression())
+        .set_select(page.fetch.select())
+        .set_expression_attribute_names(names_to_sdk(&page.names))
+        .set_expression_attribute_values(values_to_sdk(&page.values))
+        .set_segment(scan.segment.map(|segment| sendable(segment.number)))
+        .set_total_segments(scan.segment.map(|segment| sendable(segment.total)))
+        .consistent_read(page.consistent)
+        .limit(page.limit())
+        .set_exclusive_start_key(page.start_key.clone().map(to_sdk))
+        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .send()
+        .await
+        .map_err(|error| DynamoError::of(page.call("Scan"), error))?;
+    let answer = Answer {
+        items: answer.items,
+        count: answer.count,
+        scanned: answer.scanned_count,
+        last_key: answer.last_evaluated_key,
+        consumed: answer.consumed_capacity,
+    };
+    answer.page(|| page.call("Scan"))
+}

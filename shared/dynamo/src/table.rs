@@ -1,0 +1,13 @@
+//! Tables: made from the model, and compared with it.
+
+mod create;
+mod describe;
+mod diff;
+mod ensure;
+mod schema;
+
+pub use create::{TABLE_ACTIVE_WAIT_MAX, TableOptions, create_table, create_table_input};
+pub use describe::describe;
+pub use diff::{Difference, TableDiff};
+pub use ensure::{EnsureError, ensure_table};
+pub use schema::KeyNames;

@@ -1,0 +1,104 @@
+//! CreateTable from the model, and the wait until the table can be used.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::create_table::builders::CreateTableInputBuilder;
+use aws_sdk_dynamodb::types::{
+    BillingMode, GlobalSecondaryIndex, IndexStatus, LocalSecondaryIndex, StreamSpecification, StreamViewType,
+    TableDescription, TableStatus,
+};
+use keyfold_core::model::{IndexKind, Table};
+use tokio::time::{Instant, sleep};
+
+use super::describe::description;
+use super::schema::{IndexSchema, Schema};
+use crate::backoff::delay;
+use crate::error::{Call, DynamoError};
+
+/// The longest wait for a new table to become active.
+pub const TABLE_ACTIVE_WAIT_MAX: Duration = Duration::from_secs(300);
+
+/// What a table has besides what the model says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableOptions {
+    /// A stream with both images.
+    pub stream: bool,
+}
+
+/// Creates a table with all its indexes, on demand, and waits until all of it is active.
+pub async fn create_table(client: &Client, table: &Table, options: TableOptions) -> Result<(), DynamoError> {
+    let call = || Call::new("CreateTable", &table.name);
+    let request = create_table_input(table, options).map_err(|error| DynamoError::of_build(call(), &error))?;
+    request.send_with(client).await.map_err(|error| DynamoError::of(call(), error))?;
+    wait_until_active(client, table).await
+}
+
+/// The CreateTable request for a table of the model.
+pub fn create_table_input(table: &Table, options: TableOptions) -> Result<CreateTableInputBuilder, BuildError> {
+    let schema = Schema::of_model(table);
+    let mut request = CreateTableInputBuilder::default()
+        .table_name(&table.name)
+        .billing_mode(BillingMode::PayPerRequest)
+        .set_attribute_definitions(Some(schema.definitions()?))
+        .set_key_schema(Some(schema.keys.elements()?));
+    for (name, index) in &schema.indexes {
+        request = match index.kind {
+            IndexKind::Local => request.local_secondary_indexes(local_index(name, index)?),
+            IndexKind::Global => request.global_secondary_indexes(global_index(name, index)?),
+        };
+    }
+    if options.stream {
+        request = request.stream_specification(both_images()?);
+    }
+    Ok(request)
+}
+
+fn local_index(name: &str, index: &IndexSchema) -> Result<LocalSecondaryIndex, BuildError> {
+    LocalSecondaryIndex::builder()
+        .index_name(name)
+        .set_key_schema(Some(index.keys.elements()?))
+        .projection(index.projected.to_sdk())
+        .build()
+}
+
+fn global_index(name: &str, index: &IndexSchema) -> Result<GlobalSecondaryIndex, BuildError> {
+    GlobalSecondaryIndex::builder()
+        .index_name(name)
+        .set_key_schema(Some(index.keys.elements()?))
+        .projection(index.projected.to_sdk())
+        .build()
+}
+
+fn both_images() -> Result<StreamSpecification, BuildError> {
+    StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::NewAndOldImages).build()
+}
+
+/// Asks again and again, more and more slowly, up to [`TABLE_ACTIVE_WAIT_MAX`].
+pub(super) async fn wait_until_active(client: &Client, table: &Table) -> Result<(), DynamoError> {
+    let started = Instant::now();
+    for attempt in 0.. {
+        match description(client, table).await {
+            Ok(found) if is_active(&found) => return Ok(()),
+            // DescribeTable is eventually consistent: a table that was just created can be missing for a moment.
+            Ok(_) | Err(DynamoError::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let pause = delay(attempt, 1.0);
+        if started.elapsed() + pause > TABLE_ACTIVE_WAIT_MAX {
+            break;
+        }
+        sleep(pause).await;
+    }
+    Err(DynamoError::NotActive { call: Call::new("CreateTable", &table.name), waited: started.elapsed() })
+}
+
+fn is_active(table: &TableDescription) -> bool {
+    let indexes = table.global_secondary_indexes();
+    table.table_status() == Some(&TableStatus::Active)
+        && indexes.iter().all(|index| index.index_status() == Some(&IndexStatus::Active))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! Items to and from the SDK's maps. The conversions are `serde_dynamo`'s; what is added here is the refusal of a value
+//! that it does not know, where it would panic.
+
+use std::collections::{BTreeMap, HashMap};
+
+use aws_sdk_dynamodb::types::AttributeValue as SdkValue;
+use keyfold_core::value::{AttributeValue, Item};
+
+/// An item as the SDK has it.
+pub(crate) type SdkItem = HashMap<String, SdkValue>;
+
+/// A value of a type that this version does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnknownType;
+
+/// The item as the SDK wants it.
+pub(crate) fn to_sdk(item: Item) -> SdkItem {
+    item.into()
+}
+
+/// The values of an expression, as the SDK wants them; `None` if there are none, because DynamoDB refuses an empty map.
+pub(crate) fn values_to_sdk(values: &BTreeMap<String, AttributeValue>) -> Option<SdkItem> {
+    let values = values.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+    Some(values.collect::<SdkItem>()).filter(|values| !values.is_empty())
+}
+
+/// The names of an expression, as the SDK wants them; `None` if there are none.
+pub(crate) fn names_to_sdk(names: &BTreeMap<String, String>) -> Option<HashMap<String, String>> {
+    (!names.is_empty()).then(|| names.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
+/// An item that the SDK returned.
+pub(crate) fn from_sdk(item: SdkItem) -> Result<Item, UnknownType> {
+    if item.values().all(is_known) { Ok(item.into()) } else { Err(UnknownType) }
+}
+
+fn is_known(value: &SdkValue) -> bool {
+    match value {
+        SdkValue::M(map) => map.values().all(is_known),
+        SdkValue::L(list) => list.iter().all(is_known),
+        SdkValue::S(_)
+        | SdkValue::N(_)
+        | SdkValue::B(_)
+        | SdkValue::Bool(_)
+        | SdkValue::Null(_)
+        | SdkValue::Ss(_)
+        | SdkValue::Ns(_)
+        | SdkValue::Bs(_) => true,
+        _ => false,
+    }
+}

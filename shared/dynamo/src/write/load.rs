@@ -1,0 +1,176 @@
+//! Many items, in batches, several of them under way at once.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+
+use aws_sdk_dynamodb::Client;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
+use keyfold_core::model::Table;
+use keyfold_core::value::{AttributeValue, Item, Number};
+
+use super::WriteError;
+use super::batch::{BATCH_WRITE_ITEMS_MAX, BatchDone, put_batch};
+use super::keys::with_keys;
+use crate::consumed::Consumed;
+use crate::error::DynamoError;
+
+/// The most batches under way at once.
+pub const LOAD_BATCHES_IN_FLIGHT_MAX: usize = 8;
+
+/// What a load came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loaded {
+    /// The items written.
+    pub written: u64,
+    /// The batches that were finished.
+    pub batches: u64,
+    /// The items that had to be sent again, each time counted.
+    pub resent: u64,
+    /// The write units.
+    pub consumed: Consumed,
+}
+
+/// Why a load ended early. Batches that were under way then were waited for.
+#[derive(Debug, thiserror::Error)]
+#[error("the load stopped after {} items", .loaded.written)]
+pub struct LoadError {
+    /// What is known to be written; part of a failed batch can be written besides.
+    pub loaded: Loaded,
+    /// What was in the way.
+    pub source: WriteError,
+}
+
+/// Writes all items, with their folded keys. The first error ends the load.
+///
+/// Of items with one key the last one stays, as if they had been written one after another: an item waits until no
+/// batch holds its key.
+pub async fn load(client: &Client, table: &Table, items: impl Stream<Item = Item>) -> Result<Loaded, LoadError> {
+    let mut loader = Loader::new(client, table);
+    match loader.load(items).await {
+        Ok(()) => Ok(loader.loaded),
+        Err(source) => {
+            loader.drain().await;
+            Err(LoadError { loaded: loader.loaded, source })
+        }
+    }
+}
+
+/// An item's primary key, written so that keys which DynamoDB takes for one are equal.
+type PrimaryKey = Vec<Vec<u8>>;
+
+/// A batch under way: its keys, and how it ended.
+type UnderWay<'a> = BoxFuture<'a, (BTreeSet<PrimaryKey>, Result<BatchDone, DynamoError>)>;
+
+struct Loader<'a> {
+    client: &'a Client,
+    table: &'a Table,
+    /// The items that wait for their batch to fill.
+    batch: Vec<Item>,
+    batch_keys: BTreeSet<PrimaryKey>,
+    under_way: FuturesUnordered<UnderWay<'a>>,
+    /// The keys of all batches under way. No two of these share one.
+    under_way_keys: BTreeSet<PrimaryKey>,
+    loaded: Loaded,
+}
+
+impl<'a> Loader<'a> {
+    fn new(client: &'a Client, table: &'a Table) -> Loader<'a> {
+        Loader {
+            client,
+            table,
+            batch: Vec::new(),
+            batch_keys: BTreeSet::new(),
+            under_way: FuturesUnordered::new(),
+            under_way_keys: BTreeSet::new(),
+            loaded: Loaded::default(),
+        }
+    }
+
+    async fn load(&mut self, items: impl Stream<Item = Item>) -> Result<(), WriteError> {
+        let mut items = pin!(items);
+        while let Some(item) = items.next().await {
+            self.add(item).await?;
+        }
+        self.send_batch().await?;
+        self.settle(0).await
+    }
+
+    async fn add(&mut self, item: Item) -> Result<(), WriteError> {
+        let item = with_keys(self.table, item)?;
+        let key = primary_key(self.table, &item);
+        if self.batch_keys.contains(&key) {
+            self.send_batch().await?;
+        }
+        if self.under_way_keys.contains(&key) {
+            self.settle(0).await?;
+        }
+        if self.batch.len() == BATCH_WRITE_ITEMS_MAX {
+            self.send_batch().await?;
+        }
+        self.batch_keys.insert(key);
+        self.batch.push(item);
+        Ok(())
+    }
+
+    /// Sends what waits, as soon as fewer than the most batches are under way.
+    async fn send_batch(&mut self) -> Result<(), WriteError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.settle(LOAD_BATCHES_IN_FLIGHT_MAX - 1).await?;
+        let (batch, keys) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.batch_keys));
+        self.under_way_keys.extend(keys.iter().cloned());
+        let (client, table) = (self.client, self.table);
+        self.under_way.push(async move { (keys, put_batch(client, &table.name, batch).await) }.boxed());
+        Ok(())
+    }
+
+    /// Waits until at most so many batches are under way.
+    async fn settle(&mut self, most: usize) -> Result<(), WriteError> {
+        while self.under_way.len() > most
+            && let Some(ended) = self.under_way.next().await
+        {
+            self.count(ended)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for everything under way, whatever comes of it: there is an error to report already.
+    async fn drain(&mut self) {
+        while let Some(ended) = self.under_way.next().await {
+            let _ = self.count(ended);
+        }
+    }
+
+    fn count(&mut self, ended: (BTreeSet<PrimaryKey>, Result<BatchDone, DynamoError>)) -> Result<(), DynamoError> {
+        let (keys, done) = ended;
+        for key in &keys {
+            self.under_way_keys.remove(key);
+        }
+        let done = done?;
+        self.loaded.batches += 1;
+        self.loaded.written += done.written;
+        self.loaded.resent += done.resent;
+        self.loaded.consumed.add(&done.consumed);
+        Ok(())
+    }
+}
+
+/// An item that lacks its key has an empty one here; DynamoDB will refuse it.
+fn primary_key(table: &Table, item: &Item) -> PrimaryKey {
+    table.key_attributes().map(|key| item.get(&key.name).map(canonical).unwrap_or_default()).collect()
+}
+
+fn canonical(value: &AttributeValue) -> Vec<u8> {
+    match value {
+        AttributeValue::S(text) => text.clone().into_bytes(),
+        AttributeValue::B(bytes) => bytes.clone(),
+        // `1` and `1.0` are one key.
+        AttributeValue::N(text) => match text.parse::<Number>() {
+            Ok(number) => number.to_string().into_bytes(),
+            Err(_) => text.clone().into_bytes(),
+        },
+        _ => Vec::new(),
+    }
+}

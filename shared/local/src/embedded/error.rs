@@ -1,0 +1,83 @@
+//! Why an embedded DynamoDB does not start.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why an embedded DynamoDB does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedError {
+    /// Something else listens there.
+    #[error("port `{port}` of 127.0.0.1 is in use")]
+    PortInUse {
+        /// The port.
+        port: u16,
+    },
+    /// The address cannot be listened at.
+    #[error("cannot listen at `{address}`")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What was in the way.
+        source: io::Error,
+    },
+    /// Another embedded DynamoDB uses the file.
+    #[error("database file `{}` is in use by another embedded DynamoDB", .path.display())]
+    FileInUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be reached.
+    #[error("cannot use database file `{}`", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was in the way.
+        source: io::Error,
+    },
+    /// The file is no database of ours, or is damaged.
+    #[error("`{}` cannot be opened as a database: {reason}", .path.display())]
+    NoDatabase {
+        /// The file.
+        path: PathBuf,
+        /// What the database says.
+        reason: String,
+    },
+    /// The database does not open in memory.
+    #[error("no database in memory: {reason}")]
+    NoMemory {
+        /// What the database says.
+        reason: String,
+    },
+    /// The server's thread does not start.
+    #[error("the server does not start")]
+    Start {
+        /// What was in the way.
+        source: io::Error,
+    },
+}
+
+impl EmbeddedError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            EmbeddedError::PortInUse { .. } => "port-in-use",
+            EmbeddedError::Listen { .. } => "cannot-listen",
+            EmbeddedError::FileInUse { .. } => "file-in-use",
+            EmbeddedError::File { .. } => "file-not-usable",
+            EmbeddedError::NoDatabase { .. } => "not-a-database",
+            EmbeddedError::NoMemory { .. } => "no-memory-database",
+            EmbeddedError::Start { .. } => "server-not-started",
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            EmbeddedError::PortInUse { .. } => Some("choose another port, or 0 for any free one"),
+            EmbeddedError::FileInUse { .. } => Some("stop the other one, or choose another file"),
+            EmbeddedError::NoDatabase { .. } => Some("choose a file that does not exist yet, or restore this one"),
+            _ => None,
+        }
+    }
+}
