@@ -16,7 +16,7 @@ mod fold;
 mod key_rules;
 mod key_text;
 mod project;
-mod same;
+mod promises;
 mod size;
 mod storage;
 mod validate;

@@ -182,11 +182,15 @@ mod tests {
 
     #[test]
     fn a_plain_client_has_everything_it_needs() {
-        let settings = Settings { region: Some("eu-west-1".to_owned()), attempts_max: 0, ..Settings::default() };
+        let settings =
+            Settings { region: Some("eu-west-1".to_owned()), attempts_max: 0, ..Settings::default() };
         let client = plain_client("http://127.0.0.1:9", &settings);
         let config = client.config();
         assert_eq!(config.region().map(AsRef::as_ref), Some("eu-west-1"));
         assert_eq!(config.retry_config().map(RetryConfig::max_attempts), Some(1));
-        assert_eq!(config.timeout_config().and_then(TimeoutConfig::operation_timeout), Some(OPERATION_TIMEOUT));
+        assert_eq!(
+            config.timeout_config().and_then(TimeoutConfig::operation_timeout),
+            Some(OPERATION_TIMEOUT)
+        );
     }
 }

@@ -24,7 +24,10 @@ impl Consumed {
         Consumed {
             units: reported.capacity_units().unwrap_or_default(),
             table_units: reported.table().map(units).unwrap_or_default(),
-            index_units: local.chain(global).map(|(name, capacity)| (name.clone(), units(capacity))).collect(),
+            index_units: local
+                .chain(global)
+                .map(|(name, capacity)| (name.clone(), units(capacity)))
+                .collect(),
         }
     }
 

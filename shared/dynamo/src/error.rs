@@ -219,10 +219,14 @@ impl DynamoError {
     /// What the reader can do about it, where there is something to say.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            DynamoError::NotFound { .. } => Some("create the table first, and check the region and the endpoint"),
+            DynamoError::NotFound { .. } => {
+                Some("create the table first, and check the region and the endpoint")
+            }
             DynamoError::Denied { .. } => Some("check the credentials and the rights of their role"),
             DynamoError::Transport { .. } => Some("check the endpoint, the region and the credentials"),
-            DynamoError::CollectionFull { .. } => Some("spread the partition over several keys, or drop the local indexes"),
+            DynamoError::CollectionFull { .. } => {
+                Some("spread the partition over several keys, or drop the local indexes")
+            }
             DynamoError::TooMany { .. } => Some("split the keys into several batches"),
             _ => None,
         }

@@ -21,18 +21,18 @@ mod write;
 pub use aws_sdk_dynamodb::Client;
 pub use backoff::{BACKOFF_ATTEMPTS_MAX, BACKOFF_BASE, BACKOFF_CAP, delay};
 pub use client::{
-    ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Settings, client,
-    plain_client,
+    ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Settings,
+    client, plain_client,
 };
 pub use consumed::Consumed;
 pub use error::{Call, DynamoError, Hidden, Throttle};
 pub use read::{
-    BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage, Segment, batch_get,
-    query_page, scan_page,
+    BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
+    Segment, batch_get, query_page, scan_page,
 };
 pub use table::{
-    Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table, create_table_input,
-    describe, ensure_table,
+    Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table,
+    create_table_input, describe, ensure_table,
 };
 pub use write::{
     BATCH_WRITE_ITEMS_MAX, KeysError, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,

@@ -68,7 +68,12 @@ impl EmbeddedDynamo {
             }
         };
         let server = Server::start(listener, database.clone())?;
-        Ok(EmbeddedDynamo { server, database: Shared(database), _lock: lock, endpoint: format!("http://{address}") })
+        Ok(EmbeddedDynamo {
+            server,
+            database: Shared(database),
+            _lock: lock,
+            endpoint: format!("http://{address}"),
+        })
     }
 
     /// The URL at which it answers.

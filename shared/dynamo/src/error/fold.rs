@@ -48,17 +48,22 @@ impl DynamoError {
     fn of_code(call: Call, error: &SdkError, server_fault: bool) -> DynamoError {
         let detail = || Hidden::new(error.message().unwrap_or_default().to_owned());
         match error.code().unwrap_or("unknown") {
-            "ValidationException" | "SerializationException" => DynamoError::Invalid { call, detail: detail() },
-            "ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException" | "Throttling" => {
-                throttled_by(call, &[])
+            "ValidationException" | "SerializationException" => {
+                DynamoError::Invalid { call, detail: detail() }
             }
-            "ConditionalCheckFailedException" => DynamoError::ConditionFailed { call, item: Hidden::new(None) },
+            "ProvisionedThroughputExceededException"
+            | "RequestLimitExceeded"
+            | "ThrottlingException"
+            | "Throttling" => throttled_by(call, &[]),
+            "ConditionalCheckFailedException" => {
+                DynamoError::ConditionFailed { call, item: Hidden::new(None) }
+            }
             "ResourceNotFoundException" => DynamoError::NotFound { call },
             "ResourceInUseException" => DynamoError::InUse { call },
             "ItemCollectionSizeLimitExceededException" => DynamoError::CollectionFull { call },
-            "TransactionConflictException" | "TransactionInProgressException" | "ReplicatedWriteConflictException" => {
-                DynamoError::Conflict { call }
-            }
+            "TransactionConflictException"
+            | "TransactionInProgressException"
+            | "ReplicatedWriteConflictException" => DynamoError::Conflict { call },
             reason @ ("AccessDeniedException"
             | "UnrecognizedClientException"
             | "MissingAuthenticationTokenException"

@@ -67,7 +67,12 @@ pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoE
 }
 
 /// Asks for the keys once, adds what was read, and returns the keys that are left.
-async fn send(client: &Client, batch: &BatchGet, keys: &[SdkItem], got: &mut Got) -> Result<Vec<SdkItem>, DynamoError> {
+async fn send(
+    client: &Client,
+    batch: &BatchGet,
+    keys: &[SdkItem],
+    got: &mut Got,
+) -> Result<Vec<SdkItem>, DynamoError> {
     let call = || Call::new("BatchGetItem", &batch.table);
     let request = KeysAndAttributes::builder()
         .set_keys(Some(keys.to_vec()))

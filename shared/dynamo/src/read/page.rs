@@ -126,7 +126,9 @@ mod tests {
 
     #[test]
     fn a_page_always_has_a_limit_that_dynamodb_takes() {
-        for (asked, sent) in [(None, 1000), (Some(0), 1), (Some(20), 20), (Some(1001), 1000), (Some(u32::MAX), 1000)] {
+        for (asked, sent) in
+            [(None, 1000), (Some(0), 1), (Some(20), 20), (Some(1001), 1000), (Some(u32::MAX), 1000)]
+        {
             assert_eq!(PageRequest { limit: asked, ..PageRequest::default() }.limit(), sent, "{asked:?}");
         }
     }

@@ -30,13 +30,17 @@ pub struct TableOptions {
 /// Creates a table with all its indexes, on demand, and waits until all of it is active.
 pub async fn create_table(client: &Client, table: &Table, options: TableOptions) -> Result<(), DynamoError> {
     let call = || Call::new("CreateTable", &table.name);
-    let request = create_table_input(table, options).map_err(|error| DynamoError::of_build(call(), &error))?;
+    let request =
+        create_table_input(table, options).map_err(|error| DynamoError::of_build(call(), &error))?;
     request.send_with(client).await.map_err(|error| DynamoError::of(call(), error))?;
     wait_until_active(client, table).await
 }
 
 /// The CreateTable request for a table of the model.
-pub fn create_table_input(table: &Table, options: TableOptions) -> Result<CreateTableInputBuilder, BuildError> {
+pub fn create_table_input(
+    table: &Table,
+    options: TableOptions,
+) -> Result<CreateTableInputBuilder, BuildError> {
     let schema = Schema::of_model(table);
     let mut request = CreateTableInputBuilder::default()
         .table_name(&table.name)
@@ -72,7 +76,10 @@ fn global_index(name: &str, index: &IndexSchema) -> Result<GlobalSecondaryIndex,
 }
 
 fn both_images() -> Result<StreamSpecification, BuildError> {
-    StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::NewAndOldImages).build()
+    StreamSpecification::builder()
+        .stream_enabled(true)
+        .stream_view_type(StreamViewType::NewAndOldImages)
+        .build()
 }
 
 /// Asks again and again, more and more slowly, up to [`TABLE_ACTIVE_WAIT_MAX`].

@@ -9,7 +9,11 @@ use super::diff::TableDiff;
 use crate::error::{Call, DynamoError};
 
 /// How the table in DynamoDB differs from what the model and the options say.
-pub async fn describe(client: &Client, table: &Table, options: TableOptions) -> Result<TableDiff, DynamoError> {
+pub async fn describe(
+    client: &Client,
+    table: &Table,
+    options: TableOptions,
+) -> Result<TableDiff, DynamoError> {
     description(client, table).await.map(|found| TableDiff::of(table, options, &found))
 }
 

@@ -147,7 +147,9 @@ impl fmt::Display for TableDiff {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Difference::Keys { index: None, wanted, found } => write!(f, "its key is {found} instead of {wanted}"),
+            Difference::Keys { index: None, wanted, found } => {
+                write!(f, "its key is {found} instead of {wanted}")
+            }
             Difference::Keys { index: Some(index), wanted, found } => {
                 write!(f, "the key of index `{index}` is {found} instead of {wanted}")
             }
@@ -155,7 +157,9 @@ impl fmt::Display for Difference {
                 write!(f, "key attribute `{attribute}` is of type `{found}` instead of `{wanted}`")
             }
             Difference::NoIndex { index } => write!(f, "index `{index}` is missing"),
-            Difference::IndexKind { index } => write!(f, "index `{index}` is of the other kind (local or global)"),
+            Difference::IndexKind { index } => {
+                write!(f, "index `{index}` is of the other kind (local or global)")
+            }
             Difference::Projection { index, wanted, found } => {
                 write!(f, "index `{index}` holds {found} instead of {wanted}")
             }

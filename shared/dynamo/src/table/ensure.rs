@@ -35,7 +35,11 @@ impl EnsureError {
 }
 
 /// Creates the table unless it exists, and says whether it did. One that exists is waited for and compared, never changed.
-pub async fn ensure_table(client: &Client, table: &Table, options: TableOptions) -> Result<bool, EnsureError> {
+pub async fn ensure_table(
+    client: &Client,
+    table: &Table,
+    options: TableOptions,
+) -> Result<bool, EnsureError> {
     match create_table(client, table, options).await {
         Ok(()) => return Ok(true),
         Err(DynamoError::InUse { .. }) => {}
@@ -43,5 +47,9 @@ pub async fn ensure_table(client: &Client, table: &Table, options: TableOptions)
     }
     wait_until_active(client, table).await?;
     let diff = describe(client, table, options).await?;
-    if diff.is_compatible() { Ok(false) } else { Err(EnsureError::Differs { table: table.name.clone(), diff }) }
+    if diff.is_compatible() {
+        Ok(false)
+    } else {
+        Err(EnsureError::Differs { table: table.name.clone(), diff })
+    }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, KeySchemaElement, KeyType, Projection as SdkProjection, ProjectionType, ScalarAttributeType,
-    TableDescription,
+    AttributeDefinition, KeySchemaElement, KeyType, Projection as SdkProjection, ProjectionType,
+    ScalarAttributeType, TableDescription,
 };
 use keyfold_core::model::{Index, IndexKind, KeyAttribute, Projection, ScalarType, Table};
 
@@ -51,22 +51,31 @@ impl Schema {
         Schema {
             keys: KeyNames::of(std::slice::from_ref(&table.partition), table.sort.as_slice()),
             types: keys.map(|key| (key.name.clone(), scalar_type(key.scalar))).collect(),
-            indexes: table.indexes.iter().map(|index| (index.name.clone(), IndexSchema::of_model(table, index))).collect(),
+            indexes: table
+                .indexes
+                .iter()
+                .map(|index| (index.name.clone(), IndexSchema::of_model(table, index)))
+                .collect(),
         }
     }
 
     /// What DynamoDB says a table looks like.
     pub(crate) fn of_description(table: &TableDescription) -> Schema {
         let types = table.attribute_definitions().iter();
-        let local = table.local_secondary_indexes().iter().map(|index| {
-            (IndexKind::Local, index.index_name(), index.key_schema(), index.projection())
-        });
-        let global = table.global_secondary_indexes().iter().map(|index| {
-            (IndexKind::Global, index.index_name(), index.key_schema(), index.projection())
-        });
+        let local = table
+            .local_secondary_indexes()
+            .iter()
+            .map(|index| (IndexKind::Local, index.index_name(), index.key_schema(), index.projection()));
+        let global = table
+            .global_secondary_indexes()
+            .iter()
+            .map(|index| (IndexKind::Global, index.index_name(), index.key_schema(), index.projection()));
         let indexes = local.chain(global).map(|(kind, name, keys, projection)| {
-            let schema =
-                IndexSchema { kind, keys: KeyNames::of_elements(keys), projected: Projected::of_description(projection) };
+            let schema = IndexSchema {
+                kind,
+                keys: KeyNames::of_elements(keys),
+                projected: Projected::of_description(projection),
+            };
             (name.unwrap_or_default().to_owned(), schema)
         });
         Schema {
@@ -77,7 +86,9 @@ impl Schema {
     }
 
     /// The attribute definitions of a CreateTable request.
-    pub(crate) fn definitions(&self) -> Result<Vec<AttributeDefinition>, aws_sdk_dynamodb::error::BuildError> {
+    pub(crate) fn definitions(
+        &self,
+    ) -> Result<Vec<AttributeDefinition>, aws_sdk_dynamodb::error::BuildError> {
         let define = |(name, type_): (&String, &ScalarAttributeType)| {
             AttributeDefinition::builder().attribute_name(name).attribute_type(type_.clone()).build()
         };
@@ -93,9 +104,9 @@ impl IndexSchema {
             Projection::All => Projected::All,
             Projection::KeysOnly => Projected::KeysOnly,
             // Keys are in every index; DynamoDB wants to hear of the others only.
-            Projection::Include(names) => {
-                Projected::including(names.iter().filter(|name| !keys.contains(name.as_str())).cloned().collect())
-            }
+            Projection::Include(names) => Projected::including(
+                names.iter().filter(|name| !keys.contains(name.as_str())).cloned().collect(),
+            ),
         };
         IndexSchema { kind: index.kind, keys: KeyNames::of(&index.partition, &index.sort), projected }
     }
@@ -110,7 +121,9 @@ impl KeyNames {
     fn of_elements(elements: &[KeySchemaElement]) -> KeyNames {
         let (partition, sort): (Vec<_>, Vec<_>) =
             elements.iter().partition(|element| *element.key_type() == KeyType::Hash);
-        let names = |elements: Vec<&KeySchemaElement>| elements.into_iter().map(|key| key.attribute_name.clone()).collect();
+        let names = |elements: Vec<&KeySchemaElement>| {
+            elements.into_iter().map(|key| key.attribute_name.clone()).collect()
+        };
         KeyNames { partition: names(partition), sort: names(sort) }
     }
 
@@ -118,7 +131,8 @@ impl KeyNames {
     pub(crate) fn elements(&self) -> Result<Vec<KeySchemaElement>, aws_sdk_dynamodb::error::BuildError> {
         let partition = self.partition.iter().map(|name| (name, KeyType::Hash));
         let sort = self.sort.iter().map(|name| (name, KeyType::Range));
-        let element = |(name, type_)| KeySchemaElement::builder().attribute_name(name).key_type(type_).build();
+        let element =
+            |(name, type_)| KeySchemaElement::builder().attribute_name(name).key_type(type_).build();
         partition.chain(sort).map(element).collect()
     }
 }

@@ -25,7 +25,11 @@ pub(super) struct BatchDone {
 
 /// Puts at most [`BATCH_WRITE_ITEMS_MAX`] items with different keys. Putting one twice does no harm, so whatever was left
 /// over, throttled or lost on the way is sent again.
-pub(super) async fn put_batch(client: &Client, table: &str, items: Vec<Item>) -> Result<BatchDone, DynamoError> {
+pub(super) async fn put_batch(
+    client: &Client,
+    table: &str,
+    items: Vec<Item>,
+) -> Result<BatchDone, DynamoError> {
     let call = || Call::new("BatchWriteItem", table);
     let requests = items.into_iter().map(put_request).collect::<Result<Vec<_>, _>>();
     let mut requests = requests.map_err(|error| DynamoError::of_build(call(), &error))?;

@@ -45,7 +45,11 @@ pub struct LoadError {
 ///
 /// Of items with one key the last one stays, as if they had been written one after another: an item waits until no
 /// batch holds its key.
-pub async fn load(client: &Client, table: &Table, items: impl Stream<Item = Item>) -> Result<Loaded, LoadError> {
+pub async fn load(
+    client: &Client,
+    table: &Table,
+    items: impl Stream<Item = Item>,
+) -> Result<Loaded, LoadError> {
     let mut loader = Loader::new(client, table);
     match loader.load(items).await {
         Ok(()) => Ok(loader.loaded),
@@ -143,7 +147,10 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn count(&mut self, ended: (BTreeSet<PrimaryKey>, Result<BatchDone, DynamoError>)) -> Result<(), DynamoError> {
+    fn count(
+        &mut self,
+        ended: (BTreeSet<PrimaryKey>, Result<BatchDone, DynamoError>),
+    ) -> Result<(), DynamoError> {
         let (keys, done) = ended;
         for key in &keys {
             self.under_way_keys.remove(key);

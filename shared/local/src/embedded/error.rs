@@ -76,7 +76,9 @@ impl EmbeddedError {
         match self {
             EmbeddedError::PortInUse { .. } => Some("choose another port, or 0 for any free one"),
             EmbeddedError::FileInUse { .. } => Some("stop the other one, or choose another file"),
-            EmbeddedError::NoDatabase { .. } => Some("choose a file that does not exist yet, or restore this one"),
+            EmbeddedError::NoDatabase { .. } => {
+                Some("choose a file that does not exist yet, or restore this one")
+            }
             _ => None,
         }
     }

@@ -35,7 +35,12 @@ impl FileLock {
     /// Takes the lock, or says that another has it.
     pub(super) fn take(path: &Path) -> Result<FileLock, EmbeddedError> {
         let unusable = |source| EmbeddedError::File { path: path.to_owned(), source };
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(lock_path(path)).map_err(unusable)?;
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(lock_path(path))
+            .map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => Ok(FileLock { _file: lock }),
             Err(TryLockError::WouldBlock) => Err(EmbeddedError::FileInUse { path: path.to_owned() }),

@@ -42,7 +42,8 @@ impl Server {
             }
         };
         let not_started = |source| EmbeddedError::Start { source };
-        let thread = thread::Builder::new().name("keyfold-dynamo".to_owned()).spawn(body).map_err(not_started)?;
+        let thread =
+            thread::Builder::new().name("keyfold-dynamo".to_owned()).spawn(body).map_err(not_started)?;
         let server = Server { stop, thread: Some(thread) };
         match is_ready.recv() {
             Ok(Ok(())) => Ok(server),
