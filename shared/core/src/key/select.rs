@@ -250,7 +250,8 @@ impl<'t> Walk<'t> {
                 if text.is_empty() && !exact {
                     return self.open();
                 }
-                self.serve(attribute, exact);
+                let is_tailless = text.is_empty() && self.prefixes.iter().any(|prefix| self.is_key(prefix));
+                self.serve(attribute, exact && !is_tailless);
                 self.append(&[text]);
                 self.open()
             }
@@ -267,6 +268,11 @@ impl<'t> Walk<'t> {
                 Step::Stop
             }
         }
+    }
+
+    /// Is what stands before an attribute a key already, of an item that lacks the whole tail?
+    fn is_key(&self, prefix: &str) -> bool {
+        self.template.unfold(prefix).is_ok()
     }
 
     /// A range behind a prefix, and whether it holds no key that should not be in it.
@@ -297,7 +303,7 @@ impl<'t> Walk<'t> {
                 None => (None, true),
             },
         };
-        let exact = is_exact && !strict;
+        let exact = is_exact && !strict && !(low == prefix && self.is_key(prefix));
         let range = match (low.is_empty(), high) {
             (true, None) => KeyRange::All,
             (true, Some(high)) if high.is_empty() => return (None, true),
