@@ -83,7 +83,8 @@ impl Case {
 
     /// Reads a text.
     pub fn parse(name: &str, text: &str) -> Result<Case, CaseError> {
-        let json = Json::parse(text).map_err(|source| CaseError::NotJson { name: name.to_owned(), source })?;
+        let json =
+            Json::parse(text).map_err(|source| CaseError::NotJson { name: name.to_owned(), source })?;
         let malformed = |what: String| CaseError::Malformed { name: name.to_owned(), what };
         let items = items(&json).map_err(malformed)?;
         let natural: Vec<Natural> =
@@ -109,7 +110,8 @@ fn items(json: &Json) -> Result<Vec<Item>, String> {
             Ok(value) => Ok((name.clone(), value)),
             Err(error) => Err(format!("`items[{at}]`, attribute `{name}`: {error}")),
         };
-        let attributes: std::collections::HashMap<_, _> = members.iter().map(value).collect::<Result<_, _>>()?;
+        let attributes: std::collections::HashMap<_, _> =
+            members.iter().map(value).collect::<Result<_, _>>()?;
         Ok(Item::from(attributes))
     };
     json.list("items").iter().enumerate().map(item).collect()

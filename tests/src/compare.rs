@@ -98,9 +98,8 @@ impl<'a> Identities<'a> {
     fn disorder(&self, meaning: &Meaning, wanted: &[usize], got: &[Item]) -> Option<String> {
         let natural = |at: &usize| self.case.natural.get(*at);
         let at = wanted.iter().zip(got).position(|(wanted, got)| {
-            natural(wanted).is_none_or(|wanted| {
-                meaning.order_values(&wanted.attributes) != meaning.order_values(got)
-            })
+            natural(wanted)
+                .is_none_or(|wanted| meaning.order_values(&wanted.attributes) != meaning.order_values(got))
         })?;
         Some(format!("the order differs at item {}", at + 1))
     }

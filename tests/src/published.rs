@@ -9,8 +9,8 @@ use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{
-    BatchGet, Client, DynamoError, Fetch, PageRequest, QueryPage, ScanPage, TableOptions, batch_get, load, query_page,
-    scan_page,
+    BatchGet, Client, DynamoError, Fetch, PageRequest, QueryPage, ScanPage, TableOptions, batch_get, load,
+    query_page, scan_page,
 };
 use keyfold_local::EmbeddedDynamo;
 
@@ -127,14 +127,21 @@ impl PublishedModel {
             return false;
         };
         let Some(holds) = &index.holds else { return false };
-        let keys: Vec<&String> =
-            self.table.partition.iter().chain(&self.table.sort).chain(&index.partition).chain(&index.sort).collect();
+        let keys: Vec<&String> = self
+            .table
+            .partition
+            .iter()
+            .chain(&self.table.sort)
+            .chain(&index.partition)
+            .chain(&index.sort)
+            .collect();
         wanted.iter().any(|name| !holds.contains(name) && !keys.contains(&name))
     }
 
     fn key_condition(&self, condition: &KeyCondition, page: &mut PageRequest) -> String {
         let mut text = String::new();
-        let equal = condition.partition.iter().map(|(name, value)| (name, Op::Equal, std::slice::from_ref(value)));
+        let equal =
+            condition.partition.iter().map(|(name, value)| (name, Op::Equal, std::slice::from_ref(value)));
         let sort = condition.sort.iter().map(|(name, op, values)| (name, *op, values.as_slice()));
         for (at, (name, op, values)) in equal.chain(sort).enumerate() {
             page.names.insert(format!("#n{at}"), name.clone());

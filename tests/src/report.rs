@@ -195,7 +195,11 @@ impl fmt::Display for Report {
             totals.dearer
         )?;
         if totals.without_manifest + totals.unusable > 0 {
-            writeln!(f, "{} cases without a manifest, {} unusable", totals.without_manifest, totals.unusable)?;
+            writeln!(
+                f,
+                "{} cases without a manifest, {} unusable",
+                totals.without_manifest, totals.unusable
+            )?;
         }
         writeln!(f, "{} passed, {} failed", totals.right, totals.failed())
     }

@@ -12,7 +12,8 @@ use crate::json::Json;
 ///
 /// A limit that no page can have is left out: the caller reads page after page and stops in time.
 pub fn request(table: &Table, meaning: &Meaning) -> QueryRequest {
-    let order = |by: &crate::case::Sorted| format!("{}{}", if by.descending { "-" } else { "" }, by.attribute);
+    let order =
+        |by: &crate::case::Sorted| format!("{}{}", if by.descending { "-" } else { "" }, by.attribute);
     let limit = meaning.limit.and_then(|limit| u32::try_from(limit).ok());
     QueryRequest {
         table: table.id.clone(),

@@ -60,7 +60,9 @@ pub async fn run(options: &Options) -> Result<Report, RunError> {
         let case = match Case::read(&path) {
             Ok(case) => case,
             // A folder may hold other JSON.
-            Err(CaseError::Malformed { .. }) if options.only.is_empty() && !has_manifest(&path, options) => continue,
+            Err(CaseError::Malformed { .. }) if options.only.is_empty() && !has_manifest(&path, options) => {
+                continue;
+            }
             Err(error) => {
                 let name = stem(&path);
                 let what = crate::subject::chain(&error);

@@ -83,7 +83,10 @@ pub struct Answered {
 impl AskError {
     /// Was the question refused, or did something go wrong?
     pub fn is_refusal(&self) -> bool {
-        matches!(self, AskError::Request(_) | AskError::Plan(_) | AskError::Query(QueryError::SortTooLarge { .. }))
+        matches!(
+            self,
+            AskError::Request(_) | AskError::Plan(_) | AskError::Query(QueryError::SortTooLarge { .. })
+        )
     }
 }
 

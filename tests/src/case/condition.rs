@@ -124,7 +124,9 @@ fn holds(op: Op, have: Option<&AttributeValue>, values: &[AttributeValue]) -> bo
         Op::LessOrEqual => order(first).is_some_and(Ordering::is_le),
         Op::Greater => order(first).is_some_and(Ordering::is_gt),
         Op::GreaterOrEqual => order(first).is_some_and(Ordering::is_ge),
-        Op::Between => order(first).is_some_and(Ordering::is_ge) && order(second).is_some_and(Ordering::is_le),
+        Op::Between => {
+            order(first).is_some_and(Ordering::is_ge) && order(second).is_some_and(Ordering::is_le)
+        }
         Op::BeginsWith => match (have, first) {
             (AttributeValue::S(text), Some(AttributeValue::S(prefix))) => text.starts_with(prefix),
             _ => false,

@@ -57,7 +57,12 @@ pub struct Expected {
 }
 
 impl Pattern {
-    pub(super) fn of(json: &Json, at: usize, items: &[Item], table: &PublishedTable) -> Result<Pattern, String> {
+    pub(super) fn of(
+        json: &Json,
+        at: usize,
+        items: &[Item],
+        table: &PublishedTable,
+    ) -> Result<Pattern, String> {
         let id = json.text("id").map_or_else(|| format!("#{at}"), str::to_owned);
         let wrong = |what: String| format!("pattern `{id}`: {what}");
         let meaning = json.get("meaning").map(Meaning::of).transpose().map_err(wrong)?;
@@ -131,7 +136,8 @@ impl Sorted {
     fn of(json: &Json) -> Option<Sorted> {
         match json {
             Json::List(parts) => {
-                let descending = parts.get(1).and_then(Json::as_text).is_some_and(|way| way.starts_with("desc"));
+                let descending =
+                    parts.get(1).and_then(Json::as_text).is_some_and(|way| way.starts_with("desc"));
                 Some(Sorted { attribute: parts.first()?.as_text()?.to_owned(), descending })
             }
             Json::Text(text) => {
@@ -145,12 +151,21 @@ impl Sorted {
 
 impl Expected {
     fn of(json: &Json, items: &[Item], table: &PublishedTable) -> Option<Expected> {
-        let listed = json.get("expected_item_indexes")?.as_list()?.iter().map(Json::as_whole).collect::<Option<_>>()?;
+        let listed = json
+            .get("expected_item_indexes")?
+            .as_list()?
+            .iter()
+            .map(Json::as_whole)
+            .collect::<Option<_>>()?;
         let stand_in = |key: &Json| {
             let wanted = key.as_object()?.iter().map(|(name, value)| Some((name, value.dynamodb().ok()?)));
             let wanted = wanted.collect::<Option<Vec<(&String, AttributeValue)>>>()?;
             items.iter().position(|item| {
-                table.partition.iter().chain(&table.sort).all(|key| wanted.iter().any(|(name, _)| *name == key))
+                table
+                    .partition
+                    .iter()
+                    .chain(&table.sort)
+                    .all(|key| wanted.iter().any(|(name, _)| *name == key))
                     && wanted.iter().all(|(name, value)| {
                         item.get(name.as_str()).is_some_and(|have| canonical(have) == canonical(value))
                     })

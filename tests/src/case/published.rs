@@ -73,7 +73,9 @@ impl PublishedTable {
         let (partition, sort) = key_schema(table);
         let mut types = BTreeMap::new();
         for definition in table.list("AttributeDefinitions") {
-            if let (Some(name), Some(kind)) = (definition.text("AttributeName"), definition.text("AttributeType")) {
+            if let (Some(name), Some(kind)) =
+                (definition.text("AttributeName"), definition.text("AttributeType"))
+            {
                 types.insert(name.to_owned(), kind.to_owned());
             }
         }

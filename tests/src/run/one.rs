@@ -20,7 +20,9 @@ pub(super) async fn run(case: &Case, model: Model, allow_scan: bool) -> CaseRepo
     let name = case.name.clone();
     let subject = match Subject::load(case, model).await {
         Ok(subject) => subject,
-        Err(error) => return CaseReport { name, state: State::Unusable { what: chain(&error) }, rows: Vec::new() },
+        Err(error) => {
+            return CaseReport { name, state: State::Unusable { what: chain(&error) }, rows: Vec::new() };
+        }
     };
     let published = PublishedModel::load(case).await.ok();
     let identities = Identities::new(case, subject.table());
