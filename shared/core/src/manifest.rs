@@ -90,6 +90,19 @@ impl Parsed {
     pub fn render(&self, text: &str, colour: bool) -> String {
         render(&self.file_name, text, &self.diagnostics, colour)
     }
+
+    /// Adds the warning that nothing serves a question. The planner finds that out, once there is a model:
+    /// [`query::advise::review`](crate::query::advise::review).
+    pub(crate) fn warn_unserved(&mut self, text: &str, table: &str, question: &str, why: &str, hint: String) {
+        let Some(span) = self.places.get(&format!("questions.{table}.{question}")) else { return };
+        let mut findings = Findings::new(text);
+        findings.report(Code::QuestionUnserved, span, format!("question `{question}`: {why}")).hint(hint);
+        for found in findings.into_sorted() {
+            if !self.diagnostics.iter().any(|known| known.code == found.code && known.span == found.span) {
+                self.diagnostics.push(found);
+            }
+        }
+    }
 }
 
 /// Reads a manifest. All mistakes are reported, not the first alone; no text makes this panic.

@@ -35,5 +35,5 @@ pub use table::{
     create_table_input, describe, ensure_table,
 };
 pub use write::{
-    BATCH_WRITE_ITEMS_MAX, KeysError, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,
+    BATCH_WRITE_ITEMS_MAX, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put, put_new,
 };

@@ -69,6 +69,7 @@ codes! {
     HotPartition "hot-partition" Warning "a partition key has so few values that its partitions run hot"
     SeparatorInValues "separator-in-values" Warning "values will contain the separator that follows them in a key"
     CollectionMayPass "collection-may-pass-10gb" Warning "an item collection of a table with local indexes may pass 10 GB"
+    QuestionUnserved "question-unserved" Warning "no index serves a question, and it does not allow a scan"
     NativeWouldServe "native-would-serve" Warning "a native multi-attribute key would do what a folded one does, with nothing to backfill"
     LossyPrimaryKey "lossy-primary-key" Warning "two items may get one primary key"
     RedundantProjection "redundant-projection" Warning "an index projects an attribute that is in it anyway"

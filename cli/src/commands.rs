@@ -1,0 +1,23 @@
+//! The commands, one file each.
+
+mod check;
+mod fold;
+mod plan;
+mod schema;
+mod unfold;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::output::Output;
+
+/// Runs one command.
+pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Command::Check(check) => check::run(&args.manifest, check, out),
+        Command::Fold(fold) => fold::run(&args.manifest, fold, out),
+        Command::Unfold(unfold) => unfold::run(&args.manifest, unfold, out),
+        Command::Schema => schema::run(out),
+        Command::Plan(plan) => plan::run(&args.manifest, plan, out),
+    }
+}
