@@ -1,8 +1,12 @@
 //! The commands, one file each.
 
 mod check;
+mod demo;
+mod explain;
 mod fold;
 mod plan;
+mod query;
+mod request;
 mod schema;
 mod unfold;
 
@@ -19,5 +23,8 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Unfold(unfold) => unfold::run(&args.manifest, unfold, out),
         Command::Schema => schema::run(out),
         Command::Plan(plan) => plan::run(&args.manifest, plan, out),
+        Command::Query(query) => query::run(&args.manifest, query, out),
+        Command::Explain(request) => explain::run(&args.manifest, request, out),
+        Command::Demo(demo) => demo::run(demo, out),
     }
 }

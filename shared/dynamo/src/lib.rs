@@ -35,5 +35,6 @@ pub use table::{
     create_table_input, describe, ensure_table,
 };
 pub use write::{
-    BATCH_WRITE_ITEMS_MAX, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put, put_new,
+    BATCH_WRITE_ITEMS_MAX, KeysOutcome, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,
+    put_new, set_keys,
 };

@@ -1,6 +1,7 @@
 //! Writes: one item, or many.
 
 mod batch;
+mod keys;
 mod load;
 mod put;
 
@@ -9,6 +10,7 @@ use keyfold_core::index::ItemError;
 use crate::error::DynamoError;
 
 pub use batch::BATCH_WRITE_ITEMS_MAX;
+pub use keys::{KeysOutcome, set_keys};
 pub use load::{LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, load};
 pub use put::{put, put_new};
 

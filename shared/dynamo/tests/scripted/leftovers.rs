@@ -51,6 +51,23 @@ async fn unprocessed_items_are_sent_again() {
 }
 
 #[tokio::test]
+async fn an_item_waits_until_no_batch_holds_its_key() {
+    let left = || success(&json!({ "UnprocessedItems": { "audit": [put("a")] } }));
+    let (client, requests) = scripted(vec![left(), left(), left(), success(&json!({}))]).await;
+    let others = (1..25).map(|at| item(&at.to_string()));
+    let mut second = item("a");
+    second.insert("second".to_owned(), AttributeValue::Bool(true));
+    let items = [item("a")].into_iter().chain(others).chain([item("z"), second]);
+    let loaded = load(&client, &table(), stream::iter(items)).await.unwrap();
+    assert_eq!((loaded.written, loaded.batches, loaded.resent), (27, 2, 3));
+    let requests = requests.lock().unwrap();
+    let sent = |at: usize| requests[at].1["RequestItems"]["audit"].as_array().unwrap().clone();
+    let lengths: Vec<_> = (0..requests.len()).map(|at| sent(at).len()).collect();
+    assert_eq!(lengths, [25, 1, 1, 1, 2]);
+    assert_eq!(sent(4)[1]["PutRequest"]["Item"]["second"], json!({ "BOOL": true }));
+}
+
+#[tokio::test]
 async fn unprocessed_keys_are_asked_for_again() {
     let (client, requests) = scripted(vec![
         success(&json!({
