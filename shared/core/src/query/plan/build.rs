@@ -161,6 +161,8 @@ impl<'m> Task<'_, 'm> {
                 Asked::Values(values) if values.len() > 1 => {
                     if expand.contains(attribute.as_str()) {
                         all = multiply(&all, attribute, values)?;
+                    } else if let Some(hull) = hull(values) {
+                        add(&mut all, attribute, &hull);
                     }
                 }
                 Asked::Values(values) => add(&mut all, attribute, &Test::Equal(values[0].clone())),
@@ -208,14 +210,18 @@ impl<'m> Task<'_, 'm> {
         selection: &Selection,
     ) -> Vec<Built<'m>> {
         let is_exact = |attribute: &str| {
-            selection
-                .by_partition
-                .iter()
-                .chain(&selection.by_sort)
-                .any(|(name, exact)| *exact && name == attribute)
+            !self.is_hull(attribute, tests)
+                && selection
+                    .by_partition
+                    .iter()
+                    .chain(&selection.by_sort)
+                    .any(|(name, exact)| *exact && name == attribute)
         };
-        let required: BTreeSet<&str> = keyspace.required().collect();
-        let answered = |number: usize| self.is_answered(number, &is_exact, &required);
+        let mut present = always_present(self.place.table, self.kind);
+        present.extend(keyspace.required());
+        // Where kinds have keys of their own, the entity's conditions tell it from neighbours, whose keys say nothing of it.
+        let answerable = |number: usize| number < self.when_from || !self.place.is_overloaded();
+        let answered = |number: usize| answerable(number) && self.is_answered(number, &is_exact, &present);
         let (residual, when) = self.split_clauses(&answered);
         let is_fixed = |(name, test): &(&&str, &Test)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
@@ -227,7 +233,11 @@ impl<'m> Task<'_, 'm> {
             tests.iter().filter(is_fixed).map(|(name, _)| (*name).to_owned()).collect();
         let ascending: Vec<String> =
             keyspace.ascending(&|name| fixed.contains(name)).into_iter().map(str::to_owned).collect();
-        let share = selection.by_sort.iter().map(|(name, _)| narrowing(tests.get(name.as_str()))).product();
+        // What the partition key says already, the sort key does not narrow further.
+        let is_said = |name: &str| selection.by_partition.iter().any(|(said, exact)| *exact && said == name);
+        let narrowed: Vec<&str> =
+            selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name)).collect();
+        let share = narrowed.iter().map(|name| narrowing(tests.get(name))).product();
         let finish = |selected: &Selected| {
             let mut built = Built {
                 access: self.empty_access(Operation::Query {
@@ -238,7 +248,7 @@ impl<'m> Task<'_, 'm> {
                 kind: self.kind,
                 fixed: fixed.clone(),
                 ascending: ascending.clone(),
-                whole: selection.by_sort.is_empty(),
+                whole: narrowed.is_empty(),
                 residual: residual.clone(),
                 when: if self.has_neighbours(selected) { when.clone() } else { Vec::new() },
                 conjunct: self.conjunct(),
@@ -251,8 +261,15 @@ impl<'m> Task<'_, 'm> {
         selection.selected.iter().map(finish).collect()
     }
 
+    /// Were several values tested as the range that they lie in?
+    fn is_hull(&self, attribute: &str, tests: &BTreeMap<&str, Test>) -> bool {
+        let asked = self.facts.by_attribute.get(attribute).map(|fact| &fact.asked);
+        matches!(asked, Some(Asked::Values(values)) if values.len() > 1)
+            && !matches!(tests.get(attribute), Some(Test::Equal(_)))
+    }
+
     /// Does the key answer this clause in full?
-    fn is_answered(&self, number: usize, is_exact: &dyn Fn(&str) -> bool, required: &BTreeSet<&str>) -> bool {
+    fn is_answered(&self, number: usize, is_exact: &dyn Fn(&str) -> bool, present: &BTreeSet<&str>) -> bool {
         let by_fact = self
             .facts
             .by_attribute
@@ -260,7 +277,7 @@ impl<'m> Task<'_, 'm> {
             .any(|(attribute, fact)| fact.clauses.contains(&number) && is_exact(attribute));
         let by_presence = match &self.facts.clauses[number] {
             Condition::Is(path, Comparison::Exists(true)) => {
-                path.as_attribute().is_some_and(|attribute| required.contains(attribute))
+                path.as_attribute().is_some_and(|attribute| present.contains(attribute))
             }
             _ => false,
         };
@@ -386,6 +403,20 @@ fn add<'a>(all: &mut [BTreeMap<&'a str, Test>], attribute: &'a str, test: &Test)
     for tests in all {
         tests.insert(attribute, test.clone());
     }
+}
+
+/// The range that values of one type lie in.
+fn hull(values: &[AttributeValue]) -> Option<Test> {
+    let (mut low, mut high) = (values.first()?, values.first()?);
+    for value in values {
+        if compare(value, low)?.is_lt() {
+            low = value;
+        }
+        if compare(value, high)?.is_gt() {
+            high = value;
+        }
+    }
+    Some(Test::Range { low: Bound::Included(low.clone()), high: Bound::Included(high.clone()) })
 }
 
 fn multiply<'a>(

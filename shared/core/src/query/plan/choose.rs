@@ -9,9 +9,9 @@ use super::keyspace::{Keyspace, Kind};
 use super::merge::join_neighbours;
 use super::reject::{Reason, Rejected};
 use super::{Delivery, delivery};
-use crate::model::IndexKind;
+use crate::model::{IndexKind, Table};
 use crate::query::check::CheckedRequest;
-use crate::query::condition::Condition;
+use crate::query::condition::{Comparison, Condition};
 
 /// A way of answering everything that is asked.
 #[derive(Debug, Clone)]
@@ -22,8 +22,9 @@ pub(super) struct Candidate<'m> {
 }
 
 impl Candidate<'_> {
-    /// Cheaper first; then fewer requests, fewer conditions left, the table before local before global indexes.
-    fn rank(&self) -> (u64, usize, usize, Vec<(super::Source, bool)>) {
+    /// Cheaper first; then what need not be sorted here, fewer requests, fewer conditions left, the table before local
+    /// before global indexes.
+    fn rank(&self) -> (u64, bool, usize, usize, Vec<(super::Source, bool)>) {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -33,7 +34,8 @@ impl Candidate<'_> {
         let left = self.built.iter().map(|built| built.residual.len() + built.when.len()).sum();
         let sources =
             self.built.iter().map(|built| (built.access.source.clone(), built.access.descending)).collect();
-        (half_units, self.built.len(), left, sources)
+        let is_sorted_here = matches!(self.delivery, Delivery::SortedInMemory { .. });
+        (half_units, is_sorted_here, self.built.len(), left, sources)
     }
 }
 
@@ -153,7 +155,10 @@ fn at_place<'m>(
     check_consistency(request, place)?;
     let mut best: Option<Candidate<'m>> = None;
     let mut reason = None;
-    for depth in [Depth::Partition, Depth::Values, Depth::Enumerations] {
+    for depth in [Depth::Shards, Depth::Partition, Depth::Values, Depth::Enumerations] {
+        if depth == Depth::Shards && !asks_several_values(conjunct) {
+            continue;
+        }
         let built = split(request, place, kinds, conjunct)
             .into_iter()
             .map(|(kind, facts, when_from)| {
@@ -167,6 +172,12 @@ fn at_place<'m>(
         }
     }
     best.ok_or(reason.unwrap_or(Reason::Scan))
+}
+
+fn asks_several_values(conjunct: &[Condition]) -> bool {
+    conjunct
+        .iter()
+        .any(|clause| matches!(clause, Condition::Is(_, Comparison::In(values)) if values.len() > 1))
 }
 
 fn check_consistency(request: &CheckedRequest<'_>, place: Place<'_>) -> Result<(), Reason> {
@@ -184,8 +195,9 @@ fn split(
     conjunct: &[Condition],
 ) -> Vec<(Kind, Facts, usize)> {
     let with = |kind, more: Vec<Condition>| {
-        let all = [conjunct, more.as_slice()].concat();
-        (kind, Facts::read(all), conjunct.len())
+        let mut facts = Facts::read([conjunct, more.as_slice()].concat());
+        facts.present.extend(promised_by_all(place.table, kinds).map(str::to_owned));
+        (kind, facts, conjunct.len())
     };
     if place.is_overloaded() {
         return kinds.iter().map(|kind| with(*kind, kind_conditions(place.table, *kind))).collect();
@@ -203,8 +215,19 @@ fn split(
     vec![with(Kind::Any, more)]
 }
 
+/// The attributes that each of these kinds promises its items to have.
+fn promised_by_all<'m>(table: &'m Table, kinds: &[Kind]) -> impl Iterator<Item = &'m str> {
+    let of = |kind: &Kind| match kind {
+        Kind::Entity(entity) => table.entities[entity.0].requires.as_slice(),
+        Kind::Any | Kind::Stray => &[],
+    };
+    let rest: Vec<&[String]> = kinds.iter().skip(1).map(of).collect();
+    let first = kinds.first().map_or(&[][..], of);
+    first.iter().filter(move |name| rest.iter().all(|others| others.contains(name))).map(String::as_str)
+}
+
 /// What an item of this kind fulfils.
-fn kind_conditions(table: &crate::model::Table, kind: Kind) -> Vec<Condition> {
+fn kind_conditions(table: &Table, kind: Kind) -> Vec<Condition> {
     let of = |entity: &crate::model::Entity| entity.when.iter().map(Condition::from).collect::<Vec<_>>();
     match kind {
         Kind::Any => Vec::new(),
@@ -218,6 +241,8 @@ fn kind_conditions(table: &crate::model::Table, kind: Kind) -> Vec<Condition> {
 /// How far attributes are taken value by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
+    /// None: shards that several values lie in are read for all of these at once.
+    Shards,
     /// Those of the partition key: without that there is no query.
     Partition,
     /// Also those of the sort key that an `in` gives values for.
@@ -242,6 +267,9 @@ fn queries<'m>(task: Task<'_, 'm>, depth: Depth) -> Result<Vec<Built<'m>>, Reaso
 fn expanded<'m>(task: &Task<'_, 'm>, keyspace: &Keyspace<'m>, depth: Depth) -> BTreeSet<&'m str> {
     let required: BTreeSet<&str> = keyspace.required().collect();
     let open = |name: &&str| task.is_expandable(name) && required.contains(*name);
+    if depth == Depth::Shards {
+        return BTreeSet::new();
+    }
     let mut expand: BTreeSet<&str> = keyspace.partition_inputs().into_iter().filter(open).collect();
     if depth == Depth::Partition {
         return expand;
