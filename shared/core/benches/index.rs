@@ -95,6 +95,7 @@ fn audit(projection: Projection) -> Table {
         entities: Vec::new(),
         indexes: vec![index],
         scope: BTreeMap::new(),
+        expect: keyfold_core::model::Expect::default(),
         collection_bytes_warn: 8 << 30,
     }
 }

@@ -22,14 +22,3 @@ pub use read::{
 };
 pub use retrofit::{IndexEstimate, RetrofitDollars, RetrofitEstimate};
 pub use units::{READ_UNIT_BYTES, ReadUnits, WRITE_UNIT_BYTES, WriteUnits};
-
-/// What the manifest says to expect of a table, for estimates.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Expect {
-    /// How many items it will hold.
-    pub items: Option<u64>,
-    /// How large an item is, in bytes.
-    pub item_bytes: Option<u64>,
-    /// How many items share one partition key value.
-    pub items_per_partition: Option<u64>,
-}

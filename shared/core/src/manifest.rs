@@ -1,1 +1,159 @@
-//! stub
+//! The manifest: the text of `keyfold.toml`, read and checked as a whole.
+//!
+//! [`parse`] finds every mistake in one go, each with its place and, where there is one, a hint. Only a text without
+//! errors becomes a [`Model`]. Warnings say what DynamoDB would take and the reader may regret.
+//!
+//! Start with `table_text` (a table as written), go on to `keys` (what its names mean) and `table_build` (the model);
+//! `advice` holds the warnings.
+//!
+//! ```
+//! let text = r#"
+//! [tables.audit]
+//! partition = "id"
+//! attributes = { id = "string", user = "sting" }
+//! "#;
+//! let parsed = keyfold_core::manifest::parse("keyfold.toml", text);
+//! assert!(parsed.model.is_none());
+//! assert_eq!(parsed.diagnostics[0].line, 4);
+//! assert_eq!(parsed.diagnostics[0].hint.as_deref(), Some("did you mean `string`?"));
+//! ```
+
+mod advice;
+mod allow;
+mod attribute_values;
+mod attributes;
+mod code;
+mod diagnostic;
+mod entity_text;
+mod fields;
+mod fold;
+mod grammar;
+mod index_text;
+mod key_text;
+mod key_use;
+mod keys;
+mod limits;
+mod local_index;
+mod name;
+mod node;
+mod parts;
+mod place;
+mod places;
+mod prices;
+mod questions;
+mod render;
+mod retrofits;
+mod suggest;
+mod syntax;
+mod table_build;
+mod table_text;
+mod values;
+mod when;
+
+#[cfg(test)]
+mod tests;
+
+use toml::de::DeTable;
+
+use self::code::Code;
+use self::diagnostic::Findings;
+use self::fields::Fields;
+use self::keys::Keys;
+use self::node::entries_of;
+use self::syntax::Syntax;
+use self::table_text::TableText;
+use crate::model::{Model, Table};
+
+pub use self::code::{CodeInfo, codes};
+pub use self::diagnostic::{Diagnostic, Related, Severity};
+pub use self::places::Places;
+pub use self::render::render;
+
+/// The longest manifest that is read.
+pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
+
+/// What came of reading a manifest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    /// The name of the file, as it was given.
+    pub file_name: String,
+    /// The model; `None` exactly if one of the diagnostics is an error.
+    pub model: Option<Model>,
+    /// Errors first, then warnings, each by position.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where everything stands in the text.
+    pub places: Places,
+}
+
+impl Parsed {
+    /// The diagnostics as a person reads them. `text` is the text that was parsed.
+    pub fn render(&self, text: &str, colour: bool) -> String {
+        render(&self.file_name, text, &self.diagnostics, colour)
+    }
+
+    /// Adds the warning that nothing serves a question. The planner finds that out, once there is a model:
+    /// [`query::advise::review`](crate::query::advise::review).
+    pub(crate) fn warn_unserved(&mut self, text: &str, table: &str, question: &str, why: &str, hint: String) {
+        let Some(span) = self.places.get(&format!("questions.{table}.{question}")) else { return };
+        let mut findings = Findings::new(text);
+        findings.report(Code::QuestionUnserved, span, format!("question `{question}`: {why}")).hint(hint);
+        for found in findings.into_sorted() {
+            if !self.diagnostics.iter().any(|known| known.code == found.code && known.span == found.span) {
+                self.diagnostics.push(found);
+            }
+        }
+    }
+}
+
+/// Reads a manifest. All mistakes are reported, not the first alone; no text makes this panic.
+pub fn parse(file_name: &str, text: &str) -> Parsed {
+    let mut findings = Findings::new(text);
+    let (model, places) = if text.len() > MANIFEST_BYTES_MAX {
+        findings.report(Code::TooLarge, 0..0, "a manifest has at most one MiB");
+        (None, Places::default())
+    } else {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        let syntax = Syntax::report(&errors, &mut findings);
+        let model = read(root.get_ref(), &mut findings);
+        syntax.take_back(&mut findings);
+        (model, Places::of(root.get_ref()))
+    };
+    let model = model.filter(|_| findings.errors() == 0);
+    Parsed { file_name: file_name.to_owned(), model, diagnostics: findings.into_sorted(), places }
+}
+
+/// The JSON Schema (draft 2020-12) of the manifest, for editors.
+pub fn schema() -> &'static str {
+    include_str!("manifest/schema.json")
+}
+
+fn read<'a>(root: &'a DeTable<'a>, findings: &mut Findings<'_>) -> Option<Model> {
+    let fields = Fields::of(entries_of(root), "the manifest".to_owned(), 0..0, grammar::ROOT, findings);
+    fields.required("tables", findings);
+    let texts: Vec<TableText<'a>> =
+        fields.entries("tables", findings).iter().map(|entry| TableText::read(entry, findings)).collect();
+    check_table_names(&texts, findings);
+    let keys: Vec<Keys<'a>> = texts.iter().map(|text| Keys::resolve(text, findings)).collect();
+    let tables: Vec<Option<Table>> =
+        texts.iter().zip(&keys).map(|(text, keys)| table_build::build(text, keys, findings)).collect();
+    for ((text, keys), table) in texts.iter().zip(&keys).zip(&tables) {
+        advice::give(text, keys, table.as_ref(), findings);
+    }
+    let questions = questions::questions(&texts, &fields.entries("questions", findings), findings);
+    let retrofits = retrofits::retrofits(&texts, &keys, &fields.entries("retrofits", findings), findings);
+    let prices = prices::prices(fields.entry("prices"), findings);
+    Some(Model { tables: tables.into_iter().collect::<Option<_>>()?, questions, retrofits, prices })
+}
+
+/// No two tables may be one table in DynamoDB.
+fn check_table_names(tables: &[TableText<'_>], findings: &mut Findings<'_>) {
+    for (at, table) in tables.iter().enumerate() {
+        if let Some(first) = tables[..at].iter().find(|before| before.name.value == table.name.value) {
+            let (one, other) = (first.id.value, table.id.value);
+            let message = format!("tables `{one}` and `{other}` are both `{}` in DynamoDB", table.name.value);
+            findings
+                .report(Code::DuplicateName, table.name.span.clone(), message)
+                .related(first.name.span.clone(), "the first one");
+        }
+    }
+}

@@ -58,10 +58,21 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// Attributes that a caller's token fixes: attribute name -> claim path (`jwt.org`).
     pub scope: BTreeMap<String, String>,
-    /// What the user expects of its size.
-    pub expect: crate::cost::Expect,
     /// The size of an item collection that is worth a warning, in bytes.
     pub collection_bytes_warn: u64,
+    /// What the user expects the table to hold.
+    pub expect: Expect,
+}
+
+/// What the user expects a table to hold: for warnings and costs. Each is at least 1 if it is given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Expect {
+    /// Items in the table.
+    pub items: Option<u64>,
+    /// The size of one item.
+    pub item_bytes: Option<u64>,
+    /// Items with one partition key.
+    pub items_per_partition: Option<u64>,
 }
 
 impl Table {
@@ -322,7 +333,8 @@ pub struct KeyAttribute {
 pub enum KeySource {
     /// It is a natural attribute of the item.
     Natural,
-    /// It is folded from others. At most one template for each entity, or one for all items.
+    /// It is folded from others. At most one template for each entity, and at most one for all other items, which
+    /// comes last: the first that is for an item's entity, or for all items, makes its key.
     Folded(Vec<FoldRule>),
 }
 

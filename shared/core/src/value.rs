@@ -5,9 +5,12 @@
 
 mod compare;
 mod number;
+mod same;
 
-pub use compare::{compare, equal};
+pub use compare::compare;
 pub use number::{Number, NumberError};
+pub use same::equal;
+pub(crate) use same::has_duplicates;
 pub use serde_dynamo::{AttributeValue, Item};
 
 /// The DynamoDB type of a value, by the letter that DynamoDB JSON uses: `S`, `N`, `B`, `BOOL`, ...

@@ -114,8 +114,8 @@ pub enum DynamoError {
         /// How many are taken.
         most: usize,
     },
-    /// The answer holds a value of a type that this version does not know.
-    #[error("{call} answered with a value of an unknown type")]
+    /// The answer is broken, or holds a value of a type that this version does not know.
+    #[error("{call} had an answer that cannot be read")]
     Unreadable {
         /// What was called.
         call: Call,

@@ -44,5 +44,6 @@ pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SealError, TOKEN_CHARS_MAX, TokenKeys, model_version,
 };
 pub use write::{
-    BATCH_WRITE_ITEMS_MAX, KeysError, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,
+    BATCH_WRITE_ITEMS_MAX, KeysOutcome, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,
+    put_new, set_keys,
 };

@@ -64,7 +64,7 @@ impl EmbeddedDynamo {
             Store::Memory => (file::in_memory()?, None),
             Store::File(path) => {
                 let lock = FileLock::take(path)?;
-                (file::open(path)?, Some(lock))
+                (file::open(path, &lock)?, Some(lock))
             }
         };
         let server = Server::start(listener, database.clone())?;

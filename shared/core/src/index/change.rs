@@ -14,10 +14,10 @@
 //! Local and global indexes follow the same rules.
 
 use crate::cost::WriteUnits;
-use crate::index::same::same_value;
 use crate::index::{attribute_bytes, item_bytes};
 use crate::model::{Index, KeyAttribute, Table};
 use crate::value::Item;
+use crate::value::equal;
 
 /// What one write costs: the table's part, and each index's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +118,7 @@ fn projected_bytes(table: &Table, index: &Index, item: &Item) -> u64 {
 /// Does one of these key attributes differ?
 fn moved<'a>(mut keys: impl Iterator<Item = &'a KeyAttribute>, old: &Item, new: &Item) -> bool {
     keys.any(|key| match (old.get(&key.name), new.get(&key.name)) {
-        (Some(old), Some(new)) => !same_value(old, new),
+        (Some(old), Some(new)) => !equal(old, new),
         (old, new) => old.is_some() != new.is_some(),
     })
 }
@@ -126,7 +126,5 @@ fn moved<'a>(mut keys: impl Iterator<Item = &'a KeyAttribute>, old: &Item, new: 
 fn same_entry(table: &Table, index: &Index, old: &Item, new: &Item) -> bool {
     let count = |item| index.projected(table, item).count();
     count(old) == count(new)
-        && index
-            .projected(table, old)
-            .all(|(name, value)| new.get(name).is_some_and(|new| same_value(value, new)))
+        && index.projected(table, old).all(|(name, value)| new.get(name).is_some_and(|new| equal(value, new)))
 }

@@ -71,6 +71,30 @@ pub enum ItemError {
         /// Why.
         source: FoldError,
     },
+    /// An attribute is missing that the manifest says every item has.
+    #[error("the item lacks an attribute that every {} has ({at})", .entity.as_deref().map_or("item of the table".to_owned(), |name| format!("`{name}`")))]
+    Required {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+        /// The entity that requires it, if not the table.
+        entity: Option<String>,
+    },
+    /// A declared attribute has another type.
+    #[error("the attribute is of type `{found}`, and the manifest says `{expected}` ({at})")]
+    AttributeType {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+        /// The declared type.
+        expected: &'static str,
+        /// The type that it has.
+        found: &'static str,
+    },
+    /// The attribute has a value that the manifest does not list.
+    #[error("the attribute has a value that the manifest does not list ({at})")]
+    NotListed {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+    },
     /// The table's key is not complete.
     #[error("the item lacks a key attribute of its table ({at})")]
     MissingKey {
@@ -147,6 +171,9 @@ impl ItemError {
             ItemError::UnknownEntity { .. } => "item-unknown-entity",
             ItemError::NotThisEntity { .. } => "item-not-this-entity",
             ItemError::Fold { .. } => "item-key-not-foldable",
+            ItemError::Required { .. } => "item-attribute-required",
+            ItemError::AttributeType { .. } => "item-attribute-type",
+            ItemError::NotListed { .. } => "item-value-not-listed",
             ItemError::MissingKey { .. } => "item-key-missing",
             ItemError::KeyType { .. } => "item-key-type",
             ItemError::EmptyKey { .. } => "item-key-empty",
@@ -170,6 +197,7 @@ impl ItemError {
             ItemError::KeyTooLong { .. } => Some("fold fewer or shorter attributes into the key"),
             ItemError::ItemTooLarge { .. } => Some("keep large values elsewhere and store where they are"),
             ItemError::EmptySet { .. } => Some("leave the attribute out instead"),
+            ItemError::NotListed { .. } => Some("add the value to the attribute's `values` in the manifest"),
             _ => None,
         }
     }
@@ -181,6 +209,9 @@ impl ItemError {
             ItemError::TwoEntities { at, .. }
             | ItemError::NotThisEntity { at, .. }
             | ItemError::Fold { at, .. }
+            | ItemError::Required { at, .. }
+            | ItemError::AttributeType { at, .. }
+            | ItemError::NotListed { at }
             | ItemError::MissingKey { at }
             | ItemError::KeyType { at, .. }
             | ItemError::EmptyKey { at }

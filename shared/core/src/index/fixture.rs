@@ -45,6 +45,7 @@ pub(crate) fn include(names: &[&str]) -> Projection {
 /// A table without anything but keys.
 pub(crate) fn table(id: &str, partition: &str, sort: Option<&str>, indexes: Vec<Index>) -> Table {
     Table {
+        expect: crate::model::Expect::default(),
         id: id.to_owned(),
         name: id.to_owned(),
         partition: key(partition),
@@ -109,13 +110,17 @@ pub(crate) fn pets() -> Table {
 }
 
 fn entity(name: &str, attribute: &str, test: WhenTest) -> Entity {
-    Entity { name: name.to_owned(), when: vec![When { attribute: attribute.to_owned(), test }] }
+    Entity {
+        name: name.to_owned(),
+        when: vec![When { attribute: attribute.to_owned(), test }],
+        requires: Vec::new(),
+    }
 }
 
 fn strings(names: &[&str]) -> BTreeMap<String, Attribute> {
     let attribute = |&name: &&str| {
         let name = name.to_owned();
-        (name.clone(), Attribute { name, kind: AttributeKind::String, values: None, maps: BTreeMap::new() })
+        (name.clone(), Attribute::new(&name, AttributeKind::String))
     };
     names.iter().map(attribute).collect()
 }

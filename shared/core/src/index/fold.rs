@@ -45,7 +45,7 @@ impl Table {
     }
 
     /// The item with the folded attributes it should have and none that it should not, checked by
-    /// [`check_item`](Self::check_item).
+    /// [`check_promises`](Self::check_promises) and [`check_item`](Self::check_item).
     pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
         for (name, value) in self.folded(&item)? {
             match value {
@@ -53,6 +53,7 @@ impl Table {
                 None => item.remove(name),
             };
         }
+        self.check_promises(&item)?;
         self.check_item(&item)?;
         Ok(item)
     }

@@ -1,10 +1,10 @@
 //! What DynamoDB checks when an item is written, checked before it is sent.
 
 use crate::index::key_rules::{KeyProblem, index_keys, key_problem, table_keys};
-use crate::index::same::has_duplicates;
 use crate::index::{ITEM_BYTES_MAX, ItemError, ItemPlace, item_bytes};
 use crate::key::KeyRole;
 use crate::model::{KeyAttribute, Table};
+use crate::value::has_duplicates;
 use crate::value::{AttributeValue, Item, Number, NumberError};
 
 /// How deep a value may be nested: 31 lists or maps, and what is in the innermost.

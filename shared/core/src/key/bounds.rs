@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::encode::{number, push_padded};
-use super::field::{Field, previous_char};
+use super::field::{Field, after_all, previous_char};
 use super::{Codec, KeyMode, ordered, time};
 use crate::model::{AttributeKind, Precision};
 use crate::value::{AttributeValue, Number};
@@ -17,8 +17,8 @@ pub(super) enum Narrowed {
     Nothing,
     /// Texts that begin so; `exact`: all of those pass.
     Prefix { text: String, exact: bool },
-    /// Texts between two ends.
-    Between { low: End, high: End, exact: bool },
+    /// Texts between two ends; all of those pass.
+    Between { low: End, high: End },
 }
 
 /// One end of a range of texts.
@@ -26,8 +26,20 @@ pub(super) enum Narrowed {
 pub(super) enum End {
     None,
     Included(String),
-    /// Not the text itself. Only the ends of free text are ever excluded.
+    /// Not the text itself.
     Excluded(String),
+}
+
+impl End {
+    /// A lower end that leaves out the empty text, given the first of all texts.
+    pub(super) fn present(self, least: &str) -> End {
+        match self {
+            End::Included(text) if !text.is_empty() => End::Included(text),
+            End::Excluded(text) => End::Excluded(text),
+            _ if least.is_empty() => End::Excluded(String::new()),
+            _ => End::Included(least.to_owned()),
+        }
+    }
 }
 
 impl Field {
@@ -61,7 +73,13 @@ impl Field {
                 Ok(()) => Narrowed::Prefix { text, exact: true },
                 Err(_) => Narrowed::Nothing,
             },
-            (Codec::Timestamp(_) | Codec::Date, AttributeValue::S(prefix)) => {
+            // A longer one would look into what follows.
+            (Codec::Timestamp(precision), AttributeValue::S(prefix))
+                if prefix.len() <= precision.length() =>
+            {
+                Narrowed::Prefix { text: prefix.clone(), exact: true }
+            }
+            (Codec::Date, AttributeValue::S(prefix)) if prefix.len() <= DATE_LENGTH => {
                 Narrowed::Prefix { text: prefix.clone(), exact: true }
             }
             (Codec::Text, AttributeValue::S(prefix)) if self.kind == AttributeKind::String => {
@@ -127,7 +145,7 @@ impl Field {
             Bound::Included(text) => End::Included(text),
             Bound::Excluded(text) => End::Excluded(text),
         };
-        Narrowed::Between { low: end(low), high: end(high), exact: true }
+        Narrowed::Between { low: end(low), high: end(high) }
     }
 
     fn hex(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
@@ -143,38 +161,57 @@ impl Field {
                 }
             }
         };
-        Narrowed::Between { low: end(low), high: end(high), exact: true }
-    }
-
-    /// Every value from this text on, whatever follows it.
-    fn from(&self, text: String) -> End {
-        End::Included(text)
+        Narrowed::Between { low: end(low), high: end(high) }
     }
 
     /// Every value above this one: above all that may follow it.
-    fn beyond(&self, mut text: String) -> End {
-        let above = self.follow.above();
-        text.push_str(if above.is_empty() { " " } else { &above });
-        End::Included(text)
+    fn beyond(&self, text: &str) -> End {
+        if self.follow.is_last() {
+            return End::Included(format!("{text} "));
+        }
+        match self.follow.above() {
+            Some(above) => End::Included(format!("{text}{above}")),
+            None => after_all(text).map_or(End::None, End::Included),
+        }
     }
 
     /// Every value up to this one, whatever follows it.
-    fn up_to(&self, mut text: String) -> End {
-        text.push_str(&self.follow.above());
-        End::Included(text)
+    fn up_to(&self, text: String) -> End {
+        if self.follow.is_last() {
+            return End::Included(text);
+        }
+        match self.follow.above() {
+            Some(above) => End::Included(format!("{text}{above}")),
+            None => after_all(&text).map_or(End::None, End::Excluded),
+        }
     }
 
     /// Every value below this one. Texts of one codec differ before they end, so the last character can step back.
-    fn below(&self, mut text: String) -> End {
-        if !self.follow.end && !self.follow.adjacent && !self.follow.is_last() {
-            // Something always follows, so no key ends here.
-            return End::Included(text);
+    fn below(&self, text: String) -> End {
+        let follow = &self.follow;
+        if !follow.is_last() && (!follow.end || follow.above().is_none()) {
+            return End::Excluded(text);
         }
-        if let Some(before) = text.pop().and_then(previous_char) {
-            text.push(before);
+        let Some(before) = text.chars().next_back().and_then(previous_char) else {
+            return End::Excluded(text);
+        };
+        let mut lower = text;
+        lower.pop();
+        lower.push(before);
+        if lower == "n" {
+            // Below zero are all negative numbers.
+            lower.push('~');
         }
-        text.push(char::MAX);
-        End::Included(text)
+        self.up_to(lower)
+    }
+
+    /// The first text that a value can have.
+    pub(super) fn least(&self) -> &'static str {
+        match &self.codec {
+            Codec::Number => "n",
+            Codec::Integer { .. } | Codec::Timestamp(_) | Codec::Date => "0",
+            _ => "",
+        }
     }
 
     fn integers(&self, width: u32, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
@@ -189,11 +226,7 @@ impl Field {
             push_padded(value, width, &mut text);
             text
         };
-        Narrowed::Between {
-            low: self.from(padded(first)),
-            high: self.up_to(padded(last.min(largest))),
-            exact: true,
-        }
+        Narrowed::Between { low: End::Included(padded(first)), high: self.up_to(padded(last.min(largest))) }
     }
 
     fn numbers(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
@@ -205,8 +238,8 @@ impl Field {
         };
         let low = match low {
             Bound::Unbounded => Some(End::None),
-            Bound::Included(value) => text(value).map(|text| self.from(text)),
-            Bound::Excluded(value) => text(value).map(|text| self.beyond(text)),
+            Bound::Included(value) => text(value).map(End::Included),
+            Bound::Excluded(value) => text(value).map(|text| self.beyond(&text)),
         };
         let high = match high {
             Bound::Unbounded => Some(End::None),
@@ -214,7 +247,7 @@ impl Field {
             Bound::Excluded(value) => text(value).map(|text| self.below(text)),
         };
         match (low, high) {
-            (Some(low), Some(high)) => Narrowed::Between { low, high, exact: true },
+            (Some(low), Some(high)) => Narrowed::Between { low, high },
             _ => Narrowed::Nothing,
         }
     }
@@ -231,8 +264,8 @@ impl Field {
                 match read(text) {
                     None => End::Included(text.clone()),
                     // What was cut off lies above the whole.
-                    Some((whole, cut)) if cut || matches!(low, Bound::Excluded(_)) => self.beyond(whole),
-                    Some((whole, _)) => self.from(whole),
+                    Some((whole, cut)) if cut || matches!(low, Bound::Excluded(_)) => self.beyond(&whole),
+                    Some((whole, _)) => End::Included(whole),
                 }
             }
             _ => End::None,
@@ -247,20 +280,28 @@ impl Field {
             }
             _ => End::None,
         };
-        Narrowed::Between { low, high, exact: true }
+        Narrowed::Between { low, high }
     }
 }
 
-/// The canonical form of a timestamp, and whether something was cut off.
+/// The length of a date.
+const DATE_LENGTH: usize = 10;
+
+/// The canonical form of a timestamp, and whether something was cut off. Where a canonical form is only the beginning
+/// of a text, the rest of it is cut off.
 fn stamp(text: &str, precision: Precision) -> Option<(String, bool)> {
-    let stamp = time::read(text, precision)?;
+    let Some(stamp) = time::read(text, precision) else {
+        let head = text.get(..precision.length()).filter(|head| time::is_canonical(head, precision))?;
+        return Some((head.to_owned(), true));
+    };
     let mut whole = String::with_capacity(precision.length());
     time::write_stamp(&stamp, precision, &mut whole);
     Some((whole, stamp.cut))
 }
 
 fn date(text: &str) -> Option<(String, bool)> {
-    time::read_date(text).map(|_| (text.to_owned(), false))
+    let head = text.get(..DATE_LENGTH)?;
+    time::read_date(head).map(|_| (head.to_owned(), head.len() < text.len()))
 }
 
 /// The first whole number, zero or more, that a lower bound admits; `None` if it is larger than any key's.

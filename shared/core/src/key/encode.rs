@@ -9,10 +9,7 @@ impl Field {
     /// Appends a value's text.
     pub(super) fn write(&self, value: &AttributeValue, out: &mut String) -> Result<(), FoldProblem> {
         if let Some(finite) = &self.finite {
-            let text = match finite.text(value) {
-                Some(text) => text,
-                None => return Err(self.not_listed(value)),
-            };
+            let text = finite.text(value).ok_or_else(|| self.not_listed(value))?;
             if finite.plain {
                 out.push_str(text);
                 return Ok(());
@@ -160,8 +157,12 @@ pub(super) fn number(text: &str) -> Result<Number, FoldProblem> {
 
 fn write_integer(text: &str, width: u32, out: &mut String) -> Result<(), FoldProblem> {
     let problem = FoldProblem::NotAnInteger { width };
-    let value = number(text)?.to_u64().ok_or(problem.clone())?;
-    match push_padded(u128::from(value), width, out) {
+    let value = number(text)?;
+    if value.is_negative() || value.exponent() < 0 || value.magnitude() > 20 {
+        return Err(problem);
+    }
+    // At most 21 digits: far from the end of the type.
+    match push_padded(value.coefficient() * 10u128.pow(value.exponent().unsigned_abs()), width, out) {
         true => Ok(()),
         false => Err(problem),
     }

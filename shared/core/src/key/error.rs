@@ -46,6 +46,8 @@ pub enum TemplateProblem {
     Adjacent { first: String, second: String },
     #[error("the separator after `{attribute}` begins with a hexadecimal digit")]
     HexSeparator { attribute: String },
+    #[error("the separator after `{attribute}` begins with `%`, with which escapes begin")]
+    PercentSeparator { attribute: String },
     #[error("something follows an optional tail")]
     AfterOptional,
     #[error("an optional tail holds no attribute")]
@@ -98,6 +100,7 @@ impl TemplateError {
             P::HexSeparator { .. } => {
                 "separate with a character that is no digit and no letter from a to f".to_owned()
             }
+            P::PercentSeparator { .. } => "separate with another character".to_owned(),
             P::VerbatimValues { .. } => "choose another separator, or fold without `verbatim`".to_owned(),
             _ => return None,
         })

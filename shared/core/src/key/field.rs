@@ -38,19 +38,27 @@ impl Follow {
         self.separators.iter().any(|separator| separator.starts_with(letter))
     }
 
-    /// A text above everything that can follow: what comes after all continuations of a value. Empty if only the end can.
-    pub(super) fn above(&self) -> String {
+    /// The character above all with which that can begin that follows, if there is such a one.
+    pub(super) fn above(&self) -> Option<char> {
         if self.adjacent {
-            return char::MAX.to_string();
+            return None;
         }
-        let last = self.separators.iter().filter_map(|separator| separator.chars().next()).max();
-        last.map(|letter| next_char(letter).unwrap_or(char::MAX).to_string()).unwrap_or_default()
+        next_char(self.separators.iter().filter_map(|separator| separator.chars().next()).max()?)
     }
 }
 
 /// The next character in the order of UTF-8.
 pub(super) fn next_char(letter: char) -> Option<char> {
     (u32::from(letter) + 1..=u32::from(char::MAX)).find_map(char::from_u32)
+}
+
+/// The first text after all that begin with this one; `None` if there is none.
+pub(super) fn after_all(prefix: &str) -> Option<String> {
+    let kept = prefix.trim_end_matches(char::MAX);
+    let last = kept.chars().next_back()?;
+    let mut text = kept[..kept.len() - last.len_utf8()].to_owned();
+    text.push(next_char(last)?);
+    Some(text)
 }
 
 /// The character before in the order of UTF-8.
@@ -68,6 +76,16 @@ impl Field {
             Codec::Enumerated | Codec::Map(_) => self.finite.as_ref().is_some_and(Finite::is_prefix_free),
             Codec::Text | Codec::Lower | Codec::Upper | Codec::Hex => false,
         }
+    }
+
+    /// Are separators in its text escaped?
+    pub(super) fn escapes(&self) -> bool {
+        self.mode == KeyMode::Escaped
+            && !self.follow.is_last()
+            && match &self.finite {
+                Some(finite) => !finite.plain,
+                None => matches!(self.codec, Codec::Text | Codec::Lower | Codec::Upper),
+            }
     }
 
     /// Does byte order of the text (and what follows it) equal value order, whatever follows?

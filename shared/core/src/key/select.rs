@@ -3,13 +3,17 @@
 //! The parts are walked from the left. As long as each part's text is known, prefixes grow; the first part that is only
 //! narrowed, or open, ends the walk. A part with few values (an enumeration, a shard) can be taken value by value.
 
+mod passes;
+mod range;
+
 use std::collections::BTreeMap;
 
-use super::bounds::{End, Narrowed};
-use super::field::{Field, next_char};
+use self::passes::passes;
+use self::range::{Exactness, Limits, lower_end, within};
+use super::bounds::Narrowed;
+use super::field::Field;
 use super::{Codec, Element, KeyRange, Selection, Served, Template, Test};
-use crate::query::condition::Comparison;
-use crate::value::{AttributeValue, compare};
+use crate::value::AttributeValue;
 
 impl Template {
     /// The keys that items can have which pass the tests. `tests` holds one test for an attribute; attributes without
@@ -156,14 +160,16 @@ impl<'t> Walk<'t> {
         match self.test(field) {
             Some(Test::Absent) => self.nothing(name),
             test if matches!(field.codec, Codec::Shard(_)) => self.shard(at, field, test),
-            Some(test) if field.finite.is_some() => self.listed(field, test),
+            Some(test) if field.finite.is_some() => self.listed(at, field, test),
             None if field.finite.is_some() => {
-                let texts = self.texts_of(field, &|_| true);
+                let texts = self.texts_of(at, field, &|_| true);
                 self.expand(at, &texts)
             }
             Some(Test::Equal(value)) => {
                 let mut text = String::new();
                 match field.write(value, &mut text) {
+                    // An empty text at the beginning of a tail is refused when folding.
+                    Ok(()) if text.is_empty() && self.begins_tail(at) => self.nothing(name),
                     Ok(()) => {
                         self.serve(name, !field.is_lossy());
                         self.append(&[text]);
@@ -172,8 +178,8 @@ impl<'t> Walk<'t> {
                     Err(_) => self.nothing(name),
                 }
             }
-            Some(Test::Range { low, high }) => self.narrow(name, field.between(low, high)),
-            Some(Test::BeginsWith(prefix)) => self.narrow(name, field.beginning(prefix)),
+            Some(Test::Range { low, high }) => self.narrow(at, field, field.between(low, high)),
+            Some(Test::BeginsWith(prefix)) => self.narrow(at, field, field.beginning(prefix)),
             None => self.open(),
         }
     }
@@ -202,7 +208,7 @@ impl<'t> Walk<'t> {
     }
 
     /// The texts of listed values that pass.
-    fn texts_of(&self, field: &Field, passes: &dyn Fn(&AttributeValue) -> bool) -> Vec<String> {
+    fn texts_of(&self, at: usize, field: &Field, passes: &dyn Fn(&AttributeValue) -> bool) -> Vec<String> {
         let Some(finite) = &field.finite else { return Vec::new() };
         let texts = finite.texts_where(passes).into_iter();
         texts
@@ -216,11 +222,12 @@ impl<'t> Walk<'t> {
                 }
                 Some(written)
             })
+            .filter(|text| !(text.is_empty() && self.begins_tail(at)))
             .collect()
     }
 
-    fn listed(&mut self, field: &Field, test: &Test) -> Step {
-        let texts = self.texts_of(field, &|value| passes(test, value));
+    fn listed(&mut self, at: usize, field: &Field, test: &Test) -> Step {
+        let texts = self.texts_of(at, field, &|value| passes(test, value));
         if texts.is_empty() {
             return self.nothing(&field.attribute);
         }
@@ -242,72 +249,48 @@ impl<'t> Walk<'t> {
         Step::On
     }
 
-    fn narrow(&mut self, attribute: &str, narrowed: Narrowed) -> Step {
+    fn narrow(&mut self, at: usize, field: &Field, narrowed: Narrowed) -> Step {
+        let attribute = field.attribute.as_str();
         match narrowed {
             Narrowed::Open => self.open(),
             Narrowed::Nothing => self.nothing(attribute),
             Narrowed::Prefix { text, exact } => {
-                if text.is_empty() && !exact {
+                // Nothing at the beginning of a tail is what items without the tail have too.
+                if text.is_empty() && (!exact || self.begins_tail(at)) {
                     return self.open();
                 }
                 self.serve(attribute, exact);
                 self.append(&[text]);
                 self.open()
             }
-            Narrowed::Between { low, high, exact } => {
-                self.serve(attribute, exact);
-                let prefixes = std::mem::take(&mut self.prefixes);
-                for prefix in prefixes {
-                    let (range, exact) = self.between(&prefix, &low, &high);
-                    self.ranges.extend(range);
-                    if !exact {
-                        self.served.iter_mut().for_each(|served| served.exact = false);
+            Narrowed::Between { low, high } => {
+                let low = if self.begins_tail(at) { low.present(field.least()) } else { low };
+                self.serve(attribute, true);
+                for prefix in std::mem::take(&mut self.prefixes) {
+                    let limits = Limits::new(self.template, &prefix, &low, &high);
+                    match limits.exactness {
+                        Exactness::Exact => {}
+                        Exactness::NotOfThisPart => self.inexact(attribute),
+                        Exactness::NotOfAny => self.inexact_all(),
                     }
+                    self.ranges.extend(limits.range);
                 }
                 Step::Stop
             }
         }
     }
 
-    /// A range behind a prefix, and whether it holds no key that should not be in it.
-    fn between(&self, prefix: &str, low: &End, high: &End) -> (Option<KeyRange>, bool) {
-        if prefix.is_empty() {
-            match (low, high) {
-                (End::None, End::Excluded(high)) if high.is_empty() => return (None, true),
-                (End::None, End::Excluded(high)) => return (Some(KeyRange::Below(high.clone())), true),
-                (End::Excluded(low), End::None) if !low.is_empty() => {
-                    return (Some(KeyRange::Above(low.clone())), true);
-                }
-                _ => {}
-            }
-        }
-        let strict = matches!(low, End::Excluded(_)) || matches!(high, End::Excluded(_));
-        let low = match low {
-            End::None => prefix.to_owned(),
-            End::Included(text) | End::Excluded(text) => format!("{prefix}{text}"),
-        };
-        let (high, is_exact) = match high {
-            End::Included(text) | End::Excluded(text) => (Some(format!("{prefix}{text}")), true),
-            // What comes first after all keys with the prefix must be no key itself.
-            End::None => match after_all(prefix) {
-                Some(after) => {
-                    let is_key = self.template.unfold(&after).is_ok();
-                    (Some(after), !is_key)
-                }
-                None => (None, true),
-            },
-        };
-        let exact = is_exact && !strict;
-        let range = match (low.is_empty(), high) {
-            (true, None) => KeyRange::All,
-            (true, Some(high)) if high.is_empty() => return (None, true),
-            (true, Some(high)) => KeyRange::AtMost(high),
-            (false, None) => KeyRange::AtLeast(low),
-            (false, Some(high)) if low > high => return (None, true),
-            (false, Some(high)) if low == high => KeyRange::Exact(low),
-            (false, Some(high)) => KeyRange::Between(low, high),
-        };
-        (Some(range), exact)
+    /// Does an optional tail begin with this element?
+    fn begins_tail(&self, at: usize) -> bool {
+        let elements = &self.template.elements;
+        at.checked_sub(1).is_some_and(|before| elements[before].level() < elements[at].level())
+    }
+
+    fn inexact(&mut self, attribute: &str) {
+        self.served
+            .iter_mut()
+            .filter(|served| served.attribute == attribute)
+            .for_each(|served| served.exact = false);
     }
 
     fn finish(mut self) -> Selection {
@@ -318,90 +301,12 @@ impl<'t> Walk<'t> {
         ranges.sort_by(|a, b| lower_end(a).cmp(lower_end(b)));
         ranges.dedup();
         if cut {
-            self.served.iter_mut().for_each(|served| served.exact = false);
+            self.inexact_all();
         }
         Selection { ranges, served: self.served }
     }
-}
 
-/// Does a listed value pass?
-fn passes(test: &Test, value: &AttributeValue) -> bool {
-    match test {
-        Test::Equal(wanted) => crate::value::equal(value, wanted),
-        Test::BeginsWith(prefix) => Comparison::BeginsWith(prefix.clone()).holds(Some(value)),
-        Test::Absent => false,
-        Test::Range { low, high } => {
-            let above = match low {
-                std::ops::Bound::Unbounded => true,
-                std::ops::Bound::Included(low) => compare(value, low).is_some_and(std::cmp::Ordering::is_ge),
-                std::ops::Bound::Excluded(low) => compare(value, low).is_some_and(std::cmp::Ordering::is_gt),
-            };
-            let below = match high {
-                std::ops::Bound::Unbounded => true,
-                std::ops::Bound::Included(high) => {
-                    compare(value, high).is_some_and(std::cmp::Ordering::is_le)
-                }
-                std::ops::Bound::Excluded(high) => {
-                    compare(value, high).is_some_and(std::cmp::Ordering::is_lt)
-                }
-            };
-            above && below
-        }
-    }
-}
-
-/// The first text after all that begin with this one; `None` for the empty one.
-fn after_all(prefix: &str) -> Option<String> {
-    let last = prefix.chars().next_back()?;
-    let mut text = prefix[..prefix.len() - last.len_utf8()].to_owned();
-    match next_char(last) {
-        Some(next) => text.push(next),
-        None => return after_all(&text),
-    }
-    Some(text)
-}
-
-/// DynamoDB refuses conditions on texts longer than a key; no key is that long. `cut`: a bound was shortened.
-fn within(range: KeyRange, bytes_max: usize, cut: &mut bool) -> Option<KeyRange> {
-    let fits = |text: &String| text.len() <= bytes_max;
-    Some(match range {
-        KeyRange::Exact(key) => return fits(&key).then_some(KeyRange::Exact(key)),
-        KeyRange::BeginsWith(prefix) => return fits(&prefix).then_some(KeyRange::BeginsWith(prefix)),
-        KeyRange::Between(low, high) => {
-            let (low, high) = (shorter(low, bytes_max, false, cut), shorter(high, bytes_max, true, cut));
-            KeyRange::Between(low, high)
-        }
-        KeyRange::AtLeast(low) => KeyRange::AtLeast(shorter(low, bytes_max, false, cut)),
-        KeyRange::Above(low) if fits(&low) => KeyRange::Above(low),
-        KeyRange::Above(low) => KeyRange::AtLeast(shorter(low, bytes_max, false, cut)),
-        KeyRange::AtMost(high) => KeyRange::AtMost(shorter(high, bytes_max, true, cut)),
-        KeyRange::Below(high) if fits(&high) => KeyRange::Below(high),
-        KeyRange::Below(high) => KeyRange::AtMost(shorter(high, bytes_max, true, cut)),
-        KeyRange::All => KeyRange::All,
-    })
-}
-
-/// A bound cut to length, so that no key is lost.
-fn shorter(text: String, bytes_max: usize, upper: bool, cut: &mut bool) -> String {
-    if text.len() <= bytes_max {
-        return text;
-    }
-    *cut = true;
-    let mut end = bytes_max.saturating_sub(4);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let kept = text[..end].to_owned();
-    if upper { after_all(&kept).unwrap_or(kept) } else { kept }
-}
-
-fn lower_end(range: &KeyRange) -> &str {
-    match range {
-        KeyRange::All | KeyRange::AtMost(_) | KeyRange::Below(_) => "",
-        KeyRange::Exact(text)
-        | KeyRange::BeginsWith(text)
-        | KeyRange::Between(text, _)
-        | KeyRange::AtLeast(text)
-        | KeyRange::Above(text) => text,
+    fn inexact_all(&mut self) {
+        self.served.iter_mut().for_each(|served| served.exact = false);
     }
 }

@@ -146,7 +146,7 @@ fn offset(zone: &str) -> Option<SignedDuration> {
 }
 
 /// A quick look at what most items hold already.
-fn is_canonical(text: &str, precision: Precision) -> bool {
+pub(super) fn is_canonical(text: &str, precision: Precision) -> bool {
     text.len() == precision.length()
         && text.ends_with('Z')
         && text.as_bytes().get(10) == Some(&b'T')

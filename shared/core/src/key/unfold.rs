@@ -21,7 +21,7 @@ impl Template {
             match element {
                 Element::Literal { .. } if absent => {}
                 Element::Field { field, .. } if absent => {
-                    parts.push((field.attribute.as_str(), Unfolded::Absent))
+                    parts.push((field.attribute.as_str(), Unfolded::Absent));
                 }
                 Element::Literal { text, .. } => {
                     if !key[at..].starts_with(text.as_str()) {
@@ -82,7 +82,7 @@ impl Field {
                 let stamp = text.get(..precision.length())?;
                 let mut again = String::with_capacity(stamp.len());
                 time::write(stamp, *precision, &mut again).ok()?;
-                (stamp == again).then(|| (Unfolded::Value(AttributeValue::S(again)), stamp.len()))
+                (stamp == again).then_some((Unfolded::Value(AttributeValue::S(again)), stamp.len()))
             }
             Codec::Date => {
                 let date = text.get(..10)?;
@@ -132,7 +132,7 @@ impl Field {
             return Some((text.to_owned(), text.len()));
         }
         let end = match self.mode {
-            KeyMode::Escaped => text.find(|letter| self.follow.begins(letter)),
+            KeyMode::Escaped => self.end_of_escaped(text),
             KeyMode::Verbatim => {
                 self.follow.separators.iter().filter_map(|separator| text.find(separator.as_str())).min()
             }
@@ -149,6 +149,22 @@ impl Field {
         let mut again = String::with_capacity(raw.len());
         self.write_text(&value, &mut again).ok()?;
         (again == raw).then_some((value, raw.len()))
+    }
+
+    /// Where the separator begins. What stands in an escape is no separator, even if that is a digit.
+    fn end_of_escaped(&self, text: &str) -> Option<usize> {
+        let mut escaped_to = 0;
+        text.char_indices()
+            .find(|(at, letter)| {
+                if *at < escaped_to {
+                    return false;
+                }
+                if *letter == '%' {
+                    escaped_to = at + 3;
+                }
+                self.follow.begins(*letter)
+            })
+            .map(|(at, _)| at)
     }
 
     fn can_follow(&self, rest: &str) -> bool {

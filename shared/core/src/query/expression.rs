@@ -42,6 +42,36 @@ pub fn readable_condition(asked: &Condition) -> Option<String> {
     (!asked.is_always()).then(|| condition(asked, &mut Plain, false))
 }
 
+/// A condition by itself, as a write carries it; more placeholders can be added for the update beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConditionExpression {
+    /// `ConditionExpression`.
+    pub text: String,
+    /// `ExpressionAttributeNames`.
+    pub names: BTreeMap<String, String>,
+    /// `ExpressionAttributeValues`.
+    pub values: BTreeMap<String, AttributeValue>,
+}
+
+impl ConditionExpression {
+    /// The expression of a condition that asks something.
+    pub fn of(asked: &Condition) -> ConditionExpression {
+        let mut holders = Placeholders::default();
+        let text = condition(asked, &mut holders, false);
+        ConditionExpression { text, names: holders.names, values: holders.values }
+    }
+
+    /// The placeholder of a name.
+    pub fn name(&mut self, name: &str) -> String {
+        holder_of_name(&mut self.names, name)
+    }
+
+    /// A placeholder for a value.
+    pub fn value(&mut self, value: &AttributeValue) -> String {
+        holder_of_value(&mut self.values, value)
+    }
+}
+
 /// How names and values are written.
 trait Words {
     fn name(&mut self, name: &str) -> String;
@@ -57,19 +87,27 @@ struct Placeholders {
 
 impl Words for Placeholders {
     fn name(&mut self, name: &str) -> String {
-        if let Some((holder, _)) = self.names.iter().find(|(_, known)| *known == name) {
-            return holder.clone();
-        }
-        let holder = format!("#n{}", self.names.len());
-        self.names.insert(holder.clone(), name.to_owned());
-        holder
+        holder_of_name(&mut self.names, name)
     }
 
     fn value(&mut self, value: &AttributeValue) -> String {
-        let holder = format!(":v{}", self.values.len());
-        self.values.insert(holder.clone(), value.clone());
-        holder
+        holder_of_value(&mut self.values, value)
     }
+}
+
+fn holder_of_name(names: &mut BTreeMap<String, String>, name: &str) -> String {
+    if let Some((holder, _)) = names.iter().find(|(_, known)| *known == name) {
+        return holder.clone();
+    }
+    let holder = format!("#n{}", names.len());
+    names.insert(holder.clone(), name.to_owned());
+    holder
+}
+
+fn holder_of_value(values: &mut BTreeMap<String, AttributeValue>, value: &AttributeValue) -> String {
+    let holder = format!(":v{}", values.len());
+    values.insert(holder.clone(), value.clone());
+    holder
 }
 
 /// Names and values as they are.

@@ -22,6 +22,10 @@ impl DynamoError {
         match error {
             CallError::TimeoutError(_) => DynamoError::TimedOut { call },
             CallError::DispatchFailure(failure) if failure.is_timeout() => DynamoError::TimedOut { call },
+            // A success that the SDK could not read.
+            CallError::ServiceError(context) if context.raw().status().is_success() => {
+                DynamoError::Unreadable { call }
+            }
             CallError::ServiceError(context) => {
                 let server_fault = context.raw().status().is_server_error();
                 DynamoError::of_service(call, &context.into_err().into(), server_fault)

@@ -158,7 +158,7 @@ impl Projected {
         match projection.and_then(|projection| projection.projection_type()) {
             Some(ProjectionType::All) => Projected::All,
             Some(ProjectionType::Include) => {
-                let names = projection.map(|projection| projection.non_key_attributes()).unwrap_or_default();
+                let names = projection.map(SdkProjection::non_key_attributes).unwrap_or_default();
                 Projected::including(names.iter().cloned().collect())
             }
             _ => Projected::KeysOnly,

@@ -1,25 +1,65 @@
-//! The item with its folded keys: the one door through which items go to a table of the model.
+//! UpdateItem that gives a stored item its folded keys, if nothing they are made of has changed since it was read.
 
-use keyfold_core::model::{KeyAttribute, KeySource, Table};
-use keyfold_core::value::Item;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
+use keyfold_core::index::KeyUpdate;
+use keyfold_core::model::Table;
+use keyfold_core::query::expression::ConditionExpression;
+use keyfold_core::value::{AttributeValue, Item};
 
-/// Why an item's keys cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("table `{table}`: key `{attribute}` is folded, and folding is not built in yet")]
-pub struct KeysError {
-    /// The table's name in DynamoDB.
-    pub table: String,
-    /// The key attribute.
-    pub attribute: String,
+use super::WriteError;
+use crate::consumed::Consumed;
+use crate::error::{Call, DynamoError};
+use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+
+/// What became of an item's keys.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeysOutcome {
+    /// They were as they should be; nothing was sent.
+    Right,
+    /// They were set.
+    Set(Consumed),
+    /// The item has changed since it was read, or is gone; nothing was written. Read it again.
+    Changed,
 }
 
-// The stand-in for `Table::with_keys` of keyfold-core: this function becomes `table.with_keys(item)`, and `KeysError`
-// the core's `ItemError`. Until then a table whose keys are all natural needs nothing done.
-pub(super) fn with_keys(table: &Table, item: Item) -> Result<Item, KeysError> {
-    let keys = table.indexes.iter().flat_map(|index| index.key_attributes());
-    let folded = |key: &&KeyAttribute| matches!(key.source, KeySource::Folded(_));
-    match table.key_attributes().chain(keys).find(folded) {
-        None => Ok(item),
-        Some(key) => Err(KeysError { table: table.name.clone(), attribute: key.name.clone() }),
+/// Gives a stored item, as it was read, the folded keys that it should have.
+pub async fn set_keys(client: &Client, table: &Table, stored: &Item) -> Result<KeysOutcome, WriteError> {
+    let Some(update) = table.key_update(stored)? else { return Ok(KeysOutcome::Right) };
+    let mut condition = ConditionExpression::of(&update.condition);
+    let expression = update_expression(&update, &mut condition);
+    let key = table.key_of(stored).unwrap_or_default();
+    let answer = client
+        .update_item()
+        .table_name(&table.name)
+        .set_key(Some(to_sdk(key)))
+        .update_expression(expression)
+        .condition_expression(&condition.text)
+        .set_expression_attribute_names(names_to_sdk(&condition.names))
+        .set_expression_attribute_values(values_to_sdk(&condition.values))
+        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .send()
+        .await;
+    match answer.map_err(|error| DynamoError::of(Call::new("UpdateItem", &table.name), error)) {
+        Ok(answer) => Ok(KeysOutcome::Set(Consumed::of(answer.consumed_capacity()))),
+        Err(DynamoError::ConditionFailed { .. }) => Ok(KeysOutcome::Changed),
+        Err(error) => Err(error.into()),
     }
+}
+
+fn update_expression(update: &KeyUpdate, holders: &mut ConditionExpression) -> String {
+    let set: Vec<String> = update
+        .set
+        .iter()
+        .map(|(name, value)| {
+            let name = holders.name(name);
+            format!("{name} = {}", holders.value(&AttributeValue::S(value.clone())))
+        })
+        .collect();
+    let remove: Vec<String> = update.remove.iter().map(|name| holders.name(name)).collect();
+    let clause = |word: &str, parts: &[String]| match parts {
+        [] => String::new(),
+        parts => format!("{word} {} ", parts.join(", ")),
+    };
+    format!("{}{}", clause("SET", &set), clause("REMOVE", &remove)).trim_end().to_owned()
 }

@@ -11,7 +11,6 @@ use keyfold_core::value::{AttributeValue, Item, Number};
 
 use super::WriteError;
 use super::batch::{BATCH_WRITE_ITEMS_MAX, BatchDone, put_batch};
-use super::keys::with_keys;
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
 
@@ -101,7 +100,7 @@ impl<'a> Loader<'a> {
     }
 
     async fn add(&mut self, item: Item) -> Result<(), WriteError> {
-        let item = with_keys(self.table, item)?;
+        let item = self.table.with_keys(item)?;
         let key = primary_key(self.table, &item);
         if self.batch_keys.contains(&key) {
             self.send_batch().await?;
@@ -164,7 +163,6 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// An item that lacks its key has an empty one here; DynamoDB will refuse it.
 fn primary_key(table: &Table, item: &Item) -> PrimaryKey {
     table.key_attributes().map(|key| item.get(&key.name).map(canonical).unwrap_or_default()).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use dynoxide::Database;
@@ -10,17 +11,35 @@ use super::error::EmbeddedError;
 
 /// Added to the file's name for the lock beside it.
 const LOCK_SUFFIX: &str = ".lock";
+/// What every SQLite file begins with. <https://sqlite.org/fileformat.html#magic_header_string>
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Opens a database that lives in memory.
 pub(super) fn in_memory() -> Result<Database, EmbeddedError> {
     Database::memory().map_err(|error| EmbeddedError::NoMemory { reason: error.to_string() })
 }
 
-/// Opens or makes a database in a file.
-pub(super) fn open(path: &Path) -> Result<Database, EmbeddedError> {
+/// Opens or makes a database in a file, under its lock.
+pub(super) fn open(path: &Path, _lock: &FileLock) -> Result<Database, EmbeddedError> {
     let no_database = |reason| EmbeddedError::NoDatabase { path: path.to_owned(), reason };
     let name = path.to_str().ok_or_else(|| no_database("its name is not UTF-8".to_owned()))?;
+    let can_be =
+        can_be_database(path).map_err(|source| EmbeddedError::File { path: path.to_owned(), source })?;
+    if !can_be {
+        return Err(no_database("it is not a SQLite file".to_owned()));
+    }
     Database::new(name).map_err(|error| no_database(error.to_string()))
+}
+
+/// Is the file not there yet, empty, or one of SQLite's?
+fn can_be_database(path: &Path) -> io::Result<bool> {
+    let mut head = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(SQLITE_MAGIC.len() as u64).read_to_end(&mut head)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    Ok(head.is_empty() || head == SQLITE_MAGIC)
 }
 
 /// Held as long as a file is in use. The lock is on a file of its own beside the database: opening and closing the

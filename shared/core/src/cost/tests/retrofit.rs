@@ -61,7 +61,7 @@ fn in_place_a_stale_key_is_taken_away_from_item_and_index() {
 }
 
 #[test]
-#[ignore = "needs the key codec"]
+
 fn in_place_an_item_that_lacks_its_key_gets_it_and_its_entry() {
     let bare = item(
         r#"{"id":{"S":"1"},"resourceId":{"S":"r"},"action":{"S":"viewed"},"accessedBy":{"S":"joe1"},"timestamp":{"S":"2017"}}"#,

@@ -90,7 +90,7 @@ fn an_attribute_in_several_keys_is_folded_once() {
 }
 
 #[test]
-#[ignore = "needs the key codec"]
+
 fn an_item_gets_the_key_that_its_template_makes() {
     let keyed = audit().with_keys(viewed()).unwrap();
     assert_eq!(keyed.get("byUserKey"), Some(&value(r#"{"S":"123ccc-viewed-joe1"}"#)));
@@ -98,7 +98,7 @@ fn an_item_gets_the_key_that_its_template_makes() {
 }
 
 #[test]
-#[ignore = "needs the key codec"]
+
 fn an_item_gets_the_key_of_its_entity() {
     let key = |species| pets().with_keys(pet(species)).unwrap().get("index1Sort").cloned();
     assert_eq!(key("dog"), Some(value(r#"{"S":"dog:rex"}"#)));
@@ -107,7 +107,7 @@ fn an_item_gets_the_key_of_its_entity() {
 }
 
 #[test]
-#[ignore = "needs the key codec"]
+
 fn a_key_that_cannot_be_folded_names_index_and_item() {
     let mut wrong = viewed();
     wrong.insert("action".to_owned(), value(r#"{"L":[{"S":"secret"}]}"#));

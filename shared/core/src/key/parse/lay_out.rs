@@ -125,19 +125,16 @@ fn settle(field: &mut Field, span: &Range<usize>, errors: &mut Vec<TemplateError
     let follow = field.follow.clone();
     if let Some(finite) = &mut field.finite {
         finite.plain = finite.is_readable_before(&follow);
-        // An empty text could not be told from an absent part.
-        finite.plain &= !(follow.adjacent && finite.entries.iter().any(|(_, text)| text.is_empty()));
-        let refused = finite
-            .entries
-            .iter()
-            .any(|(_, text)| field.follow.separators.iter().any(|s| text.contains(s.as_str())));
-        if !finite.plain && field.mode == KeyMode::Verbatim && refused {
-            let separator = follow.separators.first().cloned().unwrap_or_default();
-            errors.push(problem(
-                span.clone(),
-                P::VerbatimValues { attribute: field.attribute.clone(), separator },
-            ));
+    }
+    if let (Some(finite), KeyMode::Verbatim) = (&field.finite, field.mode) {
+        let refused = finite.entries.iter().find_map(|(_, text)| field.separator_in(text));
+        if let (false, Some(separator)) = (finite.plain, refused) {
+            let (attribute, separator) = (field.attribute.clone(), separator.to_owned());
+            errors.push(problem(span.clone(), P::VerbatimValues { attribute, separator }));
         }
+    }
+    if field.escapes() && follow.begins('%') {
+        errors.push(problem(span.clone(), P::PercentSeparator { attribute: field.attribute.clone() }));
     }
     let hex_digit = |separator: &String| separator.starts_with(|letter: char| letter.is_ascii_hexdigit());
     if field.codec == Codec::Hex && follow.separators.iter().any(hex_digit) {

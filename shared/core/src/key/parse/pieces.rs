@@ -14,16 +14,26 @@ pub(super) enum Piece {
     Close,
 }
 
-/// Splits a template's text. Doubled braces and brackets are text.
+/// Splits a template's text. Doubled braces and brackets are text; but as many brackets at the very end as tails are
+/// open close those tails, so that `{a}[#{b}[/{c}]]` means what it looks like.
 pub(super) fn split(text: &str, errors: &mut Vec<TemplateError>) -> Vec<(Piece, Range<usize>)> {
     let mut pieces: Vec<(Piece, Range<usize>)> = Vec::new();
     let mut rest = text.char_indices().peekable();
+    let mut open = 0usize;
     while let Some((at, letter)) = rest.next() {
-        let doubled = rest.next_if(|(_, next)| *next == letter && "{}[]".contains(letter)).is_some();
+        let closes = letter == ']' && text.len() - at == open && text[at..].bytes().all(|byte| byte == b']');
+        let doubled =
+            !closes && rest.next_if(|(_, next)| *next == letter && "{}[]".contains(letter)).is_some();
         let end = at + letter.len_utf8() * if doubled { 2 } else { 1 };
         match letter {
-            '[' if !doubled => pieces.push((Piece::Open, at..end)),
-            ']' if !doubled => pieces.push((Piece::Close, at..end)),
+            '[' if !doubled => {
+                open += 1;
+                pieces.push((Piece::Open, at..end));
+            }
+            ']' if !doubled => {
+                open = open.saturating_sub(1);
+                pieces.push((Piece::Close, at..end));
+            }
             '}' if !doubled => errors.push(problem(at..end, TemplateProblem::StrayBrace)),
             '{' if !doubled => {
                 let Some(length) = text[end..].find('}') else {

@@ -104,7 +104,7 @@ type Meaning = (Codec, Option<Finite>);
 /// What an attribute without a codec is, by its type.
 fn plain(attribute: &Attribute) -> Result<Meaning, TemplateProblem> {
     if let Some(values) = &attribute.values {
-        let entries = values.iter().map(|value| (value.clone(), value_text(value))).collect();
+        let entries = values.iter().map(|value| (canonical(value), value_text(value))).collect();
         return Ok((Codec::Enumerated, Some(Finite::new(entries))));
     }
     Ok(match attribute.kind {
@@ -124,14 +124,23 @@ fn plain(attribute: &Attribute) -> Result<Meaning, TemplateProblem> {
     })
 }
 
+fn canonical(value: &AttributeValue) -> AttributeValue {
+    match value {
+        AttributeValue::N(text) => AttributeValue::N(canonical_number(text)),
+        other => other.clone(),
+    }
+}
+
 fn value_text(value: &AttributeValue) -> String {
     match value {
-        AttributeValue::N(text) => {
-            text.parse::<Number>().map_or_else(|_| text.clone(), |number| number.to_string())
-        }
+        AttributeValue::N(text) => canonical_number(text),
         AttributeValue::S(text) => text.clone(),
         _ => String::new(),
     }
+}
+
+fn canonical_number(text: &str) -> String {
+    text.parse::<Number>().map_or_else(|_| text.to_owned(), |number| number.to_string())
 }
 
 /// What a codec makes of an attribute.
@@ -162,14 +171,14 @@ fn named(attribute: &Attribute, text: &str) -> Result<Meaning, TemplateProblem> 
 fn codec(attribute: &Attribute, text: &str) -> Result<Codec, TemplateProblem> {
     let name = || attribute.name.clone();
     if let Some(width) = text.strip_prefix(":0") {
-        let width = width.parse().ok().filter(|width| (1..=20).contains(width));
-        return width
+        return count(width, 1..=20)
             .map(|width| Codec::Integer { width })
             .ok_or(TemplateProblem::Width { attribute: name() });
     }
     if let Some(shards) = text.strip_prefix("|shard:") {
-        let shards = shards.parse().ok().filter(|shards| (2..=1000).contains(shards));
-        return shards.map(Codec::Shard).ok_or(TemplateProblem::Shards { attribute: name() });
+        return count(shards, 2..=1000)
+            .map(Codec::Shard)
+            .ok_or(TemplateProblem::Shards { attribute: name() });
     }
     if let Some(map) = text.strip_prefix("|map:") {
         return match attribute.maps.contains_key(map) {
@@ -189,9 +198,15 @@ fn codec(attribute: &Attribute, text: &str) -> Result<Codec, TemplateProblem> {
     }
 }
 
+/// A count in plain digits: no sign, no zeros before it.
+fn count(text: &str, allowed: std::ops::RangeInclusive<u32>) -> Option<u32> {
+    let plain = text.starts_with(|first| matches!(first, '1'..='9'));
+    text.parse().ok().filter(|count| plain && allowed.contains(count))
+}
+
 fn codes(kind: AttributeKind, map: &BTreeMap<String, String>) -> Finite {
     let value = |text: &String| match kind {
-        AttributeKind::Number => AttributeValue::N(text.clone()),
+        AttributeKind::Number => AttributeValue::N(canonical_number(text)),
         _ => AttributeValue::S(text.clone()),
     };
     Finite::new(map.iter().map(|(from, to)| (value(from), to.clone())).collect())

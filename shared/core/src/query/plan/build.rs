@@ -36,15 +36,7 @@ impl<'m> Place<'m> {
 
     /// Does an entry here hold this attribute?
     pub(super) fn holds(&self, attribute: &str) -> bool {
-        let Some(index) = self.index else { return true };
-        let is_key =
-            index.key_attributes().chain(self.table.key_attributes()).any(|key| key.name == attribute);
-        is_key
-            || match &index.projection {
-                Projection::All => true,
-                Projection::KeysOnly => false,
-                Projection::Include(names) => names.iter().any(|name| name == attribute),
-            }
+        self.index.is_none_or(|index| index.projects(self.table, attribute))
     }
 
     /// DynamoDB refuses a filter on the key that it queries by.
@@ -165,7 +157,7 @@ impl<'m> Task<'_, 'm> {
             match &fact.asked {
                 Asked::Values(values) if values.len() > 1 => {
                     if expand.contains(attribute.as_str()) {
-                        all = multiply(all, attribute, values)?;
+                        all = multiply(&all, attribute, values)?;
                     }
                 }
                 Asked::Values(values) => add(&mut all, attribute, &Test::Equal(values[0].clone())),
@@ -173,7 +165,7 @@ impl<'m> Task<'_, 'm> {
                     Some(values) if expand.contains(attribute.as_str()) => {
                         let passing: Vec<_> =
                             values.iter().filter(|value| passes(test, value)).cloned().collect();
-                        all = multiply(all, attribute, &passing)?;
+                        all = multiply(&all, attribute, &passing)?;
                     }
                     _ => add(&mut all, attribute, test),
                 },
@@ -181,7 +173,7 @@ impl<'m> Task<'_, 'm> {
         }
         for attribute in expand.iter().filter(|name| !self.facts.by_attribute.contains_key(**name)) {
             if let Some(values) = self.declared_values(attribute) {
-                all = multiply(all, attribute, values)?;
+                all = multiply(&all, attribute, values)?;
             }
         }
         Ok(all)
@@ -360,7 +352,7 @@ fn add<'a>(all: &mut [BTreeMap<&'a str, Test>], attribute: &'a str, test: &Test)
 }
 
 fn multiply<'a>(
-    all: Vec<BTreeMap<&'a str, Test>>,
+    all: &[BTreeMap<&'a str, Test>],
     attribute: &'a str,
     values: &[AttributeValue],
 ) -> Result<Vec<BTreeMap<&'a str, Test>>, Reason> {

@@ -78,10 +78,10 @@ fn conjunction<'m>(request: &CheckedRequest<'m>, conjunct: &[Condition]) -> Outc
             Err(reason) => outcome.rejected.push(Rejected { source: place.source(), scan: false, reason }),
         }
     }
-    if kinds.len() > 1 {
-        if let Some(union) = each_kind(request, &kinds, conjunct) {
-            outcome.offer_silently(union);
-        }
+    if kinds.len() > 1
+        && let Some(union) = each_kind(request, &kinds, conjunct)
+    {
+        outcome.offer_silently(union);
     }
     if request.scan {
         for place in places(request) {

@@ -59,7 +59,8 @@ pub(super) fn units(built: &Built<'_>, enough: Option<u32>, consistent: bool) ->
         Hydration::Fetched => entries * per_item,
         Hydration::ByKey => entries * filter_share(built) * per_item,
     };
-    (index_units + fetched_units) * if consistent { 1.0 } else { 0.5 }
+    let units = (index_units + fetched_units) * if consistent { 1.0 } else { 0.5 };
+    (units * 2.0).ceil() / 2.0
 }
 
 fn filter_share(built: &Built<'_>) -> f64 {

@@ -78,11 +78,6 @@ impl<'m> Keyspace<'m> {
         self.makers().flat_map(|(key, maker)| required_by(key, *maker))
     }
 
-    /// Every attribute that the key is made of.
-    pub(super) fn inputs(&self) -> impl Iterator<Item = &'m str> {
-        self.makers().flat_map(|(key, maker)| inputs_of(key, *maker))
-    }
-
     /// The attributes of the sort key, from the left.
     pub(super) fn sort_inputs(&self) -> Vec<&'m str> {
         self.sort.iter().flat_map(|(key, maker)| inputs_of(key, *maker)).collect()

@@ -2,20 +2,20 @@
 //!
 //! DynamoDB normalises what it stores, so a write of `1.0` over `1` changes nothing, and an index pays nothing for it.
 
-use crate::value::{AttributeValue, Number};
+use super::{AttributeValue, Number};
 
-/// Are these the same value, once stored?
-pub(crate) fn same_value(a: &AttributeValue, b: &AttributeValue) -> bool {
+/// Are these the same value, once stored? As DynamoDB's `=` has it.
+pub fn equal(a: &AttributeValue, b: &AttributeValue) -> bool {
     match (a, b) {
         (AttributeValue::N(a), AttributeValue::N(b)) => a == b || number(a) == number(b),
         (AttributeValue::Ss(a), AttributeValue::Ss(b)) => same_set(a, b, String::as_str),
         (AttributeValue::Bs(a), AttributeValue::Bs(b)) => same_set(a, b, Vec::as_slice),
         (AttributeValue::Ns(a), AttributeValue::Ns(b)) => same_set(a, b, |text| number(text)),
         (AttributeValue::L(a), AttributeValue::L(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
         }
         (AttributeValue::M(a), AttributeValue::M(b)) => {
-            let in_b = |(name, a): (&String, _)| b.get(name).is_some_and(|b| same_value(a, b));
+            let in_b = |(name, a): (&String, _)| b.get(name).is_some_and(|b| equal(a, b));
             a.len() == b.len() && a.iter().all(in_b)
         }
         _ => a == b,

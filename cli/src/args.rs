@@ -1,0 +1,182 @@
+//! The command line, as data.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Make a DynamoDB table answer questions it was not designed for.
+#[derive(Debug, Parser)]
+#[command(name = "keyfold", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 the answer is no (diagnostics, a refused request, a failed call); 2 wrong usage."
+)]
+pub(crate) struct Args {
+    /// The manifest.
+    #[arg(
+        long,
+        short,
+        global = true,
+        default_value = "keyfold.toml",
+        env = "KEYFOLD_MANIFEST",
+        value_name = "FILE"
+    )]
+    pub(crate) manifest: PathBuf,
+    /// Print JSON, for machines.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check the manifest: every mistake with its line, and what to do about it.
+    #[command(
+        after_help = "Examples:\n  keyfold check\n  keyfold check --manifest examples/pets/keyfold.toml --json"
+    )]
+    Check(CheckArgs),
+    /// Show an item with its folded keys, and its entry in each index, or why it has none.
+    #[command(
+        after_help = "Examples:\n  keyfold fold --table audit --item '{\"id\":\"1\",\"resourceId\":\"123bbb\"}'\n  \
+                            keyfold fold --table pets --entity parrot --item - < item.json"
+    )]
+    Fold(FoldArgs),
+    /// Read a folded key back into its parts.
+    #[command(
+        after_help = "Example:\n  keyfold unfold --table audit --index byResourceActionUser 123ccc-viewed-joe1"
+    )]
+    Unfold(UnfoldArgs),
+    /// Print the JSON Schema of the manifest, for completion in editors.
+    #[command(after_help = "Example:\n  keyfold schema > keyfold.schema.json")]
+    Schema,
+    /// Show for each question which index serves it, what it costs, or what is missing.
+    #[command(after_help = "Examples:\n  keyfold plan\n  keyfold plan --table audit --explain")]
+    Plan(PlanArgs),
+    /// Ask a question and print the answer.
+    #[command(
+        after_help = "Examples:\n  keyfold query --table audit --where 'resourceId=123bbb' --where 'timestamp^=2017-03' \\\n    \
+                            --order -timestamp --limit 20 --endpoint http://127.0.0.1:8000\n  \
+                            keyfold query --request '{\"table\":\"audit\",\"where\":{\"id\":\"e1\"}}'\n\n\
+                            Conditions: a=v  a<>v  a<v  a<=v  a>v  a>=v  a^=prefix  a*=part  a=[v,w]  a=v..w  a?  a!?"
+    )]
+    Query(QueryArgs),
+    /// Show how a question would be answered, and at what price; nothing is read.
+    #[command(
+        after_help = "Example:\n  keyfold explain --table audit --where 'resourceId=123bbb' --where 'action=viewed' \\\n    \
+                            --where 'accessedBy=joe1' --order timestamp"
+    )]
+    Explain(RequestArgs),
+    /// Run the main job on an embedded DynamoDB: an old table, a new question, its keys, the whole answer.
+    Demo(DemoArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DemoArgs {
+    /// How many events the table holds.
+    #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
+    pub(crate) items: u32,
+}
+
+/// A request: whole as JSON, or put together from conditions.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RequestArgs {
+    /// The whole request as JSON; `-` reads it from standard input.
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["table", "conditions"])]
+    pub(crate) request: Option<String>,
+    /// The table's name in the manifest, or in DynamoDB.
+    #[arg(long, short, value_name = "TABLE", required_unless_present = "request")]
+    pub(crate) table: Option<String>,
+    /// A condition; several must all hold.
+    #[arg(long = "where", short, value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+    /// An entity that is wanted; several are alternatives.
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Vec<String>,
+    /// An attribute to order by; `-attribute` for the largest first.
+    #[arg(long, short, value_name = "ATTRIBUTE", allow_hyphen_values = true)]
+    pub(crate) order: Vec<String>,
+    /// The most items of an answer.
+    #[arg(long, short, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// An attribute that is wanted; all if none is named.
+    #[arg(long, short, value_name = "ATTRIBUTE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Only the number of items.
+    #[arg(long)]
+    pub(crate) count: bool,
+    /// Read with strong consistency.
+    #[arg(long)]
+    pub(crate) consistent: bool,
+    /// Allow a scan.
+    #[arg(long)]
+    pub(crate) scan: bool,
+    /// Allow sorting in memory, of at most so many items.
+    #[arg(long, value_name = "N")]
+    pub(crate) sort_in_memory: Option<u32>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct QueryArgs {
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
+    /// The DynamoDB to ask; AWS as the environment says if not given.
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+    /// The page after another answer, by that answer's token. Needs KEYFOLD_TOKEN_KEYS.
+    #[arg(long, value_name = "TOKEN", conflicts_with = "all")]
+    pub(crate) page: Option<String>,
+    /// Read all pages.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The most read units that each page may consume.
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) read_units_max: Option<f64>,
+    /// Print the plan too.
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    /// Fail on warnings too.
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FoldArgs {
+    /// The table's name in the manifest, or in DynamoDB.
+    #[arg(long, short, value_name = "TABLE")]
+    pub(crate) table: String,
+    /// The entity the item is to be; found out from the item if not given.
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Option<String>,
+    /// The item as JSON, plain or in DynamoDB's notation; `-` reads it from standard input.
+    #[arg(long, short, value_name = "JSON")]
+    pub(crate) item: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct UnfoldArgs {
+    /// The table's name in the manifest, or in DynamoDB.
+    #[arg(long, short, value_name = "TABLE")]
+    pub(crate) table: String,
+    /// The index whose key it is; the table's own key if not given.
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) index: Option<String>,
+    /// The folded attribute, where several could hold the key.
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub(crate) attribute: Option<String>,
+    /// The key.
+    pub(crate) key: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PlanArgs {
+    /// Only the questions of this table.
+    #[arg(long, short, value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+    /// Print each plan whole, with what else was considered.
+    #[arg(long)]
+    pub(crate) explain: bool,
+}

@@ -1,0 +1,30 @@
+//! The commands, one file each.
+
+mod check;
+mod demo;
+mod explain;
+mod fold;
+mod plan;
+mod query;
+mod request;
+mod schema;
+mod unfold;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+use crate::output::Output;
+
+/// Runs one command.
+pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Command::Check(check) => check::run(&args.manifest, check, out),
+        Command::Fold(fold) => fold::run(&args.manifest, fold, out),
+        Command::Unfold(unfold) => unfold::run(&args.manifest, unfold, out),
+        Command::Schema => schema::run(out),
+        Command::Plan(plan) => plan::run(&args.manifest, plan, out),
+        Command::Query(query) => query::run(&args.manifest, query, out),
+        Command::Explain(request) => explain::run(&args.manifest, request, out),
+        Command::Demo(demo) => demo::run(demo, out),
+    }
+}

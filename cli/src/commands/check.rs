@@ -1,0 +1,46 @@
+//! `keyfold check`: all mistakes and warnings of a manifest.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use keyfold_core::manifest::Severity;
+use serde_json::json;
+
+use crate::args::CheckArgs;
+use crate::manifest_file::{ManifestFile, counted};
+use crate::output::Output;
+
+pub(super) fn run(path: &Path, args: &CheckArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let file = ManifestFile::read(path)?;
+    let (errors, warnings) = (file.count(Severity::Error), file.count(Severity::Warning));
+    if out.json {
+        out.value(&json!({
+            "manifest": file.name,
+            "errors": errors,
+            "warnings": warnings,
+            "diagnostics": file.parsed.diagnostics,
+        }))?;
+    } else {
+        out.note(file.render(out));
+        out.text(summary(&file, errors, warnings));
+    }
+    let failed = errors > 0 || (args.strict && warnings > 0);
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn summary(file: &ManifestFile, errors: usize, warnings: usize) -> String {
+    let found = format!("{}: {}, {}", file.name, counted(errors, "error"), counted(warnings, "warning"));
+    match &file.parsed.model {
+        None => format!("{found}\n"),
+        Some(model) => {
+            let indexes: usize = model.tables.iter().map(|table| table.indexes.len()).sum();
+            format!(
+                "{found}; {}, {}, {}, {}\n",
+                counted(model.tables.len(), "table"),
+                if indexes == 1 { "1 index".to_owned() } else { format!("{indexes} indexes") },
+                counted(model.questions.len(), "question"),
+                counted(model.retrofits.len(), "retrofit"),
+            )
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A request from the command line: whole as JSON, or put together from conditions like `timestamp^=2017-03`.
+
+use std::io::Read;
+
+use anyhow::{Context, bail};
+use keyfold_core::model::{AttributeKind, Model, Table};
+use keyfold_core::query::check::{Caller, CheckedRequest, RequestError};
+use keyfold_core::query::plan::PlanError;
+use keyfold_core::query::{QueryPlan, QueryRequest, check, explain, plan};
+use serde_json::{Value, json};
+
+use crate::args::RequestArgs;
+use crate::manifest_file::table;
+
+/// The longest request that is read.
+const REQUEST_BYTES_MAX: u64 = 1024 * 1024;
+
+/// The request that the arguments make.
+pub(super) fn read(model: &Model, args: &RequestArgs) -> anyhow::Result<QueryRequest> {
+    if let Some(text) = &args.request {
+        return parse(text);
+    }
+    let name = args.table.as_deref().context("no table is given")?;
+    let table = table(model, name)?;
+    let conditions =
+        args.conditions.iter().map(|text| condition(table, text)).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(QueryRequest {
+        table: table.id.clone(),
+        entity: args.entity.clone(),
+        conditions: Value::Array(conditions),
+        order: args.order.clone(),
+        limit: args.limit,
+        select: (!args.select.is_empty()).then(|| args.select.clone()),
+        count: args.count,
+        consistent: args.consistent,
+        scan: args.scan,
+        sort_in_memory: args.sort_in_memory,
+        ..QueryRequest::default()
+    })
+}
+
+fn parse(text: &str) -> anyhow::Result<QueryRequest> {
+    let mut input = String::new();
+    let text = if text == "-" {
+        std::io::stdin()
+            .lock()
+            .take(REQUEST_BYTES_MAX)
+            .read_to_string(&mut input)
+            .context("cannot read standard input")?;
+        &input
+    } else {
+        text
+    };
+    serde_json::from_str(text).context("the request is not valid")
+}
+
+/// Operators with their names in a request; those that begin with another's text come first.
+const OPERATORS: [(&str, &str); 8] = [
+    ("<>", "<>"),
+    ("<=", "<="),
+    (">=", ">="),
+    ("^=", "beginsWith"),
+    ("*=", "contains"),
+    ("=", "="),
+    ("<", "<"),
+    (">", ">"),
+];
+
+/// `attribute operator value`, as a condition of a request.
+fn condition(table: &Table, text: &str) -> anyhow::Result<Value> {
+    if let Some(name) = text.strip_suffix("!?") {
+        return Ok(json!({ "attribute": name.trim(), "operator": "exists", "value": false }));
+    }
+    if let Some(name) = text.strip_suffix('?').filter(|name| !name.contains(['=', '<', '>'])) {
+        return Ok(json!({ "attribute": name.trim(), "operator": "exists", "value": true }));
+    }
+    let found = text.char_indices().find_map(|(at, _)| {
+        OPERATORS.iter().find(|(sign, _)| text[at..].starts_with(sign)).map(|(sign, name)| (at, *sign, *name))
+    });
+    let Some((at, sign, operator)) = found else {
+        bail!("`{text}` is no condition: it has no operator (=, <>, <, <=, >, >=, ^=, *=, or ? at the end)");
+    };
+    let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
+    let typed = |value: &str| value_of(table, name, value);
+    let several = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    Ok(match (operator, several, value.split_once("..")) {
+        ("=", Some(values), _) => {
+            let values: Vec<Value> = values.split(',').map(|value| typed(value.trim())).collect();
+            json!({ "attribute": name, "operator": "in", "value": values })
+        }
+        ("=", None, Some((low, high))) if !low.is_empty() && !high.is_empty() => {
+            json!({ "attribute": name, "operator": "between", "value": [typed(low), typed(high)] })
+        }
+        _ => json!({ "attribute": name, "operator": operator, "value": typed(value) }),
+    })
+}
+
+/// A text as a value of the attribute's type; checked later, with all other values.
+fn value_of(table: &Table, name: &str, text: &str) -> Value {
+    match table.attributes.get(name).map(|attribute| attribute.kind) {
+        Some(AttributeKind::Number | AttributeKind::NumberSet) => json!({ "N": text }),
+        Some(AttributeKind::Boolean) => text.parse::<bool>().map_or_else(|_| json!(text), Value::Bool),
+        _ => json!(text),
+    }
+}
+
+/// The request against the model, by someone who may see everything.
+pub(super) fn checked<'m>(model: &'m Model, request: &QueryRequest) -> anyhow::Result<CheckedRequest<'m>> {
+    check(model, request, &Caller::Trusted).map_err(|error: RequestError| with_hint(&error, error.hint()))
+}
+
+/// The plan, or why there is none.
+pub(super) fn planned(checked: &CheckedRequest<'_>) -> anyhow::Result<QueryPlan> {
+    plan(checked).map_err(|error: PlanError| {
+        let turned = explain::rejected(error.rejected());
+        let reasons: String =
+            turned.iter().map(|turned| format!("\n  {}: {}", turned.source, turned.reason)).collect();
+        anyhow::anyhow!("{error}{reasons}\nhint: {}", error.hint().trim_end())
+    })
+}
+
+pub(super) fn with_hint(
+    error: &impl std::fmt::Display,
+    hint: Option<impl std::fmt::Display>,
+) -> anyhow::Error {
+    match hint {
+        Some(hint) => anyhow::anyhow!("{error}\nhint: {hint}"),
+        None => anyhow::anyhow!("{error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_condition(text: &str) -> String {
+        let manifest = "[tables.t]\nname = \"tbl\"\npartition = \"id\"\n[tables.t.attributes]\nid = \"string\"\nn = \"number\"\n";
+        let model = keyfold_core::manifest::parse("t", manifest).model.unwrap();
+        condition(&model.tables[0], text)
+            .map_or_else(|error| format!("error: {error}"), |value| value.to_string())
+    }
+
+    #[test]
+    fn conditions_read_as_they_look() {
+        for (text, expected) in [
+            ("id=a=b", r#"{"attribute":"id","operator":"=","value":"a=b"}"#),
+            ("id <> x", r#"{"attribute":"id","operator":"<>","value":"x"}"#),
+            ("n>=5", r#"{"attribute":"n","operator":">=","value":{"N":"5"}}"#),
+            ("id^=2017-03", r#"{"attribute":"id","operator":"beginsWith","value":"2017-03"}"#),
+            ("id*=ab", r#"{"attribute":"id","operator":"contains","value":"ab"}"#),
+            ("n=[1, 2]", r#"{"attribute":"n","operator":"in","value":[{"N":"1"},{"N":"2"}]}"#),
+            ("n=1..2", r#"{"attribute":"n","operator":"between","value":[{"N":"1"},{"N":"2"}]}"#),
+            ("id?", r#"{"attribute":"id","operator":"exists","value":true}"#),
+            ("id!?", r#"{"attribute":"id","operator":"exists","value":false}"#),
+        ] {
+            assert_eq!(read_condition(text), expected, "{text}");
+        }
+        assert!(read_condition("id").starts_with("error"));
+    }
+}

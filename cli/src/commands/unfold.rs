@@ -1,0 +1,101 @@
+//! `keyfold unfold`: a folded key, read back into its parts.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{bail, ensure};
+use keyfold_core::key::Unfolded;
+use keyfold_core::model::{FoldRule, KeyAttribute, KeySource, Table};
+use serde_json::{Map, Value, json};
+
+use crate::args::UnfoldArgs;
+use crate::items::plain_value;
+use crate::manifest_file::{model, table};
+use crate::output::{Output, columns};
+
+pub(super) fn run(path: &Path, args: &UnfoldArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(path, out)?;
+    let table = table(&model, &args.table)?;
+    let keys = folded_keys(table, args)?;
+    let mut why = Vec::new();
+    for (key, rule) in &keys {
+        match rule.template.unfold(&args.key) {
+            Err(error) => why.push(format!("{} = \"{}\": {error}", key.name, rule.template.text())),
+            Ok(parts) => {
+                let entity = rule.entity.map(|entity| table.entities[entity.0].name.as_str());
+                show(key, entity, rule, &parts, out)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    }
+    bail!("the key fits none of the templates:\n  {}", why.join("\n  "))
+}
+
+/// The folded keys that could hold it, with each of their rules.
+fn folded_keys<'m>(
+    table: &'m Table,
+    args: &UnfoldArgs,
+) -> anyhow::Result<Vec<(&'m KeyAttribute, &'m FoldRule)>> {
+    let keys: Vec<&KeyAttribute> = match &args.index {
+        None => table
+            .key_attributes()
+            .chain(table.indexes.iter().flat_map(|index| index.key_attributes()))
+            .collect(),
+        Some(name) => match table.index(name) {
+            Some(index) => index.key_attributes().collect(),
+            None => bail!("table `{}` has no index `{name}`", table.id),
+        },
+    };
+    let mut rules: Vec<(&KeyAttribute, &FoldRule)> = Vec::new();
+    for key in keys.into_iter().filter(|key| args.attribute.as_ref().is_none_or(|wanted| *wanted == key.name))
+    {
+        let KeySource::Folded(all) = &key.source else { continue };
+        if !rules.iter().any(|(known, _)| known.name == key.name) {
+            rules.extend(all.iter().map(|rule| (key, rule)));
+        }
+    }
+    ensure!(!rules.is_empty(), "there is no folded key here: natural keys are their own parts");
+    Ok(rules)
+}
+
+fn show(
+    key: &KeyAttribute,
+    entity: Option<&str>,
+    rule: &FoldRule,
+    parts: &[(&str, Unfolded)],
+    out: &Output,
+) -> anyhow::Result<()> {
+    if out.json {
+        let parts: Map<String, Value> =
+            parts.iter().map(|(name, part)| ((*name).to_owned(), part_json(part))).collect();
+        return out.value(&json!({
+            "attribute": key.name,
+            "entity": entity,
+            "template": rule.template.text(),
+            "parts": parts,
+        }));
+    }
+    let mut rows = vec![vec![key.name.clone(), rule.template.text().to_owned()]];
+    rows.extend(entity.map(|entity| vec!["entity".to_owned(), entity.to_owned()]));
+    rows.extend(parts.iter().map(|(name, part)| vec![format!("  {name}"), part_text(part)]));
+    out.text(columns(&rows));
+    Ok(())
+}
+
+fn part_json(part: &Unfolded) -> Value {
+    match part {
+        Unfolded::Value(value) => plain_value(value),
+        Unfolded::Lossy(text) => json!({ "lossy": text }),
+        Unfolded::Shard(number) => json!({ "shard": number }),
+        Unfolded::Absent => Value::Null,
+    }
+}
+
+fn part_text(part: &Unfolded) -> String {
+    match part {
+        Unfolded::Value(value) => plain_value(value).to_string(),
+        Unfolded::Lossy(text) => format!("{text:?} (the key keeps no letter case)"),
+        Unfolded::Shard(number) => format!("shard {number}"),
+        Unfolded::Absent => "absent".to_owned(),
+    }
+}

@@ -1,0 +1,63 @@
+//! The manifest, from its file to the model.
+
+use std::path::Path;
+
+use anyhow::Context;
+use keyfold_core::manifest::{self, Parsed, Severity};
+use keyfold_core::model::{Model, Table};
+use keyfold_core::query::advise::review;
+
+use crate::output::Output;
+
+/// A manifest that has been read, with everything there is to say about it.
+pub(crate) struct ManifestFile {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) parsed: Parsed,
+}
+
+impl ManifestFile {
+    /// Reads and checks a manifest; what the planner has to say about its questions is added to the diagnostics.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<ManifestFile> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the manifest `{name}` (give another with --manifest)"))?;
+        let mut parsed = manifest::parse(&name, &text);
+        review(&mut parsed, &text);
+        Ok(ManifestFile { name, text, parsed })
+    }
+
+    pub(crate) fn count(&self, severity: Severity) -> usize {
+        self.parsed.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+    }
+
+    pub(crate) fn render(&self, out: &Output) -> String {
+        manifest::render(&self.name, &self.text, &self.parsed.diagnostics, out.colour())
+    }
+}
+
+/// The model of a manifest without errors; otherwise its diagnostics are the error.
+pub(crate) fn model(path: &Path, out: &Output) -> anyhow::Result<Model> {
+    let file = ManifestFile::read(path)?;
+    let errors = file.count(Severity::Error);
+    match file.parsed.model {
+        Some(model) => Ok(model),
+        None => {
+            out.note(manifest::render(&file.name, &file.text, &file.parsed.diagnostics, out.colour()));
+            anyhow::bail!("the manifest `{}` has {}", file.name, counted(errors, "error"))
+        }
+    }
+}
+
+/// A table of the model, by its name.
+pub(crate) fn table<'m>(model: &'m Model, name: &str) -> anyhow::Result<&'m Table> {
+    model.table(name).with_context(|| {
+        let known: Vec<&str> = model.tables.iter().map(|table| table.id.as_str()).collect();
+        format!("the manifest has no table `{name}` (it has: {})", known.join(", "))
+    })
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,30 @@
+//! Does a listed value pass a test?
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use crate::key::Test;
+use crate::query::condition::Comparison;
+use crate::value::{AttributeValue, compare, equal};
+
+/// Does a listed value pass?
+pub(super) fn passes(test: &Test, value: &AttributeValue) -> bool {
+    match test {
+        Test::Equal(wanted) => equal(value, wanted),
+        Test::BeginsWith(prefix) => Comparison::BeginsWith(prefix.clone()).holds(Some(value)),
+        Test::Absent => false,
+        Test::Range { low, high } => {
+            let above = match low {
+                Bound::Unbounded => true,
+                Bound::Included(low) => compare(value, low).is_some_and(Ordering::is_ge),
+                Bound::Excluded(low) => compare(value, low).is_some_and(Ordering::is_gt),
+            };
+            let below = match high {
+                Bound::Unbounded => true,
+                Bound::Included(high) => compare(value, high).is_some_and(Ordering::is_le),
+                Bound::Excluded(high) => compare(value, high).is_some_and(Ordering::is_lt),
+            };
+            above && below
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Warnings: what DynamoDB would take, and the reader may regret.
+
+mod collection;
+mod hot_partition;
+mod lossy;
+mod native;
+mod projection;
+mod separator;
+
+use super::diagnostic::Findings;
+use super::keys::Keys;
+use super::table_text::TableText;
+use crate::model::Table;
+
+/// Everything worth saying about a table whose templates could be read. Separators are looked at in any case, since
+/// in verbatim mode they are an error.
+pub(super) fn give<'a>(
+    text: &TableText<'a>,
+    keys: &Keys<'a>,
+    table: Option<&Table>,
+    findings: &mut Findings<'_>,
+) {
+    separator::check(text, keys, findings);
+    let Some(table) = table else { return };
+    hot_partition::check(text, keys, table, findings);
+    collection::check(text, table, findings);
+    native::check(text, table, findings);
+    lossy::check(text, keys, findings);
+    projection::check(text, table, findings);
+}

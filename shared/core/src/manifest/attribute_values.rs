@@ -1,0 +1,117 @@
+//! What an attribute lists of its values: the only ones there are, and the codes that keys may hold instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::code::Code;
+use super::diagnostic::Findings;
+use super::fields::Fields;
+use super::name::check_id;
+use super::node::{Entry, Text};
+use super::values::value_of;
+use crate::model::AttributeKind;
+use crate::value::{AttributeValue, Number};
+
+/// `values`: the only ones that the attribute takes.
+pub(super) fn values(
+    kind: AttributeKind,
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Vec<AttributeValue>> {
+    let node = fields.node("values")?;
+    let what = fields.what("values");
+    if !matches!(kind, AttributeKind::String | AttributeKind::Number) {
+        let message = format!("{what}: only a string or a number lists its values");
+        findings.report(Code::BadValues, node.span.clone(), message);
+        return None;
+    }
+    let elements = node.elements(findings, &what)?;
+    if elements.is_empty() {
+        findings
+            .report(Code::BadValues, node.span.clone(), format!("{what} is empty, so no item could have it"))
+            .hint("leave `values` out if any value will do");
+    }
+    let mut values = Vec::new();
+    for element in &elements {
+        let Some(value) = value_of(element, kind, &format!("each of {what}"), Code::BadValues, findings)
+        else {
+            continue;
+        };
+        if values.contains(&value) {
+            findings.report(
+                Code::BadValues,
+                element.span.clone(),
+                format!("{what} has {} twice", findings.text().get(element.span.clone()).unwrap_or("one")),
+            );
+        }
+        values.push(value);
+    }
+    Some(values)
+}
+
+/// `maps`: for each name, a code for each value.
+pub(super) fn maps(
+    kind: AttributeKind,
+    values: Option<&[AttributeValue]>,
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> BTreeMap<String, BTreeMap<String, String>> {
+    let Some(node) = fields.node("maps") else { return BTreeMap::new() };
+    if !matches!(kind, AttributeKind::String | AttributeKind::Number) {
+        let message = format!("{}: only a string or a number has value maps", fields.what("maps"));
+        findings.report(Code::BadMap, node.span.clone(), message);
+        return BTreeMap::new();
+    }
+    let entries = node.entries(findings, &fields.what("maps"));
+    let map = |entry: &Entry<'_>| {
+        let what = format!("value map `{}` in {}", entry.name.value, fields.what("maps"));
+        (entry.name.value.to_owned(), map(entry, &what, kind, values, findings))
+    };
+    entries.iter().map(map).collect()
+}
+
+fn map(
+    entry: &Entry<'_>,
+    what: &str,
+    kind: AttributeKind,
+    values: Option<&[AttributeValue]>,
+    findings: &mut Findings<'_>,
+) -> BTreeMap<String, String> {
+    check_id(&entry.name, "a value map", findings);
+    let (mut map, mut codes) = (BTreeMap::new(), BTreeSet::new());
+    for pair in entry.node.entries(findings, what) {
+        check_mapped(&pair.name, what, kind, values, findings);
+        let Some(code) = pair.node.text(findings, &format!("each code of {what}")) else { continue };
+        if !codes.insert(code.value) {
+            findings
+                .report(Code::BadMap, code.span, format!("{what} uses the code `{}` twice", code.value))
+                .hint("each value needs a code of its own, or a key could not be read back");
+        }
+        map.insert(pair.name.value.to_owned(), code.value.to_owned());
+    }
+    if map.is_empty() {
+        findings.report(Code::BadMap, entry.name.span.clone(), format!("{what} is empty"));
+    }
+    map
+}
+
+/// A map's left side is a value that the attribute can have.
+fn check_mapped(
+    name: &Text<'_>,
+    what: &str,
+    kind: AttributeKind,
+    values: Option<&[AttributeValue]>,
+    findings: &mut Findings<'_>,
+) {
+    let value = match kind {
+        AttributeKind::Number => {
+            name.value.parse().ok().map(|number: Number| AttributeValue::N(number.to_string()))
+        }
+        _ => Some(AttributeValue::S(name.value.to_owned())),
+    };
+    let possible =
+        value.is_some_and(|value| values.is_none_or(|values| values.is_empty() || values.contains(&value)));
+    if !possible {
+        let message = format!("{what} has a code for `{}`, which is no value of the attribute", name.value);
+        findings.report(Code::BadMap, name.span.clone(), message);
+    }
+}

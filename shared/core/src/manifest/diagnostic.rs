@@ -1,0 +1,151 @@
+//! One thing to say about a manifest, and the collection of all of them.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::code::Code;
+
+/// How grave a diagnostic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// There is no model until this is mended.
+    Error,
+    /// The model works, but may not do what was meant.
+    Warning,
+}
+
+/// One mistake or warning, with its place in the text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Its stable name; see [`codes`](super::codes).
+    pub code: &'static str,
+    /// What is wrong: lower case, no final stop.
+    pub message: String,
+    /// Where, in bytes of the text.
+    pub span: Range<usize>,
+    /// The line of the span's start, from 1.
+    pub line: usize,
+    /// The column of the span's start in characters, from 1.
+    pub column: usize,
+    /// A word beside the caret.
+    pub label: Option<String>,
+    /// What to do about it. May have several lines.
+    pub hint: Option<String>,
+    /// Another place that it has to do with.
+    pub related: Option<Related>,
+}
+
+/// The other place of a diagnostic: where a name was given first, for instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Related {
+    /// Where, in bytes of the text.
+    pub span: Range<usize>,
+    /// What is there.
+    pub label: String,
+}
+
+impl Diagnostic {
+    pub(super) fn label(&mut self, label: impl Into<String>) -> &mut Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    pub(super) fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn maybe_hint(&mut self, hint: Option<String>) -> &mut Self {
+        self.hint = hint.or(self.hint.take());
+        self
+    }
+
+    pub(super) fn related(&mut self, span: Range<usize>, label: impl Into<String>) -> &mut Self {
+        self.related = Some(Related { span, label: label.into() });
+        self
+    }
+}
+
+/// All diagnostics of one parse.
+pub(super) struct Findings<'a> {
+    text: &'a str,
+    line_starts: Vec<usize>,
+    found: Vec<Diagnostic>,
+    errors: usize,
+}
+
+impl<'a> Findings<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Findings { text, line_starts, found: Vec::new(), errors: 0 }
+    }
+
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The line of a byte, from 1.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= at)
+    }
+
+    /// Reports with the severity that the code usually has.
+    pub(super) fn report(
+        &mut self,
+        code: Code,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.report_as(code.info().severity, code, span, message)
+    }
+
+    pub(super) fn report_as(
+        &mut self,
+        severity: Severity,
+        code: Code,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.errors += usize::from(severity == Severity::Error);
+        let line = self.line(span.start);
+        let line_start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let column = self.text.get(line_start..span.start).map_or(1, |before| before.chars().count() + 1);
+        let code = code.info().code;
+        let (label, hint, related) = (None, None, None);
+        self.found.push(Diagnostic {
+            severity,
+            code,
+            message: message.into(),
+            span,
+            line,
+            column,
+            label,
+            hint,
+            related,
+        });
+        let last = self.found.len() - 1;
+        &mut self.found[last]
+    }
+
+    /// How many errors there are so far.
+    pub(super) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    pub(super) fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
+        self.found.retain(keep);
+        self.errors = self.found.iter().filter(|found| found.severity == Severity::Error).count();
+    }
+
+    /// Errors first, then by position.
+    pub(super) fn into_sorted(self) -> Vec<Diagnostic> {
+        let mut found = self.found;
+        found.sort_by_key(|found| (found.severity, found.span.start, found.span.end));
+        found.dedup();
+        found
+    }
+}

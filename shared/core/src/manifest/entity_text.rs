@@ -1,0 +1,176 @@
+//! `[tables.ID.entities.NAME]`: one kind of item in a table that several share.
+
+use super::attributes::Attributes;
+use super::code::Code;
+use super::diagnostic::Findings;
+use super::fields::Fields;
+use super::grammar;
+use super::name::check_id;
+use super::node::{Entry, Node, Text};
+use super::when::conditions;
+use crate::key::KeyRole;
+use crate::model::{When, WhenTest};
+use crate::value::AttributeValue;
+
+/// An entity as written.
+#[derive(Debug)]
+pub(super) struct EntityText<'a> {
+    pub(super) name: Text<'a>,
+    pub(super) when: Vec<When>,
+    /// The attributes that each of its items has.
+    pub(super) requires: Vec<String>,
+    /// Its templates for the table's own keys and those of the indexes.
+    pub(super) templates: Vec<EntityTemplate<'a>>,
+}
+
+/// One template of an entity.
+#[derive(Debug)]
+pub(super) struct EntityTemplate<'a> {
+    /// The index, or `None` for the table's own key.
+    pub(super) index: Option<Text<'a>>,
+    pub(super) role: KeyRole,
+    pub(super) text: Text<'a>,
+}
+
+/// What an entity's `when` may lean on.
+pub(super) struct Surroundings<'s, 'a> {
+    pub(super) table: &'s str,
+    pub(super) attributes: &'s Attributes,
+    pub(super) entity_attribute: Option<&'s Text<'a>>,
+}
+
+impl<'a> EntityText<'a> {
+    pub(super) fn read(
+        entry: &Entry<'a>,
+        around: &Surroundings<'_, 'a>,
+        findings: &mut Findings<'_>,
+    ) -> Self {
+        check_id(&entry.name, "an entity", findings);
+        let owner = format!("entity `{}` of table `{}`", entry.name.value, around.table);
+        let fields = Fields::read(entry, owner, grammar::ENTITY, findings);
+        let mut templates = Vec::new();
+        add_templates(&fields, None, &mut templates, findings);
+        for index in fields.entries("indexes", findings) {
+            let owner = fields.what(&format!("indexes.{}", index.name.value));
+            let keys = Fields::read(&index, owner, grammar::ENTITY_INDEX, findings);
+            add_templates(&keys, Some(&index.name), &mut templates, findings);
+        }
+        let when = match fields.node("when") {
+            Some(node) => written_when(node, &fields, around, findings),
+            None => default_when(&entry.name, &fields, around, findings),
+        };
+        let requires = requires(&fields, around, findings);
+        EntityText { name: entry.name.clone(), when, requires, templates }
+    }
+
+    /// The entity's template for one key.
+    pub(super) fn template(&self, index: Option<&str>, role: KeyRole) -> Option<&Text<'a>> {
+        let same = |template: &&EntityTemplate<'a>| {
+            template.role == role && template.index.as_ref().map(|name| name.value) == index
+        };
+        self.templates.iter().find(same).map(|template| &template.text)
+    }
+}
+
+fn requires(fields: &Fields<'_>, around: &Surroundings<'_, '_>, findings: &mut Findings<'_>) -> Vec<String> {
+    let Some(node) = fields.node("requires") else { return Vec::new() };
+    let names = node.texts(findings, &fields.what("requires"));
+    let mut known = Vec::new();
+    for name in names {
+        if around.attributes.find(&name, around.table, findings).is_some() {
+            known.push(name.value.to_owned());
+        }
+    }
+    known
+}
+
+fn add_templates<'a>(
+    fields: &Fields<'a>,
+    index: Option<&Text<'a>>,
+    templates: &mut Vec<EntityTemplate<'a>>,
+    findings: &mut Findings<'_>,
+) {
+    for (field, role) in [("partition", KeyRole::Partition), ("sort", KeyRole::Sort)] {
+        if let Some(text) = fields.text(field, findings) {
+            templates.push(EntityTemplate { index: index.cloned(), role, text });
+        }
+    }
+}
+
+fn written_when(
+    node: &Node<'_>,
+    fields: &Fields<'_>,
+    around: &Surroundings<'_, '_>,
+    findings: &mut Findings<'_>,
+) -> Vec<When> {
+    let before = findings.errors();
+    let when = conditions(node, &fields.what("when"), around.table, around.attributes, findings);
+    if when.is_empty() && findings.errors() == before {
+        findings
+            .report(Code::EntityWithoutWhen, node.span.clone(), format!("{} is empty", fields.what("when")))
+            .hint("say which items are of this entity, for instance `when = { species = \"parrot\" }`");
+    }
+    when
+}
+
+fn default_when(
+    name: &Text<'_>,
+    fields: &Fields<'_>,
+    around: &Surroundings<'_, '_>,
+    findings: &mut Findings<'_>,
+) -> Vec<When> {
+    let Some(attribute) = around.entity_attribute else {
+        findings
+            .report(
+                Code::EntityWithoutWhen,
+                fields.span.clone(),
+                format!("entity `{}` has no `when`", name.value),
+            )
+            .hint(
+                "say which items it is, or give the table an `entity-attribute` that holds the entity's name",
+            );
+        return Vec::new();
+    };
+    let value = AttributeValue::S(name.value.to_owned());
+    let listed = around.attributes.get(attribute.value).and_then(|attribute| attribute.values.as_ref());
+    if listed.is_some_and(|values| !values.contains(&value)) {
+        let message = format!("`{}` does not list the value `{}`", attribute.value, name.value);
+        findings
+            .report(Code::BadValue, name.span.clone(), message)
+            .hint("add it to the attribute's `values`, or write the entity's `when`");
+    }
+    vec![When { attribute: attribute.value.to_owned(), test: WhenTest::In(vec![value]) }]
+}
+
+/// Two entities with the same conditions claim the same items.
+pub(super) fn check_distinct(entities: &[EntityText<'_>], findings: &mut Findings<'_>) {
+    let keys: Vec<Option<String>> = entities.iter().map(|entity| comparable(&entity.when)).collect();
+    for (at, entity) in entities.iter().enumerate() {
+        let same = |key: &&Option<String>| key.is_some() && **key == keys[at];
+        if let Some(first) = keys[..at].iter().position(|key| same(&key)) {
+            let first = &entities[first].name;
+            let message =
+                format!("entities `{}` and `{}` have the same `when`", first.value, entity.name.value);
+            findings
+                .report(Code::SameWhen, entity.name.span.clone(), message)
+                .related(first.span.clone(), "claims the same items");
+        }
+    }
+}
+
+/// The conditions in one order; `None` where nothing could be read.
+fn comparable(when: &[When]) -> Option<String> {
+    let mut conditions: Vec<String> = when
+        .iter()
+        .map(|condition| match &condition.test {
+            WhenTest::In(values) => {
+                let mut values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+                values.sort();
+                format!("{} in {values:?}", condition.attribute)
+            }
+            WhenTest::Exists(exists) => format!("{} exists {exists}", condition.attribute),
+        })
+        .collect();
+    conditions.sort();
+    (!conditions.is_empty()).then(|| conditions.join(" and "))
+}

@@ -1,0 +1,48 @@
+//! The words of the language: which fields each table of a manifest has, and which words its fields take.
+//!
+//! `schema.json` says the same to editors; a test holds the two together.
+
+pub(super) const ROOT: &[&str] = &["prices", "tables", "questions", "retrofits"];
+pub(super) const PRICES: &[&str] = &["region", "as-of", "read-million", "write-million", "storage-gb-month"];
+pub(super) const TABLE: &[&str] = &[
+    "name",
+    "partition",
+    "sort",
+    "entity-attribute",
+    "verbatim",
+    "scope",
+    "allow",
+    "expect",
+    "collection-warning-gb",
+    "attributes",
+    "indexes",
+    "entities",
+];
+pub(super) const EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition"];
+pub(super) const ATTRIBUTE: &[&str] = &["type", "values", "precision", "maps", "contains", "required"];
+pub(super) const INDEX: &[&str] = &["type", "partition", "sort", "projection", "allow"];
+pub(super) const KEY: &[&str] = &["attribute", "fold", "verbatim"];
+pub(super) const ENTITY: &[&str] = &["when", "requires", "partition", "sort", "indexes"];
+pub(super) const ENTITY_INDEX: &[&str] = &["partition", "sort"];
+pub(super) const EXISTS: &[&str] = &["exists"];
+pub(super) const QUESTION: &[&str] = &["where", "entity", "order", "select", "limit", "consistent", "scan"];
+pub(super) const RETROFIT: &[&str] = &["from", "to", "rename", "set", "drop", "only"];
+
+pub(super) const TYPES: &[&str] = &[
+    "string",
+    "number",
+    "binary",
+    "boolean",
+    "timestamp",
+    "date",
+    "list",
+    "map",
+    "string-set",
+    "number-set",
+    "binary-set",
+];
+pub(super) const PRECISIONS: &[&str] = &["s", "ms", "us", "ns"];
+pub(super) const INDEX_TYPES: &[&str] = &["local", "global"];
+pub(super) const PROJECTIONS: &[&str] = &["all", "keys-only"];
+pub(super) const OPERATORS: &[&str] =
+    &["=", "<", "<=", ">", ">=", "between", "beginsWith", "contains", "in", "exists"];

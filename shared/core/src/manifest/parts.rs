@@ -1,0 +1,93 @@
+//! What can be told of a template from its parts alone: how short its keys can be, and how many there can be.
+
+use std::collections::BTreeMap;
+
+use crate::key::{Codec, Part};
+use crate::model::{Attribute, AttributeKind, Precision};
+use crate::value::AttributeValue;
+
+/// The attributes of a table, by name.
+type Attributes = BTreeMap<String, Attribute>;
+
+/// The length of the shortest key.
+pub(super) fn bytes_min(parts: &[Part], attributes: &Attributes) -> usize {
+    let mut total = 0;
+    let mut separator = 0;
+    for part in parts {
+        match part {
+            // Without the optional tail, its separator is absent too.
+            Part::Attribute { optional: true, .. } => return total - separator,
+            Part::Attribute { name, codec, .. } => {
+                separator = 0;
+                total += part_bytes_min(attributes.get(name), codec);
+            }
+            Part::Literal(text) => {
+                separator = text.len();
+                total += separator;
+            }
+        }
+    }
+    total
+}
+
+fn part_bytes_min(attribute: Option<&Attribute>, codec: &Codec) -> usize {
+    match codec {
+        Codec::Integer { width } => *width as usize,
+        Codec::Timestamp(precision) => timestamp_bytes(*precision),
+        Codec::Date => "2017-03-01".len(),
+        Codec::Map(map) => {
+            let codes = attribute.and_then(|attribute| attribute.maps.get(map));
+            codes.and_then(|codes| codes.values().map(String::len).min()).unwrap_or(0)
+        }
+        Codec::Shard(_) | Codec::Number => 1,
+        _ => attribute
+            .and_then(listed)
+            .and_then(|values| values.iter().map(|value| value.len()).min())
+            .unwrap_or(0),
+    }
+}
+
+fn timestamp_bytes(precision: Precision) -> usize {
+    match precision {
+        Precision::Seconds => "2017-03-01T08:00:00Z".len(),
+        Precision::Milliseconds => "2017-03-01T08:00:00.000Z".len(),
+        Precision::Microseconds => "2017-03-01T08:00:00.000000Z".len(),
+        Precision::Nanoseconds => "2017-03-01T08:00:00.000000000Z".len(),
+    }
+}
+
+/// How many different keys there can be; `None` where a part has values without end.
+pub(super) fn combinations(parts: &[Part], attributes: &Attributes) -> Option<u64> {
+    parts.iter().try_fold(1u64, |product, part| {
+        let Part::Attribute { name, codec, optional } = part else { return Some(product) };
+        let choices = match codec {
+            Codec::Shard(count) => u64::from(*count),
+            Codec::Map(map) => attributes.get(name)?.maps.get(map)?.len() as u64,
+            _ => choices(attributes.get(name)?)?,
+        };
+        Some(product.saturating_mul(choices + u64::from(*optional)))
+    })
+}
+
+/// How many values a declared attribute can have; `None` for any number.
+pub(super) fn choices(attribute: &Attribute) -> Option<u64> {
+    match &attribute.values {
+        Some(values) => Some(values.len() as u64),
+        None => (attribute.kind == AttributeKind::Boolean).then_some(2),
+    }
+}
+
+/// Is there a shard among the parts?
+pub(super) fn sharded(parts: &[Part]) -> bool {
+    parts.iter().any(|part| matches!(part, Part::Attribute { codec: Codec::Shard(_), .. }))
+}
+
+/// The listed values of an attribute, as texts.
+pub(super) fn listed(attribute: &Attribute) -> Option<Vec<&str>> {
+    let values = attribute.values.as_ref()?.iter();
+    let texts = values.filter_map(|value| match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => Some(text.as_str()),
+        _ => None,
+    });
+    Some(texts.collect())
+}

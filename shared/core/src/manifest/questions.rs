@@ -1,0 +1,224 @@
+//! `[questions.TABLE.NAME]`: what will be asked of a table.
+
+use super::code::Code;
+use super::diagnostic::Findings;
+use super::fields::Fields;
+use super::grammar;
+use super::name::check_id;
+use super::node::{Entry, Text};
+use super::suggest::{did_you_mean, one_of};
+use super::table_text::TableText;
+use crate::model::{Attribute, AttributeKind, EntityId, Operator, OrderBy, Question, QuestionCondition};
+
+/// All questions, in the manifest's order; what cannot be read is reported and left out.
+pub(super) fn questions(
+    tables: &[TableText<'_>],
+    entries: &[Entry<'_>],
+    findings: &mut Findings<'_>,
+) -> Vec<Question> {
+    let mut questions = Vec::new();
+    for entry in entries {
+        let what = format!("`questions.{}`", entry.name.value);
+        let named = entry.node.entries(findings, &what);
+        match find_table(tables, &entry.name, findings) {
+            Some(table) => questions.extend(named.iter().map(|entry| question(table, entry, findings))),
+            None => continue,
+        }
+    }
+    questions
+}
+
+/// The table with this id, or a report.
+pub(super) fn find_table<'t, 'a>(
+    tables: &'t [TableText<'a>],
+    id: &Text<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<&'t TableText<'a>> {
+    let found = tables.iter().find(|table| table.id.value == id.value);
+    if found.is_none() {
+        let near = did_you_mean(id.value, tables.iter().map(|table| table.id.value));
+        let ids = one_of(tables.iter().map(|table| table.id.value)).replace(" or ", " and ");
+        findings
+            .report(Code::UnknownTable, id.span.clone(), format!("there is no table `{}`", id.value))
+            .hint(format!("the manifest declares {ids}"))
+            .maybe_hint(near);
+    }
+    found
+}
+
+fn question(table: &TableText<'_>, entry: &Entry<'_>, findings: &mut Findings<'_>) -> Question {
+    check_id(&entry.name, "a question", findings);
+    let owner = format!("question `{}` of table `{}`", entry.name.value, table.id.value);
+    let fields = Fields::read(entry, owner, grammar::QUESTION, findings);
+    let select = fields.texts("select", findings);
+    for name in &select {
+        table.attributes.find(name, table.id.value, findings);
+    }
+    let limit = fields
+        .node("limit")
+        .and_then(|node| node.whole(findings, &fields.what("limit"), 1..=u64::from(u32::MAX)));
+    Question {
+        table: table.id.value.to_owned(),
+        name: entry.name.value.to_owned(),
+        entities: entities(table, &fields, findings),
+        conditions: conditions(table, &fields, findings),
+        order: order(table, &fields, findings),
+        select: fields.node("select").map(|_| select.iter().map(|name| name.value.to_owned()).collect()),
+        limit: limit.and_then(|limit| u32::try_from(limit).ok()),
+        consistent: fields.boolean("consistent", findings).unwrap_or(false),
+        scan: fields.boolean("scan", findings).unwrap_or(false),
+    }
+}
+
+fn entities(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<EntityId> {
+    let Some(node) = fields.node("entity") else { return Vec::new() };
+    let mut found = Vec::new();
+    for name in node.text_or_texts(findings, &fields.what("entity")) {
+        match table.entities.iter().position(|entity| entity.name.value == name.value) {
+            Some(at) => found.push(EntityId(at)),
+            None => {
+                let near = did_you_mean(name.value, table.entities.iter().map(|entity| entity.name.value));
+                let message = format!("table `{}` has no entity `{}`", table.id.value, name.value);
+                findings.report(Code::UnknownEntity, name.span, message).maybe_hint(near);
+            }
+        }
+    }
+    found
+}
+
+fn conditions(
+    table: &TableText<'_>,
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<QuestionCondition> {
+    let mut conditions: Vec<QuestionCondition> = Vec::new();
+    for text in fields.texts("where", findings) {
+        let Some(condition) = condition(table, &text, findings) else { continue };
+        let same = |before: &QuestionCondition| {
+            before.attribute == condition.attribute && before.operator == condition.operator
+        };
+        if conditions.iter().any(same) {
+            let message =
+                format!("{} asks the same of `{}` twice", fields.what("where"), condition.attribute);
+            findings.report(Code::DuplicateName, text.span, message);
+            continue;
+        }
+        conditions.push(condition);
+    }
+    conditions
+}
+
+/// `attribute [operator][?]`
+fn condition(
+    table: &TableText<'_>,
+    text: &Text<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<QuestionCondition> {
+    let (said, optional) = match text.value.trim().strip_suffix('?') {
+        Some(said) => (said.trim_end(), true),
+        None => (text.value.trim(), false),
+    };
+    let part = |value| Text { value, span: text.span.clone() };
+    // An attribute's name may have a space in it.
+    let whole = table.attributes.get(said).map(|attribute| (attribute, "="));
+    let (attribute, word) = match (whole, said.rsplit_once(char::is_whitespace)) {
+        (Some(whole), _) => whole,
+        (None, Some((name, word))) => {
+            (table.attributes.find(&part(name.trim_end()), table.id.value, findings)?, word)
+        }
+        (None, None) => (table.attributes.find(&part(said), table.id.value, findings)?, "="),
+    };
+    let Some(operator) = operator(word) else {
+        let near = did_you_mean(word, grammar::OPERATORS.iter().copied());
+        findings
+            .report(Code::UnknownOperator, text.span.clone(), format!("there is no operator `{word}`"))
+            .hint(format!("it is {}", one_of(grammar::OPERATORS.iter().copied())))
+            .maybe_hint(near);
+        return None;
+    };
+    check_fit(attribute, operator, word, text, findings);
+    Some(QuestionCondition { attribute: attribute.name.clone(), operator, optional })
+}
+
+fn operator(word: &str) -> Option<Operator> {
+    Some(match word {
+        "=" => Operator::Equal,
+        "<" => Operator::Less,
+        "<=" => Operator::LessOrEqual,
+        ">" => Operator::Greater,
+        ">=" => Operator::GreaterOrEqual,
+        "between" => Operator::Between,
+        "beginsWith" => Operator::BeginsWith,
+        "contains" => Operator::Contains,
+        "in" => Operator::In,
+        "exists" => Operator::Exists,
+        _ => return None,
+    })
+}
+
+/// DynamoDB orders strings, numbers and binaries, looks at the beginning of strings and binaries, and into strings, sets
+/// and lists.
+fn check_fit(
+    attribute: &Attribute,
+    operator: Operator,
+    word: &str,
+    text: &Text<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let kind = attribute.kind;
+    let fits = match operator {
+        Operator::Equal | Operator::In | Operator::Exists => true,
+        Operator::Contains => {
+            !matches!(kind, AttributeKind::Number | AttributeKind::Boolean | AttributeKind::Map)
+        }
+        Operator::BeginsWith => ordered(kind) && kind != AttributeKind::Number,
+        _ => ordered(kind),
+    };
+    if !fits {
+        let message = format!("`{word}` cannot be asked of `{}`, a {}", attribute.name, word_of(kind));
+        findings.report(Code::OperatorMisfit, text.span.clone(), message);
+    }
+}
+
+fn order(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<OrderBy> {
+    let Some(node) = fields.node("order") else { return Vec::new() };
+    let mut order: Vec<OrderBy> = Vec::new();
+    for text in node.text_or_texts(findings, &fields.what("order")) {
+        let descending = text.value.starts_with('-') && table.attributes.get(text.value).is_none();
+        let value = if descending { &text.value[1..] } else { text.value };
+        let name = Text { value, span: text.span.clone() };
+        let Some(attribute) = table.attributes.find(&name, table.id.value, findings) else { continue };
+        if !ordered(attribute.kind) {
+            let message = format!("nothing can be ordered by `{value}`, a {}", word_of(attribute.kind));
+            findings.report(Code::OrderMisfit, text.span, message);
+        } else if order.iter().any(|before| before.attribute == value) {
+            findings.report(
+                Code::DuplicateName,
+                text.span,
+                format!("{} has `{value}` twice", fields.what("order")),
+            );
+        }
+        order.push(OrderBy { attribute: value.to_owned(), descending });
+    }
+    order
+}
+
+fn ordered(kind: AttributeKind) -> bool {
+    kind.scalar().is_some()
+}
+
+fn word_of(kind: AttributeKind) -> &'static str {
+    match kind {
+        AttributeKind::String => "string",
+        AttributeKind::Number => "number",
+        AttributeKind::Binary => "binary",
+        AttributeKind::Boolean => "boolean",
+        AttributeKind::Timestamp(_) => "timestamp",
+        AttributeKind::Date => "date",
+        AttributeKind::List => "list",
+        AttributeKind::Map => "map",
+        AttributeKind::StringSet => "set of strings",
+        AttributeKind::NumberSet => "set of numbers",
+        AttributeKind::BinarySet => "set of binaries",
+    }
+}

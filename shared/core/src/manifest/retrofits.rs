@@ -1,0 +1,196 @@
+//! `[retrofits.NAME]`: items of one table get new keys, in place or in another table.
+
+use std::collections::BTreeSet;
+
+use super::code::Code;
+use super::diagnostic::Findings;
+use super::fields::Fields;
+use super::grammar;
+use super::key_use::KeyUse;
+use super::keys::Keys;
+use super::name::check_id;
+use super::node::{Entry, Text};
+use super::place::Place;
+use super::questions::find_table;
+use super::table_text::TableText;
+use super::values::{untyped_value, value_of};
+use super::when::conditions;
+use crate::model::Retrofit;
+use crate::value::AttributeValue;
+
+/// A table as written, with its keys.
+type Known<'t, 'a> = (&'t TableText<'a>, &'t Keys<'a>);
+
+/// All retrofits, in the manifest's order; what cannot be read is reported and left out.
+pub(super) fn retrofits(
+    tables: &[TableText<'_>],
+    keys: &[Keys<'_>],
+    entries: &[Entry<'_>],
+    findings: &mut Findings<'_>,
+) -> Vec<Retrofit> {
+    entries.iter().filter_map(|entry| retrofit(tables, keys, entry, findings)).collect()
+}
+
+fn retrofit(
+    tables: &[TableText<'_>],
+    keys: &[Keys<'_>],
+    entry: &Entry<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Retrofit> {
+    check_id(&entry.name, "a retrofit", findings);
+    let owner = format!("retrofit `{}`", entry.name.value);
+    let fields = Fields::read(entry, owner, grammar::RETROFIT, findings);
+    let mut table = |field: &str| {
+        let id = fields.required(field, findings)?.text(findings, &fields.what(field))?;
+        find_table(tables, &id, findings)
+    };
+    let (from, to) = (table("from"), table("to"));
+    let rename = rename(&fields, findings);
+    let drop = fields.texts("drop", findings);
+    let (from, to) = (from?, to?);
+    let set = set(to, &fields, findings);
+    let only = fields
+        .node("only")
+        .map(|node| conditions(node, &fields.what("only"), from.id.value, &from.attributes, findings));
+
+    let changes = Changes { rename: &rename, drop: &drop, set: &set };
+    let at = tables.iter().position(|table| table.id == to.id)?;
+    let target = (to, keys.get(at)?);
+    if from.id == to.id {
+        check_in_place(target, &changes, findings);
+        if !["rename", "drop", "set"].iter().any(|field| fields.node(field).is_some()) {
+            check_useful(target, &entry.name, findings);
+        }
+    } else {
+        check_own_key(target, &changes, findings);
+    }
+    let owned = |(old, new): (&Text<'_>, &Text<'_>)| (old.value.to_owned(), new.value.to_owned());
+    Some(Retrofit {
+        name: entry.name.value.to_owned(),
+        from: from.id.value.to_owned(),
+        to: to.id.value.to_owned(),
+        rename: rename.iter().map(|(old, new)| owned((old, new))).collect(),
+        set: set.into_iter().map(|(name, value)| (name.value.to_owned(), value)).collect(),
+        drop: drop.iter().map(|name| name.value.to_owned()).collect(),
+        only: only.unwrap_or_default(),
+    })
+}
+
+/// What a retrofit changes besides keys.
+struct Changes<'c, 'a> {
+    rename: &'c [(Text<'a>, Text<'a>)],
+    drop: &'c [Text<'a>],
+    set: &'c [(Text<'a>, AttributeValue)],
+}
+
+impl<'c, 'a> Changes<'c, 'a> {
+    /// The attributes that are no longer there under their name.
+    fn gone(&self) -> impl Iterator<Item = &'c Text<'a>> {
+        self.rename.iter().map(|(old, _)| old).chain(self.drop)
+    }
+
+    /// Does the retrofit itself supply this attribute?
+    fn supplies(&self, name: &str) -> bool {
+        self.rename.iter().any(|(_, new)| new.value == name)
+            || self.set.iter().any(|(set, _)| set.value == name)
+    }
+}
+
+fn rename<'a>(fields: &Fields<'a>, findings: &mut Findings<'_>) -> Vec<(Text<'a>, Text<'a>)> {
+    let mut rename: Vec<(Text<'a>, Text<'a>)> = Vec::new();
+    for entry in fields.entries("rename", findings) {
+        let Some(new) = entry.node.text(findings, &fields.what("rename")) else { continue };
+        if let Some((first, _)) = rename.iter().find(|(_, before)| before.value == new.value) {
+            let message =
+                format!("`{}` and `{}` are both renamed to `{}`", first.value, entry.name.value, new.value);
+            findings
+                .report(Code::DuplicateName, new.span.clone(), message)
+                .related(first.span.clone(), "first");
+        }
+        rename.push((entry.name, new));
+    }
+    rename
+}
+
+fn set<'a>(
+    to: &TableText<'_>,
+    fields: &Fields<'a>,
+    findings: &mut Findings<'_>,
+) -> Vec<(Text<'a>, AttributeValue)> {
+    let mut set = Vec::new();
+    for entry in fields.entries("set", findings) {
+        let what = format!("`{}` in {}", entry.name.value, fields.what("set"));
+        let value = match to.attributes.get(entry.name.value) {
+            Some(attribute) => value_of(&entry.node, attribute.kind, &what, Code::WrongType, findings),
+            None => untyped_value(&entry.node, &what, findings),
+        };
+        set.extend(value.map(|value| (entry.name, value)));
+    }
+    set
+}
+
+/// In place, nothing that any key is made of may go, and the table's own key stays as it is.
+fn check_in_place((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findings: &mut Findings<'_>) {
+    let (own, all) = (own_inputs(keys), all_inputs(table, keys));
+    for name in changes.gone().filter(|name| all.contains(name.value)) {
+        let message = format!("a key of table `{}` is made of `{}`", table.id.value, name.value);
+        findings
+            .report(Code::RetrofitKey, name.span.clone(), message)
+            .hint("in place, what keys are made of keeps its name; retrofit into another table to change it");
+    }
+    let set = changes.set.iter().map(|(name, _)| name);
+    let renamed_to = changes.rename.iter().map(|(_, new)| new);
+    for name in set.chain(renamed_to).filter(|name| own.contains(name.value)) {
+        let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
+        findings
+            .report(Code::RetrofitKey, name.span.clone(), message)
+            .hint("an item's primary key cannot change in place; retrofit into another table");
+    }
+}
+
+/// In a new table, each item still needs the target's own key.
+fn check_own_key((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findings: &mut Findings<'_>) {
+    let own = own_inputs(keys);
+    for name in changes.gone().filter(|name| own.contains(name.value) && !changes.supplies(name.value)) {
+        let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
+        findings
+            .report(Code::RetrofitKey, name.span.clone(), message)
+            .hint("without it, no item could be written");
+    }
+}
+
+fn check_useful((table, keys): Known<'_, '_>, name: &Text<'_>, findings: &mut Findings<'_>) {
+    if keys.folds.is_empty() {
+        let message =
+            format!("table `{}` has no folded keys, so `{}` changes nothing", table.id.value, name.value);
+        findings.report(Code::NothingToRetrofit, name.span.clone(), message);
+    }
+}
+
+fn own_inputs(keys: &Keys<'_>) -> BTreeSet<String> {
+    let mut inputs = BTreeSet::new();
+    for place in [Place::PARTITION, Place::SORT] {
+        add_inputs(keys.uses(place), keys, &mut inputs);
+    }
+    inputs
+}
+
+fn all_inputs(table: &TableText<'_>, keys: &Keys<'_>) -> BTreeSet<String> {
+    let mut inputs = own_inputs(keys);
+    for index in 0..table.indexes.len() {
+        for place in [Place::PARTITION, Place::SORT] {
+            add_inputs(keys.uses(Place { index: Some(index), ..place }), keys, &mut inputs);
+        }
+    }
+    inputs
+}
+
+/// The key attributes themselves, and what they are folded from.
+fn add_inputs(uses: &[KeyUse<'_>], keys: &Keys<'_>, inputs: &mut BTreeSet<String>) {
+    for key in uses {
+        inputs.insert(key.name().to_owned());
+        for (rule, _) in keys.folds.get(key.name()).iter().flat_map(|fold| &fold.parsed) {
+            inputs.extend(rule.template.attributes().map(str::to_owned));
+        }
+    }
+}

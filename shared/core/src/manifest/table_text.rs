@@ -1,0 +1,154 @@
+//! `[tables.ID]`: one table as written. What its names mean is found out later, so that one wrong name does not hide
+//! the next mistake.
+
+use std::collections::BTreeMap;
+
+use super::allow::Allowed;
+use super::attributes::Attributes;
+use super::code::Code;
+use super::diagnostic::Findings;
+use super::entity_text::{EntityText, Surroundings, check_distinct};
+use super::fields::Fields;
+use super::grammar;
+use super::index_text::IndexText;
+use super::key_text::KeyText;
+use super::name::{check_attribute_name, check_dynamo_name, check_id};
+use super::node::{Entry, Text};
+use crate::model::{AttributeKind, Expect};
+
+/// Item collections of tables with local indexes end here.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit>
+pub(super) const COLLECTION_GB_MAX: f64 = 10.0;
+const COLLECTION_WARNING_GB: f64 = 8.0;
+const GB: f64 = (1u64 << 30) as f64;
+
+/// A table as written.
+#[derive(Debug)]
+pub(super) struct TableText<'a> {
+    pub(super) id: Text<'a>,
+    /// The name in DynamoDB.
+    pub(super) name: Text<'a>,
+    pub(super) partition: Option<KeyText<'a>>,
+    pub(super) sort: Option<KeyText<'a>>,
+    pub(super) verbatim: bool,
+    pub(super) entity_attribute: Option<Text<'a>>,
+    pub(super) attributes: Attributes,
+    pub(super) entities: Vec<EntityText<'a>>,
+    pub(super) indexes: Vec<IndexText<'a>>,
+    pub(super) scope: BTreeMap<String, String>,
+    pub(super) expect: Expect,
+    pub(super) collection_bytes_warn: u64,
+    pub(super) allow: Allowed,
+}
+
+impl<'a> TableText<'a> {
+    pub(super) fn read(entry: &Entry<'a>, findings: &mut Findings<'_>) -> TableText<'a> {
+        let id = entry.name.clone();
+        check_id(&id, "a table in the manifest", findings);
+        let fields = Fields::read(entry, format!("table `{}`", id.value), grammar::TABLE, findings);
+        let name = fields.text("name", findings).unwrap_or_else(|| id.clone());
+        check_dynamo_name(name.value, name.span.clone(), "a table", findings);
+        fields.required("partition", findings);
+
+        let mut attributes = Attributes::read(&fields.entries("attributes", findings), id.value, findings);
+        let entity_attribute = entity_attribute(&fields, &mut attributes, findings);
+        let around = Surroundings {
+            table: id.value,
+            attributes: &attributes,
+            entity_attribute: entity_attribute.as_ref(),
+        };
+        let entities = fields.entries("entities", findings);
+        let entities: Vec<_> =
+            entities.iter().map(|entry| EntityText::read(entry, &around, findings)).collect();
+        check_distinct(&entities, findings);
+        let indexes = fields.entries("indexes", findings);
+        TableText {
+            name,
+            partition: key(&fields, "partition", findings),
+            sort: key(&fields, "sort", findings),
+            verbatim: fields.boolean("verbatim", findings).unwrap_or(false),
+            entity_attribute,
+            entities,
+            indexes: indexes.iter().map(|entry| IndexText::read(entry, id.value, findings)).collect(),
+            scope: scope(&fields, id.value, &attributes, findings),
+            expect: expect(&fields, findings),
+            collection_bytes_warn: collection_bytes_warn(&fields, findings),
+            allow: Allowed::read(&fields, findings),
+            attributes,
+            id,
+        }
+    }
+
+    /// Is this warning silenced for the table, or for this index of it?
+    pub(super) fn allows(&self, code: Code, index: Option<usize>) -> bool {
+        self.allow.has(code)
+            || index.and_then(|at| self.indexes.get(at)).is_some_and(|index| index.allow.has(code))
+    }
+}
+
+fn key<'a>(fields: &Fields<'a>, field: &str, findings: &mut Findings<'_>) -> Option<KeyText<'a>> {
+    Some(KeyText::read(fields.entry(field)?, &fields.what(field), findings))
+}
+
+fn entity_attribute<'a>(
+    fields: &Fields<'a>,
+    attributes: &mut Attributes,
+    findings: &mut Findings<'_>,
+) -> Option<Text<'a>> {
+    let name = fields.text("entity-attribute", findings)?;
+    check_attribute_name(&name, findings);
+    attributes.ensure_string(&name);
+    let string = attributes.get(name.value).is_some_and(|attribute| attribute.kind == AttributeKind::String);
+    if !string {
+        let message = format!("{} must be a string attribute", fields.what("entity-attribute"));
+        findings.report(Code::WrongType, name.span.clone(), message);
+    }
+    Some(name)
+}
+
+fn scope(
+    fields: &Fields<'_>,
+    table: &str,
+    attributes: &Attributes,
+    findings: &mut Findings<'_>,
+) -> BTreeMap<String, String> {
+    let mut scope = BTreeMap::new();
+    for entry in fields.entries("scope", findings) {
+        attributes.find(&entry.name, table, findings);
+        let Some(claim) = entry.node.text(findings, &fields.what("scope")) else { continue };
+        if claim.value.split('.').any(|step| step.is_empty() || step.contains(char::is_whitespace)) {
+            findings
+                .report(Code::BadValue, claim.span, format!("`{}` is no path to a claim", claim.value))
+                .hint("such a path is written `jwt.org`");
+        }
+        scope.insert(entry.name.value.to_owned(), claim.value.to_owned());
+    }
+    scope
+}
+
+fn expect(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
+    let Some(entry) = fields.entry("expect") else { return Expect::default() };
+    let expect = Fields::read(entry, fields.what("expect"), grammar::EXPECT, findings);
+    let mut count = |field: &str, max: u64| expect.node(field)?.whole(findings, &expect.what(field), 1..=max);
+    const ITEMS_MAX: u64 = 1_000_000_000_000_000;
+    const ITEM_BYTES_MAX: u64 = 400 * 1024;
+    Expect {
+        items: count("items", ITEMS_MAX),
+        item_bytes: count("item-bytes", ITEM_BYTES_MAX),
+        items_per_partition: count("items-per-partition", ITEMS_MAX),
+    }
+}
+
+fn collection_bytes_warn(fields: &Fields<'_>, findings: &mut Findings<'_>) -> u64 {
+    const FIELD: &str = "collection-warning-gb";
+    let written =
+        fields.node(FIELD).and_then(|node| Some((node.amount(findings, &fields.what(FIELD))?, node)));
+    if let Some((_, node)) = written.filter(|(gb, _)| *gb <= 0.0 || *gb >= COLLECTION_GB_MAX) {
+        let message = format!("{} must be over 0 and below 10", fields.what(FIELD));
+        findings
+            .report(Code::BadValue, node.span.clone(), message)
+            .hint("an item collection of a table with local indexes cannot grow over 10 GB");
+    }
+    // Between 0 and 10 GB, so the conversion neither wraps nor loses anything that matters.
+    (written.map_or(COLLECTION_WARNING_GB, |(gb, _)| gb.clamp(0.0, COLLECTION_GB_MAX)) * GB) as u64
+}

@@ -1,0 +1,151 @@
+//! What can be seen from inside only: the schema against the parser's words; and what keys resolve to.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::code::ALLOWABLE;
+use super::{grammar, parse, schema};
+use crate::model::{IndexKind, KeySource, Model, Table};
+
+fn words(value: &Value) -> BTreeSet<&str> {
+    match value {
+        Value::Object(map) => map.keys().map(String::as_str).collect(),
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+#[test]
+fn the_schema_and_the_parser_know_the_same_words() {
+    let schema: Value = serde_json::from_str(schema()).unwrap();
+    let same = |pointer: &str, known: &[&str]| {
+        let found = schema.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}"));
+        assert_eq!(words(found), known.iter().copied().collect(), "{pointer}");
+    };
+    same("/properties", grammar::ROOT);
+    for (name, fields) in [
+        ("prices", grammar::PRICES),
+        ("table", grammar::TABLE),
+        ("expect", grammar::EXPECT),
+        ("attribute", grammar::ATTRIBUTE),
+        ("index", grammar::INDEX),
+        ("entity", grammar::ENTITY),
+        ("entityIndex", grammar::ENTITY_INDEX),
+        ("exists", grammar::EXISTS),
+        ("question", grammar::QUESTION),
+        ("retrofit", grammar::RETROFIT),
+    ] {
+        same(&format!("/$defs/{name}/properties"), fields);
+        assert_eq!(
+            schema.pointer(&format!("/$defs/{name}/additionalProperties")),
+            Some(&Value::Bool(false)),
+            "{name}"
+        );
+    }
+    same("/$defs/key/anyOf/2/properties", grammar::KEY);
+    same("/$defs/type/enum", grammar::TYPES);
+    same("/$defs/attribute/properties/precision/enum", grammar::PRECISIONS);
+    same("/$defs/index/properties/type/enum", grammar::INDEX_TYPES);
+    same("/$defs/index/properties/projection/anyOf/0/enum", grammar::PROJECTIONS);
+    same("/$defs/allow/items/enum", ALLOWABLE);
+    let asked =
+        schema.pointer("/$defs/question/properties/where/description").and_then(Value::as_str).unwrap();
+    assert!(asked.contains(&grammar::OPERATORS.join(" ")), "the schema lists the operators");
+}
+
+#[test]
+fn every_allowable_code_is_a_code() {
+    let all: BTreeSet<&str> = super::codes().iter().map(|info| info.code).collect();
+    assert_eq!(ALLOWABLE.iter().find(|code| !all.contains(**code)), None);
+}
+
+fn model(text: &str) -> Model {
+    let parsed = parse("keyfold.toml", text);
+    parsed
+        .model
+        .unwrap_or_else(|| panic!("{}", super::render("keyfold.toml", text, &parsed.diagnostics, false)))
+}
+
+fn only_table(text: &str) -> Table {
+    model(text).tables.remove(0)
+}
+
+const ATTRIBUTES: &str =
+    "attributes = { id = \"string\", kind = \"string\", n = \"number\", user = \"string\" }\n";
+
+#[test]
+fn an_inverted_index_uses_the_tables_own_folded_keys() {
+    let table = only_table(&format!(
+        "[tables.app]\npartition = {{ attribute = \"PK\" }}\nsort = {{ attribute = \"SK\" }}\n{ATTRIBUTES}\
+         indexes.inverted = {{ partition = {{ attribute = \"SK\" }}, sort = \"PK\" }}\n\
+         [tables.app.entities.a]\nwhen = {{ kind = \"a\" }}\npartition = \"a#{{id}}\"\nsort = \"root\"\n\
+         [tables.app.entities.b]\nwhen = {{ kind = \"b\" }}\npartition = \"a#{{id}}\"\nsort = \"b#{{user}}\"\n"
+    ));
+    let inverted = table.index("inverted").unwrap();
+    assert_eq!(inverted.kind, IndexKind::Global);
+    assert_eq!(Some(&inverted.partition[0]), table.sort.as_ref());
+    assert_eq!(inverted.sort[0], table.partition);
+    let KeySource::Folded(rules) = &table.partition.source else { panic!("folded") };
+    assert_eq!(rules.iter().map(|rule| rule.entity.unwrap().0).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn an_entity_can_override_a_keys_own_template() {
+    let table = only_table(&format!(
+        "[tables.app]\npartition = \"id\"\n{ATTRIBUTES}indexes.byUser.partition = \"u#{{user|lower}}\"\n\
+         [tables.app.entities.a]\nwhen = {{ kind = \"a\" }}\nindexes.byUser.partition = \"admin#{{user}}\"\n"
+    ));
+    let KeySource::Folded(rules) = &table.index("byUser").unwrap().partition[0].source else {
+        panic!("folded")
+    };
+    let rules: Vec<_> =
+        rules.iter().map(|rule| (rule.entity.map(|entity| entity.0), rule.template.text())).collect();
+    assert_eq!(rules, [(Some(0), "admin#{user}"), (None, "u#{user|lower}")], "the general rule comes last");
+}
+
+#[test]
+fn a_bare_attribute_is_that_attribute_and_a_named_one_is_a_copy() {
+    let table = only_table(&format!(
+        "[tables.app]\npartition = \"{{id}}\"\n{ATTRIBUTES}\
+         indexes.one.partition = {{ attribute = \"user\", fold = \"{{user}}\" }}\n\
+         indexes.two = {{ partition = {{ attribute = \"copy\", fold = \"{{user}}\" }}, allow = [\"native-would-serve\"] }}\n"
+    ));
+    assert_eq!(table.partition.source, KeySource::Natural);
+    assert_eq!(table.index("one").unwrap().partition[0].source, KeySource::Natural);
+    let copy = &table.index("two").unwrap().partition[0];
+    assert_eq!(copy.name, "copy");
+    assert!(matches!(copy.source, KeySource::Folded(_)));
+}
+
+#[test]
+fn a_key_that_only_entities_give_needs_no_line_of_its_own() {
+    let table = only_table(&format!(
+        "[tables.app]\npartition = \"id\"\nsort = \"n\"\n{ATTRIBUTES}allow = [\"collection-may-pass-10gb\"]\n\
+         indexes.loc = {{}}\n[tables.app.entities.a]\nwhen = {{ kind = \"a\" }}\nindexes.loc.sort = \"a:{{user}}\"\n"
+    ));
+    let index = table.index("loc").unwrap();
+    assert_eq!((index.kind, index.sort[0].name.as_str()), (IndexKind::Local, "loc_sk"));
+}
+
+#[test]
+fn tables_and_questions_keep_the_manifests_order() {
+    let model = model(
+        "[tables.zoo]\npartition = \"id\"\nattributes.id = \"string\"\n[tables.ant]\npartition = \"id\"\n\
+         attributes.id = \"string\"\n[questions.zoo.b]\nwhere = [\"id\"]\n[questions.zoo.a]\nwhere = [\"id?\"]\n",
+    );
+    assert_eq!(model.tables.iter().map(|table| table.id.as_str()).collect::<Vec<_>>(), ["zoo", "ant"]);
+    assert_eq!(model.questions.iter().map(|question| question.name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+}
+
+#[test]
+fn places_point_at_fields_tables_and_elements() {
+    let text = "[tables.app]\npartition = \"id\"\nattributes.id = \"string\"\n[questions.app.q]\nwhere = [\"id?\"]\n";
+    let places = parse("keyfold.toml", text).places;
+    let at = |path: &str| places.get(path).map(|span| &text[span]);
+    assert_eq!(at("tables.app.partition"), Some("\"id\""));
+    assert_eq!(at("tables.app.attributes.id"), Some("\"string\""));
+    assert_eq!(at("questions.app.q"), Some("q"));
+    assert_eq!(at("questions.app.q.where.0"), Some("\"id?\""));
+    assert_eq!(at("questions.app.r"), None);
+}
