@@ -99,14 +99,18 @@ impl ModelTable {
     pub fn apply(&mut self, operation: &Operation) -> Outcome {
         let done = match operation {
             Operation::Put { item, condition } => self.put(item.clone(), condition).map(written),
-            Operation::Update { key, changes, condition } => self.update(key, changes, condition).map(written),
+            Operation::Update { key, changes, condition } => {
+                self.update(key, changes, condition).map(written)
+            }
             Operation::Delete { key, condition } => self.delete(key, condition).map(written),
             Operation::Get { key } => self.get(key).map(|item| Outcome::Got(item.cloned())),
             Operation::Read(reading) => self.pages(reading).map(Outcome::Pages),
         };
         match done {
             Ok(outcome) => outcome.normalised(),
-            Err(TableError::ConditionFailed { old }) => Outcome::ConditionFailed(old.map(|old| *old)).normalised(),
+            Err(TableError::ConditionFailed { old }) => {
+                Outcome::ConditionFailed(old.map(|old| *old)).normalised()
+            }
             Err(_) => Outcome::Refused,
         }
     }
@@ -172,7 +176,8 @@ pub fn normalised(item: &Item) -> Item {
 }
 
 fn normalised_value(value: &AttributeValue) -> AttributeValue {
-    let number = |text: &String| text.parse::<Number>().map_or_else(|_| text.clone(), |number| number.to_string());
+    let number =
+        |text: &String| text.parse::<Number>().map_or_else(|_| text.clone(), |number| number.to_string());
     match value {
         AttributeValue::N(text) => AttributeValue::N(number(text)),
         AttributeValue::Ns(texts) => {

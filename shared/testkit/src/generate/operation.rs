@@ -83,7 +83,8 @@ impl Drawing<'_> {
 
     /// The key of an item that is there, or of one that could be.
     fn key(&self, random: &mut Random) -> Option<Item> {
-        let known = random.any(&self.items).filter(|_| random.chance(80)).and_then(|item| self.table.key_of(item));
+        let known =
+            random.any(&self.items).filter(|_| random.chance(80)).and_then(|item| self.table.key_of(item));
         known.or_else(|| self.table.key_of(&item(self.table, self.words, random)?))
     }
 
@@ -122,7 +123,13 @@ impl Drawing<'_> {
         self.reading(index, Access::Query { partition: equals, sort: conditions }, held, random)
     }
 
-    fn reading(&self, index: Option<&Index>, operation: Access, held: Vec<String>, random: &mut Random) -> Operation {
+    fn reading(
+        &self,
+        index: Option<&Index>,
+        operation: Access,
+        held: Vec<String>,
+        random: &mut Random,
+    ) -> Operation {
         let shown = match random.below(10) {
             0 => Shown::Count,
             1..=3 => Shown::All,
@@ -181,7 +188,8 @@ impl Drawing<'_> {
     }
 
     fn comparison(&self, name: &str, random: &mut Random) -> Comparison {
-        let (Some(value), Some(other)) = (random.any(self.words.of(name)), random.any(self.words.of(name))) else {
+        let (Some(value), Some(other)) = (random.any(self.words.of(name)), random.any(self.words.of(name)))
+        else {
             return Comparison::Exists(random.chance(50));
         };
         let (value, other) = (value.clone(), other.clone());
