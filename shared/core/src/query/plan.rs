@@ -137,3 +137,6 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<Rejected>) -> PlanError {
         PlanError::Unserved { table, rejected, suggestion }
     }
 }
+
+#[cfg(test)]
+mod tests;

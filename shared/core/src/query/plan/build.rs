@@ -88,7 +88,7 @@ impl<'m> Task<'_, 'm> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'m>, Reason> {
         let keyspace = Keyspace::of(self.place.table, self.place.index, self.kind)
             .map_err(|key| Reason::EntityAbsent { attribute: key.name.clone() })?;
-        let always = always_present(self.place.table, self.kind);
+        let always = always_present(self.place.table, &self.kinds());
         let hidden = keyspace
             .required()
             .find(|attribute| !always.contains(attribute) && !self.facts.present.contains(*attribute));
@@ -96,6 +96,11 @@ impl<'m> Task<'_, 'm> {
             Some(attribute) => Err(Reason::Sparse { attribute: attribute.to_owned() }),
             None => Ok(keyspace),
         }
+    }
+
+    /// The kinds of item that it is about.
+    fn kinds(&self) -> Vec<Kind> {
+        if self.kind == Kind::Any { wanted_kinds(self.request) } else { vec![self.kind] }
     }
 
     /// The queries that answer the conjunction, with these attributes taken value by value.
@@ -108,7 +113,9 @@ impl<'m> Task<'_, 'm> {
         for tests in self.combinations(expand)? {
             let selection =
                 keyspace.select(&tests).map_err(|attribute| Reason::PartitionOpen { attribute })?;
-            built.extend(self.with_selection(keyspace, &tests, &selection));
+            for one in self.with_selection(keyspace, &tests, &selection) {
+                add_range(&mut built, one);
+            }
             if built.len() > FAN_OUT_MAX {
                 return Err(Reason::FanOut);
             }
@@ -185,6 +192,12 @@ impl<'m> Task<'_, 'm> {
         self.place.table.attributes.get(attribute)?.values.as_deref()
     }
 
+    /// Does every matching item have the same value here?
+    fn has_one_value(&self, attribute: &str) -> bool {
+        let asked = self.facts.by_attribute.get(attribute).map(|fact| &fact.asked);
+        matches!(asked, Some(Asked::Values(values)) if values.len() == 1)
+    }
+
     /// Can this attribute be taken value by value: by an `in`, or because the manifest lists what it can be?
     pub(super) fn is_expandable(&self, attribute: &str) -> bool {
         match self.facts.by_attribute.get(attribute).map(|fact| &fact.asked) {
@@ -208,17 +221,25 @@ impl<'m> Task<'_, 'm> {
                     .chain(&selection.by_sort)
                     .any(|(name, exact)| *exact && name == attribute)
         };
-        let mut present = always_present(self.place.table, self.kind);
-        present.extend(keyspace.required());
-        // Where kinds have keys of their own, the entity's conditions tell it from neighbours, whose keys say nothing of it.
-        let answerable = |number: usize| number < self.when_from || !self.place.is_overloaded();
-        let answered = |number: usize| answerable(number) && self.is_answered(number, &is_exact, &present);
+        let present = |kinds: &[Kind]| -> BTreeSet<&str> {
+            always_present(self.place.table, kinds).into_iter().chain(keyspace.required()).collect()
+        };
+        let (here, everywhere) = (present(&self.kinds()), present(&kinds_of(self.place.table)));
+        let answered = |number: usize| match number < self.when_from {
+            true => self.is_answered(number, &is_exact, &here),
+            // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys
+            // say, says nothing of those.
+            false => !self.place.is_overloaded() && self.is_answered(number, &is_exact, &everywhere),
+        };
         let (residual, when) = self.split_clauses(&answered);
-        let fixed: BTreeSet<String> = tests
-            .iter()
-            .filter(|(_, test)| matches!(test, Test::Equal(_) | Test::Absent))
-            .map(|(name, _)| (*name).to_owned())
-            .collect();
+        let is_fixed = |(name, test): &(&&str, &Test)| match test {
+            // One of several values: others can lie in the same range, unless the key tells them apart.
+            Test::Equal(_) => self.has_one_value(name) || is_exact(name),
+            Test::Absent => true,
+            Test::Range { .. } | Test::BeginsWith(_) => false,
+        };
+        let fixed: BTreeSet<String> =
+            tests.iter().filter(is_fixed).map(|(name, _)| (*name).to_owned()).collect();
         let ascending: Vec<String> =
             keyspace.ascending(&|name| fixed.contains(name)).into_iter().map(str::to_owned).collect();
         // What the partition key says already, the sort key does not narrow further.
@@ -348,18 +369,43 @@ pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
     entities.chain(strays).collect()
 }
 
-/// Attributes that every item of this kind has: parts of its primary key, and what the manifest promises.
-fn always_present(table: &Table, kind: Kind) -> BTreeSet<&str> {
-    let mut present: BTreeSet<&str> = BTreeSet::new();
-    if let Ok(keyspace) = Keyspace::of(table, None, kind) {
-        present.extend(keyspace.required());
+/// The kinds of item that a request asks for.
+pub(super) fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
+    if request.entities.is_empty() {
+        return kinds_of(request.table);
     }
-    present.extend(table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str()));
-    if let Kind::Entity(entity) = kind {
-        let entity = &table.entities[entity.0];
-        present.extend(entity.requires.iter().map(String::as_str));
+    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
+}
+
+/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises. The kinds of one
+/// table can have keys of different parts.
+fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
+    let of = |kind: &Kind| {
+        let mut present: BTreeSet<&str> = BTreeSet::new();
+        if let Ok(keyspace) = Keyspace::of(table, None, *kind) {
+            present.extend(keyspace.required());
+        }
+        present.extend(
+            table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str()),
+        );
+        if let Kind::Entity(entity) = kind {
+            present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
+        }
+        present
+    };
+    kinds.iter().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
+}
+
+/// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is
+/// read once, and checked for all that is still to be checked.
+fn add_range<'m>(all: &mut Vec<Built<'m>>, one: Built<'m>) {
+    match all.iter_mut().find(|known| known.access.operation == one.access.operation) {
+        None => all.push(one),
+        Some(known) if one.residual.len() + one.when.len() > known.residual.len() + known.when.len() => {
+            *known = one
+        }
+        Some(_) => {}
     }
-    present
 }
 
 fn add<'a>(all: &mut [BTreeMap<&'a str, Test>], attribute: &'a str, test: &Test) {

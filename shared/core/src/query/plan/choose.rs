@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::build::{Built, Place, Task, kinds_of};
+use super::build::{Built, Place, Task, kinds_of, wanted_kinds};
 use super::estimate;
 use super::facts::{Facts, alternatives, clauses};
 use super::keyspace::{Keyspace, Kind};
 use super::merge::join_neighbours;
 use super::reject::{Reason, Rejected};
 use super::{Delivery, delivery};
-use crate::model::{IndexKind, Table};
+use crate::model::IndexKind;
 use crate::query::check::CheckedRequest;
 use crate::query::condition::{Comparison, Condition};
 
@@ -145,13 +145,6 @@ fn places<'m>(request: &CheckedRequest<'m>) -> Vec<Place<'m>> {
     std::iter::once(None).chain(indexes).map(|index| Place { table, index }).collect()
 }
 
-fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
-    if request.entities.is_empty() {
-        return kinds_of(request.table);
-    }
-    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
-}
-
 /// The best candidate at one place.
 fn at_place<'m>(
     request: &CheckedRequest<'m>,
@@ -202,9 +195,8 @@ fn split(
     conjunct: &[Condition],
 ) -> Vec<(Kind, Facts, usize)> {
     let with = |kind, more: Vec<Condition>| {
-        let mut facts = Facts::read([conjunct, more.as_slice()].concat());
-        facts.present.extend(promised_by_all(place.table, kinds).map(str::to_owned));
-        (kind, facts, conjunct.len())
+        let all = [conjunct, more.as_slice()].concat();
+        (kind, Facts::read(all), conjunct.len())
     };
     if place.is_overloaded() {
         return kinds.iter().map(|kind| with(*kind, kind_conditions(place.table, *kind))).collect();
@@ -222,19 +214,8 @@ fn split(
     vec![with(Kind::Any, more)]
 }
 
-/// The attributes that each of these kinds promises its items to have.
-fn promised_by_all<'m>(table: &'m Table, kinds: &[Kind]) -> impl Iterator<Item = &'m str> {
-    let of = |kind: &Kind| match kind {
-        Kind::Entity(entity) => table.entities[entity.0].requires.as_slice(),
-        Kind::Any | Kind::Stray => &[],
-    };
-    let rest: Vec<&[String]> = kinds.iter().skip(1).map(of).collect();
-    let first = kinds.first().map_or(&[][..], of);
-    first.iter().filter(move |name| rest.iter().all(|others| others.contains(name))).map(String::as_str)
-}
-
 /// What an item of this kind fulfils.
-fn kind_conditions(table: &Table, kind: Kind) -> Vec<Condition> {
+fn kind_conditions(table: &crate::model::Table, kind: Kind) -> Vec<Condition> {
     let of = |entity: &crate::model::Entity| entity.when.iter().map(Condition::from).collect::<Vec<_>>();
     match kind {
         Kind::Any => Vec::new(),

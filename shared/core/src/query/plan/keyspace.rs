@@ -127,7 +127,11 @@ impl<'m> Keyspace<'m> {
                         KeyRange::Exact(key) => Ok(AttributeValue::S(key)),
                         _ => Err(missing_input(template, tests)),
                     };
-                    selection.ranges.into_iter().map(exact).collect::<Result<Vec<_>, _>>()?
+                    let mut values =
+                        selection.ranges.into_iter().map(exact).collect::<Result<Vec<_>, _>>()?;
+                    // A template of nothing but one empty value makes no key.
+                    values.retain(|value| can_be_key(value, PARTITION_BYTES_MAX));
+                    values
                 }
             };
             partitions = partitions
@@ -158,7 +162,8 @@ impl<'m> Keyspace<'m> {
                     .into_iter()
                     .collect::<Vec<_>>()
             };
-            return selection.ranges.into_iter().map(condition).collect();
+            let is_key = |range: &KeyRange| !matches!(range, KeyRange::Exact(key) if key.is_empty());
+            return selection.ranges.into_iter().filter(is_key).map(condition).collect();
         }
         let mut conditions = Vec::new();
         for (key, _) in &self.sort {

@@ -1,0 +1,40 @@
+//! Replays cases of the oracle: `cargo run -p keyfold-testkit --bin oracle -- SEED…`, or `FROM..TO`.
+
+#![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
+
+use std::process::ExitCode;
+
+use keyfold_testkit::case::{Case, report, shrunk, verdict};
+
+fn main() -> ExitCode {
+    let mut failed = false;
+    for argument in std::env::args().skip(1) {
+        let Some(seeds) = seeds(&argument) else {
+            println!("`{argument}` is neither a seed nor a range of seeds, `FROM..TO`");
+            return ExitCode::from(2);
+        };
+        let single = seeds.end - seeds.start == 1;
+        for seed in seeds {
+            let case = Case::new(seed);
+            match verdict(&case) {
+                Ok(verdict) if single => {
+                    println!("{}\n{:?}\nseed {seed}: {verdict:?}", case.manifest, case.asking.request)
+                }
+                Ok(_) => {}
+                Err(failure) => {
+                    failed = true;
+                    let (case, failure) = shrunk(&case, failure);
+                    println!("{}", report(&case, &failure));
+                }
+            }
+        }
+    }
+    ExitCode::from(u8::from(failed))
+}
+
+fn seeds(argument: &str) -> Option<std::ops::Range<u64>> {
+    match argument.split_once("..") {
+        Some((from, to)) => Some(from.parse().ok()?..to.parse().ok()?),
+        None => argument.parse().ok().map(|seed| seed..seed + 1),
+    }
+}

@@ -1,0 +1,69 @@
+//! One seed, one case, one verdict: a random model with items and a request; the planner's answer against the naive one.
+
+mod report;
+mod shrink;
+mod verdict;
+
+use keyfold_core::manifest;
+use keyfold_core::model::{Model, Table};
+use keyfold_core::value::Item;
+
+use crate::generate::{self, Asking, Random, Words};
+pub use report::report;
+pub use shrink::shrunk;
+pub use verdict::{Failure, Verdict, verdict};
+
+/// The most items of a case.
+const ITEMS_MAX: usize = 40;
+/// How many manifests are drawn before the generator counts as broken.
+const MANIFESTS_MAX: usize = 2000;
+
+/// A model, items and a request.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Where it came from.
+    pub seed: u64,
+    /// The manifest.
+    pub manifest: String,
+    /// What it says.
+    pub model: Model,
+    /// The items, with their keys.
+    pub items: Vec<Item>,
+    /// The request.
+    pub asking: Asking,
+    /// How many manifests were drawn that had mistakes, before this one.
+    pub manifests_refused: usize,
+}
+
+impl Case {
+    /// The case of this seed. Panics if no manifest out of many is a good one: then the generator is broken.
+    pub fn new(seed: u64) -> Case {
+        let mut random = Random::new(seed);
+        let (manifest, model, manifests_refused) = good_manifest(&mut random);
+        let table = &model.tables[0];
+        let words = Words::draw(table, &mut random);
+        let most = random.between(0, ITEMS_MAX);
+        let items = generate::items(table, &words, most, &mut random.fork());
+        let asking = generate::request(table, &words, &items, &mut random.fork());
+        Case { seed, manifest, items, asking, manifests_refused, model }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.model.tables[0]
+    }
+}
+
+/// A manifest without mistakes, its model, and how many others were drawn before it.
+pub fn good_manifest(random: &mut Random) -> (String, Model, usize) {
+    let mut mistakes = String::new();
+    for refused in 0..MANIFESTS_MAX {
+        let text = generate::manifest(&mut random.fork());
+        let parsed = manifest::parse("case.toml", &text);
+        mistakes = parsed.render(&text, false);
+        if let Some(model) = parsed.model {
+            return (text, model, refused);
+        }
+    }
+    panic!("{MANIFESTS_MAX} manifests were refused, the last one:\n{mistakes}");
+}

@@ -1,0 +1,220 @@
+//! What becomes of a case, and what must not.
+
+use std::collections::BTreeSet;
+
+use keyfold_core::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, Source};
+use keyfold_core::query::{CheckedRequest, Condition, check, plan};
+use keyfold_core::value::Item;
+
+use super::Case;
+use crate::evaluate;
+use crate::naive;
+use crate::table::{ModelTable, key_holds};
+
+/// What became of a request that was treated rightly.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The request does not fit the model: the code of the error.
+    Invalid(&'static str),
+    /// There is no plan: the code of the error.
+    Refused(&'static str),
+    /// The planner's answer is the naive one. What kind of plan it was, and whether anything was in the answer.
+    Answered {
+        /// Where from, and how.
+        kind: String,
+        /// Was there anything in it?
+        any: bool,
+    },
+}
+
+/// A wrong answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What is wrong.
+    pub what: String,
+    /// The plan that gave it.
+    pub plan: Option<QueryPlan>,
+}
+
+/// Plans the request, carries the plan out, and compares.
+pub fn verdict(case: &Case) -> Result<Verdict, Failure> {
+    let request = match check(&case.model, &case.asking.request, &case.asking.caller) {
+        Ok(request) => request,
+        Err(error) => return Ok(Verdict::Invalid(error.code())),
+    };
+    let plan = match plan(&request) {
+        Ok(plan) => plan,
+        Err(error) => return Ok(Verdict::Refused(error.code())),
+    };
+    compare(case, &request, &plan).map_err(|what| Failure { what, plan: Some(plan.clone()) })?;
+    let any = case.items.iter().any(|item| naive::wanted(case.table(), &case.asking, item));
+    Ok(Verdict::Answered { kind: kind(&plan), any })
+}
+
+fn compare(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String> {
+    let mut table = ModelTable::new(case.table());
+    for item in &case.items {
+        table
+            .put(item.clone(), &Condition::always())
+            .map_err(|error| format!("an item is refused: {error}"))?;
+    }
+    allowed(request, plan)?;
+    equivalent(case, plan)?;
+    answered(case, plan, &table, plan.limit as usize)
+}
+
+/// A plan does nothing that the request does not allow.
+fn allowed(request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String> {
+    if plan.scans() && !request.scan {
+        return Err("it scans, and the request does not allow that".to_owned());
+    }
+    if request.consistent && plan.accesses.iter().any(|access| matches!(access.source, Source::Global(_))) {
+        return Err("it reads a global index, and the answer must be consistent".to_owned());
+    }
+    if matches!(plan.delivery, Delivery::SortedInMemory { .. }) && request.sort_in_memory.is_none() {
+        return Err("it sorts in memory, and the request does not allow that".to_owned());
+    }
+    Ok(())
+}
+
+/// Key condition AND filter AND recheck say of every item what the request says, by exactly one access.
+fn equivalent(case: &Case, plan: &QueryPlan) -> Result<(), String> {
+    for item in &case.items {
+        let wanted = usize::from(naive::wanted(case.table(), &case.asking, item));
+        let by: Vec<usize> =
+            (0..plan.accesses.len()).filter(|at| gives(case, &plan.accesses[*at], item)).collect();
+        match by.len().cmp(&wanted) {
+            std::cmp::Ordering::Less => return Err(format!("no access gives the item {}", json(item))),
+            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Greater if wanted == 0 => {
+                return Err(format!(
+                    "access {} gives the item {}, which is not asked for",
+                    by[0],
+                    json(item)
+                ));
+            }
+            std::cmp::Ordering::Greater => {
+                return Err(format!("the accesses {by:?} all give the item {}", json(item)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn gives(case: &Case, access: &Access, item: &Item) -> bool {
+    let entry = match access.source.index() {
+        None => Some(item.clone()),
+        Some(name) => case.table().index(name).and_then(|index| index.entry(case.table(), item).item()),
+    };
+    entry.is_some_and(|entry| {
+        key_holds(&access.operation, &entry) && access.filter.holds(&entry) && access.recheck.holds(item)
+    })
+}
+
+/// The answer in pages: the same items, each once, in the order asked for, none too many on a page.
+fn answered(case: &Case, plan: &QueryPlan, table: &ModelTable, limit: usize) -> Result<(), String> {
+    let wanted = naive::answer(case.table(), &case.asking, table.items());
+    let mut given: Vec<Item> = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = evaluate::page(plan, table, cursor.as_ref(), limit).map_err(|error| error.to_string())?;
+        if page.items.len() > limit {
+            return Err(format!("a page has {} items, and the limit is {limit}", page.items.len()));
+        }
+        given.extend(page.items);
+        if given.len() > wanted.len() {
+            return Err(format!("{} items are asked for, and there are more in the answer", wanted.len()));
+        }
+        if page.next == cursor && cursor.is_some() {
+            return Err("the answer does not go on".to_owned());
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if given.len() != wanted.len() {
+        return Err(format!("{} items are asked for, and {} are given", wanted.len(), given.len()));
+    }
+    same_items(case, &wanted, &given)?;
+    if !plan.count {
+        in_order(case, &wanted, &given)?;
+        shows(case, plan, &wanted, &given)?;
+    }
+    Ok(())
+}
+
+fn same_items(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), String> {
+    let keys = |item: &Item| case.table().key_of(item).map(|key| json(&key)).unwrap_or_default();
+    let wanted: BTreeSet<String> = wanted.iter().map(|item| keys(item)).collect();
+    let mut seen = BTreeSet::new();
+    for item in given {
+        let key = keys(item);
+        if !wanted.contains(&key) {
+            return Err(format!("the item {key} is not asked for"));
+        }
+        if !seen.insert(key.clone()) {
+            return Err(format!("the item {key} is given twice"));
+        }
+    }
+    Ok(())
+}
+
+/// The first items are the ones that come first, whatever the page size: the sequence is the naive one, up to ties.
+fn in_order(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), String> {
+    let order = &case.asking.request.order;
+    let out =
+        wanted.iter().zip(given).position(|(wanted, given)| naive::compare(order, wanted, given).is_ne());
+    out.map_or(Ok(()), |at| Err(format!("item {at} of the answer is out of order: {}", json(&given[at]))))
+}
+
+/// What is shown of an item is what the item has.
+fn shows(case: &Case, plan: &QueryPlan, wanted: &[&Item], given: &[Item]) -> Result<(), String> {
+    for item in given {
+        let key = case.table().key_of(item);
+        let Some(stored) = wanted.iter().find(|wanted| case.table().key_of(wanted) == key) else { continue };
+        let (shown, stored) = (evaluate::shown(plan, item), evaluate::shown(plan, stored));
+        if shown != stored {
+            return Err(format!("of the item {} only this is shown: {}", json(&stored), json(&shown)));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn json(item: &Item) -> String {
+    let sorted: std::collections::BTreeMap<_, _> = item.iter().collect();
+    serde_json::to_string(&sorted).unwrap_or_default()
+}
+
+/// A plan in a few words, for the tally.
+fn kind(plan: &QueryPlan) -> String {
+    let Some(first) = plan.accesses.first() else { return "nothing can match".to_owned() };
+    let operation = match first.operation {
+        Operation::Query { .. } => "query",
+        Operation::Scan => "scan",
+    };
+    let source = match first.source {
+        Source::Table => "table",
+        Source::Local(_) => "local",
+        Source::Global(_) => "global",
+    };
+    let several = if plan.accesses.iter().any(|access| access.source != first.source) {
+        ", several places"
+    } else if plan.accesses.len() > 1 {
+        ", fan-out"
+    } else {
+        ""
+    };
+    let hydration = match first.hydration {
+        Hydration::None => "",
+        Hydration::Fetched => ", fetched",
+        Hydration::ByKey => ", by key",
+    };
+    let delivery = match plan.delivery {
+        Delivery::Sequential if plan.order.is_empty() => "",
+        Delivery::Sequential => ", ordered",
+        Delivery::Merged => ", merged",
+        Delivery::SortedInMemory { .. } => ", sorted",
+    };
+    format!("{operation} {source}{several}{hydration}{delivery}")
+}

@@ -1,0 +1,162 @@
+//! Carries out a plan over the model table: one access at a time, nothing concurrent, every page as small as possible so
+//! that each seam between two pages is crossed.
+//!
+//! It takes a plan at its word: nothing is deduplicated and nothing is filtered that the plan does not say.
+
+mod stream;
+
+use keyfold_core::model::Table;
+use keyfold_core::query::order::compare_items;
+use keyfold_core::query::plan::{Delivery, QueryPlan};
+use keyfold_core::value::Item;
+
+use crate::table::{ModelTable, ReadConsumed, TableError};
+use stream::Stream;
+
+/// Where an answer goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cursor {
+    /// For each access: the key after which it goes on, and whether it has ended.
+    Accesses(Vec<(Option<Item>, bool)>),
+    /// So many sorted items have been delivered.
+    Sorted(usize),
+}
+
+/// A page of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerPage {
+    /// The items, with every attribute that was read.
+    pub items: Vec<Item>,
+    /// Where to go on; `None` at the end.
+    pub next: Option<Cursor>,
+    /// What each read consumed.
+    pub consumed: Vec<ReadConsumed>,
+}
+
+/// Why a plan cannot be carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EvaluateError {
+    /// DynamoDB would refuse a read.
+    #[error("access {access} would be refused: {source}")]
+    Refused {
+        /// The number of the access.
+        access: usize,
+        /// Why.
+        source: TableError,
+    },
+    /// More items than may be sorted in memory.
+    #[error("more than {items_max} items to sort")]
+    TooManyToSort {
+        /// The bound.
+        items_max: u32,
+    },
+}
+
+/// One page of at most `limit` items.
+pub fn page(
+    plan: &QueryPlan,
+    table: &ModelTable,
+    from: Option<&Cursor>,
+    limit: usize,
+) -> Result<AnswerPage, EvaluateError> {
+    match plan.delivery {
+        Delivery::SortedInMemory { items_max } => {
+            let skip = match from {
+                Some(Cursor::Sorted(skip)) => *skip,
+                _ => 0,
+            };
+            sorted(plan, table, items_max, skip, limit)
+        }
+        Delivery::Sequential | Delivery::Merged => {
+            let mut streams = streams(plan, table, from);
+            let items = take(plan, &mut streams, limit)?;
+            let places: Vec<_> = streams.iter().map(Stream::place).collect();
+            let ended = places.iter().all(|(_, ended)| *ended);
+            let consumed = streams.into_iter().flat_map(|stream| stream.consumed).collect();
+            Ok(AnswerPage { items, next: (!ended).then_some(Cursor::Accesses(places)), consumed })
+        }
+    }
+}
+
+/// The whole answer, in pages of `limit` items.
+pub fn all(plan: &QueryPlan, table: &ModelTable, limit: usize) -> Result<Vec<Item>, EvaluateError> {
+    let mut items = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = page(plan, table, cursor.as_ref(), limit)?;
+        items.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(items);
+        }
+    }
+}
+
+/// The attributes that the answer shows of an item.
+pub fn shown(plan: &QueryPlan, item: &Item) -> Item {
+    let Some(names) = &plan.select else { return item.clone() };
+    let of = |name: &String| Some((name.clone(), item.get(name)?.clone()));
+    Item::from(names.iter().filter_map(of).collect::<std::collections::HashMap<_, _>>())
+}
+
+/// An item's primary key.
+pub fn key(table: &Table, item: &Item) -> Option<Item> {
+    table.key_of(item)
+}
+
+fn streams<'p>(plan: &'p QueryPlan, table: &'p ModelTable, from: Option<&Cursor>) -> Vec<Stream<'p>> {
+    let place = |at: usize| match from {
+        Some(Cursor::Accesses(places)) => places.get(at).cloned().unwrap_or_default(),
+        _ => (None, false),
+    };
+    let stream = |(at, access)| Stream::new(at, access, table, plan.consistent, place(at));
+    plan.accesses.iter().enumerate().map(stream).collect()
+}
+
+fn take(plan: &QueryPlan, streams: &mut [Stream<'_>], limit: usize) -> Result<Vec<Item>, EvaluateError> {
+    let mut items = Vec::new();
+    while items.len() < limit {
+        let Some(first) = first(plan, streams)? else { break };
+        items.extend(streams[first].take()?);
+    }
+    Ok(items)
+}
+
+/// The stream whose item comes next: the first that has one, or the one with the least item.
+fn first(plan: &QueryPlan, streams: &mut [Stream<'_>]) -> Result<Option<usize>, EvaluateError> {
+    let mut best: Option<(usize, Item)> = None;
+    for (at, stream) in streams.iter_mut().enumerate() {
+        let Some(item) = stream.peek()? else { continue };
+        if plan.delivery == Delivery::Sequential {
+            return Ok(Some(at));
+        }
+        if best.as_ref().is_none_or(|(_, least)| compare_items(&plan.order, item, least).is_lt()) {
+            best = Some((at, item.clone()));
+        }
+    }
+    Ok(best.map(|(at, _)| at))
+}
+
+fn sorted(
+    plan: &QueryPlan,
+    table: &ModelTable,
+    items_max: u32,
+    skip: usize,
+    limit: usize,
+) -> Result<AnswerPage, EvaluateError> {
+    let mut items = Vec::new();
+    let mut consumed = Vec::new();
+    for mut stream in streams(plan, table, None) {
+        while let Some(item) = stream.take()? {
+            items.push(item);
+        }
+        consumed.append(&mut stream.consumed);
+    }
+    if items.len() > items_max as usize {
+        return Err(EvaluateError::TooManyToSort { items_max });
+    }
+    items.sort_by(|a, b| compare_items(&plan.order, a, b));
+    let end = skip + limit;
+    let next = (end < items.len()).then_some(Cursor::Sorted(end));
+    Ok(AnswerPage { items: items.into_iter().skip(skip).take(limit).collect(), next, consumed })
+}

@@ -1,0 +1,21 @@
+//! Models, items and requests from a seed: the same seed, the same case, on every machine.
+//!
+//! Everything is made of few values, so that keys collide, ranges meet and conditions match; and the values are awkward
+//! ones: separators, escapes, prefixes of each other, the ends of every range.
+
+mod asked;
+mod items;
+mod manifest;
+mod operation;
+mod random;
+mod request;
+mod template;
+mod words;
+
+pub use asked::{Asked, Operator};
+pub use items::items;
+pub use manifest::manifest;
+pub use operation::operation;
+pub use random::Random;
+pub use request::{Asking, request};
+pub use words::Words;

@@ -1,0 +1,305 @@
+//! Random models, as the text of a manifest: one table with what a table can have.
+
+use std::fmt::Write;
+
+use super::random::Random;
+use super::template::template;
+
+/// What an attribute is, as far as keys care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Listed,
+    Mapped,
+    Number,
+    ListedNumber,
+    Time,
+    Date,
+    Boolean,
+    Binary,
+    /// Never part of a key.
+    Document,
+}
+
+impl Kind {
+    fn is_scalar(self) -> bool {
+        !matches!(self, Kind::Boolean | Kind::Document)
+    }
+
+    fn is_foldable(self) -> bool {
+        self != Kind::Document
+    }
+}
+
+/// The text of a manifest with one table, `t`. Not every text is a good manifest: whoever asks parses it, and asks again.
+pub fn manifest(random: &mut Random) -> String {
+    let mut writer =
+        Writer { attributes: attributes(random), entities: entities(random), ..Writer::default() };
+    writer.draw(random);
+    writer.text()
+}
+
+/// A manifest in the making.
+#[derive(Debug, Default)]
+struct Writer {
+    attributes: Vec<(String, Kind, String)>,
+    entities: Vec<EntityDraft>,
+    /// `partition = …`, `sort = …` and other lines of the table itself.
+    table: Vec<String>,
+    indexes: Vec<(String, Vec<String>)>,
+}
+
+#[derive(Debug, Clone)]
+struct EntityDraft {
+    name: String,
+    when: String,
+    lines: Vec<String>,
+}
+
+fn attributes(random: &mut Random) -> Vec<(String, Kind, String)> {
+    let mut all: Vec<(String, Kind, String)> = Vec::new();
+    let mut add = |name: &str, kind: Kind, text: String| all.push((name.to_owned(), kind, text));
+    let required = |random: &mut Random, kind: &str| {
+        if random.chance(20) {
+            format!("{{ type = \"{kind}\", required = true }}")
+        } else {
+            format!("\"{kind}\"")
+        }
+    };
+    for name in ["s1", "s2", "s3"] {
+        add(name, Kind::Text, required(random, "string"));
+    }
+    let listed = random.pick(&[
+        r#"["a", "a-b", "b"]"#,
+        r#"["dog", "dog:", "do"]"#,
+        r#"["x"]"#,
+        r#"["viewed", "edited", "deleted", "é"]"#,
+    ]);
+    add("e1", Kind::Listed, format!("{{ type = \"string\", values = {listed} }}"));
+    add("e2", Kind::ListedNumber, "{ type = \"number\", values = [1, 2, 10] }".to_owned());
+    add(
+        "c1",
+        Kind::Mapped,
+        r#"{ type = "string", maps = { codes = { high = "1", mid = "2", low = "10", none = "a-b" } } }"#
+            .to_owned(),
+    );
+    add("n1", Kind::Number, required(random, "number"));
+    add("n2", Kind::Number, required(random, "number"));
+    let precision = random.pick(&["", "", ", precision = \"s\"", ", precision = \"ns\""]);
+    add("t1", Kind::Time, format!("{{ type = \"timestamp\"{precision} }}"));
+    add("d1", Kind::Date, "\"date\"".to_owned());
+    add("b1", Kind::Boolean, "\"boolean\"".to_owned());
+    add("x1", Kind::Binary, "\"binary\"".to_owned());
+    for (name, kind) in [("m1", "map"), ("l1", "list"), ("z1", "string-set"), ("z2", "number-set")] {
+        if random.chance(40) {
+            add(name, Kind::Document, format!("\"{kind}\""));
+        }
+    }
+    all
+}
+
+fn entities(random: &mut Random) -> Vec<EntityDraft> {
+    if random.chance(50) {
+        return Vec::new();
+    }
+    let names = ["dog", "doge", "cat", "x"];
+    let count = random.between(1, 3);
+    let mut all: Vec<EntityDraft> = names[..count]
+        .iter()
+        .map(|name| EntityDraft {
+            name: (*name).to_owned(),
+            when: format!("{{ kind = \"{name}\" }}"),
+            lines: Vec::new(),
+        })
+        .collect();
+    if random.chance(20) {
+        "{ kind = [\"dog\", \"hound\"] }".clone_into(&mut all[0].when);
+    }
+    if random.chance(15) {
+        all.push(EntityDraft {
+            name: "marked".to_owned(),
+            when: "{ kind = { exists = false }, s3 = { exists = true } }".to_owned(),
+            lines: Vec::new(),
+        });
+    }
+    all
+}
+
+impl Writer {
+    fn draw(&mut self, random: &mut Random) {
+        if !self.entities.is_empty() {
+            self.attributes.push(("kind".to_owned(), Kind::Text, "\"string\"".to_owned()));
+            for entity in &mut self.entities {
+                if random.chance(30) {
+                    let names = random.some(&["s1", "s2", "n1", "e1", "t1"], 2);
+                    entity.lines.push(format!("requires = {names:?}"));
+                }
+            }
+        }
+        let overloaded = !self.entities.is_empty() && random.chance(50);
+        self.table_key("partition", "PK", overloaded, false, random);
+        let sorted = random.chance(80);
+        if sorted {
+            self.table_key("sort", "SK", overloaded && random.chance(80), true, random);
+        }
+        for number in 1..=random.below(5) {
+            let local = sorted && random.chance(35);
+            self.index(&format!("index{number}"), local, random);
+        }
+        if random.chance(10) {
+            let name = random.pick(&["s1", "s2", "e1"]);
+            self.table.push(format!("scope = {{ {name} = \"jwt.org\" }}"));
+        }
+        if random.chance(30) {
+            self.table.push(format!(
+                "expect = {{ items = {}, items-per-partition = {} }}",
+                random.pick(&[10, 10_000_000]),
+                random.pick(&[2, 100_000])
+            ));
+        }
+    }
+
+    fn foldable(&self, count: usize, random: &mut Random) -> Vec<(String, Kind)> {
+        let all: Vec<_> = self.attributes.iter().filter(|(_, kind, _)| kind.is_foldable()).collect();
+        // Short attribute names first in the alphabet are no better than others, but few of them make keys meet.
+        let mut chosen: Vec<(String, Kind)> = Vec::new();
+        while chosen.len() < count {
+            let (name, kind, _) = random.pick(&all);
+            if chosen.iter().all(|(known, _)| known != name) {
+                chosen.push((name.clone(), *kind));
+            }
+        }
+        chosen
+    }
+
+    fn scalar(&self, random: &mut Random) -> String {
+        let all: Vec<_> = self.attributes.iter().filter(|(_, kind, _)| kind.is_scalar()).collect();
+        random.pick(&all).0.clone()
+    }
+
+    fn fold(&self, sort: bool, random: &mut Random) -> String {
+        let count = if sort { random.between(1, 3) } else { random.between(1, 2) };
+        let mut text = template(&self.foldable(count, random), sort, random);
+        if count == 1 && text.starts_with('{') && !text.contains(['|', ':']) {
+            text.insert_str(0, "k#");
+        }
+        text
+    }
+
+    fn table_key(&mut self, field: &str, attribute: &str, overloaded: bool, sort: bool, random: &mut Random) {
+        if overloaded {
+            let fallback = if random.chance(30) {
+                format!(", fold = {:?}", self.fold(sort, random))
+            } else {
+                String::new()
+            };
+            self.table.push(format!("{field} = {{ attribute = \"{attribute}\"{fallback} }}"));
+            for at in 0..self.entities.len() {
+                let text = self.fold(sort, random);
+                self.entities[at].lines.push(format!("{field} = {text:?}"));
+            }
+        } else if random.chance(55) {
+            self.table.push(format!("{field} = \"{}\"", self.scalar(random)));
+        } else {
+            self.table.push(format!(
+                "{field} = {{ attribute = \"{attribute}\", fold = {:?} }}",
+                self.fold(sort, random)
+            ));
+        }
+    }
+
+    fn index(&mut self, name: &str, local: bool, random: &mut Random) {
+        let mut lines = Vec::new();
+        if !local {
+            self.index_key(name, "partition", false, &mut lines, random);
+        }
+        if local || random.chance(75) {
+            self.index_key(name, "sort", local, &mut lines, random);
+        }
+        if !local && lines.len() == 2 && random.chance(10) {
+            // The inverted index.
+            let folded = |attribute: &str| {
+                self.table.iter().any(|line| line.contains(&format!("attribute = \"{attribute}\"")))
+            };
+            if folded("PK") && folded("SK") {
+                lines = vec!["partition = \"SK\"".to_owned(), "sort = \"PK\"".to_owned()];
+            }
+        }
+        match random.below(4) {
+            0 => lines.push("projection = \"keys-only\"".to_owned()),
+            1 => {
+                let names = random.some(&["s1", "s2", "n1", "t1", "e1", "b1", "other"], 2);
+                lines.push(format!("projection = {names:?}"));
+            }
+            2 => lines.push("projection = \"all\"".to_owned()),
+            _ => {}
+        }
+        self.indexes.push((name.to_owned(), lines));
+    }
+
+    fn index_key(
+        &mut self,
+        index: &str,
+        field: &str,
+        local: bool,
+        lines: &mut Vec<String>,
+        random: &mut Random,
+    ) {
+        let sort = field == "sort";
+        match random.below(4) {
+            0 if !self.entities.is_empty() => {
+                for at in 0..self.entities.len() {
+                    if random.chance(70) {
+                        let text = self.fold(sort, random);
+                        self.entities[at].lines.push(format!("indexes.{index}.{field} = {text:?}"));
+                    }
+                }
+                if random.chance(30) {
+                    lines.push(format!(
+                        "{field} = {{ attribute = \"{index}_{field}\", fold = {:?} }}",
+                        self.fold(sort, random)
+                    ));
+                } else {
+                    lines.push(format!("{field} = {{ attribute = \"{index}_{field}\" }}"));
+                }
+            }
+            0 | 1 => lines.push(format!("{field} = {:?}", self.fold(sort, random))),
+            2 if !local => {
+                let count = random.between(1, 3);
+                let mut names: Vec<String> = Vec::new();
+                while names.len() < count {
+                    let name = self.scalar(random);
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                lines.push(format!("{field} = {names:?}"));
+            }
+            _ => lines.push(format!("{field} = \"{}\"", self.scalar(random))),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::from("[tables.t]\nname = \"tableOfTheCase\"\n");
+        for line in &self.table {
+            let _ = writeln!(text, "{line}");
+        }
+        text.push_str("\n[tables.t.attributes]\n");
+        for (name, _, declared) in &self.attributes {
+            let _ = writeln!(text, "{name} = {declared}");
+        }
+        for (name, lines) in &self.indexes {
+            let _ = writeln!(text, "\n[tables.t.indexes.{name}]");
+            for line in lines {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+        for entity in &self.entities {
+            let _ = writeln!(text, "\n[tables.t.entities.{}]\nwhen = {}", entity.name, entity.when);
+            for line in &entity.lines {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,51 @@
+//! Random key templates.
+
+use super::manifest::Kind;
+use super::random::Random;
+
+/// Namespaces, some of which begin with others.
+const PREFIXES: &[&str] = &["", "", "", "dog:", "dog", "dog#", "do", "dog:a:", "cat:", "a", "a-", "%", "É:"];
+const SEPARATORS: &[&str] = &["-", "#", ":", "/", "|", "::", "_", "."];
+
+/// A template of these attributes, in this order.
+pub(super) fn template(attributes: &[(String, Kind)], sort: bool, random: &mut Random) -> String {
+    let separator = *random.pick(SEPARATORS);
+    let mut text = (*random.pick(PREFIXES)).to_owned();
+    // The tail that may be absent begins here.
+    let tail =
+        (sort && attributes.len() > 1 && random.chance(30)).then(|| random.between(1, attributes.len() - 1));
+    let mut open = 0;
+    for (at, (name, kind)) in attributes.iter().enumerate() {
+        if tail.is_some_and(|tail| at >= tail) {
+            text.push('[');
+            open += 1;
+        }
+        if at > 0 {
+            text.push_str(if random.chance(85) { separator } else { *random.pick(SEPARATORS) });
+        }
+        text.push_str(&part(name, *kind, !sort && at + 1 == attributes.len(), random));
+    }
+    text.extend(std::iter::repeat_n(']', open));
+    if open == 0 && random.chance(8) {
+        text.push_str(*random.pick(&["#", ":end", "-z"]));
+    }
+    text
+}
+
+fn part(name: &str, kind: Kind, may_shard: bool, random: &mut Random) -> String {
+    if may_shard && random.chance(12) {
+        return format!("{{{name}|shard:{}}}", random.between(2, 5));
+    }
+    match kind {
+        Kind::Text if random.chance(15) => format!("{{{name}|{}}}", random.pick(&["upper", "lower"])),
+        Kind::Number => match random.below(7) {
+            0 => format!("{{{name}}}"),
+            1 | 2 => format!("{{{name}:03}}"),
+            3 | 4 => format!("{{{name}:010}}"),
+            _ => format!("{{{name}:number}}"),
+        },
+        Kind::Binary => format!("{{{name}|hex}}"),
+        Kind::Mapped => format!("{{{name}|map:codes}}"),
+        _ => format!("{{{name}}}"),
+    }
+}

@@ -1,0 +1,19 @@
+//! For tests only: what checks Keyfold's pure code without a DynamoDB, and what checks itself against one.
+//!
+//! - [`ModelTable`] is a DynamoDB table in memory, with local indexes and lagging global ones;
+//! - [`generate`] makes models, items and requests from a seed;
+//! - [`naive`] answers a request by looking at every item: the oracle of the planner;
+//! - [`evaluate`] carries out a plan over the model table, page by page;
+//! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
+//! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
+//!
+//! No production crate depends on this one.
+
+pub mod case;
+pub mod evaluate;
+pub mod generate;
+pub mod naive;
+pub mod operation;
+pub mod table;
+
+pub use table::{ModelTable, TableError};

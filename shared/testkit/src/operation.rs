@@ -1,0 +1,204 @@
+//! Operations on a table and what comes of them, in words that the model table and a real endpoint share: whoever can
+//! apply an [`Operation`] can be compared with the model table.
+
+use keyfold_core::query::Condition;
+use keyfold_core::query::plan;
+use keyfold_core::value::{AttributeValue, Item, Number};
+
+use crate::table::{Change, ModelTable, Read, ReadConsumed, Shown, TableError, WriteConsumed};
+
+/// The most pages of one read.
+pub const PAGES_MAX: usize = 40;
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operation {
+    /// PutItem
+    Put {
+        /// The item, as it is stored.
+        item: Item,
+        /// On this condition.
+        condition: Condition,
+    },
+    /// UpdateItem
+    Update {
+        /// The primary key.
+        key: Item,
+        /// What is set and removed.
+        changes: Vec<Change>,
+        /// On this condition.
+        condition: Condition,
+    },
+    /// DeleteItem
+    Delete {
+        /// The primary key.
+        key: Item,
+        /// On this condition.
+        condition: Condition,
+    },
+    /// GetItem, strongly consistent
+    Get {
+        /// The primary key.
+        key: Item,
+    },
+    /// Query or Scan, all pages of it
+    Read(Reading),
+}
+
+/// A query or scan, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// The index; `None` for the table.
+    pub index: Option<String>,
+    /// Query or scan.
+    pub operation: plan::Operation,
+    /// The filter.
+    pub filter: Condition,
+    /// What is shown.
+    pub shown: Shown,
+    /// Strongly consistent?
+    pub consistent: bool,
+    /// Largest sort keys first?
+    pub descending: bool,
+    /// The most items of a page.
+    pub limit: u32,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The write was done: the item as it was, and what it consumed.
+    Written(Option<Item>, WriteConsumed),
+    /// The condition did not hold; the item as it is.
+    ConditionFailed(Option<Item>),
+    /// The request was refused (ValidationException).
+    Refused,
+    /// The item.
+    Got(Option<Item>),
+    /// The pages.
+    Pages(Vec<PageSeen>),
+}
+
+/// A page, as far as it can be seen from outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageSeen {
+    /// The items.
+    pub items: Vec<Item>,
+    /// How many passed the filter.
+    pub count: usize,
+    /// How many were read.
+    pub scanned: usize,
+    /// Where the next page starts.
+    pub last_key: Option<Item>,
+    /// What it consumed.
+    pub consumed: ReadConsumed,
+}
+
+impl ModelTable {
+    /// Does it.
+    pub fn apply(&mut self, operation: &Operation) -> Outcome {
+        let done = match operation {
+            Operation::Put { item, condition } => self.put(item.clone(), condition).map(written),
+            Operation::Update { key, changes, condition } => {
+                self.update(key, changes, condition).map(written)
+            }
+            Operation::Delete { key, condition } => self.delete(key, condition).map(written),
+            Operation::Get { key } => self.get(key).map(|item| Outcome::Got(item.cloned())),
+            Operation::Read(reading) => self.pages(reading).map(Outcome::Pages),
+        };
+        match done {
+            Ok(outcome) => outcome.normalised(),
+            Err(TableError::ConditionFailed { old }) => {
+                Outcome::ConditionFailed(old.map(|old| *old)).normalised()
+            }
+            Err(_) => Outcome::Refused,
+        }
+    }
+
+    fn pages(&self, reading: &Reading) -> Result<Vec<PageSeen>, TableError> {
+        let mut pages: Vec<PageSeen> = Vec::new();
+        while pages.len() < PAGES_MAX && pages.last().is_none_or(|page| page.last_key.is_some()) {
+            let page = self.read(&Read {
+                index: reading.index.as_deref(),
+                operation: &reading.operation,
+                filter: &reading.filter,
+                shown: reading.shown,
+                consistent: reading.consistent,
+                descending: reading.descending,
+                limit: Some(reading.limit),
+                start: pages.last().and_then(|page| page.last_key.as_ref()),
+            })?;
+            pages.push(PageSeen {
+                items: page.items,
+                count: page.count,
+                scanned: page.scanned,
+                last_key: page.last_key,
+                consumed: page.consumed,
+            });
+        }
+        Ok(pages)
+    }
+}
+
+fn written(written: crate::table::Written) -> Outcome {
+    Outcome::Written(written.old, written.consumed)
+}
+
+impl Outcome {
+    /// With numbers in their one form and sets in order: what DynamoDB is free to change.
+    #[must_use]
+    pub fn normalised(self) -> Outcome {
+        let item = |item: Option<Item>| item.map(|item| normalised(&item));
+        match self {
+            Outcome::Written(old, consumed) => Outcome::Written(item(old), consumed),
+            Outcome::ConditionFailed(old) => Outcome::ConditionFailed(item(old)),
+            Outcome::Refused => Outcome::Refused,
+            Outcome::Got(found) => Outcome::Got(item(found)),
+            Outcome::Pages(pages) => Outcome::Pages(
+                pages
+                    .into_iter()
+                    .map(|page| PageSeen {
+                        items: page.items.iter().map(normalised).collect(),
+                        last_key: item(page.last_key),
+                        ..page
+                    })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+/// The item with numbers in their one form and sets in order.
+pub fn normalised(item: &Item) -> Item {
+    let all: std::collections::HashMap<_, _> =
+        item.iter().map(|(name, value)| (name.clone(), normalised_value(value))).collect();
+    Item::from(all)
+}
+
+fn normalised_value(value: &AttributeValue) -> AttributeValue {
+    let number =
+        |text: &String| text.parse::<Number>().map_or_else(|_| text.clone(), |number| number.to_string());
+    match value {
+        AttributeValue::N(text) => AttributeValue::N(number(text)),
+        AttributeValue::Ns(texts) => {
+            let mut texts: Vec<String> = texts.iter().map(number).collect();
+            texts.sort();
+            AttributeValue::Ns(texts)
+        }
+        AttributeValue::Ss(texts) => {
+            let mut texts = texts.clone();
+            texts.sort();
+            AttributeValue::Ss(texts)
+        }
+        AttributeValue::Bs(all) => {
+            let mut all = all.clone();
+            all.sort();
+            AttributeValue::Bs(all)
+        }
+        AttributeValue::L(values) => AttributeValue::L(values.iter().map(normalised_value).collect()),
+        AttributeValue::M(members) => AttributeValue::M(
+            members.iter().map(|(name, value)| (name.clone(), normalised_value(value))).collect(),
+        ),
+        other => other.clone(),
+    }
+}

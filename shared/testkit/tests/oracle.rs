@@ -1,0 +1,50 @@
+//! The planner against an oracle: random models, items and requests, answered by a plan and by looking at every item.
+//!
+//! `KEYFOLD_CASES` says how many cases; `KEYFOLD_SEED` the first seed. A failure prints everything, and the command that
+//! replays it.
+
+#![expect(clippy::print_stdout, reason = "the tally is for whoever runs the test")]
+
+use std::collections::BTreeMap;
+
+use keyfold_testkit::case::{Case, Verdict, report, shrunk, verdict};
+
+const CASES_DEFAULT: u64 = 5_000;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn a_planned_answer_is_the_naive_answer() {
+    let (first, count) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_CASES", CASES_DEFAULT));
+    let mut tally: BTreeMap<Verdict, u64> = BTreeMap::new();
+    let (mut manifests_refused, mut items) = (0, 0);
+    for seed in first..first + count {
+        let case = Case::new(seed);
+        manifests_refused += case.manifests_refused;
+        items += case.items.len();
+        match verdict(&case) {
+            Ok(verdict) => *tally.entry(verdict).or_default() += 1,
+            Err(failure) => {
+                let (case, failure) = shrunk(&case, failure);
+                panic!("{}", report(&case, &failure));
+            }
+        }
+    }
+    for (verdict, cases) in &tally {
+        println!("{cases:>7}  {verdict:?}");
+    }
+    println!("{items} items; {manifests_refused} manifests drawn again");
+    let of = |wanted: fn(&Verdict) -> bool| -> u64 {
+        tally.iter().filter(|(verdict, _)| wanted(verdict)).map(|(_, cases)| cases).sum()
+    };
+    let answered = of(|verdict| matches!(verdict, Verdict::Answered { .. }));
+    let matched = of(|verdict| matches!(verdict, Verdict::Answered { any: true, .. }));
+    println!("{answered} of {count} answered, {matched} of those with an item");
+    assert!(
+        answered * 2 >= count,
+        "a planner that refuses most requests is none: {answered} of {count} answered"
+    );
+    assert!(matched * 4 >= answered, "answers without items prove little: {matched} of {answered} have one");
+}
