@@ -15,7 +15,7 @@ use keyfold_tests::subject::{stored, table_for};
 fn a_plan_selects_what_is_asked_and_nothing_else() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut planned = 0;
-    for name in ["library", "neighbours"] {
+    for name in ["library", "neighbours", "promises"] {
         let case = Case::read(&folder.join(format!("{name}.json"))).unwrap();
         let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
         let model = manifest::parse(name, &text).model.unwrap();
@@ -34,5 +34,5 @@ fn a_plan_selects_what_is_asked_and_nothing_else() {
             planned += 1;
         }
     }
-    assert_eq!(planned, 14);
+    assert_eq!(planned, 17);
 }
