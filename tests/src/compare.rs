@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::{KeySource, Table};
+use keyfold_core::model::{Index, KeySource, Table};
 use keyfold_core::value::Item;
 
 use crate::case::{Case, Expected, Meaning, canonical};
@@ -23,7 +23,7 @@ impl<'a> Identities<'a> {
             .natural
             .iter()
             .map(|natural| {
-                let entity = if table.entities.is_empty() { "" } else { natural.entity.as_str() };
+                let entity = table.entity(&natural.entity).map_or("", |(_, entity)| entity.name.as_str());
                 identity(table, entity, &natural.attributes)
             })
             .collect();
@@ -47,7 +47,7 @@ impl<'a> Identities<'a> {
         let got_ids: Vec<String> = got.iter().map(|item| self.of_stored(item)).collect();
         let wanted_ids = self.counted(&wanted);
         let mut allowed = wanted_ids.clone();
-        let is_cut = all.len() > wanted.len();
+        let is_cut = all.len() > limit;
         if is_cut && meaning.order.is_empty() {
             // Any that match will do.
             allowed = self.counted(&all);
@@ -106,7 +106,7 @@ impl<'a> Identities<'a> {
 }
 
 fn identity(table: &Table, entity: &str, item: &Item) -> String {
-    let indexes = table.indexes.iter().flat_map(|index| index.key_attributes());
+    let indexes = table.indexes.iter().flat_map(Index::key_attributes);
     let folded: Vec<&str> = table
         .key_attributes()
         .chain(indexes)

@@ -1,12 +1,12 @@
 //! What the published requests cost: the published items in a table as published, read as published.
 
+mod model;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use futures_util::stream;
 use keyfold_core::index::item_bytes;
-use keyfold_core::manifest;
-use keyfold_core::model::Model;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{
     BatchGet, Client, DynamoError, Fetch, PageRequest, QueryPage, ScanPage, TableOptions, batch_get, load,
@@ -36,7 +36,7 @@ pub type Unknown = String;
 impl PublishedModel {
     /// Loads the published items.
     pub async fn load(case: &Case) -> Result<PublishedModel, Unknown> {
-        let model = model(&case.table)?;
+        let model = model::model(case)?;
         let dynamo = EmbeddedDynamo::memory().map_err(|error| chain(&error))?;
         let client = dynamo.client();
         let table = model.tables.first().ok_or("no table")?;
@@ -181,64 +181,4 @@ fn comparison(op: Op, at: usize) -> String {
         _ => "=",
     };
     format!("#n{at} {operator} :v{at}x0")
-}
-
-/// The published table as a model whose keys are all natural.
-fn model(table: &PublishedTable) -> Result<Model, Unknown> {
-    let text = manifest_text(table);
-    let parsed = manifest::parse("published", &text);
-    parsed.model.ok_or_else(|| {
-        let first = parsed.diagnostics.first().map(|diagnostic| diagnostic.message.clone());
-        format!("the published table cannot be made: {}", first.unwrap_or_default())
-    })
-}
-
-fn manifest_text(table: &PublishedTable) -> String {
-    let mut text = String::new();
-    // Writing to a text cannot fail.
-    let _ = writeln!(text, "[tables.published]\nname = {}", quoted(&table.name));
-    keys(&mut text, &table.partition, &table.sort);
-    text.push_str("[tables.published.attributes]\n");
-    for (name, letter) in &table.types {
-        let kind = match letter.as_str() {
-            "N" => "number",
-            "B" => "binary",
-            _ => "string",
-        };
-        let _ = writeln!(text, "{} = \"{kind}\"", quoted(name));
-    }
-    for index in &table.indexes {
-        let _ = writeln!(text, "[tables.published.indexes.{}]", quoted(&index.name));
-        if index.local {
-            text.push_str("type = \"local\"\n");
-            keys(&mut text, &[], &index.sort);
-        } else {
-            keys(&mut text, &index.partition, &index.sort);
-        }
-        let _ = match index.holds.as_deref() {
-            None => writeln!(text, "projection = \"all\""),
-            Some([]) => writeln!(text, "projection = \"keys-only\""),
-            Some(names) => writeln!(text, "projection = {}", list(names)),
-        };
-    }
-    text
-}
-
-fn keys(text: &mut String, partition: &[String], sort: &[String]) {
-    for (field, names) in [("partition", partition), ("sort", sort)] {
-        let _ = match names {
-            [] => Ok(()),
-            [one] => writeln!(text, "{field} = {{ attribute = {} }}", quoted(one)),
-            several => writeln!(text, "{field} = {}", list(several)),
-        };
-    }
-}
-
-fn list(names: &[String]) -> String {
-    format!("[{}]", names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "))
-}
-
-/// A JSON text is a TOML text too.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

@@ -60,6 +60,8 @@ pub struct Row {
     pub units: Option<f64>,
     /// The read units that the published request consumes.
     pub published_units: Option<f64>,
+    /// Why these are not known.
+    pub published_unknown: Option<String>,
 }
 
 /// What came of a pattern.

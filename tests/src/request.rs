@@ -5,20 +5,19 @@ use keyfold_core::query::QueryRequest;
 use keyfold_core::query::limits::{PAGE_ITEMS_MAX, SORT_ITEMS_MAX};
 use serde_json::{Value, json};
 
-use crate::case::{Asked, Meaning, Op};
+use crate::case::{Asked, Case, Meaning, Op};
 use crate::json::Json;
 
 /// The request that asks what a pattern means. It does not allow a scan.
 ///
 /// A limit that no page can have is left out: the caller reads page after page and stops in time.
-pub fn request(table: &Table, meaning: &Meaning) -> QueryRequest {
+pub fn request(table: &Table, case: &Case, meaning: &Meaning) -> QueryRequest {
     let order =
         |by: &crate::case::Sorted| format!("{}{}", if by.descending { "-" } else { "" }, by.attribute);
     let limit = meaning.limit.and_then(|limit| u32::try_from(limit).ok());
     QueryRequest {
         table: table.id.clone(),
-        // A manifest without entities keeps items of one kind.
-        entity: if table.entities.is_empty() { Vec::new() } else { meaning.entities.clone() },
+        entity: entities(table, case, meaning),
         conditions: match meaning.conditions.as_slice() {
             [] => Value::Null,
             all => all.iter().map(condition).collect(),
@@ -28,6 +27,23 @@ pub fn request(table: &Table, meaning: &Meaning) -> QueryRequest {
         sort_in_memory: (!meaning.order.is_empty()).then_some(SORT_ITEMS_MAX),
         ..QueryRequest::default()
     }
+}
+
+/// The entities that the manifest knows. One that it does not know and that no item has is left out, and all are where
+/// the manifest keeps items of one kind and the pattern asks for everything there is.
+fn entities(table: &Table, case: &Case, meaning: &Meaning) -> Vec<String> {
+    let asks_for_all = case.natural.iter().all(|natural| meaning.entities.contains(&natural.entity));
+    if table.entities.is_empty() && asks_for_all {
+        return Vec::new();
+    }
+    let has_items = |name: &String| case.natural.iter().any(|natural| natural.entity == *name);
+    let known: Vec<String> = meaning
+        .entities
+        .iter()
+        .filter(|name| table.entity(name).is_some() || has_items(name))
+        .cloned()
+        .collect();
+    if known.is_empty() { meaning.entities.clone() } else { known }
 }
 
 fn condition(asked: &Asked) -> Value {

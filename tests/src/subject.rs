@@ -42,7 +42,7 @@ pub enum SubjectError {
     },
     /// An item was not written.
     #[error("{}", chain(.0))]
-    Load(#[from] LoadError),
+    Load(#[from] Box<LoadError>),
     /// Two items have one key, so one is gone.
     #[error("{given} items, but {written} keys: the manifest gives one key to several")]
     SameKey {
@@ -98,7 +98,7 @@ impl Subject {
         let dynamo = EmbeddedDynamo::memory()?;
         let client = dynamo.client();
         dynamo.create_tables([table], TableOptions::default()).await?;
-        load(&client, table, stream::iter(items)).await?;
+        load(&client, table, stream::iter(items)).await.map_err(Box::new)?;
         let model = Model { tables: vec![table.clone()], ..model };
         Ok(Subject { model, client, _dynamo: dynamo })
     }
@@ -143,10 +143,10 @@ pub fn table_for<'m>(model: &'m Model, case: &Case) -> Option<&'m Table> {
 pub fn stored(case: &Case, table: &Table) -> Result<Vec<Item>, SubjectError> {
     let one = |(at, natural): (usize, &crate::case::Natural)| {
         let item = natural.attributes.clone();
-        let item = if table.entities.is_empty() || natural.entity.is_empty() {
-            Ok(item)
-        } else {
-            table.as_entity(item, &natural.entity)
+        // An entity that the manifest does not know is stored as it is, if the table's keys can be made for it.
+        let item = match table.entity(&natural.entity) {
+            Some(_) => table.as_entity(item, &natural.entity),
+            None => Ok(item),
         };
         item.and_then(|item| table.with_keys(item)).map_err(|source| SubjectError::Item { at, source })
     };

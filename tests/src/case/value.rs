@@ -31,7 +31,7 @@ pub(super) fn contains(have: &AttributeValue, part: &AttributeValue) -> bool {
 }
 
 /// The order of two texts, two numbers or two binaries.
-pub fn order(a: &AttributeValue, b: &AttributeValue) -> Option<Ordering> {
+pub(super) fn order(a: &AttributeValue, b: &AttributeValue) -> Option<Ordering> {
     match (a, b) {
         (AttributeValue::S(a), AttributeValue::S(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
         (AttributeValue::B(a), AttributeValue::B(b)) => Some(a.cmp(b)),

@@ -24,14 +24,21 @@ pub(super) async fn run(case: &Case, model: Model, allow_scan: bool) -> CaseRepo
             return CaseReport { name, state: State::Unusable { what: chain(&error) }, rows: Vec::new() };
         }
     };
-    let published = PublishedModel::load(case).await.ok();
+    let published = PublishedModel::load(case).await;
     let identities = Identities::new(case, subject.table());
-    let runner = Runner { subject: &subject, identities: &identities, allow_scan };
+    let runner = Runner { case, subject: &subject, identities: &identities, allow_scan };
     let mut rows = Vec::new();
     for pattern in &case.patterns {
         let mut row = runner.row(pattern).await;
-        if let (Some(published), Some(request)) = (&published, &pattern.published) {
-            row.published_units = published.units(request).await.ok();
+        if let Some(request) = &pattern.published {
+            let units = match &published {
+                Ok(published) => published.units(request).await,
+                Err(unknown) => Err(unknown.clone()),
+            };
+            match units {
+                Ok(units) => row.published_units = Some(units),
+                Err(unknown) => row.published_unknown = Some(unknown),
+            }
         }
         rows.push(row);
     }
@@ -39,6 +46,7 @@ pub(super) async fn run(case: &Case, model: Model, allow_scan: bool) -> CaseRepo
 }
 
 struct Runner<'a> {
+    case: &'a Case,
     subject: &'a Subject,
     identities: &'a Identities<'a>,
     allow_scan: bool,
@@ -75,7 +83,7 @@ impl Runner<'_> {
 
     /// The request; with a scan allowed where nothing else answers, and the published model scans too.
     fn asked(&self, pattern: &Pattern, meaning: &Meaning) -> QueryRequest {
-        let mut asked = request(self.subject.table(), meaning);
+        let mut asked = request(self.subject.table(), self.case, meaning);
         // The whole answer is wanted, so in pages as large as they come.
         asked.limit = asked.limit.or(Some(PAGE_ITEMS_MAX));
         let may_scan = pattern.is_published_scan() || self.allow_scan;

@@ -90,7 +90,7 @@ impl<'m> Task<'_, 'm> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'m>, Reason> {
         let keyspace = Keyspace::of(self.place.table, self.place.index, self.kind)
             .map_err(|key| Reason::EntityAbsent { attribute: key.name.clone() })?;
-        let always = self.always_present();
+        let always = always_present(self.place.table, self.own_kinds());
         let hidden = keyspace
             .required()
             .find(|attribute| !always.contains(attribute) && !self.facts.present.contains(*attribute));
@@ -140,24 +140,9 @@ impl<'m> Task<'_, 'm> {
         built
     }
 
-    /// Attributes that every item of the task's kinds has: parts of its primary key, and what the manifest promises. The
-    /// kinds of one table can have keys of different parts.
-    fn always_present(&self) -> BTreeSet<&'m str> {
-        let table = self.place.table;
-        let promised =
-            table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
-        let of = |kind: Kind| {
-            let mut present: BTreeSet<&str> = promised.clone().collect();
-            if let Ok(keyspace) = Keyspace::of(table, None, kind) {
-                present.extend(keyspace.required());
-            }
-            if let Kind::Entity(entity) = kind {
-                present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
-            }
-            present
-        };
-        let kinds = if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) };
-        kinds.iter().copied().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
+    /// The kinds of item that the task is about.
+    fn own_kinds(&self) -> &[Kind] {
+        if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) }
     }
 
     fn empty_access(&self, operation: Operation) -> Access {
@@ -238,11 +223,16 @@ impl<'m> Task<'_, 'm> {
                     .chain(&selection.by_sort)
                     .any(|(name, exact)| *exact && name == attribute)
         };
-        let mut present = self.always_present();
-        present.extend(keyspace.required());
-        // Where kinds have keys of their own, the entity's conditions tell it from neighbours, whose keys say nothing of it.
-        let answerable = |number: usize| number < self.when_from || !self.place.is_overloaded();
-        let answered = |number: usize| answerable(number) && self.is_answered(number, &is_exact, &present);
+        let present = |kinds: &[Kind]| -> BTreeSet<&str> {
+            always_present(self.place.table, kinds).into_iter().chain(keyspace.required()).collect()
+        };
+        let (here, everywhere) = (present(self.own_kinds()), present(&kinds_of(self.place.table)));
+        let answered = |number: usize| match number < self.when_from {
+            true => self.is_answered(number, &is_exact, &here),
+            // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys
+            // say, says nothing of those.
+            false => !self.place.is_overloaded() && self.is_answered(number, &is_exact, &everywhere),
+        };
         let (residual, when) = self.split_clauses(&answered);
         let is_fixed = |(name, test): &(&&str, &Test)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
@@ -379,6 +369,23 @@ pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
     let entities = (0..table.entities.len()).map(|number| Kind::Entity(crate::model::EntityId(number)));
     let strays = Keyspace::of(table, None, Kind::Stray).is_ok().then_some(Kind::Stray);
     entities.chain(strays).collect()
+}
+
+/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises. The kinds of one
+/// table can have keys of different parts.
+fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
+    let promised = table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
+    let of = |kind: Kind| {
+        let mut present: BTreeSet<&str> = promised.clone().collect();
+        if let Ok(keyspace) = Keyspace::of(table, None, kind) {
+            present.extend(keyspace.required());
+        }
+        if let Kind::Entity(entity) = kind {
+            present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
+        }
+        present
+    };
+    kinds.iter().copied().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
 }
 
 /// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is
