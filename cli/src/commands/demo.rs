@@ -13,8 +13,10 @@ use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::{QueryRequest, explain::explain};
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::query::{Answer, RunOptions, run as run_plan};
-use keyfold_dynamo::{Client, Fetch, KeysOutcome, PageRequest, ScanPage, load, scan_page, set_keys};
+use keyfold_dynamo::{
+    Answer, Client, Fetch, KeysOutcome, PageRequest, RunOptions, ScanPage, TableOptions, load,
+    run as run_plan, scan_page, set_keys,
+};
 use keyfold_local::EmbeddedDynamo;
 
 use super::request;
@@ -44,7 +46,7 @@ async fn demo(model: &Model, args: &DemoArgs, out: &Output) -> anyhow::Result<Ex
     let table = model.table("audit").context("the built-in sample has no audit table")?;
     let server = EmbeddedDynamo::memory()?;
     let client = server.client();
-    server.create_tables([table]).await?;
+    server.create_tables([table], TableOptions::default()).await?;
     let events: Vec<Item> = (0..args.items).map(event).collect();
     let (old, new): (Vec<_>, Vec<_>) = events
         .iter()

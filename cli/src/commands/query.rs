@@ -9,8 +9,10 @@ use keyfold_core::model::Table;
 use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryPlan, QueryRequest};
 use keyfold_core::value::Item;
-use keyfold_dynamo::query::{Answer, Position, RunOptions, run as run_plan};
-use keyfold_dynamo::{Binding, Client, Endpoint, Settings, TokenKeys, client, model_version};
+use keyfold_dynamo::{
+    Answer, Binding, Client, Endpoint, Position, RunOptions, Settings, TokenKeys, client, model_version,
+    run as run_plan,
+};
 use serde_json::{Value, json};
 
 use super::request::{self, with_hint};

@@ -7,14 +7,17 @@
 //! page by page, and says what came back and what it cost. Every loop has a bound with a name.
 //!
 //! Start with [`client()`] and [`Settings`]; then [`create_table`] and [`describe`], [`put`] and [`load`], [`query_page`],
-//! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`].
+//! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`]. [`run`] carries out a whole query plan, page
+//! by page, and [`TokenKeys`] seals the place where the next page begins.
 
 mod backoff;
 mod client;
 mod consumed;
 mod error;
+mod query;
 mod read;
 mod table;
+mod token;
 mod values;
 mod write;
 
@@ -26,6 +29,9 @@ pub use client::{
 };
 pub use consumed::Consumed;
 pub use error::{Call, DynamoError, Hidden, Throttle};
+pub use query::{
+    Answer, CONCURRENCY_DEFAULT, Position, QueryError, READ_ATTEMPTS_MAX, REQUESTS_MAX, RunOptions, run,
+};
 pub use read::{
     BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
     Segment, batch_get, query_page, scan_page,
@@ -33,6 +39,9 @@ pub use read::{
 pub use table::{
     Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table,
     create_table_input, describe, ensure_table,
+};
+pub use token::{
+    BadToken, Binding, KEYS_MAX, KeysParseError, SealError, TOKEN_CHARS_MAX, TokenKeys, model_version,
 };
 pub use write::{
     BATCH_WRITE_ITEMS_MAX, KeysOutcome, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,

@@ -78,6 +78,8 @@ pub(super) struct Task<'r, 'm> {
     pub(super) request: &'r CheckedRequest<'m>,
     pub(super) place: Place<'m>,
     pub(super) kind: Kind,
+    /// The kinds that are asked for, where `kind` is any of them.
+    pub(super) kinds: &'r [Kind],
     pub(super) facts: &'r Facts,
     /// The entity's own conditions begin at this clause.
     pub(super) when_from: usize,
@@ -88,8 +90,7 @@ impl<'m> Task<'_, 'm> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'m>, Reason> {
         let keyspace = Keyspace::of(self.place.table, self.place.index, self.kind)
             .map_err(|key| Reason::EntityAbsent { attribute: key.name.clone() })?;
-        let kinds = if self.kind == Kind::Any { wanted_kinds(self.request) } else { vec![self.kind] };
-        let always = always_present(self.place.table, &kinds);
+        let always = always_present(self.place.table, self.own_kinds());
         let hidden = keyspace
             .required()
             .find(|attribute| !always.contains(attribute) && !self.facts.present.contains(*attribute));
@@ -139,6 +140,11 @@ impl<'m> Task<'_, 'm> {
         built
     }
 
+    /// The kinds of item that the task is about.
+    fn own_kinds(&self) -> &[Kind] {
+        if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) }
+    }
+
     fn empty_access(&self, operation: Operation) -> Access {
         Access {
             source: self.place.source(),
@@ -161,6 +167,8 @@ impl<'m> Task<'_, 'm> {
                 Asked::Values(values) if values.len() > 1 => {
                     if expand.contains(attribute.as_str()) {
                         all = multiply(&all, attribute, values)?;
+                    } else if let Some(hull) = hull(values) {
+                        add(&mut all, attribute, &hull);
                     }
                 }
                 Asked::Values(values) => add(&mut all, attribute, &Test::Equal(values[0].clone())),
@@ -208,14 +216,23 @@ impl<'m> Task<'_, 'm> {
         selection: &Selection,
     ) -> Vec<Built<'m>> {
         let is_exact = |attribute: &str| {
-            selection
-                .by_partition
-                .iter()
-                .chain(&selection.by_sort)
-                .any(|(name, exact)| *exact && name == attribute)
+            !self.is_hull(attribute, tests)
+                && selection
+                    .by_partition
+                    .iter()
+                    .chain(&selection.by_sort)
+                    .any(|(name, exact)| *exact && name == attribute)
         };
-        let required: BTreeSet<&str> = keyspace.required().collect();
-        let answered = |number: usize| self.is_answered(number, &is_exact, &required);
+        let present = |kinds: &[Kind]| -> BTreeSet<&str> {
+            always_present(self.place.table, kinds).into_iter().chain(keyspace.required()).collect()
+        };
+        let (here, everywhere) = (present(self.own_kinds()), present(&kinds_of(self.place.table)));
+        let answered = |number: usize| match number < self.when_from {
+            true => self.is_answered(number, &is_exact, &here),
+            // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys
+            // say, says nothing of those.
+            false => !self.place.is_overloaded() && self.is_answered(number, &is_exact, &everywhere),
+        };
         let (residual, when) = self.split_clauses(&answered);
         let is_fixed = |(name, test): &(&&str, &Test)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
@@ -227,7 +244,11 @@ impl<'m> Task<'_, 'm> {
             tests.iter().filter(is_fixed).map(|(name, _)| (*name).to_owned()).collect();
         let ascending: Vec<String> =
             keyspace.ascending(&|name| fixed.contains(name)).into_iter().map(str::to_owned).collect();
-        let share = selection.by_sort.iter().map(|(name, _)| narrowing(tests.get(name.as_str()))).product();
+        // What the partition key says already, the sort key does not narrow further.
+        let is_said = |name: &str| selection.by_partition.iter().any(|(said, exact)| *exact && said == name);
+        let narrowed: Vec<&str> =
+            selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name)).collect();
+        let share = narrowed.iter().map(|name| narrowing(tests.get(name))).product();
         let finish = |selected: &Selected| {
             let mut built = Built {
                 access: self.empty_access(Operation::Query {
@@ -238,7 +259,7 @@ impl<'m> Task<'_, 'm> {
                 kind: self.kind,
                 fixed: fixed.clone(),
                 ascending: ascending.clone(),
-                whole: selection.by_sort.is_empty(),
+                whole: narrowed.is_empty(),
                 residual: residual.clone(),
                 when: if self.has_neighbours(selected) { when.clone() } else { Vec::new() },
                 conjunct: self.conjunct(),
@@ -251,8 +272,15 @@ impl<'m> Task<'_, 'm> {
         selection.selected.iter().map(finish).collect()
     }
 
+    /// Were several values tested as the range that they lie in?
+    fn is_hull(&self, attribute: &str, tests: &BTreeMap<&str, Test>) -> bool {
+        let asked = self.facts.by_attribute.get(attribute).map(|fact| &fact.asked);
+        matches!(asked, Some(Asked::Values(values)) if values.len() > 1)
+            && !matches!(tests.get(attribute), Some(Test::Equal(_)))
+    }
+
     /// Does the key answer this clause in full?
-    fn is_answered(&self, number: usize, is_exact: &dyn Fn(&str) -> bool, required: &BTreeSet<&str>) -> bool {
+    fn is_answered(&self, number: usize, is_exact: &dyn Fn(&str) -> bool, present: &BTreeSet<&str>) -> bool {
         let by_fact = self
             .facts
             .by_attribute
@@ -260,7 +288,7 @@ impl<'m> Task<'_, 'm> {
             .any(|(attribute, fact)| fact.clauses.contains(&number) && is_exact(attribute));
         let by_presence = match &self.facts.clauses[number] {
             Condition::Is(path, Comparison::Exists(true)) => {
-                path.as_attribute().is_some_and(|attribute| required.contains(attribute))
+                path.as_attribute().is_some_and(|attribute| present.contains(attribute))
             }
             _ => false,
         };
@@ -343,31 +371,21 @@ pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
     entities.chain(strays).collect()
 }
 
-/// The kinds of item that a request asks for.
-pub(super) fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
-    if request.entities.is_empty() {
-        return kinds_of(request.table);
-    }
-    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
-}
-
 /// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises. The kinds of one
 /// table can have keys of different parts.
 fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
-    let of = |kind: &Kind| {
-        let mut present: BTreeSet<&str> = BTreeSet::new();
-        if let Ok(keyspace) = Keyspace::of(table, None, *kind) {
+    let promised = table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
+    let of = |kind: Kind| {
+        let mut present: BTreeSet<&str> = promised.clone().collect();
+        if let Ok(keyspace) = Keyspace::of(table, None, kind) {
             present.extend(keyspace.required());
         }
-        present.extend(
-            table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str()),
-        );
         if let Kind::Entity(entity) = kind {
             present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
         }
         present
     };
-    kinds.iter().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
+    kinds.iter().copied().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
 }
 
 /// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is
@@ -376,7 +394,7 @@ fn add_range<'m>(all: &mut Vec<Built<'m>>, one: Built<'m>) {
     match all.iter_mut().find(|known| known.access.operation == one.access.operation) {
         None => all.push(one),
         Some(known) if one.residual.len() + one.when.len() > known.residual.len() + known.when.len() => {
-            *known = one
+            *known = one;
         }
         Some(_) => {}
     }
@@ -386,6 +404,20 @@ fn add<'a>(all: &mut [BTreeMap<&'a str, Test>], attribute: &'a str, test: &Test)
     for tests in all {
         tests.insert(attribute, test.clone());
     }
+}
+
+/// The range that values of one type lie in.
+fn hull(values: &[AttributeValue]) -> Option<Test> {
+    let (mut low, mut high) = (values.first()?, values.first()?);
+    for value in values {
+        if compare(value, low)?.is_lt() {
+            low = value;
+        }
+        if compare(value, high)?.is_gt() {
+            high = value;
+        }
+    }
+    Some(Test::Range { low: Bound::Included(low.clone()), high: Bound::Included(high.clone()) })
 }
 
 fn multiply<'a>(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::build::{Built, Place, Task, kinds_of, wanted_kinds};
+use super::build::{Built, Place, Task, kinds_of};
 use super::estimate;
 use super::facts::{Facts, alternatives, clauses};
 use super::keyspace::{Keyspace, Kind};
@@ -11,7 +11,7 @@ use super::reject::{Reason, Rejected};
 use super::{Delivery, delivery};
 use crate::model::IndexKind;
 use crate::query::check::CheckedRequest;
-use crate::query::condition::Condition;
+use crate::query::condition::{Comparison, Condition};
 
 /// A way of answering everything that is asked.
 #[derive(Debug, Clone)]
@@ -22,8 +22,9 @@ pub(super) struct Candidate<'m> {
 }
 
 impl Candidate<'_> {
-    /// Cheaper first; then fewer requests, fewer conditions left, the table before local before global indexes.
-    fn rank(&self) -> (u64, usize, usize, Vec<(super::Source, bool)>) {
+    /// Cheaper first; then what need not be sorted here, fewer requests, fewer conditions left, the table before local
+    /// before global indexes.
+    fn rank(&self) -> (u64, bool, usize, usize, Vec<(super::Source, bool)>) {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -33,7 +34,8 @@ impl Candidate<'_> {
         let left = self.built.iter().map(|built| built.residual.len() + built.when.len()).sum();
         let sources =
             self.built.iter().map(|built| (built.access.source.clone(), built.access.descending)).collect();
-        (half_units, self.built.len(), left, sources)
+        let is_sorted_here = matches!(self.delivery, Delivery::SortedInMemory { .. });
+        (half_units, is_sorted_here, self.built.len(), left, sources)
     }
 }
 
@@ -103,7 +105,7 @@ fn each_kind<'m>(
     let mut built = Vec::new();
     for kind in kinds {
         let mut outcome = Outcome { best: None, rejected: Vec::new() };
-        for place in places(request).into_iter().filter(Place::is_overloaded) {
+        for place in places(request) {
             if let Ok(found) = at_place(request, place, &[*kind], conjunct) {
                 outcome.offer_silently(found);
             }
@@ -143,6 +145,14 @@ fn places<'m>(request: &CheckedRequest<'m>) -> Vec<Place<'m>> {
     std::iter::once(None).chain(indexes).map(|index| Place { table, index }).collect()
 }
 
+/// The kinds of item that a request asks for.
+fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
+    if request.entities.is_empty() {
+        return kinds_of(request.table);
+    }
+    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
+}
+
 /// The best candidate at one place.
 fn at_place<'m>(
     request: &CheckedRequest<'m>,
@@ -153,11 +163,14 @@ fn at_place<'m>(
     check_consistency(request, place)?;
     let mut best: Option<Candidate<'m>> = None;
     let mut reason = None;
-    for depth in [Depth::Partition, Depth::Values, Depth::Enumerations] {
+    for depth in [Depth::Shards, Depth::Partition, Depth::Values, Depth::Enumerations] {
+        if depth == Depth::Shards && !asks_several_values(conjunct) {
+            continue;
+        }
         let built = split(request, place, kinds, conjunct)
             .into_iter()
             .map(|(kind, facts, when_from)| {
-                queries(Task { request, place, kind, facts: &facts, when_from }, depth)
+                queries(Task { request, place, kind, kinds, facts: &facts, when_from }, depth)
             })
             .collect::<Result<Vec<_>, _>>();
         match built.and_then(|built| candidate(request, built.concat())) {
@@ -167,6 +180,12 @@ fn at_place<'m>(
         }
     }
     best.ok_or(reason.unwrap_or(Reason::Scan))
+}
+
+fn asks_several_values(conjunct: &[Condition]) -> bool {
+    conjunct
+        .iter()
+        .any(|clause| matches!(clause, Condition::Is(_, Comparison::In(values)) if values.len() > 1))
 }
 
 fn check_consistency(request: &CheckedRequest<'_>, place: Place<'_>) -> Result<(), Reason> {
@@ -184,8 +203,8 @@ fn split(
     conjunct: &[Condition],
 ) -> Vec<(Kind, Facts, usize)> {
     let with = |kind, more: Vec<Condition>| {
-        let all = [conjunct, more.as_slice()].concat();
-        (kind, Facts::read(all), conjunct.len())
+        let facts = Facts::read([conjunct, more.as_slice()].concat());
+        (kind, facts, conjunct.len())
     };
     if place.is_overloaded() {
         return kinds.iter().map(|kind| with(*kind, kind_conditions(place.table, *kind))).collect();
@@ -218,6 +237,8 @@ fn kind_conditions(table: &crate::model::Table, kind: Kind) -> Vec<Condition> {
 /// How far attributes are taken value by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
+    /// None: shards that several values lie in are read for all of these at once.
+    Shards,
     /// Those of the partition key: without that there is no query.
     Partition,
     /// Also those of the sort key that an `in` gives values for.
@@ -242,6 +263,9 @@ fn queries<'m>(task: Task<'_, 'm>, depth: Depth) -> Result<Vec<Built<'m>>, Reaso
 fn expanded<'m>(task: &Task<'_, 'm>, keyspace: &Keyspace<'m>, depth: Depth) -> BTreeSet<&'m str> {
     let required: BTreeSet<&str> = keyspace.required().collect();
     let open = |name: &&str| task.is_expandable(name) && required.contains(*name);
+    if depth == Depth::Shards {
+        return BTreeSet::new();
+    }
     let mut expand: BTreeSet<&str> = keyspace.partition_inputs().into_iter().filter(open).collect();
     if depth == Depth::Partition {
         return expand;
@@ -280,7 +304,7 @@ fn scan_at<'m>(
 ) -> Result<Candidate<'m>, Reason> {
     check_consistency(request, place)?;
     for (kind, facts, when_from) in split(request, place, kinds, conjunct) {
-        Task { request, place, kind, facts: &facts, when_from }.keyspace()?;
+        Task { request, place, kind, kinds, facts: &facts, when_from }.keyspace()?;
     }
     // One pass finds the items of all kinds.
     let everything = request.entities.is_empty() && kinds.len() == kinds_of(place.table).len();
@@ -292,6 +316,6 @@ fn scan_at<'m>(
         )]
     };
     let facts = Facts::read([conjunct, more.as_slice()].concat());
-    let task = Task { request, place, kind: Kind::Any, facts: &facts, when_from: conjunct.len() };
+    let task = Task { request, place, kind: Kind::Any, kinds, facts: &facts, when_from: conjunct.len() };
     candidate(request, vec![task.scan()])
 }

@@ -103,7 +103,8 @@ fn partition_items(built: &Built<'_>, expected: &Expected) -> f64 {
         return expected.per_partition;
     }
     let Ok(keyspace) = Keyspace::of(built.place.table, built.place.index, built.kind) else {
-        return expected.items;
+        // Several kinds at once: those of one partition.
+        return expected.per_partition;
     };
     let mut share = 1.0;
     let mut open_ended = 0;

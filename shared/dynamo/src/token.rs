@@ -1,0 +1,113 @@
+//! Page tokens: where an answer goes on, sealed so that only the same caller can go on with the same request.
+//!
+//! A token is encrypted and authenticated (XChaCha20-Poly1305): it shows no key of any item, and not one byte of it can
+//! be changed. It is bound to the request, the caller and the model, and expires. Whatever is wrong with a token, there
+//! is one error for it, [`BadToken`]: whoever guesses learns nothing. The clock is the caller's.
+//!
+//! ```
+//! use keyfold_core::query::QueryRequest;
+//! use keyfold_dynamo::{Binding, TokenKeys, model_version};
+//! let keys = TokenKeys::random()?;
+//! let binding = Binding::new(&QueryRequest::default(), "joe1", &model_version("[tables.audit]"));
+//! assert!(keys.open("not a token", &binding, 1_700_000_000).is_err());
+//! # Ok::<(), keyfold_dynamo::SealError>(())
+//! ```
+
+mod binding;
+mod envelope;
+mod keys;
+
+use chacha20poly1305::aead::{Aead, Payload};
+use serde::{Deserialize, Serialize};
+
+use crate::query::Position;
+use envelope::{Envelope, NONCE_BYTES};
+
+pub use binding::{Binding, model_version};
+pub use envelope::TOKEN_CHARS_MAX;
+pub use keys::{KEYS_MAX, KeysParseError, TokenKeys};
+
+/// A token that is not accepted: forged, cut short, expired, or made for another request, caller or model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the page token is not valid")]
+pub struct BadToken;
+
+impl BadToken {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(self) -> &'static str {
+        "bad-page-token"
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(self) -> &'static str {
+        "ask again from the first page"
+    }
+}
+
+/// Why a position cannot be sealed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SealError {
+    /// The token would be too long to be accepted again.
+    #[error("the page token would be longer than {TOKEN_CHARS_MAX} characters")]
+    TooLong,
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes")]
+    NoRandom,
+}
+
+impl SealError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            SealError::TooLong => "page-token-too-long",
+            SealError::NoRandom => "no-random",
+        }
+    }
+}
+
+/// What is sealed.
+#[derive(Serialize, Deserialize)]
+struct Content<P> {
+    expires_seconds: u64,
+    position: P,
+}
+
+impl TokenKeys {
+    /// Seals a position with the first key. `now_seconds`: since 1970, as for [`TokenKeys::open`].
+    pub fn seal(
+        &self,
+        position: &Position,
+        binding: &Binding,
+        now_seconds: u64,
+        ttl_seconds: u64,
+    ) -> Result<String, SealError> {
+        let key = self.first();
+        let mut nonce = [0; NONCE_BYTES];
+        getrandom::fill(&mut nonce).map_err(|_| SealError::NoRandom)?;
+        let content = Content { expires_seconds: now_seconds.saturating_add(ttl_seconds), position };
+        let content = postcard::to_stdvec(&content).map_err(|_| SealError::TooLong)?;
+        let aad = binding.associated_data(&key.id);
+        let sealed = key
+            .cipher
+            .encrypt(&nonce.into(), Payload { msg: &content, aad: &aad })
+            .map_err(|_| SealError::TooLong)?;
+        Envelope { key_id: &key.id, nonce, sealed: &sealed }.write()
+    }
+
+    /// Opens a token that was sealed with any of the keys.
+    pub fn open(&self, token: &str, binding: &Binding, now_seconds: u64) -> Result<Position, BadToken> {
+        let bytes = envelope::decode(token)?;
+        let envelope = Envelope::read(&bytes)?;
+        let key = self.find(envelope.key_id).ok_or(BadToken)?;
+        let aad = binding.associated_data(&key.id);
+        let content = key
+            .cipher
+            .decrypt(&envelope.nonce.into(), Payload { msg: envelope.sealed, aad: &aad })
+            .map_err(|_| BadToken)?;
+        let content: Content<Position> = postcard::from_bytes(&content).map_err(|_| BadToken)?;
+        if now_seconds < content.expires_seconds { Ok(content.position) } else { Err(BadToken) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! The keys that seal and open tokens.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
+
+use super::SealError;
+
+/// The most keys of one ring.
+pub const KEYS_MAX: usize = 16;
+
+const KEY_BYTES: usize = 32;
+const ID_BYTES_MAX: usize = 64;
+
+/// A ring of keys: the first one seals, every one opens. To change keys, put the new one first and leave the old one
+/// until its tokens have expired.
+#[derive(Clone)]
+pub struct TokenKeys {
+    first: TokenKey,
+    others: Vec<TokenKey>,
+}
+
+#[derive(Clone)]
+pub(super) struct TokenKey {
+    pub(super) id: String,
+    pub(super) cipher: XChaCha20Poly1305,
+}
+
+/// Why a text is no ring of keys. It shows no part of the text but ids.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeysParseError {
+    /// There is no key.
+    #[error("no key for page tokens")]
+    Empty,
+    /// There are too many.
+    #[error("more than {KEYS_MAX} keys for page tokens")]
+    TooMany,
+    /// A part is not of the form `id:key`, or its id is empty or too long.
+    #[error("key number {number} for page tokens is not of the form `id:key`")]
+    Form {
+        /// Which one, from 1.
+        number: usize,
+    },
+    /// A key is not 32 bytes in base64.
+    #[error("key `{id}` for page tokens is not 32 bytes in base64")]
+    Key {
+        /// Its id.
+        id: String,
+    },
+    /// Two keys have one id.
+    #[error("two keys for page tokens have the id `{id}`")]
+    Twice {
+        /// The id.
+        id: String,
+    },
+}
+
+impl TokenKeys {
+    /// Reads `id1:key1,id2:key2`, each key 32 bytes in base64 (either alphabet, with padding or without).
+    ///
+    /// ```
+    /// use keyfold_dynamo::TokenKeys;
+    /// let keys = TokenKeys::parse("2026-07:c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBtb3JlIQ==");
+    /// assert!(keys.is_ok());
+    /// ```
+    pub fn parse(text: &str) -> Result<TokenKeys, KeysParseError> {
+        if text.trim().is_empty() {
+            return Err(KeysParseError::Empty);
+        }
+        let mut keys: Vec<TokenKey> = Vec::new();
+        for (at, part) in text.split(',').enumerate() {
+            if at == KEYS_MAX {
+                return Err(KeysParseError::TooMany);
+            }
+            let key = parse_key(at + 1, part.trim())?;
+            if keys.iter().any(|known| known.id == key.id) {
+                return Err(KeysParseError::Twice { id: key.id });
+            }
+            keys.push(key);
+        }
+        Ok(TokenKeys { first: keys.remove(0), others: keys })
+    }
+
+    /// A ring of one key that nobody else has: its tokens are good as long as the process lives.
+    pub fn random() -> Result<TokenKeys, SealError> {
+        let mut key = [0; KEY_BYTES];
+        getrandom::fill(&mut key).map_err(|_| SealError::NoRandom)?;
+        Ok(TokenKeys { first: TokenKey::new("random", &key), others: Vec::new() })
+    }
+
+    pub(super) fn first(&self) -> &TokenKey {
+        &self.first
+    }
+
+    pub(super) fn find(&self, id: &str) -> Option<&TokenKey> {
+        std::iter::once(&self.first).chain(&self.others).find(|key| key.id == id)
+    }
+}
+
+/// The ids alone.
+impl fmt::Debug for TokenKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entry(&self.first.id).entries(self.others.iter().map(|key| &key.id)).finish()
+    }
+}
+
+impl TokenKey {
+    fn new(id: &str, key: &[u8; KEY_BYTES]) -> TokenKey {
+        TokenKey { id: id.to_owned(), cipher: XChaCha20Poly1305::new(key.into()) }
+    }
+}
+
+fn parse_key(number: usize, text: &str) -> Result<TokenKey, KeysParseError> {
+    let (id, key) = text.split_once(':').ok_or(KeysParseError::Form { number })?;
+    if id.is_empty() || id.len() > ID_BYTES_MAX {
+        return Err(KeysParseError::Form { number });
+    }
+    let key = key.trim_end_matches('=');
+    let bytes = STANDARD_NO_PAD.decode(key).or_else(|_| URL_SAFE_NO_PAD.decode(key)).unwrap_or_default();
+    let bytes: [u8; KEY_BYTES] = bytes.try_into().map_err(|_| KeysParseError::Key { id: id.to_owned() })?;
+    Ok(TokenKey::new(id, &bytes))
+}

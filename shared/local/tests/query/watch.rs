@@ -1,0 +1,122 @@
+//! A client whose every call is seen, and some of whose answers are replaced.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use aws_sdk_dynamodb::config::interceptors::{
+    BeforeDeserializationInterceptorContextMut, BeforeTransmitInterceptorContextRef,
+    FinalizerInterceptorContextRef,
+};
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::error::BoxError;
+use keyfold_dynamo::Client;
+use serde_json::{Value, json};
+
+/// What is answered instead of DynamoDB's own answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    /// The answer is left as it is.
+    None,
+    Throttled,
+    /// All keys of a BatchGetItem are left unprocessed.
+    Unprocessed,
+}
+
+/// What was sent, and what is still to go wrong.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Watch(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    sent: Vec<Value>,
+    faults: VecDeque<Fault>,
+    holds_items: bool,
+    under_way: usize,
+    most_under_way: usize,
+}
+
+impl Watch {
+    /// A client like this one that is watched.
+    pub(crate) fn over(client: &Client) -> (Client, Watch) {
+        let watch = Watch::default();
+        let config = client.config().to_builder().interceptor(watch.clone()).build();
+        (Client::from_conf(config), watch)
+    }
+
+    /// The next answers are replaced.
+    pub(crate) fn break_next(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.seen().faults.extend(faults);
+    }
+
+    /// Until further notice, keys of every BatchGetItem are left unprocessed.
+    pub(crate) fn hold_items(&self, holds: bool) {
+        self.seen().holds_items = holds;
+    }
+
+    /// The bodies of all calls.
+    pub(crate) fn sent(&self) -> Vec<Value> {
+        self.seen().sent.clone()
+    }
+
+    pub(crate) fn most_under_way(&self) -> usize {
+        self.seen().most_under_way
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl Intercept for Watch {
+    fn name(&self) -> &'static str {
+        "watch"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let mut seen = self.seen();
+        seen.sent.push(serde_json::from_slice(context.request().body().bytes().unwrap())?);
+        seen.under_way += 1;
+        seen.most_under_way = seen.most_under_way.max(seen.under_way);
+        Ok(())
+    }
+
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        // What this answers, as long as no more than one read is under way.
+        let asked = self.seen().sent.last().cloned().unwrap_or_default();
+        let is_held = self.seen().holds_items && asked.get("RequestItems").is_some();
+        let fault = if is_held { Some(Fault::Unprocessed) } else { self.seen().faults.pop_front() };
+        let (status, body) = match fault {
+            None | Some(Fault::None) => return Ok(()),
+            Some(Fault::Throttled) => (400, json!({"__type": "ThrottlingException", "message": "too much"})),
+            Some(Fault::Unprocessed) => {
+                (200, json!({"Responses": {}, "UnprocessedKeys": asked["RequestItems"]}))
+            }
+        };
+        let response = context.response_mut();
+        *response.status_mut() = u16::try_into(status)?;
+        // The checksum is of the answer that was replaced.
+        response.headers_mut().remove("x-amz-crc32");
+        *response.body_mut() = body.to_string().into();
+        Ok(())
+    }
+
+    fn read_after_execution(
+        &self,
+        _: &FinalizerInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        self.seen().under_way -= 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! What came of a run: for people as a table, and as JSON.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What came of all cases.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The cases, by name.
+    pub cases: Vec<CaseReport>,
+}
+
+/// What came of one case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseReport {
+    /// Its name.
+    pub name: String,
+    /// Was it asked?
+    #[serde(flatten)]
+    pub state: State,
+    /// Its patterns.
+    #[serde(rename = "patterns")]
+    pub rows: Vec<Row>,
+}
+
+/// Was a case asked?
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum State {
+    /// It was.
+    Asked,
+    /// There is no manifest for it.
+    NoManifest,
+    /// The case or its manifest cannot be used.
+    Unusable {
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// What came of one pattern.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// The pattern's id.
+    pub pattern: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// Was a refusal what was expected?
+    #[serde(skip)]
+    pub is_right_to_refuse: bool,
+    /// The plan, in a few words.
+    pub plan: String,
+    /// Does the plan scan?
+    pub scans: bool,
+    /// The read units consumed.
+    pub units: Option<f64>,
+    /// The read units that the published request consumes.
+    pub published_units: Option<f64>,
+    /// Why these are not known.
+    pub published_unknown: Option<String>,
+}
+
+/// What came of a pattern.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict")]
+pub enum Verdict {
+    /// Answered as expected: whole, in small pages and counted.
+    #[default]
+    Right,
+    /// Refused.
+    Refused {
+        /// Why.
+        what: String,
+    },
+    /// Answered wrongly, or something failed.
+    Wrong {
+        /// How.
+        what: String,
+    },
+}
+
+/// The numbers of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    /// Answered as expected, or refused where that was expected.
+    pub right: usize,
+    /// Refused.
+    pub refused: usize,
+    /// Answered wrongly.
+    pub wrong: usize,
+    /// Cases that cannot be used.
+    pub unusable: usize,
+    /// Cases without a manifest.
+    pub without_manifest: usize,
+    /// Right by a scan.
+    pub scans: usize,
+    /// Patterns that consumed more read units than the published request.
+    pub dearer: usize,
+}
+
+impl Row {
+    fn is_right(&self) -> bool {
+        match self.verdict {
+            Verdict::Right => true,
+            Verdict::Refused { .. } => self.is_right_to_refuse,
+            Verdict::Wrong { .. } => false,
+        }
+    }
+
+    fn is_dearer(&self) -> bool {
+        matches!((self.units, self.published_units), (Some(ours), Some(theirs)) if ours > theirs)
+    }
+
+    fn words(&self) -> (&'static str, &str) {
+        match &self.verdict {
+            Verdict::Right => ("right", ""),
+            Verdict::Refused { what } if self.is_right_to_refuse => ("right", what),
+            Verdict::Refused { what } => ("REFUSED", what),
+            Verdict::Wrong { what } => ("WRONG", what),
+        }
+    }
+}
+
+impl Report {
+    /// The numbers.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for case in &self.cases {
+            match case.state {
+                State::Asked => {}
+                State::NoManifest => totals.without_manifest += 1,
+                State::Unusable { .. } => totals.unusable += 1,
+            }
+            for row in &case.rows {
+                totals.add(row);
+            }
+        }
+        totals
+    }
+}
+
+impl Totals {
+    fn add(&mut self, row: &Row) {
+        match row.verdict {
+            _ if row.is_right() => self.right += 1,
+            Verdict::Refused { .. } => self.refused += 1,
+            _ => self.wrong += 1,
+        }
+        self.scans += usize::from(row.scans);
+        self.dearer += usize::from(row.is_dearer());
+    }
+
+    /// How many patterns were asked.
+    pub fn asked(&self) -> usize {
+        self.right + self.refused + self.wrong
+    }
+
+    /// How many of a hundred were right; none if none was asked.
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand patterns at most")]
+    pub fn right_percent(&self) -> f64 {
+        if self.asked() == 0 { 0.0 } else { 100.0 * self.right as f64 / self.asked() as f64 }
+    }
+
+    /// What did not pass.
+    pub fn failed(&self) -> usize {
+        self.refused + self.wrong + self.unusable
+    }
+
+    /// Is the run a success? No wrong answer, nothing unusable, and at least so many of a hundred right, if that is asked.
+    pub fn is_success(&self, require_right: Option<f64>) -> bool {
+        self.wrong == 0
+            && self.unusable == 0
+            && self.asked() > 0
+            && require_right.is_none_or(|least| self.right_percent() >= least)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for case in &self.cases {
+            writeln!(f, "{case}")?;
+        }
+        let totals = self.totals();
+        writeln!(
+            f,
+            "{} patterns: {} right, {} refused, {} wrong; {} by a scan, {} dearer than published",
+            totals.asked(),
+            totals.right,
+            totals.refused,
+            totals.wrong,
+            totals.scans,
+            totals.dearer
+        )?;
+        if totals.without_manifest + totals.unusable > 0 {
+            writeln!(
+                f,
+                "{} cases without a manifest, {} unusable",
+                totals.without_manifest, totals.unusable
+            )?;
+        }
+        writeln!(f, "{} passed, {} failed", totals.right, totals.failed())
+    }
+}
+
+impl fmt::Display for CaseReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.state {
+            State::NoManifest => return writeln!(f, "{}: no manifest", self.name),
+            State::Unusable { what } => return writeln!(f, "{}: UNUSABLE\n{what}", self.name),
+            State::Asked => writeln!(f, "{}", self.name)?,
+        }
+        let width = |of: &dyn Fn(&Row) -> usize| self.rows.iter().map(of).max().unwrap_or(0);
+        let (pattern, plan) = (width(&|row| row.pattern.len()), width(&|row| row.plan.len()));
+        for row in &self.rows {
+            let (verdict, what) = row.words();
+            let mark = if row.is_dearer() { " dearer" } else { "" };
+            let line = format!(
+                "  {:pattern$}  {verdict:7}  {:plan$}  {:>5} / {:<5}{mark} {what}",
+                row.pattern,
+                row.plan,
+                units(row.units),
+                units(row.published_units)
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+fn units(units: Option<f64>) -> String {
+    units.map_or_else(|| "-".to_owned(), |units| format!("{units:.1}"))
+}

@@ -1,0 +1,38 @@
+//! The plans by themselves: carried out by the letter over items in memory, without executor and DynamoDB.
+
+use std::path::Path;
+
+use keyfold_core::manifest;
+use keyfold_core::query::check::Caller;
+use keyfold_core::query::{check, plan};
+use keyfold_tests::case::Case;
+use keyfold_tests::compare::Identities;
+use keyfold_tests::memory::answer;
+use keyfold_tests::request::request;
+use keyfold_tests::subject::{stored, table_for};
+
+#[test]
+fn a_plan_selects_what_is_asked_and_nothing_else() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut planned = 0;
+    for name in ["library", "neighbours", "promises"] {
+        let case = Case::read(&folder.join(format!("{name}.json"))).unwrap();
+        let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+        let model = manifest::parse(name, &text).model.unwrap();
+        let table = table_for(&model, &case).unwrap();
+        let stored = stored(&case, table).unwrap();
+        let identities = Identities::new(&case, table);
+        for pattern in &case.patterns {
+            let Some(meaning) = &pattern.meaning else { continue };
+            let mut asked = request(table, &case, meaning);
+            asked.scan = true;
+            let plan = plan(&check(&model, &asked, &Caller::Trusted).unwrap()).unwrap();
+            let mut items = answer(table, &stored, &plan).unwrap();
+            items.truncate(meaning.limit.unwrap_or(usize::MAX));
+            let fault = identities.fault(meaning, pattern.expected.as_ref(), &items);
+            assert_eq!(fault, None, "{name} {}", pattern.id);
+            planned += 1;
+        }
+    }
+    assert_eq!(planned, 17);
+}
