@@ -17,9 +17,7 @@ pub fn report(case: &Case, failure: &Failure) -> String {
         let _ = writeln!(all, "item {}", text(item));
     }
     let _ = writeln!(all, "\nrequest {request}\ncaller {:?}\n", case.asking.caller);
-    if let Some(plan) = &failure.plan {
-        let _ = writeln!(all, "{}", explain(plan));
-    }
+    let _ = writeln!(all, "{}", explain(&failure.plan));
     let _ = writeln!(all, "\nreplay: cargo run -p keyfold-testkit --bin oracle -- {}", case.seed);
     all
 }

@@ -34,7 +34,7 @@ pub struct Failure {
     /// What is wrong.
     pub what: String,
     /// The plan that gave it.
-    pub plan: Option<QueryPlan>,
+    pub plan: Box<QueryPlan>,
 }
 
 /// Plans the request, carries the plan out, and compares.
@@ -47,7 +47,7 @@ pub fn verdict(case: &Case) -> Result<Verdict, Failure> {
         Ok(plan) => plan,
         Err(error) => return Ok(Verdict::Refused(error.code())),
     };
-    compare(case, &request, &plan).map_err(|what| Failure { what, plan: Some(plan.clone()) })?;
+    compare(case, &request, &plan).map_err(|what| Failure { what, plan: Box::new(plan.clone()) })?;
     let any = case.items.iter().any(|item| naive::wanted(case.table(), &case.asking, item));
     Ok(Verdict::Answered { kind: kind(&plan), any })
 }

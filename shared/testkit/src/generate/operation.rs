@@ -91,7 +91,7 @@ impl Drawing<'_> {
     fn scan(&self, random: &mut Random) -> Operation {
         let index = random.any(&self.table.indexes).filter(|_| random.chance(60));
         let held = self.held(index);
-        self.reading(index, Access::Scan, held, random)
+        self.reading(index, Access::Scan, &held, random)
     }
 
     fn query(&self, random: &mut Random) -> Operation {
@@ -120,14 +120,14 @@ impl Drawing<'_> {
         if random.chance(95) {
             held.retain(|name| partition.iter().chain(&sort).all(|key| key.name != *name));
         }
-        self.reading(index, Access::Query { partition: equals, sort: conditions }, held, random)
+        self.reading(index, Access::Query { partition: equals, sort: conditions }, &held, random)
     }
 
     fn reading(
         &self,
         index: Option<&Index>,
         operation: Access,
-        held: Vec<String>,
+        held: &[String],
         random: &mut Random,
     ) -> Operation {
         let shown = match random.below(10) {
@@ -138,7 +138,7 @@ impl Drawing<'_> {
         Operation::Read(Reading {
             index: index.map(|index| index.name.clone()),
             operation,
-            filter: if random.chance(40) { self.condition(&held, 2, random) } else { Condition::always() },
+            filter: if random.chance(40) { self.condition(held, 2, random) } else { Condition::always() },
             shown,
             consistent: random.chance(15),
             descending: random.chance(40),
