@@ -11,16 +11,20 @@ mod differences;
 #[path = "agree/endpoint.rs"]
 mod endpoint;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Table;
+use keyfold_core::query::Condition;
+use keyfold_core::query::plan::{self, KeyEqual};
+use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Client, TableOptions, create_table};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_testkit::ModelTable;
 use keyfold_testkit::case::good_manifest;
 use keyfold_testkit::generate::{Random, Words, operation};
-use keyfold_testkit::operation::{Operation, Outcome};
+use keyfold_testkit::operation::{Operation, Outcome, Reading};
+use keyfold_testkit::table::Shown;
 
 use differences::Difference;
 use endpoint::Endpoint;
@@ -75,7 +79,9 @@ async fn one_table(client: &Client, seed: u64) -> (Tally, Option<String>) {
     let (manifest, model, _) = good_manifest(&mut random);
     let mut table = model.tables[0].clone();
     table.name = format!("tableOfCase{seed}");
-    create_table(client, &table, TableOptions::default()).await.unwrap();
+    create_table(client, &table, TableOptions::default())
+        .await
+        .expect("a table of a good manifest can be made");
     let words = Words::draw(&table, &mut random);
     let (mut here, there) = (ModelTable::new(&table), Endpoint { client, table: &table });
     let mut tally = Tally::new();
@@ -105,7 +111,7 @@ async fn one_table(client: &Client, seed: u64) -> (Tally, Option<String>) {
     (tally, None)
 }
 
-fn item_of(table: &ModelTable, operation: &Operation) -> Option<keyfold_core::value::Item> {
+fn item_of(table: &ModelTable, operation: &Operation) -> Option<Item> {
     let key = match operation {
         Operation::Put { item, .. } => table.model().key_of(item)?,
         Operation::Update { key, .. } | Operation::Delete { key, .. } | Operation::Get { key } => key.clone(),
@@ -133,8 +139,8 @@ fn kind(operation: &Operation, outcome: &Outcome) -> String {
         Operation::Delete { .. } => "delete",
         Operation::Get { .. } => "get",
         Operation::Read(reading) => match (&reading.operation, &reading.index) {
-            (keyfold_core::query::plan::Operation::Scan, None) => "scan of a table",
-            (keyfold_core::query::plan::Operation::Scan, Some(_)) => "scan of an index",
+            (plan::Operation::Scan, None) => "scan of a table",
+            (plan::Operation::Scan, Some(_)) => "scan of an index",
             (_, None) => "query of a table",
             (_, Some(_)) => "query of an index",
         },
@@ -147,4 +153,53 @@ fn kind(operation: &Operation, outcome: &Outcome) -> String {
         _ => "done",
     };
     format!("{what}: {how}")
+}
+
+#[tokio::test]
+async fn pages_of_large_items_hold_the_same_items_wherever_they_end() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfLargeItems"
+        partition = "p1"
+        sort = "n1"
+        attributes = { p1 = "string", n1 = "number", body = "string" }
+    "#;
+    let parsed = keyfold_core::manifest::parse("keyfold.toml", manifest);
+    let table = &parsed.model.unwrap().tables[0];
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let client = dynamo.client();
+    create_table(&client, table, TableOptions::default()).await.unwrap();
+    let (mut here, there) = (ModelTable::new(table), Endpoint { client: &client, table });
+    let always = Condition::always;
+    let (mut random, body) = (Random::new(1), "x".repeat(300_000));
+    for number in 0..40 {
+        let values = [
+            ("p1", AttributeValue::S("one".to_owned())),
+            ("n1", AttributeValue::N(number.to_string())),
+            ("body", AttributeValue::S(body[..random.between(0, body.len())].to_owned())),
+        ];
+        let item: HashMap<_, _> = values.map(|(name, value)| (name.to_owned(), value)).into();
+        let put = Operation::Put { item: Item::from(item), condition: always() };
+        assert_eq!(here.apply(&put), there.apply(&put).await);
+    }
+    for descending in [false, true] {
+        let value = AttributeValue::S("one".to_owned());
+        let partition = vec![KeyEqual { attribute: "p1".to_owned(), value }];
+        let query = Operation::Read(Reading {
+            index: None,
+            operation: plan::Operation::Query { partition, sort: Vec::new() },
+            filter: always(),
+            shown: Shown::Held,
+            consistent: true,
+            descending,
+            limit: 1000,
+        });
+        let (Outcome::Pages(expected), Outcome::Pages(found)) =
+            (here.apply(&query), there.apply(&query).await)
+        else {
+            panic!("refused");
+        };
+        assert!(expected.len() > 4 && found.len() > 4);
+        assert_eq!(differences::all_items(&expected), differences::all_items(&found));
+    }
 }

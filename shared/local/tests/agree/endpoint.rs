@@ -55,7 +55,7 @@ impl Endpoint<'_> {
             .send()
             .await;
         match answer {
-            Ok(answer) => written(answer.attributes, answer.consumed_capacity),
+            Ok(answer) => written(answer.attributes, answer.consumed_capacity.as_ref()),
             Err(error) => failed(error, |error| match error {
                 aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
                     failed,
@@ -102,7 +102,7 @@ impl Endpoint<'_> {
             .send()
             .await;
         match answer {
-            Ok(answer) => written(answer.attributes, answer.consumed_capacity),
+            Ok(answer) => written(answer.attributes, answer.consumed_capacity.as_ref()),
             Err(error) => failed(error, |error| {
                 match error {
                 aws_sdk_dynamodb::operation::update_item::UpdateItemError::ConditionalCheckFailedException(failed) => {
@@ -130,7 +130,7 @@ impl Endpoint<'_> {
             .send()
             .await;
         match answer {
-            Ok(answer) => written(answer.attributes, answer.consumed_capacity),
+            Ok(answer) => written(answer.attributes, answer.consumed_capacity.as_ref()),
             Err(error) => failed(error, |error| {
                 match error {
                 aws_sdk_dynamodb::operation::delete_item::DeleteItemError::ConditionalCheckFailedException(failed) => {
@@ -220,10 +220,9 @@ fn values(values: BTreeMap<String, keyfold_core::value::AttributeValue>) -> Opti
     (!values.is_empty()).then(|| values.into_iter().map(|(holder, value)| (holder, value.into())).collect())
 }
 
-fn written(old: Option<SdkItem>, consumed: Option<ConsumedCapacity>) -> Outcome {
+fn written(old: Option<SdkItem>, consumed: Option<&ConsumedCapacity>) -> Outcome {
     let units =
         |capacity: &aws_sdk_dynamodb::types::Capacity| WriteUnits::new(whole(capacity.capacity_units()));
-    let consumed = consumed.as_ref();
     let indexes = consumed.into_iter().flat_map(|consumed| {
         let local = consumed.local_secondary_indexes().into_iter().flatten();
         local.chain(consumed.global_secondary_indexes().into_iter().flatten())
@@ -252,8 +251,8 @@ fn seen(page: Page) -> PageSeen {
     let Consumed { table_units, index_units, .. } = page.consumed;
     PageSeen {
         items: page.items,
-        count: usize::try_from(page.count).unwrap(),
-        scanned: usize::try_from(page.scanned).unwrap(),
+        count: usize::try_from(page.count).unwrap_or(usize::MAX),
+        scanned: usize::try_from(page.scanned).unwrap_or(usize::MAX),
         last_key: page.last_key,
         consumed: ReadConsumed {
             table: halves(table_units),
