@@ -34,6 +34,9 @@ pub use error::QueryError;
 pub use position::Position;
 pub use reader::READ_ATTEMPTS_MAX;
 
+#[cfg(test)]
+pub(crate) use position::position_of;
+
 /// How many reads a query has under way at once, if the caller does not say.
 pub const CONCURRENCY_DEFAULT: usize = 8;
 

@@ -98,3 +98,11 @@ fn fingerprint(plan: &QueryPlan) -> u64 {
     first.copy_from_slice(&digest[..8]);
     u64::from_be_bytes(first)
 }
+
+/// A position after an entry with these texts for its key.
+#[cfg(test)]
+pub(crate) fn position_of(keys: &[&str]) -> Position {
+    let key = keys.iter().map(|key| KeyValue::S((*key).to_owned())).collect();
+    let lanes = vec![Progress::NotStarted, Progress::After(key), Progress::Done];
+    Position { plan: u64::MAX, place: Place::Accesses(lanes) }
+}

@@ -35,7 +35,7 @@ async fn a_merge_goes_on_under_a_cap_that_allows_one_page_of_each() {
     let users: Vec<_> = (0..views::USERS).map(of_user).collect();
     let merged = plan(users, Delivery::Merged, ascending("at"), 1000);
     let pages = pages(&client, &merged, &cap(3.0)).await;
-    assert!(pages.len() > 3, "{} pages", pages.len());
+    assert!(pages.len() > 2, "{} pages", pages.len());
     assert!(pages.iter().all(|page| page.consumed_read_units <= 3.0));
     let mut expected = ats(&views::items());
     expected.sort_unstable();

@@ -34,8 +34,8 @@ async fn keys_left_unprocessed_are_asked_for_again() {
     let query = plan(vec![by_kind_score("viewed")], Delivery::Sequential, ascending("score"), 10);
     let calm = first(&client, &query).await;
     assert_eq!(watch.sent().len(), 2);
-    // The first answer is the page of the index; a page that is throttled comes before.
-    watch.break_next([Fault::Throttled]);
+    watch.break_next([Fault::None, Fault::Unprocessed, Fault::Unprocessed]);
     let after = first(&client, &query).await;
     assert_eq!(ats(&after.items), ats(&calm.items));
+    assert_eq!(watch.sent().len(), 2 + 4);
 }

@@ -1,9 +1,11 @@
 //! Attributes that an index does not hold.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::types::AttributeValue as SdkValue;
 use keyfold_core::query::condition::{Comparison, Condition};
 use keyfold_core::query::plan::{Access, Delivery, Hydration};
-use keyfold_dynamo::{Client, RunOptions};
+use keyfold_dynamo::{Client, RunOptions, run};
 
 use crate::plans::{ascending, ats, by_kind_score, by_score, equals, first, is, numbers, plan, text, whole};
 use crate::views;
@@ -95,22 +97,18 @@ async fn what_has_gone_or_changed_since_the_index_saw_it_is_left_out() {
     let (watched, watch) = Watch::over(&client);
     let by_score = plan(vec![by_kind_score("viewed")], Delivery::Sequential, ascending("score"), 1000);
     let before = first(&client, &by_score).await.items;
-    let changing = async {
-        while watch.sent().is_empty() {
-            tokio::task::yield_now().await;
+    watch.hold_items(true);
+    let change = async {
+        while watch.sent().len() < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        delete(&client, &before[0]).await;
+        set_kind(&client, &before[1], "edited").await;
+        watch.hold_items(false);
     };
-    // Leave the embedded DynamoDB's answer to the query unread until the items have changed.
     let options = RunOptions::default();
-    let mut running = Box::pin(keyfold_dynamo::run(&watched, &table, &by_score, None, &options));
-    tokio::select! {
-        biased;
-        _ = &mut running => panic!("the run ended before its items could change"),
-        () = changing => {}
-    }
-    delete(&client, &before[0]).await;
-    set_kind(&client, &before[1], "edited").await;
-    let after = running.await.unwrap();
+    let (after, ()) = tokio::join!(run(&watched, &table, &by_score, None, &options), change);
+    let after = after.unwrap();
     assert_eq!(ats(&after.items), ats(&before[2..]));
     assert_eq!(
         after.items_read,

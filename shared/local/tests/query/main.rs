@@ -2,6 +2,9 @@
 //!
 //! `views` is the table that all tests read, `oracle` says what a plan's answer is, `watch` sees what is sent.
 
+#![expect(clippy::unwrap_used, reason = "in a test, an error is a failure")]
+
+mod asked;
 mod cap;
 mod count;
 mod faults;

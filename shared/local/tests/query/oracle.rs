@@ -1,34 +1,27 @@
 //! What a plan's answer is, by looking at every item.
 
+use std::collections::BTreeMap;
+
 use keyfold_core::query::plan::{Access, Operation, SortTest};
 use keyfold_core::query::{Comparison, Condition, Path, QueryPlan};
 use keyfold_core::value::Item;
 
 use crate::views;
 
-/// The items that match one access.
-pub(crate) fn matching(access: &Access, items: &[Item]) -> Vec<Item> {
+/// The items that match a plan, by their `at`.
+pub(crate) fn all_matching(plan: &QueryPlan, items: &BTreeMap<i64, Item>) -> Vec<i64> {
+    let matches = |item: &Item| plan.accesses.iter().any(|access| matches(access, item));
+    items.iter().filter(|(_, item)| matches(item)).map(|(at, _)| *at).collect()
+}
+
+fn matches(access: &Access, item: &Item) -> bool {
     let table = views::table();
-    let in_index = |item: &Item| match access.source.index().and_then(|name| table.index(name)) {
+    let in_index = match access.source.index().and_then(|name| table.index(name)) {
         Some(index) => index.key_attributes().all(|key| item.contains_key(&key.name)),
         None => true,
     };
     let key = key_condition(&access.operation);
-    let matches = |item: &&Item| {
-        in_index(item) && key.holds(item) && access.filter.holds(item) && access.recheck.holds(item)
-    };
-    items.iter().filter(matches).cloned().collect()
-}
-
-/// The items that match a plan, each once, in no order.
-pub(crate) fn all_matching(plan: &QueryPlan, items: &[Item]) -> Vec<Item> {
-    let mut all: Vec<Item> = Vec::new();
-    for item in plan.accesses.iter().flat_map(|access| matching(access, items)) {
-        if !all.contains(&item) {
-            all.push(item);
-        }
-    }
-    all
+    in_index && key.holds(item) && access.filter.holds(item) && access.recheck.holds(item)
 }
 
 fn key_condition(operation: &Operation) -> Condition {

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use futures_util::stream;
-use keyfold_core::cost::Expect;
-use keyfold_core::model::{Index, IndexKind, KeyAttribute, KeySource, Projection, ScalarType, Table};
+use keyfold_core::model::{Expect, Index, IndexKind, KeyAttribute, KeySource, Projection, ScalarType, Table};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Client, Settings, TableOptions, load, plain_client};
 use keyfold_local::EmbeddedDynamo;

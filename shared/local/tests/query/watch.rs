@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 /// What is answered instead of DynamoDB's own answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
+    /// The answer is left as it is.
+    None,
     Throttled,
     /// All keys of a BatchGetItem are left unprocessed.
     Unprocessed,
@@ -28,6 +30,7 @@ pub(crate) struct Watch(Arc<Mutex<Seen>>);
 struct Seen {
     sent: Vec<Value>,
     faults: VecDeque<Fault>,
+    holds_items: bool,
     under_way: usize,
     most_under_way: usize,
 }
@@ -43,6 +46,11 @@ impl Watch {
     /// The next answers are replaced.
     pub(crate) fn break_next(&self, faults: impl IntoIterator<Item = Fault>) {
         self.seen().faults.extend(faults);
+    }
+
+    /// Until further notice, keys of every BatchGetItem are left unprocessed.
+    pub(crate) fn hold_items(&self, holds: bool) {
+        self.seen().holds_items = holds;
     }
 
     /// The bodies of all calls.
@@ -83,11 +91,12 @@ impl Intercept for Watch {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let fault = self.seen().faults.pop_front();
-        let asked = context.inner().request().and_then(|request| request.body().bytes());
-        let asked: Value = asked.map(serde_json::from_slice).transpose()?.unwrap_or_default();
+        // What this answers, as long as no more than one read is under way.
+        let asked = self.seen().sent.last().cloned().unwrap_or_default();
+        let is_held = self.seen().holds_items && asked.get("RequestItems").is_some();
+        let fault = if is_held { Some(Fault::Unprocessed) } else { self.seen().faults.pop_front() };
         let (status, body) = match fault {
-            None => return Ok(()),
+            None | Some(Fault::None) => return Ok(()),
             Some(Fault::Throttled) => (400, json!({"__type": "ThrottlingException", "message": "too much"})),
             Some(Fault::Unprocessed) => {
                 (200, json!({"Responses": {}, "UnprocessedKeys": asked["RequestItems"]}))

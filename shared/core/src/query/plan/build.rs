@@ -78,6 +78,8 @@ pub(super) struct Task<'r, 'm> {
     pub(super) request: &'r CheckedRequest<'m>,
     pub(super) place: Place<'m>,
     pub(super) kind: Kind,
+    /// The kinds that are asked for, where `kind` is any of them.
+    pub(super) kinds: &'r [Kind],
     pub(super) facts: &'r Facts,
     /// The entity's own conditions begin at this clause.
     pub(super) when_from: usize,
@@ -88,7 +90,7 @@ impl<'m> Task<'_, 'm> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'m>, Reason> {
         let keyspace = Keyspace::of(self.place.table, self.place.index, self.kind)
             .map_err(|key| Reason::EntityAbsent { attribute: key.name.clone() })?;
-        let always = always_present(self.place.table, &self.kinds());
+        let always = self.always_present();
         let hidden = keyspace
             .required()
             .find(|attribute| !always.contains(attribute) && !self.facts.present.contains(*attribute));
@@ -96,11 +98,6 @@ impl<'m> Task<'_, 'm> {
             Some(attribute) => Err(Reason::Sparse { attribute: attribute.to_owned() }),
             None => Ok(keyspace),
         }
-    }
-
-    /// The kinds of item that it is about.
-    fn kinds(&self) -> Vec<Kind> {
-        if self.kind == Kind::Any { wanted_kinds(self.request) } else { vec![self.kind] }
     }
 
     /// The queries that answer the conjunction, with these attributes taken value by value.
@@ -141,6 +138,26 @@ impl<'m> Task<'_, 'm> {
         };
         built.finish(self.request);
         built
+    }
+
+    /// Attributes that every item of the task's kinds has: parts of its primary key, and what the manifest promises. The
+    /// kinds of one table can have keys of different parts.
+    fn always_present(&self) -> BTreeSet<&'m str> {
+        let table = self.place.table;
+        let promised =
+            table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
+        let of = |kind: Kind| {
+            let mut present: BTreeSet<&str> = promised.clone().collect();
+            if let Ok(keyspace) = Keyspace::of(table, None, kind) {
+                present.extend(keyspace.required());
+            }
+            if let Kind::Entity(entity) = kind {
+                present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
+            }
+            present
+        };
+        let kinds = if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) };
+        kinds.iter().copied().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
     }
 
     fn empty_access(&self, operation: Operation) -> Access {
@@ -221,16 +238,11 @@ impl<'m> Task<'_, 'm> {
                     .chain(&selection.by_sort)
                     .any(|(name, exact)| *exact && name == attribute)
         };
-        let present = |kinds: &[Kind]| -> BTreeSet<&str> {
-            always_present(self.place.table, kinds).into_iter().chain(keyspace.required()).collect()
-        };
-        let (here, everywhere) = (present(&self.kinds()), present(&kinds_of(self.place.table)));
-        let answered = |number: usize| match number < self.when_from {
-            true => self.is_answered(number, &is_exact, &here),
-            // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys
-            // say, says nothing of those.
-            false => !self.place.is_overloaded() && self.is_answered(number, &is_exact, &everywhere),
-        };
+        let mut present = self.always_present();
+        present.extend(keyspace.required());
+        // Where kinds have keys of their own, the entity's conditions tell it from neighbours, whose keys say nothing of it.
+        let answerable = |number: usize| number < self.when_from || !self.place.is_overloaded();
+        let answered = |number: usize| answerable(number) && self.is_answered(number, &is_exact, &present);
         let (residual, when) = self.split_clauses(&answered);
         let is_fixed = |(name, test): &(&&str, &Test)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
@@ -369,40 +381,13 @@ pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
     entities.chain(strays).collect()
 }
 
-/// The kinds of item that a request asks for.
-pub(super) fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
-    if request.entities.is_empty() {
-        return kinds_of(request.table);
-    }
-    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
-}
-
-/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises. The kinds of one
-/// table can have keys of different parts.
-fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
-    let of = |kind: &Kind| {
-        let mut present: BTreeSet<&str> = BTreeSet::new();
-        if let Ok(keyspace) = Keyspace::of(table, None, *kind) {
-            present.extend(keyspace.required());
-        }
-        present.extend(
-            table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str()),
-        );
-        if let Kind::Entity(entity) = kind {
-            present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
-        }
-        present
-    };
-    kinds.iter().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
-}
-
 /// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is
 /// read once, and checked for all that is still to be checked.
 fn add_range<'m>(all: &mut Vec<Built<'m>>, one: Built<'m>) {
     match all.iter_mut().find(|known| known.access.operation == one.access.operation) {
         None => all.push(one),
         Some(known) if one.residual.len() + one.when.len() > known.residual.len() + known.when.len() => {
-            *known = one
+            *known = one;
         }
         Some(_) => {}
     }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::build::{Built, Place, Task, kinds_of, wanted_kinds};
+use super::build::{Built, Place, Task, kinds_of};
 use super::estimate;
 use super::facts::{Facts, alternatives, clauses};
 use super::keyspace::{Keyspace, Kind};
 use super::merge::join_neighbours;
 use super::reject::{Reason, Rejected};
 use super::{Delivery, delivery};
-use crate::model::IndexKind;
+use crate::model::{IndexKind, Table};
 use crate::query::check::CheckedRequest;
 use crate::query::condition::{Comparison, Condition};
 
@@ -105,7 +105,7 @@ fn each_kind<'m>(
     let mut built = Vec::new();
     for kind in kinds {
         let mut outcome = Outcome { best: None, rejected: Vec::new() };
-        for place in places(request).into_iter().filter(Place::is_overloaded) {
+        for place in places(request) {
             if let Ok(found) = at_place(request, place, &[*kind], conjunct) {
                 outcome.offer_silently(found);
             }
@@ -145,6 +145,14 @@ fn places<'m>(request: &CheckedRequest<'m>) -> Vec<Place<'m>> {
     std::iter::once(None).chain(indexes).map(|index| Place { table, index }).collect()
 }
 
+/// The kinds of item that a request asks for.
+fn wanted_kinds(request: &CheckedRequest<'_>) -> Vec<Kind> {
+    if request.entities.is_empty() {
+        return kinds_of(request.table);
+    }
+    request.entities.iter().map(|entity| Kind::Entity(*entity)).collect()
+}
+
 /// The best candidate at one place.
 fn at_place<'m>(
     request: &CheckedRequest<'m>,
@@ -162,7 +170,7 @@ fn at_place<'m>(
         let built = split(request, place, kinds, conjunct)
             .into_iter()
             .map(|(kind, facts, when_from)| {
-                queries(Task { request, place, kind, facts: &facts, when_from }, depth)
+                queries(Task { request, place, kind, kinds, facts: &facts, when_from }, depth)
             })
             .collect::<Result<Vec<_>, _>>();
         match built.and_then(|built| candidate(request, built.concat())) {
@@ -195,8 +203,8 @@ fn split(
     conjunct: &[Condition],
 ) -> Vec<(Kind, Facts, usize)> {
     let with = |kind, more: Vec<Condition>| {
-        let all = [conjunct, more.as_slice()].concat();
-        (kind, Facts::read(all), conjunct.len())
+        let facts = Facts::read([conjunct, more.as_slice()].concat());
+        (kind, facts, conjunct.len())
     };
     if place.is_overloaded() {
         return kinds.iter().map(|kind| with(*kind, kind_conditions(place.table, *kind))).collect();
@@ -215,7 +223,7 @@ fn split(
 }
 
 /// What an item of this kind fulfils.
-fn kind_conditions(table: &crate::model::Table, kind: Kind) -> Vec<Condition> {
+fn kind_conditions(table: &Table, kind: Kind) -> Vec<Condition> {
     let of = |entity: &crate::model::Entity| entity.when.iter().map(Condition::from).collect::<Vec<_>>();
     match kind {
         Kind::Any => Vec::new(),
@@ -296,7 +304,7 @@ fn scan_at<'m>(
 ) -> Result<Candidate<'m>, Reason> {
     check_consistency(request, place)?;
     for (kind, facts, when_from) in split(request, place, kinds, conjunct) {
-        Task { request, place, kind, facts: &facts, when_from }.keyspace()?;
+        Task { request, place, kind, kinds, facts: &facts, when_from }.keyspace()?;
     }
     // One pass finds the items of all kinds.
     let everything = request.entities.is_empty() && kinds.len() == kinds_of(place.table).len();
@@ -308,6 +316,6 @@ fn scan_at<'m>(
         )]
     };
     let facts = Facts::read([conjunct, more.as_slice()].concat());
-    let task = Task { request, place, kind: Kind::Any, facts: &facts, when_from: conjunct.len() };
+    let task = Task { request, place, kind: Kind::Any, kinds, facts: &facts, when_from: conjunct.len() };
     candidate(request, vec![task.scan()])
 }
