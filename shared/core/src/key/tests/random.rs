@@ -36,6 +36,9 @@ const SEPARATORS: [&str; 24] = [
     "%",
 ];
 
+/// Separators with which the listed values and codes below end.
+const NEAR_LISTED: [&str; 6] = ["-", "--", "-#", "y", "b", "x"];
+
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 /// What a field of a random template is.
@@ -109,16 +112,17 @@ fn attempt(choices: &mut Choices, mode: KeyMode) -> Option<Case> {
 fn lay_out(choices: &mut Choices, fields: &[Drawn]) -> String {
     let mut written = String::new();
     if choices.rarely(3) {
-        push_literal(choices, &mut written);
+        push_literal(choices, &SEPARATORS, &mut written);
     }
     let (mut tails, mut touches) = (0, true);
+    let mut near: &[&str] = &SEPARATORS;
     for (at, field) in fields.iter().enumerate() {
         if choices.rarely(3) && (at > 0 || !written.is_empty()) {
             written.push('[');
             tails += 1;
         }
         if !touches || choices.pick(2) == 0 && at > 0 {
-            push_literal(choices, &mut written);
+            push_literal(choices, near, &mut written);
         }
         let name = &field.attribute.name;
         if field.codec.is_empty() && choices.rarely(6) {
@@ -126,16 +130,18 @@ fn lay_out(choices: &mut Choices, fields: &[Drawn]) -> String {
         }
         written.push_str(&format!("{{{name}{}}}", field.codec));
         touches = field.self_delimiting;
+        let few = field.attribute.values.is_some() || !field.attribute.maps.is_empty();
+        near = if few && choices.pick(2) == 0 { &NEAR_LISTED } else { &SEPARATORS };
     }
     if choices.rarely(5) {
-        push_literal(choices, &mut written);
+        push_literal(choices, near, &mut written);
     }
     written.extend(std::iter::repeat_n(']', tails));
     written
 }
 
-fn push_literal(choices: &mut Choices, written: &mut String) {
-    for letter in choices.one(&SEPARATORS).chars() {
+fn push_literal(choices: &mut Choices, separators: &[&str], written: &mut String) {
+    for letter in choices.one(separators).chars() {
         written.push(letter);
         if "[]{}".contains(letter) {
             written.push(letter);
@@ -150,7 +156,7 @@ fn draw(choices: &mut Choices, name: &str) -> Drawn {
         codec: codec.to_owned(),
         self_delimiting,
     };
-    match choices.pick(18) {
+    match choices.pick(20) {
         0..=2 => drawn(K::String, "", false),
         3 => drawn(K::String, choices.one(&["|lower", "|upper"]), false),
         4 => listed(name, choices),
@@ -162,7 +168,9 @@ fn draw(choices: &mut Choices, name: &str) -> Drawn {
         13 => drawn(K::Date, "", true),
         14 => drawn(K::Boolean, "", true),
         15 => drawn(K::Binary, choices.one(&["", "|hex"]), false),
-        16 => {
+        16 => listed(name, choices),
+        17 => mapped(name, choices),
+        18 => {
             let kind = choices.one(&[K::String, K::Number, K::Date, K::Boolean, K::Binary]);
             drawn(kind, choices.one(&["|shard:2", "|shard:11"]), true)
         }
@@ -180,7 +188,7 @@ fn listed(name: &str, choices: &mut Choices) -> Drawn {
         &["viewed", "edited", "deleted"],
         &["a", "ab", "abc"],
         &["", "x"],
-        &["x-", "x", "--"],
+        &["x-", "x", "x--", "xy"],
         &["%", "%2D", "-"],
         &[""],
         &["10", "2", "1.50"],

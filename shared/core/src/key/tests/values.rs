@@ -175,7 +175,10 @@ pub(super) fn items(choices: &mut Choices, case: &Case, many: usize) -> Vec<Item
             continue;
         }
         let mut next = items[choices.pick(items.len())].clone();
-        for _ in 0..1 + choices.pick(2) {
+        if choices.rarely(3) {
+            disguise(choices, case, &names, &mut next);
+        }
+        for _ in 0..choices.pick(3) {
             let name = choices.one(&names);
             if choices.rarely(6) {
                 next.remove(name);
@@ -186,6 +189,33 @@ pub(super) fn items(choices: &mut Choices, case: &Case, many: usize) -> Vec<Item
         items.push(next);
     }
     items
+}
+
+/// Makes an item look like another one in a plain join: what stands around a separator moves to the other side of it,
+/// or what would be escaped is written as its escape.
+fn disguise(choices: &mut Choices, case: &Case, names: &[&str], item: &mut Item) {
+    let at = choices.pick(names.len());
+    let (first, second) = (names[at], names[(at + 1) % names.len()]);
+    let separator = case.template.parts().iter().find_map(|part| match part {
+        Part::Literal(literal) => Some(literal.as_str()),
+        Part::Attribute { .. } => None,
+    });
+    let separator = separator.unwrap_or("-");
+    let (Some(AttributeValue::S(a)), Some(AttributeValue::S(b))) = (item.get(first), item.get(second)) else {
+        return;
+    };
+    let (a, b) = match choices.pick(3) {
+        0 => {
+            let joined = format!("{a}{separator}{b}");
+            let places: Vec<usize> = joined.match_indices(separator).map(|(place, _)| place).collect();
+            let place = choices.one(&places);
+            (joined[..place].to_owned(), joined[place + separator.len()..].to_owned())
+        }
+        1 => (a.replace("%2D", "-").replace("%25", "%"), b.clone()),
+        _ => (a.replace('%', "%25").replace('-', "%2D"), b.clone()),
+    };
+    item.insert(first.to_owned(), text(&a));
+    item.insert(second.to_owned(), text(&b));
 }
 
 /// A test that some of the items pass, most likely.
