@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use crate::answers::filled;
-use crate::runtime_api::{Outcome, RuntimeApi};
+use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
 use crate::{MANIFEST, TOKEN_KEYS};
 
 /// A running function. It is ended when it is dropped.

@@ -9,7 +9,7 @@ mod refusals;
 mod request;
 mod tokens;
 
-use keyfold_testkit::runtime_api;
+
 
 /// The manifest of these tests.
 const MANIFEST: &str = include_str!("keyfold.toml");

@@ -1,6 +1,7 @@
 //! The codec's figures, its cases one by one, and its laws over random templates.
 
 mod choices;
+mod document;
 mod figures;
 mod folding;
 mod laws;
