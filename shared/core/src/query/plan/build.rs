@@ -27,6 +27,15 @@ impl<'m> Place<'m> {
         Source::of(self.index)
     }
 
+    /// Can an item of the table be absent here?
+    pub(super) fn is_sparse(&self) -> bool {
+        !kinds_of(self.table).into_iter().all(|kind| {
+            let present = always_present(self.table, &[kind]);
+            Keyspace::of(self.table, self.index, kind)
+                .is_ok_and(|keyspace| keyspace.required().all(|part| present.contains(part)))
+        })
+    }
+
     pub(super) fn is_overloaded(&self) -> bool {
         match self.index {
             None => is_overloaded(self.table.key_attributes()),
@@ -143,21 +152,8 @@ impl<'m> Task<'_, 'm> {
     /// Attributes that every item of the task's kinds has: parts of its primary key, and what the manifest promises. The
     /// kinds of one table can have keys of different parts.
     fn always_present(&self) -> BTreeSet<&'m str> {
-        let table = self.place.table;
-        let promised =
-            table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
-        let of = |kind: Kind| {
-            let mut present: BTreeSet<&str> = promised.clone().collect();
-            if let Ok(keyspace) = Keyspace::of(table, None, kind) {
-                present.extend(keyspace.required());
-            }
-            if let Kind::Entity(entity) = kind {
-                present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
-            }
-            present
-        };
         let kinds = if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) };
-        kinds.iter().copied().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
+        always_present(self.place.table, kinds)
     }
 
     fn empty_access(&self, operation: Operation) -> Access {
@@ -238,11 +234,18 @@ impl<'m> Task<'_, 'm> {
                     .chain(&selection.by_sort)
                     .any(|(name, exact)| *exact && name == attribute)
         };
-        let mut present = self.always_present();
-        present.extend(keyspace.required());
-        // Where kinds have keys of their own, the entity's conditions tell it from neighbours, whose keys say nothing of it.
-        let answerable = |number: usize| number < self.when_from || !self.place.is_overloaded();
-        let answered = |number: usize| answerable(number) && self.is_answered(number, &is_exact, &present);
+        let here = |present: BTreeSet<&'m str>| present.into_iter().chain(keyspace.required()).collect();
+        let present: BTreeSet<&str> = here(self.always_present());
+        // The entity's conditions tell it from its neighbours. What only its own items have, or only its own keys say,
+        // does not.
+        let asks_kind = self.when_from < self.facts.clauses.len() && !self.place.is_overloaded();
+        let present_in_all: Option<BTreeSet<&str>> =
+            asks_kind.then(|| here(always_present(self.place.table, &kinds_of(self.place.table))));
+        let answered = |number: usize| match &present_in_all {
+            _ if number < self.when_from => self.is_answered(number, &is_exact, &present),
+            Some(present) => self.is_answered(number, &is_exact, present),
+            None => false,
+        };
         let (residual, when) = self.split_clauses(&answered);
         let is_fixed = |(name, test): &(&&str, &Test)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
@@ -379,6 +382,22 @@ pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
     let entities = (0..table.entities.len()).map(|number| Kind::Entity(crate::model::EntityId(number)));
     let strays = Keyspace::of(table, None, Kind::Stray).is_ok().then_some(Kind::Stray);
     entities.chain(strays).collect()
+}
+
+/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises.
+pub(super) fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
+    let promised = table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
+    let of = |kind: Kind| {
+        let mut present: BTreeSet<&str> = promised.clone().collect();
+        if let Ok(keyspace) = Keyspace::of(table, None, kind) {
+            present.extend(keyspace.required());
+        }
+        if let Kind::Entity(entity) = kind {
+            present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
+        }
+        present
+    };
+    kinds.iter().copied().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
 }
 
 /// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is
