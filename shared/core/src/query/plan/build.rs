@@ -99,7 +99,7 @@ impl<'m> Task<'_, 'm> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'m>, Reason> {
         let keyspace = Keyspace::of(self.place.table, self.place.index, self.kind)
             .map_err(|key| Reason::EntityAbsent { attribute: key.name.clone() })?;
-        let always = self.always_present();
+        let always = always_present(self.place.table, self.own_kinds());
         let hidden = keyspace
             .required()
             .find(|attribute| !always.contains(attribute) && !self.facts.present.contains(*attribute));
@@ -149,11 +149,9 @@ impl<'m> Task<'_, 'm> {
         built
     }
 
-    /// Attributes that every item of the task's kinds has: parts of its primary key, and what the manifest promises. The
-    /// kinds of one table can have keys of different parts.
-    fn always_present(&self) -> BTreeSet<&'m str> {
-        let kinds = if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) };
-        always_present(self.place.table, kinds)
+    /// The kinds of item that the task is about.
+    fn own_kinds(&self) -> &[Kind] {
+        if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) }
     }
 
     fn empty_access(&self, operation: Operation) -> Access {
@@ -234,16 +232,17 @@ impl<'m> Task<'_, 'm> {
                     .chain(&selection.by_sort)
                     .any(|(name, exact)| *exact && name == attribute)
         };
-        let here = |present: BTreeSet<&'m str>| present.into_iter().chain(keyspace.required()).collect();
-        let present: BTreeSet<&str> = here(self.always_present());
-        // The entity's conditions tell it from its neighbours. What only its own items have, or only its own keys say,
-        // does not.
+        let present = |kinds: &[Kind]| -> BTreeSet<&str> {
+            always_present(self.place.table, kinds).into_iter().chain(keyspace.required()).collect()
+        };
+        let here = present(self.own_kinds());
+        // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys say,
+        // says nothing of those.
         let asks_kind = self.when_from < self.facts.clauses.len() && !self.place.is_overloaded();
-        let present_in_all: Option<BTreeSet<&str>> =
-            asks_kind.then(|| here(always_present(self.place.table, &kinds_of(self.place.table))));
-        let answered = |number: usize| match &present_in_all {
-            _ if number < self.when_from => self.is_answered(number, &is_exact, &present),
-            Some(present) => self.is_answered(number, &is_exact, present),
+        let everywhere = asks_kind.then(|| present(&kinds_of(self.place.table)));
+        let answered = |number: usize| match &everywhere {
+            _ if number < self.when_from => self.is_answered(number, &is_exact, &here),
+            Some(everywhere) => self.is_answered(number, &is_exact, everywhere),
             None => false,
         };
         let (residual, when) = self.split_clauses(&answered);
@@ -384,8 +383,9 @@ pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
     entities.chain(strays).collect()
 }
 
-/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises.
-pub(super) fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
+/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises. The kinds of one
+/// table can have keys of different parts.
+fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
     let promised = table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
     let of = |kind: Kind| {
         let mut present: BTreeSet<&str> = promised.clone().collect();

@@ -9,7 +9,7 @@ use super::keyspace::{Keyspace, Kind};
 use super::merge::join_neighbours;
 use super::reject::{Reason, Rejected};
 use super::{Delivery, delivery};
-use crate::model::{IndexKind, Table};
+use crate::model::IndexKind;
 use crate::query::check::CheckedRequest;
 use crate::query::condition::{Comparison, Condition};
 
@@ -223,7 +223,7 @@ fn split(
 }
 
 /// What an item of this kind fulfils.
-fn kind_conditions(table: &Table, kind: Kind) -> Vec<Condition> {
+fn kind_conditions(table: &crate::model::Table, kind: Kind) -> Vec<Condition> {
     let of = |entity: &crate::model::Entity| entity.when.iter().map(Condition::from).collect::<Vec<_>>();
     match kind {
         Kind::Any => Vec::new(),
