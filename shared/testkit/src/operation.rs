@@ -8,7 +8,7 @@ use keyfold_core::value::{AttributeValue, Item, Number};
 use crate::table::{Change, ModelTable, Read, ReadConsumed, Shown, TableError, WriteConsumed};
 
 /// The most pages of one read.
-pub const PAGES_MAX: usize = 40;
+pub const PAGES_MAX: usize = 300;
 
 /// One operation.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,6 +166,12 @@ impl Outcome {
             ),
         }
     }
+}
+
+/// An item as one text: equal items have equal texts.
+pub fn text(item: &Item) -> String {
+    // Through a value: that has its members in order, at every depth.
+    serde_json::to_value(normalised(item)).map(|value| value.to_string()).unwrap_or_default()
 }
 
 /// The item with numbers in their one form and sets in order.

@@ -9,9 +9,7 @@ mod refusals;
 mod request;
 mod tokens;
 
-#[expect(unreachable_pub, reason = "a module of keyfold-testkit")]
-#[path = "../../../../shared/testkit/src/runtime_api.rs"]
-mod runtime_api;
+use keyfold_testkit::runtime_api;
 
 /// The manifest of these tests.
 const MANIFEST: &str = include_str!("keyfold.toml");

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
             let case = Case::new(seed);
             match verdict(&case) {
                 Ok(verdict) if single => {
-                    println!("{}\n{:?}\nseed {seed}: {verdict:?}", case.manifest, case.asking.request)
+                    println!("{}\n{:?}\nseed {seed}: {verdict:?}", case.manifest, case.asking.request);
                 }
                 Ok(_) => {}
                 Err(failure) => {

@@ -7,7 +7,7 @@ use crate::generate::Asked;
 /// Leaves out items and parts of the request, one by one, as long as it goes on failing.
 pub fn shrunk(case: &Case, failure: Failure) -> (Case, Failure) {
     let (mut case, mut failure) = (case.clone(), failure);
-    while let Some((smaller, still)) = smaller(&case).into_iter().find_map(|smaller| fails(smaller)) {
+    while let Some((smaller, still)) = smaller(&case).into_iter().find_map(fails) {
         (case, failure) = (smaller, still);
     }
     (case, failure)

@@ -9,6 +9,7 @@ use keyfold_core::value::Item;
 use super::Case;
 use crate::evaluate;
 use crate::naive;
+use crate::operation::text;
 use crate::table::{ModelTable, key_holds};
 
 /// What became of a request that was treated rightly.
@@ -33,7 +34,7 @@ pub struct Failure {
     /// What is wrong.
     pub what: String,
     /// The plan that gave it.
-    pub plan: Option<QueryPlan>,
+    pub plan: Box<QueryPlan>,
 }
 
 /// Plans the request, carries the plan out, and compares.
@@ -46,7 +47,7 @@ pub fn verdict(case: &Case) -> Result<Verdict, Failure> {
         Ok(plan) => plan,
         Err(error) => return Ok(Verdict::Refused(error.code())),
     };
-    compare(case, &request, &plan).map_err(|what| Failure { what, plan: Some(plan.clone()) })?;
+    compare(case, &request, &plan).map_err(|what| Failure { what, plan: Box::new(plan.clone()) })?;
     let any = case.items.iter().any(|item| naive::wanted(case.table(), &case.asking, item));
     Ok(Verdict::Answered { kind: kind(&plan), any })
 }
@@ -84,17 +85,17 @@ fn equivalent(case: &Case, plan: &QueryPlan) -> Result<(), String> {
         let by: Vec<usize> =
             (0..plan.accesses.len()).filter(|at| gives(case, &plan.accesses[*at], item)).collect();
         match by.len().cmp(&wanted) {
-            std::cmp::Ordering::Less => return Err(format!("no access gives the item {}", json(item))),
+            std::cmp::Ordering::Less => return Err(format!("no access gives the item {}", text(item))),
             std::cmp::Ordering::Equal => {}
             std::cmp::Ordering::Greater if wanted == 0 => {
                 return Err(format!(
                     "access {} gives the item {}, which is not asked for",
                     by[0],
-                    json(item)
+                    text(item)
                 ));
             }
             std::cmp::Ordering::Greater => {
-                return Err(format!("the accesses {by:?} all give the item {}", json(item)));
+                return Err(format!("the accesses {by:?} all give the item {}", text(item)));
             }
         }
     }
@@ -145,7 +146,7 @@ fn answered(case: &Case, plan: &QueryPlan, table: &ModelTable, limit: usize) -> 
 }
 
 fn same_items(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), String> {
-    let keys = |item: &Item| case.table().key_of(item).map(|key| json(&key)).unwrap_or_default();
+    let keys = |item: &Item| case.table().key_of(item).map(|key| text(&key)).unwrap_or_default();
     let wanted: BTreeSet<String> = wanted.iter().map(|item| keys(item)).collect();
     let mut seen = BTreeSet::new();
     for item in given {
@@ -165,7 +166,7 @@ fn in_order(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), String>
     let order = &case.asking.request.order;
     let out =
         wanted.iter().zip(given).position(|(wanted, given)| naive::compare(order, wanted, given).is_ne());
-    out.map_or(Ok(()), |at| Err(format!("item {at} of the answer is out of order: {}", json(&given[at]))))
+    out.map_or(Ok(()), |at| Err(format!("item {at} of the answer is out of order: {}", text(&given[at]))))
 }
 
 /// What is shown of an item is what the item has.
@@ -175,15 +176,10 @@ fn shows(case: &Case, plan: &QueryPlan, wanted: &[&Item], given: &[Item]) -> Res
         let Some(stored) = wanted.iter().find(|wanted| case.table().key_of(wanted) == key) else { continue };
         let (shown, stored) = (evaluate::shown(plan, item), evaluate::shown(plan, stored));
         if shown != stored {
-            return Err(format!("of the item {} only this is shown: {}", json(&stored), json(&shown)));
+            return Err(format!("of the item {} only this is shown: {}", text(&stored), text(&shown)));
         }
     }
     Ok(())
-}
-
-pub(super) fn json(item: &Item) -> String {
-    let sorted: std::collections::BTreeMap<_, _> = item.iter().collect();
-    serde_json::to_string(&sorted).unwrap_or_default()
 }
 
 /// A plan in a few words, for the tally.

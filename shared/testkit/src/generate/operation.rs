@@ -90,8 +90,8 @@ impl Drawing<'_> {
 
     fn scan(&self, random: &mut Random) -> Operation {
         let index = random.any(&self.table.indexes).filter(|_| random.chance(60));
-        let held = self.held(index, random);
-        self.reading(index, Access::Scan, held, random)
+        let held = self.held(index);
+        self.reading(index, Access::Scan, &held, random)
     }
 
     fn query(&self, random: &mut Random) -> Operation {
@@ -116,18 +116,18 @@ impl Drawing<'_> {
             let test = if at + 1 < reach { SortTest::Equal(value) } else { test(value, other, random) };
             conditions.push(SortCondition { attribute: key.name.clone(), test });
         }
-        let mut held = self.held(index, random);
+        let mut held = self.held(index);
         if random.chance(95) {
             held.retain(|name| partition.iter().chain(&sort).all(|key| key.name != *name));
         }
-        self.reading(index, Access::Query { partition: equals, sort: conditions }, held, random)
+        self.reading(index, Access::Query { partition: equals, sort: conditions }, &held, random)
     }
 
     fn reading(
         &self,
         index: Option<&Index>,
         operation: Access,
-        held: Vec<String>,
+        held: &[String],
         random: &mut Random,
     ) -> Operation {
         let shown = match random.below(10) {
@@ -138,16 +138,16 @@ impl Drawing<'_> {
         Operation::Read(Reading {
             index: index.map(|index| index.name.clone()),
             operation,
-            filter: if random.chance(40) { self.condition(&held, 2, random) } else { Condition::always() },
+            filter: if random.chance(40) { self.condition(held, 2, random) } else { Condition::always() },
             shown,
             consistent: random.chance(15),
             descending: random.chance(40),
-            limit: *random.pick(&[1, 2, 3, 7, 1000]),
+            limit: if random.chance(5) { 1 } else { *random.pick(&[2, 5, 20, 1000]) },
         })
     }
 
     /// The attributes that a filter may look at.
-    fn held(&self, index: Option<&Index>, _random: &mut Random) -> Vec<String> {
+    fn held(&self, index: Option<&Index>) -> Vec<String> {
         let all = self.table.attributes.keys().cloned();
         let Some(index) = index else { return all.collect() };
         let is_key = |name: &String| {

@@ -13,7 +13,7 @@ impl Random {
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -24,12 +24,12 @@ impl Random {
     /// A source of its own, so that what one part draws does not move what another one gets.
     #[must_use]
     pub fn fork(&mut self) -> Random {
-        Random::new(self.next())
+        Random::new(self.draw())
     }
 
     /// A number below `end`; 0 if that is 0.
     pub fn below(&mut self, end: usize) -> usize {
-        if end == 0 { 0 } else { usize::try_from(self.next() % end as u64).unwrap_or(0) }
+        if end == 0 { 0 } else { usize::try_from(self.draw() % end as u64).unwrap_or(0) }
     }
 
     /// A number from `low` to `high`, both included.
@@ -81,12 +81,12 @@ mod tests {
 
     #[test]
     fn a_seed_replays() {
-        let draw = |seed| {
+        let drawn = |seed| {
             let mut random = Random::new(seed);
-            (random.next(), random.below(10), random.shuffled(&[1, 2, 3, 4]), random.some(&[1, 2, 3], 2))
+            (random.draw(), random.below(10), random.shuffled(&[1, 2, 3, 4]), random.some(&[1, 2, 3], 2))
         };
-        assert_eq!(draw(7), draw(7));
-        assert_eq!(Random::new(7).next(), 0x63CB_E1E4_5932_0DD7);
+        assert_eq!(drawn(7), drawn(7));
+        assert_eq!(Random::new(7).draw(), 0x63CB_E1E4_5932_0DD7);
     }
 
     #[test]

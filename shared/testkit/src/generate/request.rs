@@ -226,7 +226,7 @@ impl Source<'_> {
                 let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
                 let mut prefix = text[..*random.pick(&ends)].to_owned();
                 if random.chance(15) {
-                    prefix.push_str(*random.pick(&["-", "#", "%", ":", "a", "\u{10FFFF}"]));
+                    prefix.push_str(random.pick::<&str>(&["-", "#", "%", ":", "a", "\u{10FFFF}"]));
                 }
                 AttributeValue::S(prefix)
             }

@@ -21,13 +21,13 @@ pub(super) fn template(attributes: &[(String, Kind)], sort: bool, random: &mut R
             open += 1;
         }
         if at > 0 {
-            text.push_str(if random.chance(85) { separator } else { *random.pick(SEPARATORS) });
+            text.push_str(if random.chance(85) { separator } else { random.pick::<&str>(SEPARATORS) });
         }
         text.push_str(&part(name, *kind, !sort && at + 1 == attributes.len(), random));
     }
     text.extend(std::iter::repeat_n(']', open));
     if open == 0 && random.chance(8) {
-        text.push_str(*random.pick(&["#", ":end", "-z"]));
+        text.push_str(random.pick::<&str>(&["#", ":end", "-z"]));
     }
     text
 }

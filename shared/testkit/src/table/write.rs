@@ -74,7 +74,7 @@ impl ModelTable {
     ) -> Result<Written, TableError> {
         check_condition(condition)?;
         let old = self.items.get(&position).cloned();
-        let none = Item::default();
+        let none = Item::from(std::collections::HashMap::<String, AttributeValue>::new());
         if !condition.holds(old.as_ref().unwrap_or(&none)) {
             return Err(TableError::ConditionFailed { old: old.map(Box::new) });
         }
