@@ -1,5 +1,7 @@
 //! The runner, with small cases of our own: what it finds right, refused, wrong, and unusable.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -5,6 +5,7 @@
 //! - [`naive`] answers a request by looking at every item: the oracle of the planner;
 //! - [`evaluate`] carries out a plan over the model table, page by page;
 //! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
+//! - `runtime_api` (a feature) is the Lambda Runtime API, for tests that run the functions' binaries;
 //! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
 //!
 //! No production crate depends on this one.
@@ -14,6 +15,8 @@ pub mod evaluate;
 pub mod generate;
 pub mod naive;
 pub mod operation;
+#[cfg(feature = "runtime-api")]
+pub mod runtime_api;
 pub mod table;
 
 pub use table::{ModelTable, TableError};

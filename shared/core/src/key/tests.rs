@@ -1,13 +1,20 @@
 //! The codec's figures, its cases one by one, and its laws over random templates.
 
+mod choices;
+mod document;
 mod figures;
 mod folding;
+mod laws;
 mod numbers;
+mod oracle;
+mod random;
+mod select_laws;
 mod selecting;
 mod shards;
 mod templates;
 mod times;
 mod unfolding;
+mod values;
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -31,7 +31,7 @@ fn event(number: usize) -> Item {
         ("timestamp", format!("2017-{:02}-{day:02}T08:00:00.{number:03}Z", 1 + random.u32(..4))),
         ("note", format!("note {number}")),
     ] {
-        if name != "resourceId" || number % 9 != 0 {
+        if name != "resourceId" || !number.is_multiple_of(9) {
             item.insert(name.to_owned(), AttributeValue::S(value));
         }
     }

@@ -120,7 +120,7 @@ fn sorted(mut ats: Vec<i64>) -> Vec<i64> {
 async fn pages_are_the_whole_answer_and_the_whole_answer_is_right() {
     let client = views::shared();
     let items: BTreeMap<i64, Item> =
-        views::items().into_iter().map(|item| (ats(&[item.clone()])[0], item)).collect();
+        views::items().into_iter().map(|item| (ats(std::slice::from_ref(&item))[0], item)).collect();
     for seed in 0..cases() {
         let mut random = Rng::with_seed(seed);
         let mut plan = random_plan(&mut random);

@@ -67,7 +67,7 @@ pub(crate) fn item(number: usize) -> Item {
     item.insert("kind".to_owned(), text(KINDS[random.usize(..KINDS.len())]));
     item.insert("score".to_owned(), AttributeValue::N(random.u32(..30).to_string()));
     item.insert("note".to_owned(), text(&format!("note {number}")));
-    if number % 3 != 0 {
+    if !number.is_multiple_of(3) {
         item.insert("city".to_owned(), text(["London", "Londonderry"][random.usize(..2)]));
     }
     item

@@ -27,6 +27,15 @@ impl<'m> Place<'m> {
         Source::of(self.index)
     }
 
+    /// Can an item of the table be absent here?
+    pub(super) fn is_sparse(&self) -> bool {
+        !kinds_of(self.table).into_iter().all(|kind| {
+            let present = always_present(self.table, &[kind]);
+            Keyspace::of(self.table, self.index, kind)
+                .is_ok_and(|keyspace| keyspace.required().all(|part| present.contains(part)))
+        })
+    }
+
     pub(super) fn is_overloaded(&self) -> bool {
         match self.index {
             None => is_overloaded(self.table.key_attributes()),
@@ -226,12 +235,15 @@ impl<'m> Task<'_, 'm> {
         let present = |kinds: &[Kind]| -> BTreeSet<&str> {
             always_present(self.place.table, kinds).into_iter().chain(keyspace.required()).collect()
         };
-        let (here, everywhere) = (present(self.own_kinds()), present(&kinds_of(self.place.table)));
-        let answered = |number: usize| match number < self.when_from {
-            true => self.is_answered(number, &is_exact, &here),
-            // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys
-            // say, says nothing of those.
-            false => !self.place.is_overloaded() && self.is_answered(number, &is_exact, &everywhere),
+        let here = present(self.own_kinds());
+        // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys say,
+        // says nothing of those.
+        let asks_kind = self.when_from < self.facts.clauses.len() && !self.place.is_overloaded();
+        let everywhere = asks_kind.then(|| present(&kinds_of(self.place.table)));
+        let answered = |number: usize| match &everywhere {
+            _ if number < self.when_from => self.is_answered(number, &is_exact, &here),
+            Some(everywhere) => self.is_answered(number, &is_exact, everywhere),
+            None => false,
         };
         let (residual, when) = self.split_clauses(&answered);
         let is_fixed = |(name, test): &(&&str, &Test)| match test {

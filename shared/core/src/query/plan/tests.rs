@@ -30,6 +30,10 @@ fn partitions(plan: &QueryPlan) -> Vec<&str> {
         .collect()
 }
 
+fn filter(plan: &QueryPlan) -> Option<String> {
+    crate::query::expression::readable_condition(&plan.accesses[0].filter)
+}
+
 const SHARDED: &str = r#"
 [tables.t]
 name = "tableOfTheCase"
@@ -88,4 +92,84 @@ fn a_part_of_one_kinds_key_is_not_taken_for_a_part_of_all() {
         matches!(refused, Err(PlanError::Unserved { .. })),
         "a dog has no `d1`, so it is not in the index: {refused:?}"
     );
+}
+
+#[test]
+fn an_entitys_conditions_are_kept_where_others_keys_can_look_like_its_own() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "owner"
+        sort = { attribute = "SK" }
+        attributes = { owner = "string", kind = "string", tag = "string", text = "string" }
+        entities.tagged = { when = { kind = "a" }, sort = "{kind}:{tag}" }
+        entities.free = { when = { kind = "b" }, sort = "{text}" }
+    "#;
+    let plan = planned(manifest, json!({ "table": "t", "entity": "tagged", "where": { "owner": "ann" } }));
+    assert_eq!(filter(&plan).as_deref(), Some("kind = \"a\""), "`a:` can begin a free text too");
+}
+
+#[test]
+fn what_an_entity_promises_is_still_asked_of_its_neighbours() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "owner"
+        sort = "id"
+        attributes = { owner = "string", id = "string", note = "string" }
+        entities.noted = { when = { note = { exists = true } }, requires = ["note"] }
+        entities.bare = { when = { note = { exists = false } } }
+    "#;
+    let plan = planned(manifest, json!({ "table": "t", "entity": "noted", "where": { "owner": "ann" } }));
+    assert_eq!(filter(&plan).as_deref(), Some("attribute_exists(note)"));
+}
+
+#[test]
+fn several_values_in_few_shards_are_a_range_of_each_shard() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = { attribute = "PK", fold = "{day}.{id|shard:2}" }
+        sort = "id"
+        expect = { items-per-partition = 3 }
+        attributes = { day = "string", id = "string" }
+    "#;
+    let asked = json!({ "day": "1", "id": { "in": ["5", "2", "9", "4"] } });
+    let plan = planned(manifest, json!({ "table": "t", "where": asked, "order": "id" }));
+    assert_eq!(partitions(&plan), ["1.0", "1.1"]);
+    assert!(
+        plan.accesses.iter().all(|access| !access.recheck.is_always()),
+        "the range holds other values too"
+    );
+}
+
+#[test]
+fn of_equal_prices_the_one_in_order_is_taken() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "a"
+        sort = "b"
+        expect = { items-per-partition = 3 }
+        attributes = { a = "string", b = "string", c = { type = "number", required = true } }
+        indexes.byC = { type = "local", sort = "c" }
+    "#;
+    let plan =
+        planned(manifest, json!({ "table": "t", "where": { "a": "1" }, "order": "-c", "sortInMemory": 100 }));
+    assert_eq!((plan.accesses[0].source.index(), plan.delivery), (Some("byC"), super::Delivery::Sequential));
+}
+
+#[test]
+fn a_sparse_index_is_the_smaller_one_to_scan() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "a"
+        sort = "b"
+        attributes = { a = "string", b = "string", c = { type = "number", required = true }, d = "string" }
+        indexes.byC = { type = "local", sort = "c" }
+        indexes.byD = { partition = "d", sort = "b" }
+    "#;
+    let plan = planned(manifest, json!({ "table": "t", "where": { "d": { "exists": true } }, "scan": true }));
+    assert_eq!(plan.accesses[0].source.index(), Some("byD"));
 }

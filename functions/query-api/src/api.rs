@@ -1,0 +1,80 @@
+//! What lives as long as the process: the model, the client, the keys, the limits. Built once, before the first request.
+
+use std::path::Path;
+
+use keyfold_core::manifest;
+use keyfold_core::model::Model;
+use keyfold_dynamo::{Client, TokenKeys, model_version};
+
+use crate::settings::{Limits, Settings, SettingsError};
+
+/// The query API of one manifest.
+#[derive(Debug)]
+pub struct Api {
+    pub(crate) model: Model,
+    /// A digest of the manifest's text: page tokens of another manifest are refused.
+    pub(crate) version: [u8; 32],
+    pub(crate) client: Client,
+    pub(crate) token_keys: TokenKeys,
+    pub(crate) limits: Limits,
+}
+
+/// Why there is no API.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The environment says something impossible.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The manifest cannot be read.
+    #[error("the manifest `{path}` cannot be read: {source}")]
+    Unreadable {
+        /// Where it should be.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The manifest has mistakes.
+    #[error("the manifest has mistakes\n{report}")]
+    Manifest {
+        /// Every one of them, with its place.
+        report: String,
+    },
+}
+
+impl Api {
+    /// The API that these settings describe.
+    pub async fn start(settings: Settings) -> Result<Api, StartError> {
+        let text = read(&settings.manifest)?;
+        let client = keyfold_dynamo::client(&settings.dynamo).await;
+        Api::new(&settings.manifest.to_string_lossy(), &text, client, settings.token_keys, settings.limits)
+    }
+
+    /// The API of a manifest's text, asking this client.
+    pub fn new(
+        file_name: &str,
+        manifest_text: &str,
+        client: Client,
+        token_keys: TokenKeys,
+        limits: Limits,
+    ) -> Result<Api, StartError> {
+        let parsed = manifest::parse(file_name, manifest_text);
+        let report = parsed.render(manifest_text, false);
+        let model = parsed.model.ok_or(StartError::Manifest { report })?;
+        Ok(Api { model, version: model_version(manifest_text), client, token_keys, limits })
+    }
+
+    /// The model that questions are asked of.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The manifest's digest, short: enough to see which one is deployed.
+    pub(crate) fn version_text(&self) -> String {
+        self.version[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn read(path: &Path) -> Result<String, StartError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| StartError::Unreadable { path: path.display().to_string(), source })
+}

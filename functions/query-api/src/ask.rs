@@ -1,0 +1,125 @@
+//! A request is checked, planned and answered. The order matters: nothing is read before everything that could refuse the
+//! request has had its say.
+
+use std::time::{Duration, SystemTime};
+
+use keyfold_core::model::Table;
+use keyfold_core::query::check::Caller;
+use keyfold_core::query::explain::{self, Explanation};
+use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, check, plan};
+use keyfold_dynamo::RunOptions;
+
+use crate::answer::Answer;
+use crate::caller::Claims;
+use crate::page::Pages;
+use crate::problem::Problem;
+use crate::settings::{ANSWER_TIME_MAX, Auth};
+use crate::{Api, Record};
+
+/// What is left of an invocation to say that the time was too short.
+const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
+
+/// Who asks whom, and until when.
+pub(crate) struct Asker<'a> {
+    pub(crate) api: &'a Api,
+    pub(crate) claims: &'a Claims,
+    /// When the invocation ends, if it does.
+    pub(crate) deadline: Option<SystemTime>,
+}
+
+/// A request that will be answered.
+struct Planned<'m> {
+    table: &'m Table,
+    plan: QueryPlan,
+}
+
+/// The plan of a request. Nothing is read.
+pub(crate) fn explain(
+    asker: &Asker<'_>,
+    request: &QueryRequest,
+    record: &mut Record,
+) -> Result<Explanation, Problem> {
+    Ok(explain::explain(&prepare(asker, request, record)?.plan))
+}
+
+/// The answer to a request.
+pub(crate) async fn query(
+    asker: &Asker<'_>,
+    request: &QueryRequest,
+    record: &mut Record,
+) -> Result<Answer, Problem> {
+    let options = run_options(asker, request)?;
+    let Planned { table, plan } = prepare(asker, request, record)?;
+    let pages = Pages::of(asker, request);
+    let from = pages.open(request)?;
+    let run = keyfold_dynamo::run(&asker.api.client, table, &plan, from.as_ref(), &options);
+    // Dropped when its time is over, the run reads no further.
+    let answer =
+        tokio::time::timeout(time_left(asker.deadline), run).await.map_err(|_| Problem::timed_out())??;
+    record.consumed_read_units = answer.consumed_read_units;
+    record.items_read = answer.items_read;
+    record.items_returned = answer.items.len() as u64;
+    record.requests = u64::from(answer.requests);
+    Ok(Answer {
+        page: answer.next.as_ref().map(|next| pages.seal(next)).transpose()?,
+        items: (!request.count).then_some(answer.items),
+        count: answer.count,
+        consumed_read_units: answer.consumed_read_units,
+        plan: request.explain.then(|| explain::explain(&plan)),
+    })
+}
+
+fn prepare<'a>(
+    asker: &Asker<'a>,
+    request: &QueryRequest,
+    record: &mut Record,
+) -> Result<Planned<'a>, Problem> {
+    let Asker { api, claims, .. } = asker;
+    let request = QueryRequest { scan: request.scan && api.limits.allow_scan, ..request.clone() };
+    record.table = api.model.table(&request.table).map(|table| table.id.clone());
+    // A table with a scope refuses a caller without its claims, whatever the settings say.
+    let checked = check(&api.model, &request, &Caller::Claims(claims.by_path().clone()))?;
+    if checked.table.scope.is_empty() && claims.is_empty() && api.limits.auth == Auth::Claims {
+        return Err(Problem::not_authenticated());
+    }
+    let plan = plan(&checked).map_err(|error| refused(error, api.limits.allow_scan))?;
+    let mut sources: Vec<String> = Vec::new();
+    for access in &plan.accesses {
+        let source = access.source.index().map_or_else(|| "table".to_owned(), |name| format!("index {name}"));
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    (record.sources, record.reads) = (sources, plan.accesses.len());
+    Ok(Planned { table: checked.table, plan })
+}
+
+/// Core's hint is to allow a scan; where that is not to be had, it would mislead.
+fn refused(error: PlanError, allow_scan: bool) -> Problem {
+    let needs_scan = matches!(error, PlanError::Unserved { .. });
+    let problem = Problem::from(error);
+    let suggested = problem.refused.as_ref().is_some_and(|refused| refused.suggestion.is_some());
+    match (needs_scan && !allow_scan, suggested) {
+        (false, _) => problem,
+        (true, true) => problem.hint("this API does not scan: add the index that `suggestion` spells out"),
+        (true, false) => {
+            problem.hint("this API does not scan: ask for an attribute of a partition key by equality")
+        }
+    }
+}
+
+fn run_options(asker: &Asker<'_>, request: &QueryRequest) -> Result<RunOptions, Problem> {
+    let most = asker.api.limits.read_units_max;
+    let units = match request.read_units_max {
+        None => most,
+        Some(units) if units.is_finite() && units > 0.0 => units.min(most),
+        Some(_) => return Err(Problem::malformed("`readUnitsMax` must be above 0")),
+    };
+    Ok(RunOptions { read_units_max: Some(units), ..RunOptions::default() })
+}
+
+fn time_left(deadline: Option<SystemTime>) -> Duration {
+    let Some(deadline) = deadline else { return ANSWER_TIME_MAX };
+    let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
+    left.saturating_sub(DEADLINE_MARGIN).min(ANSWER_TIME_MAX)
+}

@@ -1,0 +1,97 @@
+//! The API's description for machines, made from the model: OpenAPI 3.1, each question an operation.
+
+mod parameter;
+mod schema;
+
+use keyfold_core::model::{Model, Question, Table};
+use serde_json::{Map, Value, json};
+
+use crate::problem;
+use crate::settings::Auth;
+
+/// The document that `GET /openapi.json` answers with.
+pub fn openapi(model: &Model, auth: Auth) -> Value {
+    let mut paths = Map::new();
+    paths.insert(
+        "/query".to_owned(),
+        json!({ "post": request_operation("query", "Answers a request", "Answer") }),
+    );
+    paths.insert(
+        "/explain".to_owned(),
+        json!({ "post": request_operation("explain", "Plans a request and reads nothing", "Explanation") }),
+    );
+    for question in &model.questions {
+        if let Some(table) = model.table(&question.table) {
+            let path = format!("/tables/{}/questions/{}", question.table, question.name);
+            paths.insert(path, json!({ "get": question_operation(table, question) }));
+        }
+    }
+    paths.insert("/openapi.json".to_owned(), json!({ "get": plain_operation("openapi", "This document") }));
+    paths.insert(
+        "/health".to_owned(),
+        json!({ "get": plain_operation("health", "Says that the API runs; reads nothing") }),
+    );
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Keyfold query API", "version": env!("CARGO_PKG_VERSION") },
+        "paths": paths,
+        "components": { "schemas": schema::components(model) },
+    });
+    if auth == Auth::Claims {
+        document["components"]["securitySchemes"] =
+            json!({ "claims": { "type": "http", "scheme": "bearer" } });
+        document["security"] = json!([{ "claims": [] }]);
+    }
+    document
+}
+
+fn request_operation(id: &str, summary: &str, answer: &str) -> Value {
+    json!({
+        "operationId": id,
+        "summary": summary,
+        "parameters": [parameter::format()],
+        "requestBody": { "required": true, "content": { "application/json": { "schema": reference("QueryRequest") } } },
+        "responses": responses(&reference(answer)),
+    })
+}
+
+fn question_operation(table: &Table, question: &Question) -> Value {
+    let mut parameters: Vec<Value> = question
+        .conditions
+        .iter()
+        .filter_map(|condition| parameter::of_condition(table, condition))
+        .collect();
+    parameters.extend(parameter::own(question));
+    let item = reference(&schema::item_name(table));
+    let answer = json!({
+        "allOf": [reference("Answer"), { "properties": { "items": { "items": item } } }],
+    });
+    json!({
+        "operationId": format!("{}.{}", table.id, question.name),
+        "tags": [table.id],
+        "summary": format!("Question `{}` of table `{}`", question.name, table.id),
+        "parameters": parameters,
+        "responses": responses(&answer),
+    })
+}
+
+fn plain_operation(id: &str, summary: &str) -> Value {
+    json!({
+        "operationId": id,
+        "summary": summary,
+        "security": [],
+        "responses": { "200": { "description": "As it says", "content": { "application/json": {} } } },
+    })
+}
+
+fn responses(answer: &Value) -> Value {
+    let content = json!({ (problem::CONTENT_TYPE): { "schema": reference("Problem") } });
+    json!({
+        "200": { "description": "The answer", "content": { "application/json": { "schema": answer } } },
+        "default": { "description": "A problem: `code` says which", "content": content },
+    })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}

@@ -1,0 +1,77 @@
+//! The parameters of a question: its conditions, typed as the manifest says, and the API's own.
+
+use keyfold_core::model::{AttributeKind, Operator, Question, QuestionCondition, Table};
+use keyfold_core::query::limits::{IN_VALUES_MAX, PAGE_ITEMS_MAX};
+use serde_json::{Value, json};
+
+use super::schema;
+use crate::question::param_name;
+
+/// The parameter of one condition.
+pub(super) fn of_condition(table: &Table, condition: &QuestionCondition) -> Option<Value> {
+    let attribute = table.attributes.get(&condition.attribute)?;
+    let value = match (condition.operator, attribute.kind) {
+        // A part of a value is not yet a timestamp or one of the listed values.
+        (Operator::BeginsWith | Operator::Contains, kind) => match kind {
+            AttributeKind::NumberSet => json!({ "type": "number" }),
+            AttributeKind::Binary | AttributeKind::BinarySet => schema::of_kind(AttributeKind::Binary),
+            _ => json!({ "type": "string" }),
+        },
+        (Operator::Exists, _) => json!({ "type": "boolean" }),
+        _ => schema::of_attribute(attribute),
+    };
+    let mut parameter = json!({
+        "name": param_name(condition),
+        "in": "query",
+        "required": !condition.optional,
+        "schema": value,
+    });
+    match condition.operator {
+        Operator::In => {
+            parameter["schema"] =
+                json!({ "type": "array", "items": value, "minItems": 1, "maxItems": IN_VALUES_MAX });
+            parameter["style"] = json!("form");
+            parameter["explode"] = json!(false);
+        }
+        Operator::Between => {
+            parameter["schema"] = json!({ "type": "array", "items": value, "minItems": 2, "maxItems": 2 });
+            parameter["style"] = json!("form");
+            parameter["explode"] = json!(true);
+            parameter["description"] =
+                json!("the parameter twice, or once as `low..high`; both ends are included");
+        }
+        _ => {}
+    }
+    Some(parameter)
+}
+
+/// The API's own parameters.
+pub(super) fn own(question: &Question) -> Vec<Value> {
+    let most = question.limit.unwrap_or(PAGE_ITEMS_MAX);
+    vec![
+        own_parameter(
+            "limit",
+            &json!({ "type": "integer", "minimum": 1, "maximum": most }),
+            "the most items wanted",
+        ),
+        own_parameter("page", &json!({ "type": "string" }), "the token of a page, from the answer before"),
+        own_parameter(
+            "order",
+            &json!({ "type": "string" }),
+            "attributes between commas; `-attribute` for the largest first",
+        ),
+        own_parameter("count", &json!({ "type": "boolean" }), "only the number of items"),
+        own_parameter("explain", &json!({ "type": "boolean" }), "the plan with the answer"),
+        format(),
+    ]
+}
+
+/// How items are written.
+pub(super) fn format() -> Value {
+    let schema = json!({ "type": "string", "enum": ["plain", "dynamodb"], "default": "plain" });
+    own_parameter("format", &schema, "plain JSON, or DynamoDB's notation, which loses no type")
+}
+
+fn own_parameter(name: &str, schema: &Value, description: &str) -> Value {
+    json!({ "name": name, "in": "query", "required": false, "schema": schema, "description": description })
+}

@@ -1,0 +1,40 @@
+//! Page tokens: opened before anything is read, sealed when there is more to come.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use keyfold_core::query::QueryRequest;
+use keyfold_dynamo::{Binding, Position};
+
+use crate::Api;
+use crate::ask::Asker;
+use crate::problem::Problem;
+use crate::settings::PAGE_TOKEN_SECONDS;
+
+/// What the tokens of one request are bound to.
+pub(crate) struct Pages<'a> {
+    api: &'a Api,
+    binding: Binding,
+    /// Seconds since 1970.
+    now: u64,
+}
+
+impl<'a> Pages<'a> {
+    pub(crate) fn of(asker: &Asker<'a>, request: &QueryRequest) -> Pages<'a> {
+        Pages {
+            api: asker.api,
+            binding: Binding::new(request, &asker.claims.identity(), &asker.api.version),
+            now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        }
+    }
+
+    /// Where the request goes on, if it has a token. Every kind of bad token is one problem.
+    pub(crate) fn open(&self, request: &QueryRequest) -> Result<Option<Position>, Problem> {
+        let open = |token: &String| self.api.token_keys.open(token, &self.binding, self.now);
+        Ok(request.page.as_ref().map(open).transpose()?)
+    }
+
+    /// The token with which the caller goes on.
+    pub(crate) fn seal(&self, next: &Position) -> Result<String, Problem> {
+        Ok(self.api.token_keys.seal(next, &self.binding, self.now, PAGE_TOKEN_SECONDS)?)
+    }
+}

@@ -1,0 +1,206 @@
+//! A named question and a query string become a request.
+//!
+//! Each condition of the question is one parameter: `resourceId=123bbb` where it is asked by equality, else with the
+//! operator after a dot: `timestamp.beginsWith=2017-03`. `between` takes `low..high`, or the parameter twice; `in` takes
+//! values between commas, or the parameter once for each value, which may then hold commas.
+
+mod name;
+mod value;
+
+use keyfold_core::model::{Model, Question, QuestionCondition, Table};
+use keyfold_core::query::check::{Caller, RequestError};
+use keyfold_core::query::{QueryRequest, check};
+use serde_json::{Value, json};
+
+pub(crate) use name::{RESERVED, param_name};
+
+use crate::params::Params;
+
+/// Why a query string does not fit its question.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum QuestionError {
+    /// No such question.
+    #[error("table `{table}` has no question `{question}`")]
+    Unknown {
+        /// The table.
+        table: String,
+        /// What was asked for.
+        question: String,
+        /// The questions that it has.
+        known: Vec<String>,
+    },
+    /// A condition that must be given is not.
+    #[error("question `{question}` needs the parameter `{parameter}`")]
+    Missing {
+        /// The question.
+        question: String,
+        /// The parameter.
+        parameter: String,
+    },
+    /// A parameter that the question does not have.
+    #[error("question `{question}` has no parameter `{parameter}`")]
+    UnknownParameter {
+        /// The question.
+        question: String,
+        /// What was given.
+        parameter: String,
+        /// The parameters that it has.
+        known: Vec<String>,
+    },
+    /// A parameter with a value that it cannot have.
+    #[error("parameter `{parameter}` must be {wanted}")]
+    Invalid {
+        /// The parameter.
+        parameter: String,
+        /// What it takes.
+        wanted: String,
+    },
+    /// A value does not fit its attribute.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+}
+
+/// The question of a table, by name.
+pub(crate) fn find<'m>(
+    model: &'m Model,
+    table: &str,
+    question: &str,
+) -> Result<(&'m Table, &'m Question), QuestionError> {
+    // A question that asks nothing: core's words for a table that is not there.
+    let nothing = QueryRequest { table: table.to_owned(), ..QueryRequest::default() };
+    let found = check(model, &nothing, &Caller::Trusted)?.table;
+    match model.questions_of(found).find(|known| known.name == question) {
+        Some(question) => Ok((found, question)),
+        None => Err(QuestionError::Unknown {
+            table: found.id.clone(),
+            question: question.to_owned(),
+            known: model.questions_of(found).map(|known| known.name.clone()).collect(),
+        }),
+    }
+}
+
+/// The request that a question and its parameters make. `format` is taken out by the caller before.
+pub(crate) fn request(
+    table: &Table,
+    question: &Question,
+    mut params: Params,
+) -> Result<QueryRequest, QuestionError> {
+    let mut conditions = Vec::new();
+    for condition in &question.conditions {
+        conditions.extend(condition_of(table, question, condition, &mut params)?);
+    }
+    let request = QueryRequest {
+        table: table.id.clone(),
+        entity: question.entities.iter().map(|id| table.entities[id.0].name.clone()).collect(),
+        conditions: Value::Array(conditions),
+        order: order(question, &mut params),
+        limit: limit(question, &mut params)?,
+        select: question.select.clone(),
+        count: flag("count", &mut params)?,
+        consistent: question.consistent,
+        scan: question.scan,
+        sort_in_memory: None,
+        page: one("page", &mut params)?,
+        read_units_max: None,
+        explain: flag("explain", &mut params)?,
+    };
+    match params.left() {
+        None => Ok(request),
+        Some(left) => Err(QuestionError::UnknownParameter {
+            question: question.name.clone(),
+            parameter: left.to_owned(),
+            known: question.conditions.iter().map(param_name).chain(RESERVED.map(str::to_owned)).collect(),
+        }),
+    }
+}
+
+/// One condition in the form that needs no care for attributes called `and` or `or`.
+fn condition_of(
+    table: &Table,
+    question: &Question,
+    condition: &QuestionCondition,
+    params: &mut Params,
+) -> Result<Option<Value>, QuestionError> {
+    let given: Vec<String> = name::accepted(condition).iter().flat_map(|name| params.take(name)).collect();
+    if given.is_empty() {
+        let missing =
+            QuestionError::Missing { question: question.name.clone(), parameter: param_name(condition) };
+        return if condition.optional { Ok(None) } else { Err(missing) };
+    }
+    let value = value::read(table, condition, &given)?;
+    Ok(Some(
+        json!({ "attribute": condition.attribute, "operator": name::symbol(condition.operator), "value": value }),
+    ))
+}
+
+fn order(question: &Question, params: &mut Params) -> Vec<String> {
+    let given = params.take("order");
+    if given.is_empty() {
+        let text = |by: &keyfold_core::model::OrderBy| {
+            format!("{}{}", if by.descending { "-" } else { "" }, by.attribute)
+        };
+        return question.order.iter().map(text).collect();
+    }
+    given.iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
+}
+
+/// The question's own limit is the most that can be asked for.
+fn limit(question: &Question, params: &mut Params) -> Result<Option<u32>, QuestionError> {
+    let Some(text) = one("limit", params)? else { return Ok(question.limit) };
+    let most = question.limit.unwrap_or(keyfold_core::query::limits::PAGE_ITEMS_MAX);
+    match text.parse::<u32>() {
+        Ok(limit) if (1..=most).contains(&limit) => Ok(Some(limit)),
+        _ => Err(QuestionError::Invalid {
+            parameter: "limit".to_owned(),
+            wanted: format!("a number from 1 to {most}"),
+        }),
+    }
+}
+
+fn flag(name: &str, params: &mut Params) -> Result<bool, QuestionError> {
+    match one(name, params)?.as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true" | "") => Ok(true),
+        Some(_) => {
+            Err(QuestionError::Invalid { parameter: name.to_owned(), wanted: "`true` or `false`".to_owned() })
+        }
+    }
+}
+
+fn one(name: &str, params: &mut Params) -> Result<Option<String>, QuestionError> {
+    let mut values = params.take(name);
+    match values.len() {
+        0 => Ok(None),
+        1 => Ok(values.pop()),
+        _ => Err(QuestionError::Invalid { parameter: name.to_owned(), wanted: "given once".to_owned() }),
+    }
+}
+
+impl QuestionError {
+    /// The stable code.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            QuestionError::Unknown { .. } => "unknown-question",
+            QuestionError::Missing { .. } => "missing-parameter",
+            QuestionError::UnknownParameter { .. } => "unknown-parameter",
+            QuestionError::Invalid { .. } => "invalid-parameter",
+            QuestionError::Request(error) => error.code(),
+        }
+    }
+
+    /// What the asker can do.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            QuestionError::Unknown { known, .. } if known.is_empty() => None,
+            QuestionError::Unknown { known, .. } => Some(format!("it has `{}`", known.join("`, `"))),
+            QuestionError::UnknownParameter { known, .. } => {
+                Some(format!("it takes `{}`", known.join("`, `")))
+            }
+            QuestionError::Request(error) => error.hint(),
+            QuestionError::Missing { .. } | QuestionError::Invalid { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

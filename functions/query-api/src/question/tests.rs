@@ -1,0 +1,94 @@
+use keyfold_core::manifest;
+use serde_json::json;
+
+use super::*;
+
+const MANIFEST: &str = r#"
+[tables.things]
+partition = "id"
+[tables.things.attributes]
+id = "string"
+and = "number"
+page = "string"
+flag = "boolean"
+tags = "string-set"
+sizes = "number-set"
+[questions.things.all]
+where = ["id in", "and between?", "page?", "flag?", "tags contains?", "sizes contains?", "flag exists?"]
+order = "-id"
+limit = 10
+"#;
+
+fn ask(query: &str) -> Result<QueryRequest, QuestionError> {
+    let parsed = manifest::parse("keyfold.toml", MANIFEST);
+    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    let (table, question) = find(&model, "things", "all")?;
+    request(table, question, Params::read(query).unwrap())
+}
+
+fn conditions(query: &str) -> Value {
+    ask(query).unwrap().conditions
+}
+
+fn is(attribute: &str, operator: &str, value: &Value) -> Value {
+    json!({ "attribute": attribute, "operator": operator, "value": value })
+}
+
+#[test]
+fn values_between_commas_and_values_given_one_by_one() {
+    let several = |values: &[&str]| {
+        let values: Vec<Value> = values.iter().map(|value| json!({ "S": value })).collect();
+        json!([is("id", "in", &json!(values))])
+    };
+    assert_eq!(conditions("id.in=a,b"), several(&["a", "b"]));
+    assert_eq!(conditions("id.in=a,b&id.in=c"), several(&["a,b", "c"]));
+    assert_eq!(conditions("id.in="), several(&[]));
+}
+
+#[test]
+fn an_attribute_may_be_called_like_a_word_of_the_language_or_of_the_api() {
+    let range = json!([{ "N": "-1" }, { "N": "2.5" }]);
+    let wanted = json!([
+        is("id", "in", &json!([{ "S": "a" }])),
+        is("and", "between", &range),
+        is("page", "=", &json!({ "S": "x" }))
+    ]);
+    assert_eq!(conditions("id.in=a&and.between=-1..2.50&page.eq=x"), wanted);
+    assert_eq!(conditions("id.in=a&and.between=-1&and.between=2.5&page.%3D=x"), wanted);
+    assert_eq!(ask("id.in=a&page=token").unwrap().page.as_deref(), Some("token"));
+}
+
+#[test]
+fn members_of_sets_have_the_type_of_members() {
+    let wanted =
+        [is("tags", "contains", &json!({ "S": "1" })), is("sizes", "contains", &json!({ "N": "1" }))];
+    let got = conditions("id.in=a&tags.contains=1&sizes.contains=1");
+    assert_eq!(got.as_array().unwrap()[1..], wanted);
+}
+
+#[test]
+fn flags_are_true_or_false() {
+    let got = conditions("id.in=a&flag=true&flag.exists=false");
+    assert_eq!(
+        got.as_array().unwrap()[1..],
+        [is("flag", "=", &json!({ "BOOL": true })), is("flag", "exists", &json!(false))]
+    );
+    assert_eq!(ask("id.in=a&flag=yes").unwrap_err().code(), "invalid-value");
+    assert_eq!(ask("id.in=a&flag.exists=yes").unwrap_err().code(), "invalid-parameter");
+}
+
+#[test]
+fn the_questions_order_and_limit_hold_where_the_asker_says_nothing() {
+    let request = ask("id.in=a").unwrap();
+    assert_eq!((request.order, request.limit), (vec!["-id".to_owned()], Some(10)));
+    let request = ask("id.in=a&order=id,-and&limit=9").unwrap();
+    assert_eq!((request.order, request.limit), (vec!["id".to_owned(), "-and".to_owned()], Some(9)));
+    assert_eq!(ask("id.in=a&limit=11").unwrap_err().code(), "invalid-parameter");
+}
+
+#[test]
+fn a_mistake_says_what_would_do() {
+    let hint = |query: &str| ask(query).unwrap_err().hint().unwrap();
+    assert!(hint("id.in=a&colour=red").contains("`and.between`"));
+    assert_eq!(ask("").unwrap_err().to_string(), "question `all` needs the parameter `id.in`");
+}

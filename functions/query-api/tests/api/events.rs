@@ -1,0 +1,138 @@
+//! Every event in `events/query-api`, given to the real binary over Lambda's Runtime API, with what became of it.
+//!
+//! Snapshots show numbers as a double has them; that answers keep every digit is tested in `answers`.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::answers::filled;
+use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
+use crate::{MANIFEST, TOKEN_KEYS};
+
+/// A running function. It is ended when it is dropped.
+struct Function(Child);
+
+impl Function {
+    fn start(runtime: &RuntimeApi, variables: &[(&str, &str)]) -> Function {
+        let mut command = runtime.command(env!("CARGO_BIN_EXE_query-api"));
+        command.envs(variables.iter().copied()).stdout(Stdio::piped());
+        Function(command.spawn().unwrap())
+    }
+
+    /// Ends it; what it has written to standard output.
+    fn end(mut self) -> Vec<Value> {
+        self.0.kill().unwrap();
+        let mut text = String::new();
+        self.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
+            .collect()
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn events() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events/query-api");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let named = |path: &PathBuf| {
+        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
+    };
+    files.iter().map(named).collect()
+}
+
+fn manifest_file() -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), MANIFEST).unwrap();
+    file
+}
+
+/// Status, headers that matter and body, in a form that is the same every time.
+fn shown(outcome: &Outcome) -> String {
+    let Outcome::Response(text) = outcome else { return format!("{outcome:#?}") };
+    let response: Value = serde_json::from_str(text).unwrap();
+    let mut body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
+    if let Some(page) = body.get_mut("page") {
+        *page = Value::from("(a token)");
+    }
+    let header = |name: &str| {
+        let value = [&response["headers"], &response["multiValueHeaders"]]
+            .into_iter()
+            .find_map(|all| all.get(name))?;
+        Some(format!("{name}: {}\n", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+    };
+    let headers: String =
+        ["content-type", "allow", "www-authenticate"].into_iter().filter_map(header).collect();
+    format!("{}\n{headers}\n{}", response["statusCode"], serde_json::to_string_pretty(&body).unwrap())
+}
+
+#[tokio::test]
+async fn every_event_has_its_outcome() {
+    let dynamo = filled().await;
+    let runtime = RuntimeApi::start().await.unwrap();
+    let manifest = manifest_file();
+    let path = manifest.path().to_str().unwrap().to_owned();
+    let variables = [
+        ("KEYFOLD_MANIFEST", path.as_str()),
+        ("KEYFOLD_ENDPOINT", dynamo.endpoint()),
+        ("KEYFOLD_TOKEN_KEYS", TOKEN_KEYS),
+    ];
+    let function = Function::start(&runtime, &variables);
+    let events = events();
+    assert!(events.len() >= 15);
+    for (name, event) in &events {
+        let outcome = runtime.invoke(event.as_str()).await;
+        insta::assert_snapshot!(name.as_str(), shown(&outcome));
+    }
+    let lines = function.end();
+    let (metrics, logs): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.get("_aws").is_some());
+    assert_eq!((logs.len(), metrics.len()), (events.len(), events.len()));
+    shows_no_value(&lines);
+    let query = logs[events.iter().position(|(name, _)| name == "query").unwrap()];
+    assert_eq!(query["sources"], "index byResourceActionUser");
+    assert_eq!(query["request_id"], "JKJaXmPLvHcESHA=");
+    assert_eq!(query["items_returned"], 3);
+}
+
+/// Neither what items hold nor what was asked for is told to the log.
+fn shows_no_value(lines: &[Value]) {
+    let text = lines.iter().map(Value::to_string).collect::<String>();
+    for value in ["123bbb", "joe1", "event-01", "2017-03-1", "secret-label", "umbrella", "AP8="] {
+        assert!(!text.contains(value), "the log shows `{value}`");
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
+    let manifest = manifest_file();
+    let path = manifest.path().to_str().unwrap();
+    let keys = ("KEYFOLD_TOKEN_KEYS", TOKEN_KEYS);
+    for (variables, wanted) in [
+        (vec![("KEYFOLD_MANIFEST", path)], "`KEYFOLD_TOKEN_KEYS` is not set"),
+        (vec![keys, ("KEYFOLD_MANIFEST", "/nowhere/keyfold.toml")], "`/nowhere/keyfold.toml` cannot be read"),
+        (
+            vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUTH", "nobody")],
+            "`KEYFOLD_AUTH` is not `claims` or `open`",
+        ),
+        (vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_ENDPOINT", "localhost")], "is not an endpoint"),
+    ] {
+        let runtime = RuntimeApi::start().await.unwrap();
+        let mut function = Function::start(&runtime, &variables);
+        assert!(!function.0.wait().unwrap().success());
+        let lines = function.end();
+        let told =
+            lines.iter().any(|line| line["error"].as_str().is_some_and(|error| error.contains(wanted)));
+        assert!(told, "{wanted}: {lines:?}");
+    }
+}

@@ -1,0 +1,17 @@
+//! The query API as its callers see it: refusals without a database, answers from the real binary.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod answers;
+mod description;
+mod events;
+mod refusals;
+mod request;
+mod tokens;
+
+
+
+/// The manifest of these tests.
+const MANIFEST: &str = include_str!("keyfold.toml");
+/// A ring of keys that is nobody's.
+const TOKEN_KEYS: &str = "test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";

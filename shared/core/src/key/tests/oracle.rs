@@ -1,0 +1,128 @@
+//! What a test says of an item, told without the codec: timestamps as instants, everything else as DynamoDB compares.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+
+use super::random::Case;
+use crate::key::Test;
+use crate::model::{AttributeKind, Precision};
+use crate::query::condition::Comparison;
+use crate::value::{AttributeValue, Item, Number, compare};
+
+/// Does an item pass a test?
+pub(super) fn passes(case: &Case, name: &str, test: &Test, item: &Item) -> bool {
+    let Some(value) = item.get(name) else { return *test == Test::Absent };
+    let ordered = |bound: &AttributeValue| order(case.kind(name), value, bound);
+    match test {
+        Test::Absent => false,
+        Test::Equal(wanted) => match (case.kind(name), value, wanted) {
+            (AttributeKind::Timestamp(_), AttributeValue::S(value), AttributeValue::S(wanted)) => {
+                instant(wanted).is_some_and(|wanted| instant(value) == Some(wanted))
+            }
+            _ => Comparison::Equal(wanted.clone()).holds(Some(value)),
+        },
+        Test::BeginsWith(prefix) => match (case.kind(name), value, prefix) {
+            (AttributeKind::Timestamp(precision), AttributeValue::S(value), AttributeValue::S(prefix)) => {
+                canonical(value, precision).starts_with(prefix.as_str())
+            }
+            _ => Comparison::BeginsWith(prefix.clone()).holds(Some(value)),
+        },
+        Test::Range { low, high } => {
+            let above = match low {
+                Bound::Unbounded => true,
+                Bound::Included(low) => ordered(low).is_some_and(Ordering::is_ge),
+                Bound::Excluded(low) => ordered(low).is_some_and(Ordering::is_gt),
+            };
+            let below = match high {
+                Bound::Unbounded => true,
+                Bound::Included(high) => ordered(high).is_some_and(Ordering::is_le),
+                Bound::Excluded(high) => ordered(high).is_some_and(Ordering::is_lt),
+            };
+            above && below
+        }
+    }
+}
+
+/// The order of an item's value and a bound.
+fn order(kind: AttributeKind, value: &AttributeValue, bound: &AttributeValue) -> Option<Ordering> {
+    let (AttributeKind::Timestamp(precision), AttributeValue::S(value), AttributeValue::S(bound)) =
+        (kind, value, bound)
+    else {
+        return compare(value, bound);
+    };
+    Some(match instant(bound) {
+        Some(bound) => instant(value)?.cmp(&bound),
+        None => canonical(value, precision).as_str().cmp(bound),
+    })
+}
+
+/// The order of two values of one attribute: booleans too.
+pub(super) fn value_order(kind: AttributeKind, a: &AttributeValue, b: &AttributeValue) -> Ordering {
+    match (a, b) {
+        (AttributeValue::Bool(a), AttributeValue::Bool(b)) => a.cmp(b),
+        _ => order(kind, a, b).unwrap_or_else(|| panic!("{a:?} and {b:?} have no order")),
+    }
+}
+
+/// The one form of a value that a key keeps.
+pub(super) fn canonical_value(kind: AttributeKind, value: &AttributeValue) -> AttributeValue {
+    match (kind, value) {
+        (AttributeKind::Timestamp(precision), AttributeValue::S(text)) => {
+            AttributeValue::S(canonical(text, precision))
+        }
+        (_, AttributeValue::N(text)) => AttributeValue::N(text.parse::<Number>().unwrap().to_string()),
+        _ => value.clone(),
+    }
+}
+
+fn canonical(text: &str, precision: Precision) -> String {
+    let nanoseconds = instant(text).unwrap_or_else(|| panic!("{text} was folded"));
+    let places = precision.places() as usize;
+    let utc = EPOCH.checked_add(SignedDuration::from_nanos_i128(nanoseconds)).unwrap();
+    let fraction = format!("{:09}", utc.subsec_nanosecond());
+    let point = if places > 0 { "." } else { "" };
+    let seconds = format!("{:02}:{:02}:{:02}", utc.hour(), utc.minute(), utc.second());
+    format!("{}T{seconds}{point}{}Z", utc.date(), &fraction[..places])
+}
+
+/// The instant of a whole timestamp, in nanoseconds; `None` if the text is none.
+fn instant(text: &str) -> Option<i128> {
+    let (head, rest) = text.split_at_checked(19)?;
+    if !matches!(head.as_bytes()[10], b'T' | b't' | b' ') || head.as_bytes()[4] != b'-' {
+        return None;
+    }
+    let local: DateTime = head.replace(['t', ' '], "T").parse().ok()?;
+    let zone_at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
+    let (fraction, zone) = rest.split_at(zone_at);
+    let nanoseconds = match fraction.strip_prefix('.') {
+        None if fraction.is_empty() => 0,
+        Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{digits:0<9}")[..9].parse::<i128>().ok()?
+        }
+        _ => return None,
+    };
+    let digits =
+        |text: Option<&str>| text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok();
+    let offset: i128 = match zone {
+        "" | "Z" | "z" => 0,
+        _ if zone.len() == 6 && zone.as_bytes()[3] == b':' => {
+            let (hours, minutes): (i128, i128) = (digits(zone.get(1..3))?, digits(zone.get(4..6))?);
+            let seconds = hours * 3600 + minutes * 60;
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            if zone.starts_with('-') { -seconds } else { seconds }
+        }
+        _ => return None,
+    };
+    let moment = local.duration_since(EPOCH).as_nanos() - offset * 1_000_000_000 + nanoseconds;
+    let range = YEAR_0.duration_since(EPOCH).as_nanos()..=DateTime::MAX.duration_since(EPOCH).as_nanos();
+    range.contains(&moment).then_some(moment)
+}
+
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+/// The first moment that a key can hold; `DateTime::MAX` is the last.
+const YEAR_0: DateTime = DateTime::constant(0, 1, 1, 0, 0, 0, 0);

@@ -1,0 +1,186 @@
+//! Lambda's Runtime API on this machine: what a function's binary talks to, so that tests run the very binary that is
+//! deployed.
+//!
+//! It hands out one event after another and waits for each answer, as the service does. Answers over 6 MB are refused.
+//! What it does not have: extensions, streamed answers, freezing between invocations.
+//! <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path as FilePath;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tokio::sync::{mpsc, oneshot};
+
+/// The largest answer that Lambda returns.
+pub const RESPONSE_BYTES_MAX: usize = 6 * 1024 * 1024;
+/// How long an invocation may take.
+pub const INVOCATION_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// What became of an invocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The function answered with this text.
+    Response(String),
+    /// The function said that it failed; the text is its error document.
+    Error(String),
+    /// The function said that it cannot start; the text is its error document.
+    InitError(String),
+    /// There was no answer in [`INVOCATION_TIME_MAX`].
+    TimedOut,
+}
+
+/// An event that waits for an answer.
+struct Invocation {
+    id: String,
+    event: String,
+}
+
+struct Shared {
+    waiting: tokio::sync::Mutex<mpsc::UnboundedReceiver<Invocation>>,
+    under_way: Mutex<HashMap<String, oneshot::Sender<Outcome>>>,
+}
+
+impl Shared {
+    fn under_way(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends an invocation; `false` if there is none with this id.
+    fn end(&self, id: &str, outcome: Outcome) -> bool {
+        let Some(sender) = self.under_way().remove(id) else { return false };
+        // Whoever waited may have given up.
+        let _ = sender.send(outcome);
+        true
+    }
+}
+
+/// A running Runtime API. It stops with the async runtime that it was started in.
+pub struct RuntimeApi {
+    address: SocketAddr,
+    events: mpsc::UnboundedSender<Invocation>,
+    shared: Arc<Shared>,
+    invocations: AtomicU64,
+}
+
+impl RuntimeApi {
+    /// Starts one on any free port.
+    pub async fn start() -> io::Result<RuntimeApi> {
+        let (events, waiting) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared {
+            waiting: tokio::sync::Mutex::new(waiting),
+            under_way: Mutex::new(HashMap::new()),
+        });
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let routes = routes(Arc::clone(&shared));
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        Ok(RuntimeApi { address, events, shared, invocations: AtomicU64::new(0) })
+    }
+
+    /// The command that starts a function's binary here, with what Lambda puts into its environment and with nothing
+    /// else of ours.
+    pub fn command(&self, binary: impl AsRef<FilePath>) -> Command {
+        let mut command = Command::new(binary.as_ref());
+        command
+            .env_clear()
+            .env("AWS_LAMBDA_RUNTIME_API", self.address.to_string())
+            .env("AWS_LAMBDA_FUNCTION_NAME", "function")
+            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
+            .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
+            .env("AWS_REGION", "us-east-1")
+            .env("AWS_ACCESS_KEY_ID", "local")
+            .env("AWS_SECRET_ACCESS_KEY", "local")
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Gives an event to the function and waits for what becomes of it. The ids of invocations count up from
+    /// `invocation-1`.
+    pub async fn invoke(&self, event: impl Into<String>) -> Outcome {
+        let id = format!("invocation-{}", self.invocations.fetch_add(1, Ordering::Relaxed) + 1);
+        let (sender, outcome) = oneshot::channel();
+        self.shared.under_way().insert(id.clone(), sender);
+        // The receiver lives as long as `self.shared`.
+        let _ = self.events.send(Invocation { id: id.clone(), event: event.into() });
+        match tokio::time::timeout(INVOCATION_TIME_MAX, outcome).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => {
+                self.shared.under_way().remove(&id);
+                Outcome::TimedOut
+            }
+        }
+    }
+}
+
+fn routes(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/2018-06-01/runtime/invocation/next", get(next))
+        .route("/2018-06-01/runtime/invocation/{id}/response", post(response))
+        .route("/2018-06-01/runtime/invocation/{id}/error", post(error))
+        .route("/2018-06-01/runtime/init/error", post(init_error))
+        .layer(DefaultBodyLimit::max(2 * RESPONSE_BYTES_MAX))
+        .with_state(shared)
+}
+
+async fn next(State(shared): State<Arc<Shared>>) -> Response {
+    let Some(Invocation { id, event }) = shared.waiting.lock().await.recv().await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let deadline = SystemTime::now() + INVOCATION_TIME_MAX;
+    let deadline = deadline.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().to_string();
+    let mut headers = HeaderMap::new();
+    for (name, value) in [
+        ("lambda-runtime-aws-request-id", id.as_str()),
+        ("lambda-runtime-deadline-ms", deadline.as_str()),
+        ("lambda-runtime-invoked-function-arn", "arn:aws:lambda:us-east-1:123456789012:function:function"),
+        ("lambda-runtime-trace-id", "Root=1-00000000-000000000000000000000000;Sampled=0"),
+        ("content-type", "application/json"),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    (headers, event).into_response()
+}
+
+async fn response(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Bytes) -> StatusCode {
+    if body.len() > RESPONSE_BYTES_MAX {
+        let message = format!("the answer has {} bytes, over Lambda's limit", body.len());
+        shared.end(&id, Outcome::Error(message));
+        return StatusCode::PAYLOAD_TOO_LARGE;
+    }
+    ended(shared.end(&id, Outcome::Response(text(&body))))
+}
+
+async fn error(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Bytes) -> StatusCode {
+    ended(shared.end(&id, Outcome::Error(text(&body))))
+}
+
+/// Nobody will answer: every invocation ends.
+async fn init_error(State(shared): State<Arc<Shared>>, body: Bytes) -> StatusCode {
+    let outcome = Outcome::InitError(text(&body));
+    for (_, sender) in shared.under_way().drain() {
+        let _ = sender.send(outcome.clone());
+    }
+    StatusCode::ACCEPTED
+}
+
+fn ended(found: bool) -> StatusCode {
+    if found { StatusCode::ACCEPTED } else { StatusCode::NOT_FOUND }
+}
+
+fn text(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).into_owned()
+}
