@@ -131,7 +131,9 @@ impl Steps<'_> {
 /// An event: few users, some resources, four years.
 fn event(number: u32) -> Item {
     let pick = |salt: u32, of: u32| {
-        number.wrapping_mul(2_654_435_761).wrapping_add(salt.wrapping_mul(40_503)).rotate_left(15) % of
+        let mixed = (u64::from(number) << 8 | u64::from(salt)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        u32::try_from((mixed ^ (mixed >> 32)) % u64::from(of)).unwrap_or(0)
     };
     let user = ["joe1", "jane", "bill", "ann"][pick(1, 4) as usize];
     let action = ["viewed", "viewed", "edited", "deleted"][pick(2, 4) as usize];
@@ -145,8 +147,8 @@ fn event(number: u32) -> Item {
     );
     let attributes = [
         ("id", format!("event-{number:07}")),
-        ("resourceId", format!("r-{:04}", pick(8, 20))),
-        ("resourceName", format!("Thing {}", pick(8, 20))),
+        ("resourceId", format!("r-{:04}", pick(8, 10))),
+        ("resourceName", format!("Thing {}", pick(8, 10))),
         ("action", action.to_owned()),
         ("accessedBy", user.to_owned()),
         ("timestamp", time),

@@ -35,25 +35,46 @@ const QUESTIONS: [(&str, &str); 24] = [
     ("pets", r#"{"table":"pets","where":{"owner":"ana"},"order":"born"}"#),
     ("pets", r#"{"table":"pets","where":{"owner":"ana","born":{">=":"2015-01-01"}},"order":"-born"}"#),
     ("pets", r#"{"table":"pets","where":{"owner":"ana","species":{"in":["cat","dog"]}},"order":"born"}"#),
-    ("pets", r#"{"table":"pets","entity":"parrot","where":{"owner":"ana","words":{">":5}},"order":"-words"}"#),
+    (
+        "pets",
+        r#"{"table":"pets","entity":"parrot","where":{"owner":"ana","words":{">":5}},"order":"-words"}"#,
+    ),
     ("pets", r#"{"table":"pets","entity":"parrot","where":{"owner":"ana","words":{"between":[2,300]}}}"#),
     ("pets", r#"{"table":"pets","entity":"dog","where":{"command":"sit"}}"#),
     ("pets", r#"{"table":"pets","entity":"cat","where":{"tree":"oak"}}"#),
     ("pets", r#"{"table":"pets","entity":["dog","cat"],"where":{"owner":"ana"}}"#),
-    ("pets", r#"{"table":"pets","where":{"or":[{"owner":"ana","petId":{"beginsWith":"p"}},{"owner":"bob"}]}}"#),
+    (
+        "pets",
+        r#"{"table":"pets","where":{"or":[{"owner":"ana","petId":{"beginsWith":"p"}},{"owner":"bob"}]}}"#,
+    ),
     ("pets", r#"{"table":"pets","where":{"owner":"ana","not":{"species":"cat"},"name":{"contains":"e"}}}"#),
-    ("pets", r#"{"table":"pets","where":{"name":{"exists":true}},"scan":true,"order":"name","sortInMemory":1000}"#),
+    (
+        "pets",
+        r#"{"table":"pets","where":{"name":{"exists":true}},"scan":true,"order":"name","sortInMemory":1000}"#,
+    ),
     ("pets", r#"{"table":"homes","where":{"country":"GB","city":"London"}}"#),
     ("pets", r#"{"table":"homes","where":{"country":"GB","city":"London","district":"Westminster"}}"#),
     ("pets", r#"{"table":"homes","where":{"country":"GB","city":{"beginsWith":"London"}}}"#),
     ("pets", r#"{"table":"homes","where":{"country":"GB","number":{"in":["1","10"]}}}"#),
     ("projects", r#"{"table":"organisations","where":{"id":"acme"}}"#),
     ("projects", r#"{"table":"projects","where":{"organisationId":"acme"},"order":"projectId"}"#),
-    ("projects", r#"{"table":"projects","where":{"organisationId":"acme"},"order":"-lastUpdated","limit":3}"#),
-    ("projects", r#"{"table":"projects","where":{"organisationId":"acme","lastUpdated":{">=":"2018"}},"order":"lastUpdated"}"#),
+    (
+        "projects",
+        r#"{"table":"projects","where":{"organisationId":"acme"},"order":"-lastUpdated","limit":3}"#,
+    ),
+    (
+        "projects",
+        r#"{"table":"projects","where":{"organisationId":"acme","lastUpdated":{">=":"2018"}},"order":"lastUpdated"}"#,
+    ),
     ("projects", r#"{"table":"projects","where":{"owner":"jane"},"order":"-lastUpdated"}"#),
-    ("projects", r#"{"table":"projects","where":{"owner":{"in":["jane","john","nobody"]}},"order":"lastUpdated"}"#),
-    ("projects", r#"{"table":"projects","where":{"organisationId":"acme"},"consistent":true,"order":"lastUpdated"}"#),
+    (
+        "projects",
+        r#"{"table":"projects","where":{"owner":{"in":["jane","john","nobody"]}},"order":"lastUpdated"}"#,
+    ),
+    (
+        "projects",
+        r#"{"table":"projects","where":{"organisationId":"acme"},"consistent":true,"order":"lastUpdated"}"#,
+    ),
 ];
 
 #[tokio::main]
@@ -142,7 +163,10 @@ impl Sample {
             && found.iter().zip(&expected).all(|(a, b)| compare_items(&checked.order, a, b).is_eq());
         anyhow::ensure!(same_order, "{} items in this order, {} expected", found.len(), expected.len());
         let is_cut = checked.limited && found.len() == checked.limit as usize;
-        anyhow::ensure!(is_cut || expected.iter().all(|item| found.contains(item)), "other items than expected");
+        anyhow::ensure!(
+            is_cut || expected.iter().all(|item| found.contains(item)),
+            "other items than expected"
+        );
         Ok(found.len())
     }
 }

@@ -10,8 +10,8 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use crate::answers::filled;
-use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
 use crate::{MANIFEST, TOKEN_KEYS};
+use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
 
 /// A running function. It is ended when it is dropped.
 struct Function(Child);

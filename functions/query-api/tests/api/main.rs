@@ -9,8 +9,6 @@ mod refusals;
 mod request;
 mod tokens;
 
-
-
 /// The manifest of these tests.
 const MANIFEST: &str = include_str!("keyfold.toml");
 /// A ring of keys that is nobody's.

@@ -62,7 +62,7 @@ impl TokenKeys {
     ///
     /// ```
     /// use keyfold_dynamo::TokenKeys;
-    /// let keys = TokenKeys::parse("2026-07:c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBtb3JlIQ==");
+    /// let keys = TokenKeys::parse("2026-07:dGhpcnR5LXR3byBieXRlcyBmb3IgYW4gZXhhbXBsZSE=");
     /// assert!(keys.is_ok());
     /// ```
     pub fn parse(text: &str) -> Result<TokenKeys, KeysParseError> {

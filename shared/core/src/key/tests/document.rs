@@ -29,7 +29,8 @@ fn code(cell: &str) -> &str {
 }
 
 fn check(written: &str, attributes: &str, expected: &str) {
-    let values: Vec<(&str, &str)> = attributes.split_whitespace().filter_map(|pair| pair.split_once('=')).collect();
+    let values: Vec<(&str, &str)> =
+        attributes.split_whitespace().filter_map(|pair| pair.split_once('=')).collect();
     let found = match template(written).fold(&item(&values)) {
         Ok(Some(key)) => format!("`{key}`"),
         Ok(None) => "absent".to_owned(),

@@ -119,6 +119,9 @@ impl<'m> Task<'_, 'm> {
         for tests in self.combinations(expand)? {
             let selection =
                 keyspace.select(&tests).map_err(|attribute| Reason::PartitionOpen { attribute })?;
+            if self.reads_everything(expand, &selection) {
+                return Err(Reason::Scan);
+            }
             for one in self.with_selection(keyspace, &tests, &selection) {
                 add_range(&mut built, one);
             }
@@ -282,6 +285,19 @@ impl<'m> Task<'_, 'm> {
             built
         };
         selection.selected.iter().map(finish).collect()
+    }
+
+    /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan.
+    fn reads_everything(&self, expand: &BTreeSet<&str>, selection: &Selection) -> bool {
+        let open = expand.iter().any(|name| !self.facts.by_attribute.contains_key(*name));
+        let partitions: BTreeSet<String> =
+            selection.selected.iter().map(|selected| format!("{:?}", selected.partition)).collect();
+        let asked = self.facts.clauses[..self.when_from].iter().any(|clause| !clause.is_always());
+        asked
+            && (open || partitions.len() > 1)
+            && !self.facts.by_attribute.keys().any(|name| {
+                selection.by_partition.iter().chain(&selection.by_sort).any(|(served, _)| served == name)
+            })
     }
 
     /// Were several values tested as the range that they lie in?

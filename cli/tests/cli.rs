@@ -1,0 +1,188 @@
+//! The `keyfold` command as its users run it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn keyfold(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keyfold"))
+        .current_dir(root())
+        .env_remove("KEYFOLD_MANIFEST")
+        .env("NO_COLOR", "1")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = keyfold(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+const EVENT: &str = r#"{"id":"1","resourceId":"123ccc","action":"viewed","accessedBy":"joe1","timestamp":"2017-05-01T00:00:00.000"}"#;
+
+#[test]
+fn the_samples_are_clean_and_every_question_is_served() {
+    for manifest in ["keyfold.toml", "examples/pets/keyfold.toml", "examples/projects/keyfold.toml"] {
+        let check = keyfold(&["--manifest", manifest, "check", "--strict"]);
+        assert!(check.status.success(), "{manifest}: {}", stderr(&check));
+        let plan = keyfold(&["--manifest", manifest, "plan"]);
+        assert!(plan.status.success(), "{manifest}: {}", stdout(&plan));
+    }
+}
+
+#[test]
+fn a_manifest_with_mistakes_exits_with_1_and_shows_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keyfold.toml");
+    std::fs::write(
+        &path,
+        "[tables.t]\npartition = \"{id}-{nope}\"\ncolour = 1\n[tables.t.attributes]\nid = \"string\"\n",
+    )
+    .unwrap();
+    let check = keyfold(&["--manifest", path.to_str().unwrap(), "check"]);
+    assert_eq!(check.status.code(), Some(1));
+    let shown = stderr(&check);
+    assert!(shown.contains("unknown attribute `nope`") && shown.contains("unknown-field"), "{shown}");
+    assert!(shown.contains("keyfold.toml:2:") && shown.contains("keyfold.toml:3:"), "{shown}");
+    let machine = keyfold(&["--manifest", path.to_str().unwrap(), "check", "--json"]);
+    assert_eq!(machine.status.code(), Some(1));
+    let value: Value = serde_json::from_slice(&machine.stdout).unwrap();
+    assert_eq!(value["errors"], value["diagnostics"].as_array().unwrap().len(), "{value}");
+}
+
+#[test]
+fn an_item_is_folded_and_its_key_unfolds() {
+    let folded = json(&["--json", "fold", "--table", "audit", "--item", EVENT]);
+    assert_eq!(folded["item"]["byResourceActionUser_pk"], "123ccc-viewed-joe1");
+    assert_eq!(folded["indexes"].as_array().unwrap().len(), 3);
+    let unfolded = json(&["--json", "unfold", "--table", "audit", "123ccc-viewed-joe1"]);
+    assert_eq!(unfolded["parts"]["accessedBy"], "joe1");
+}
+
+#[test]
+fn an_item_that_is_absent_from_an_index_shows_why() {
+    let text = r#"{"owner":"ana","petId":"a1","species":"parrot","born":"2015-04-01","words":5}"#;
+    let output =
+        keyfold(&["--manifest", "examples/pets/keyfold.toml", "fold", "--table", "pets", "--item", text]);
+    let shown = stdout(&output);
+    assert!(shown.contains("parrot:words:000005"), "{shown}");
+    assert!(shown.contains("not in it: attribute `skill` is missing"), "{shown}");
+}
+
+#[test]
+fn bad_items_are_named_by_their_key_and_never_shown() {
+    let item = r#"{"id":"1","resourceId":"secret","action":"stolen","accessedBy":"joe1","timestamp":"2017-05-01T00:00:00.000"}"#;
+    let output = keyfold(&["fold", "--table", "audit", "--item", item]);
+    assert_eq!(output.status.code(), Some(1));
+    let shown = stderr(&output);
+    assert!(shown.contains("action") && shown.contains("audit") && shown.contains("id="), "{shown}");
+    assert!(!shown.contains("stolen") && !shown.contains("secret"), "{shown}");
+}
+
+#[test]
+fn a_question_is_explained_without_a_database() {
+    let plan = json(&[
+        "--json",
+        "explain",
+        "--table",
+        "audit",
+        "--where",
+        "resourceId=123ccc",
+        "--where",
+        "action=viewed",
+        "--where",
+        "accessedBy=joe1",
+        "--where",
+        "timestamp^=2017-03",
+        "--order",
+        "-timestamp",
+    ]);
+    assert_eq!(plan["reads"][0]["source"], "index byResourceActionUser");
+    assert_eq!(plan["reads"][0]["descending"], true);
+    assert_eq!(
+        plan["reads"][0]["keyCondition"],
+        r#"byResourceActionUser_pk = "123ccc-viewed-joe1" AND begins_with(timestamp, "2017-03")"#
+    );
+}
+
+#[test]
+fn what_only_a_scan_can_answer_is_refused_with_the_index_that_would() {
+    let output = keyfold(&["explain", "--table", "audit", "--where", "resourceName=Thing"]);
+    assert_eq!(output.status.code(), Some(1));
+    let shown = stderr(&output);
+    assert!(shown.contains("without a scan") && shown.contains("partition = \"resourceName\""), "{shown}");
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    assert_eq!(keyfold(&["fold"]).status.code(), Some(2));
+    assert_eq!(keyfold(&["nonsense"]).status.code(), Some(2));
+    let missing = keyfold(&["--manifest", "no-such-file.toml", "check"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("no-such-file.toml"));
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema = json(&["schema"]);
+    assert_eq!(schema["type"], "object");
+}
+
+#[test]
+fn the_demo_ends_with_the_whole_answer() {
+    let output = keyfold(&["demo", "--items", "5000"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let shown = stdout(&output);
+    assert!(shown.contains("a second pass writes 0 items"), "{shown}");
+}
+
+#[test]
+fn a_question_is_asked_of_an_endpoint_page_by_page() {
+    use keyfold_dynamo::{TableOptions, load};
+    let manifest = "examples/projects/keyfold.toml";
+    let text = std::fs::read_to_string(root().join(manifest)).unwrap();
+    let model = keyfold_core::manifest::parse(manifest, &text).model.unwrap();
+    let table = model.table("projects").unwrap();
+    let server = keyfold_local::EmbeddedDynamo::memory().unwrap();
+    let lines = std::fs::read_to_string(root().join("examples/projects/projects.jsonl")).unwrap();
+    let items: Vec<_> = lines
+        .lines()
+        .map(|line| serde_dynamo::to_item(serde_json::from_str::<Value>(line).unwrap()).unwrap())
+        .collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        server.create_tables([table], TableOptions::default()).await.unwrap();
+        load(&server.client(), table, futures_util::stream::iter(items.clone())).await.unwrap();
+    });
+    let ask = |more: &[&str]| {
+        let mut arguments = vec!["--manifest", manifest, "--json", "query", "--table", "projects", "--where"];
+        arguments.extend(["organisationId=acme", "--order", "projectId", "--endpoint", server.endpoint()]);
+        arguments.extend(more);
+        json(&arguments)
+    };
+    let whole = ask(&["--all", "--limit", "2"]);
+    let expected = items
+        .iter()
+        .filter(|item| item["organisationId"] == keyfold_core::value::AttributeValue::S("acme".to_owned()));
+    assert_eq!(whole["items"].as_array().unwrap().len(), expected.count());
+    assert_eq!(ask(&["--limit", "2"])["more"], true);
+    let counted = ask(&["--count"]);
+    assert_eq!(counted["count"], whole["count"]);
+}
