@@ -66,7 +66,7 @@ fn print(model: &Model, advice: &[Advice<'_>], in_full: bool, out: &Output) {
     for advice in advice {
         match &advice.outcome {
             Ok(plan) if in_full => {
-                out.text(format!("{}\n{}\n", name(advice), indented(&explain(plan).to_string())))
+                out.text(format!("{}\n{}\n", name(advice), indented(&explain(plan).to_string())));
             }
             Ok(_) => {}
             Err(error) => {

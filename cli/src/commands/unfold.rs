@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
 use keyfold_core::key::Unfolded;
-use keyfold_core::model::{FoldRule, KeyAttribute, KeySource, Table};
+use keyfold_core::model::{FoldRule, Index, KeyAttribute, KeySource, Table};
 use serde_json::{Map, Value, json};
 
 use crate::args::UnfoldArgs;
@@ -37,10 +37,7 @@ fn folded_keys<'m>(
     args: &UnfoldArgs,
 ) -> anyhow::Result<Vec<(&'m KeyAttribute, &'m FoldRule)>> {
     let keys: Vec<&KeyAttribute> = match &args.index {
-        None => table
-            .key_attributes()
-            .chain(table.indexes.iter().flat_map(|index| index.key_attributes()))
-            .collect(),
+        None => table.key_attributes().chain(table.indexes.iter().flat_map(Index::key_attributes)).collect(),
         Some(name) => match table.index(name) {
             Some(index) => index.key_attributes().collect(),
             None => bail!("table `{}` has no index `{name}`", table.id),
