@@ -45,7 +45,7 @@ const QUESTIONS: [(&str, &str); 24] = [
     ("pets", r#"{"table":"pets","entity":["dog","cat"],"where":{"owner":"ana"}}"#),
     (
         "pets",
-        r#"{"table":"pets","where":{"or":[{"owner":"ana","petId":{"beginsWith":"p"}},{"owner":"bob"}]}}"#,
+        r#"{"table":"pets","where":{"or":[{"owner":"ana","petId":{"beginsWith":"a"}},{"owner":"ben"}]}}"#,
     ),
     ("pets", r#"{"table":"pets","where":{"owner":"ana","not":{"species":"cat"},"name":{"contains":"e"}}}"#),
     (
