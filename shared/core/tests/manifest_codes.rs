@@ -395,3 +395,11 @@ fn a_question_that_nothing_serves_is_a_warning_with_the_index_that_would() {
     let hint = found.hint.as_deref().unwrap_or_default();
     assert!(hint.contains("[tables.t.indexes.byOwner]\npartition = \"owner\""), "{hint}");
 }
+
+#[test]
+fn every_code_is_in_the_list_of_errors() {
+    let document = include_str!("../../../docs/errors.md");
+    for info in codes() {
+        assert!(document.contains(&format!("| `{}` |", info.code)), "{}", info.code);
+    }
+}
