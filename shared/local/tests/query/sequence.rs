@@ -164,6 +164,14 @@ async fn a_position_fits_only_its_own_plan() {
     assert_eq!(error.code(), "bad-page-token");
 }
 
+#[test]
+fn a_run_can_move_between_threads() {
+    fn is_send(_: &impl Send) {}
+    let (client, table, plan) =
+        (views::shared(), views::table(), plan(vec![], Delivery::Sequential, vec![], 1));
+    is_send(&run(&client, &table, &plan, None, &RunOptions::default()));
+}
+
 #[tokio::test]
 async fn a_dropped_run_stops_reading() {
     let (client, watch) = Watch::over(&views::shared());
