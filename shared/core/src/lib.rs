@@ -3,8 +3,8 @@
 //! Read the modules in the order in which data passes through them:
 //!
 //! [`manifest`] (text) -> [`model`] (validated) -> [`key`] (templates and codecs) -> [`index`] (projection of an item
-//! into an index, and what a change costs) -> [`query`] (request, plan, explain) -> [`cost`] (units and dollars).
-//! [`value`] holds the words they share.
+//! into an index, and what a change costs) -> [`query`] (request, plan, explain) -> [`retrofit`] (what is written for
+//! changed and scanned items, and when) -> [`verify`] (is the target what the source says) -> [`cost`] (units and dollars). [`value`] holds the words they share.
 //!
 //! Start with [`manifest::parse`], which turns the text of `keyfold.toml` into a [`model::Model`].
 
@@ -14,5 +14,7 @@ pub mod key;
 pub mod manifest;
 pub mod model;
 pub mod query;
+pub mod retrofit;
 mod text;
 pub mod value;
+pub mod verify;

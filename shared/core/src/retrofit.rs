@@ -1,0 +1,46 @@
+//! The retrofit's decisions: what is written for a changed or a scanned item, and on what condition.
+//!
+//! Nothing here calls DynamoDB. A [`Job`] makes [`Task`]s; a task says what it wants sent next and is told what came of
+//! it, until it is done. Whoever carries requests out (`keyfold-dynamo`, the simulator) adds nothing of its own: that
+//! is what lets the same code run through hundreds of thousands of simulated histories.
+//!
+//! - [`mapping`] turns a source item into the target's, and says which [`Protocol`] keeps it right;
+//! - [`record`] is a change from the stream, [`fence`] the order of changes of one item;
+//! - [`request`] is what can be sent, and what can come of it;
+//! - [`task`] brings one item up to date: `fenced`, `in_place` and `ledger` are the three protocols;
+//! - [`batch`] is a stream batch, [`segment`] a part of a scan with its checkpoint;
+//! - [`control`] are the rows of the control table: phase, segments, quarantine, ledger; [`finalise`] cleans up.
+//!
+//! Every write is conditional, and may be repeated, come late, or be lost after it was carried out: the conditions are
+//! such that this does no harm. `docs/retrofit.md` says why.
+
+pub mod batch;
+pub mod control;
+pub mod fence;
+mod fenced;
+pub mod finalise;
+mod in_place;
+pub mod job;
+mod ledger;
+pub mod mapping;
+pub mod quarantine;
+pub mod record;
+pub mod request;
+pub mod segment;
+pub mod source_key;
+pub mod task;
+
+#[cfg(test)]
+mod tests;
+
+pub use batch::{Batch, Disposition};
+pub use fence::{Epoch, Fence, SequenceNumber, SequenceNumberError};
+pub use job::Job;
+pub use ledger::LedgerRow;
+pub use mapping::{Mapping, MappingError, MappingHash, Protocol, ProtocolReason};
+pub use quarantine::{Quarantined, Reason};
+pub use record::{ChangeKind, ChangeRecord};
+pub use request::{Action, Guard, Outcome, Place, Request, Seen, Write};
+pub use segment::{Checkpoint, CheckpointError, Pass, SegmentId, SegmentRangeError, Slice};
+pub use source_key::SourceKey;
+pub use task::{Step, Task, Verdict};

@@ -1,0 +1,377 @@
+//! The control table: one row for each retrofit, its segments, its quarantine, and its ledger.
+//!
+//! | partition key | sort key | row |
+//! |---|---|---|
+//! | `retrofit#NAME` | `head` | [`Head`]: phase, mapping, epoch, stream |
+//! | `segments#NAME` | `PASS#000003/000008` | how far a segment is |
+//! | `quarantine#NAME` | the source item's key | why it could not be carried over |
+//! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target |
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use super::fence::Epoch;
+use super::mapping::{MappingHash, Protocol};
+use super::request::{Action, Guard, Place, Write};
+use crate::model::{Expect, KeyAttribute, KeySource, ScalarType, Table};
+use crate::value::{AttributeValue, Item};
+
+/// The control table's partition key.
+pub const PARTITION: &str = "pk";
+/// The control table's sort key.
+pub const SORT: &str = "sk";
+/// How new something is.
+pub const FENCE: &str = "fence";
+/// Why an item is in quarantine.
+pub const CODE: &str = "code";
+/// The key of a source item.
+pub const SOURCE_KEY: &str = "source";
+/// The key of a target item.
+pub const TARGET_KEY: &str = "target";
+
+const HEAD_SORT: &str = "head";
+pub(super) const LEDGER_SORT: &str = "ledger";
+
+/// The control table of this name.
+pub fn table(name: &str) -> Table {
+    let key = |name: &str| KeyAttribute {
+        name: name.to_owned(),
+        scalar: ScalarType::S,
+        source: KeySource::Natural,
+    };
+    Table {
+        id: name.to_owned(),
+        name: name.to_owned(),
+        partition: key(PARTITION),
+        sort: Some(key(SORT)),
+        attributes: BTreeMap::new(),
+        entity_attribute: None,
+        entities: Vec::new(),
+        indexes: Vec::new(),
+        scope: BTreeMap::new(),
+        collection_bytes_warn: u64::MAX,
+        expect: Expect::default(),
+    }
+}
+
+/// The key of a row.
+pub fn key(partition: &str, sort: &str) -> Item {
+    Item::from(HashMap::from([
+        (PARTITION.to_owned(), AttributeValue::S(partition.to_owned())),
+        (SORT.to_owned(), AttributeValue::S(sort.to_owned())),
+    ]))
+}
+
+/// The partition of a retrofit's segments.
+pub fn segments_partition(retrofit: &str) -> String {
+    format!("segments#{retrofit}")
+}
+
+/// The partition of a retrofit's quarantine.
+pub fn quarantine_partition(retrofit: &str) -> String {
+    format!("quarantine#{retrofit}")
+}
+
+/// The partition of a source item's row in the ledger.
+pub fn ledger_partition(retrofit: &str, row_key: &str) -> String {
+    format!("ledger#{retrofit}#{row_key}")
+}
+
+/// What every partition of a retrofit's ledger begins with.
+pub fn ledger_prefix(retrofit: &str) -> String {
+    ledger_partition(retrofit, "")
+}
+
+/// The key of a retrofit's head.
+pub fn head_key(retrofit: &str) -> Item {
+    key(&format!("retrofit#{retrofit}"), HEAD_SORT)
+}
+
+/// How far a retrofit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Changes are carried over, and the backfill may run.
+    Running,
+    /// Readers and writers use the target.
+    CutOver,
+    /// Nothing is carried over any more; what the retrofit kept on the target's items goes.
+    Finalising,
+    /// The target is clean. Over.
+    Finalised,
+    /// Given up. The source is as it was.
+    Abandoned,
+}
+
+impl Phase {
+    /// Its name in the row and in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Running => "running",
+            Phase::CutOver => "cut-over",
+            Phase::Finalising => "finalising",
+            Phase::Finalised => "finalised",
+            Phase::Abandoned => "abandoned",
+        }
+    }
+
+    fn named(name: &str) -> Option<Phase> {
+        [Phase::Running, Phase::CutOver, Phase::Finalising, Phase::Finalised, Phase::Abandoned]
+            .into_iter()
+            .find(|phase| phase.name() == name)
+    }
+
+    /// May changes of the source still be written to the target?
+    pub fn carries_over(self) -> bool {
+        matches!(self, Phase::Running | Phase::CutOver)
+    }
+
+    /// The phases that may follow.
+    fn followers(self) -> &'static [Phase] {
+        match self {
+            Phase::Running => &[Phase::CutOver, Phase::Abandoned],
+            Phase::CutOver => &[Phase::Running, Phase::Finalising],
+            Phase::Finalising => &[Phase::Finalised],
+            Phase::Finalised | Phase::Abandoned => &[],
+        }
+    }
+}
+
+/// A retrofit's row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// The retrofit's name.
+    pub retrofit: String,
+    /// How far it is.
+    pub phase: Phase,
+    /// What all work must have in common.
+    pub mapping: MappingHash,
+    /// Which protocol applies.
+    pub protocol: Protocol,
+    /// The epoch of the stream.
+    pub epoch: Epoch,
+    /// The stream that is followed; `None` in place, without a stream.
+    pub stream: Option<String>,
+    /// Rises with every change of the row.
+    pub version: u64,
+}
+
+/// Why a step of a retrofit is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// It was never started.
+    #[error("retrofit `{retrofit}` was not started")]
+    NotStarted {
+        /// The retrofit.
+        retrofit: String,
+    },
+    /// It was started with another mapping.
+    #[error("retrofit `{retrofit}` was started with mapping `{started}`, and this is mapping `{given}`")]
+    MappingChanged {
+        /// The retrofit.
+        retrofit: String,
+        /// The mapping it was started with.
+        started: String,
+        /// The mapping of the manifest at hand.
+        given: String,
+    },
+    /// The step does not follow the phase that it is in.
+    #[error("retrofit `{retrofit}` is `{}`, and cannot become `{}`", .phase.name(), .wanted.name())]
+    WrongPhase {
+        /// The retrofit.
+        retrofit: String,
+        /// The phase it is in.
+        phase: Phase,
+        /// The phase that was wanted.
+        wanted: Phase,
+    },
+    /// The retrofit carries nothing over any more.
+    #[error("retrofit `{retrofit}` is `{}`: nothing is written any more", .phase.name())]
+    Closed {
+        /// The retrofit.
+        retrofit: String,
+        /// The phase it is in.
+        phase: Phase,
+    },
+    /// Records of a stream that the retrofit does not follow.
+    #[error("retrofit `{retrofit}` follows another stream of its source")]
+    OtherStream {
+        /// The retrofit.
+        retrofit: String,
+    },
+    /// Its source was given another stream more often than fences can count.
+    #[error("retrofit `{retrofit}` was restarted too often")]
+    EpochsUsedUp {
+        /// The retrofit.
+        retrofit: String,
+    },
+    /// The row cannot be read.
+    #[error("the control table's row of retrofit `{retrofit}` cannot be read")]
+    Unreadable {
+        /// The retrofit.
+        retrofit: String,
+    },
+}
+
+impl ControlError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ControlError::NotStarted { .. } => "retrofit-not-started",
+            ControlError::MappingChanged { .. } => "mapping-changed",
+            ControlError::WrongPhase { .. } => "wrong-phase",
+            ControlError::Closed { .. } => "retrofit-closed",
+            ControlError::OtherStream { .. } => "other-stream",
+            ControlError::EpochsUsedUp { .. } => "epochs-used-up",
+            ControlError::Unreadable { .. } => "control-row-unreadable",
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ControlError::NotStarted { .. } => Some("`keyfold retrofit start` starts it"),
+            ControlError::MappingChanged { .. } => Some(
+                "deploy one manifest everywhere; to change the mapping, abandon the retrofit and start it anew under another name",
+            ),
+            ControlError::OtherStream { .. } => Some(
+                "the stream was switched off and on: `keyfold retrofit start` begins its next epoch, then backfill again",
+            ),
+            ControlError::WrongPhase { .. }
+            | ControlError::Closed { .. }
+            | ControlError::EpochsUsedUp { .. }
+            | ControlError::Unreadable { .. } => None,
+        }
+    }
+}
+
+impl Head {
+    /// The row of a retrofit that begins.
+    pub fn begun(mapping: &super::Mapping, stream: Option<&str>) -> Head {
+        Head {
+            retrofit: mapping.name().to_owned(),
+            phase: Phase::Running,
+            mapping: mapping.hash().clone(),
+            protocol: mapping.protocol(),
+            epoch: Epoch::FIRST,
+            stream: stream.map(str::to_owned),
+            version: 1,
+        }
+    }
+
+    /// The row after starting again: the same one, or with the next epoch if the source has another stream by now.
+    pub fn restarted(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
+        self.check(mapping)?;
+        if self.phase != Phase::Running {
+            return Err(self.wrong_phase(Phase::Running));
+        }
+        if self.stream.as_deref() == stream {
+            return Ok(self.clone());
+        }
+        let used_up = || ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() };
+        let epoch = self.epoch.next().ok_or_else(used_up)?;
+        Ok(Head { epoch, stream: stream.map(str::to_owned), version: self.version + 1, ..self.clone() })
+    }
+
+    /// The row in the next phase.
+    pub fn to(&self, phase: Phase) -> Result<Head, ControlError> {
+        if !self.phase.followers().contains(&phase) {
+            return Err(self.wrong_phase(phase));
+        }
+        Ok(Head { phase, version: self.version + 1, ..self.clone() })
+    }
+
+    /// Is this the mapping that the retrofit was started with?
+    pub fn check(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
+        if self.mapping == *mapping.hash() {
+            return Ok(());
+        }
+        Err(ControlError::MappingChanged {
+            retrofit: self.retrofit.clone(),
+            started: self.mapping.to_string(),
+            given: mapping.hash().to_string(),
+        })
+    }
+
+    /// May items be carried over, with this mapping?
+    pub fn check_open(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
+        self.check(mapping)?;
+        if self.phase.carries_over() {
+            return Ok(());
+        }
+        Err(ControlError::Closed { retrofit: self.retrofit.clone(), phase: self.phase })
+    }
+
+    /// Are these records of the stream that is followed?
+    pub fn check_stream(&self, stream: &str) -> Result<(), ControlError> {
+        if self.stream.as_deref() == Some(stream) {
+            return Ok(());
+        }
+        Err(ControlError::OtherStream { retrofit: self.retrofit.clone() })
+    }
+
+    fn wrong_phase(&self, wanted: Phase) -> ControlError {
+        ControlError::WrongPhase { retrofit: self.retrofit.clone(), phase: self.phase, wanted }
+    }
+
+    /// The write that stores this row over the one before it.
+    pub fn store(&self, before: Option<&Head>) -> Write {
+        let guard = match before {
+            None => Guard::Absent,
+            Some(before) => Guard::equals("version", number(before.version)),
+        };
+        Write { place: Place::Control, action: Action::Put(self.item()), guard }
+    }
+
+    fn item(&self) -> Item {
+        let mut row = head_key(&self.retrofit);
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        row.insert("phase".to_owned(), text(self.phase.name()));
+        row.insert("mapping".to_owned(), text(self.mapping.as_str()));
+        row.insert("protocol".to_owned(), text(self.protocol.name()));
+        row.insert("epoch".to_owned(), number(u64::from(self.epoch.number())));
+        row.insert("version".to_owned(), number(self.version));
+        if let Some(stream) = &self.stream {
+            row.insert("stream".to_owned(), text(stream));
+        }
+        row
+    }
+
+    /// Reads a retrofit's row.
+    pub fn read(retrofit: &str, row: Option<&Item>) -> Result<Head, ControlError> {
+        let not_started = || ControlError::NotStarted { retrofit: retrofit.to_owned() };
+        let unreadable = || ControlError::Unreadable { retrofit: retrofit.to_owned() };
+        Head::of_row(retrofit, row.ok_or_else(not_started)?).ok_or_else(unreadable)
+    }
+
+    fn of_row(retrofit: &str, row: &Item) -> Option<Head> {
+        let protocols = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
+        let named = text(row, "protocol")?;
+        Some(Head {
+            retrofit: retrofit.to_owned(),
+            phase: Phase::named(text(row, "phase")?)?,
+            mapping: MappingHash::stored(text(row, "mapping")?),
+            protocol: protocols.into_iter().find(|protocol| protocol.name() == named)?,
+            epoch: Epoch::new(u16::try_from(whole(row, "epoch")?).ok()?)?,
+            stream: text(row, "stream").map(str::to_owned),
+            version: whole(row, "version")?,
+        })
+    }
+}
+
+pub(super) fn number(number: u64) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+pub(super) fn text<'a>(row: &'a Item, name: &str) -> Option<&'a str> {
+    match row.get(name) {
+        Some(AttributeValue::S(text)) => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn whole(row: &Item, name: &str) -> Option<u64> {
+    match row.get(name) {
+        Some(AttributeValue::N(text)) => text.parse().ok(),
+        _ => None,
+    }
+}

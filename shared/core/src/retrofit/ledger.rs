@@ -1,0 +1,414 @@
+//! Another table, where the target's key can move: a row of the ledger says where each source item is, and changes in
+//! one transaction with the target.
+//!
+//! What holds after every transaction: the target items that a source item owns are exactly the one its row names.
+
+use super::control;
+use super::fence::{Epoch, Fence};
+use super::job::Job;
+use super::mapping::{Mapping, OWNER_ATTRIBUTE, same_item};
+use super::quarantine::{Quarantined, Reason, map_of};
+use super::request::{Action, Guard, Outcome, Place, Request, Seen, Write, is};
+use super::source_key::SourceKey;
+use super::task::{Machine, Turn, Verdict};
+use crate::query::condition::Comparison;
+use crate::value::{AttributeValue, Item};
+
+/// How often one item's row may change under our hands before the item is left for later.
+const ROUNDS_MAX: u32 = 8;
+
+/// A row of the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LedgerRow {
+    /// How new the state is that was carried over.
+    pub fence: Fence,
+    /// Where the source item is in the target; `None` if it is not there.
+    pub target: Option<Item>,
+}
+
+impl LedgerRow {
+    /// The key of a source item's row.
+    pub fn key(mapping: &Mapping, source: &SourceKey) -> Item {
+        control::key(&control::ledger_partition(mapping.name(), &source.row_key()), control::LEDGER_SORT)
+    }
+
+    /// Reads a row; `None` if it is none.
+    pub fn read(row: &Item) -> Option<LedgerRow> {
+        let fence = Fence::read(row.get(control::FENCE)?)?;
+        let target = match row.get(control::TARGET_KEY) {
+            Some(AttributeValue::M(key)) => Some(Item::from(key.clone())),
+            _ => None,
+        };
+        Some(LedgerRow { fence, target })
+    }
+
+    fn item(&self, mapping: &Mapping, source: &SourceKey, key: &Item) -> Item {
+        let mut row = LedgerRow::key(mapping, source);
+        row.insert(control::FENCE.to_owned(), self.fence.value());
+        row.insert(control::SOURCE_KEY.to_owned(), AttributeValue::M(map_of(key)));
+        if let Some(target) = &self.target {
+            row.insert(control::TARGET_KEY.to_owned(), AttributeValue::M(map_of(target)));
+        }
+        row
+    }
+}
+
+/// One source item that is moved to where it belongs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Move {
+    source: SourceKey,
+    key: Item,
+    aim: Aim,
+    phase: Phase,
+    /// The row as it was last seen.
+    row: Option<LedgerRow>,
+    /// What is to be in the target, once it is known: the item with its owner.
+    wanted: Option<Item>,
+    /// The old place holds nothing of ours any more.
+    old_is_gone: bool,
+    released: bool,
+    /// Something newer of this item is in the quarantine.
+    recorded: bool,
+    rounds: u32,
+}
+
+/// What is to be carried over.
+#[derive(Debug, Clone, PartialEq)]
+enum Aim {
+    /// The state that a record or a scan told, this new.
+    State(Fence),
+    /// Whatever the source says now. With the newest change that failed, if one is known.
+    Now(Option<Fence>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    ReadingRow,
+    ReadingSource,
+    ReadingTarget,
+    Moving,
+    Releasing,
+    Parking,
+}
+
+/// A write of the transaction that moves an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Row,
+    Old,
+    New,
+}
+
+impl Move {
+    /// The state that a record tells.
+    pub(super) fn to_state(
+        job: &Job,
+        source: &SourceKey,
+        key: &Item,
+        new: Option<&Item>,
+        fence: Fence,
+    ) -> (Machine, Turn) {
+        let mut this = Move::new(source, key, Aim::State(fence.clone()));
+        let turn = match this.want(job, new) {
+            Err(reason) => Turn::Enter(reason, fence),
+            Ok(()) => this.read_row(job),
+        };
+        (Machine::Ledger(Box::new(this)), turn)
+    }
+
+    /// A scanned item. In the first epoch, and unless it is careful, it supposes that there is no row.
+    pub(super) fn of_scanned(
+        job: &Job,
+        source: &SourceKey,
+        key: &Item,
+        item: &Item,
+        fence: Fence,
+        careful: bool,
+    ) -> (Machine, Turn) {
+        let first = fence.epoch() == Epoch::FIRST;
+        if first && !job.mapping().selects(item) {
+            let this = Move::new(source, key, Aim::State(fence));
+            return (Machine::Ledger(Box::new(this)), Turn::Done(Verdict::NotSelected));
+        }
+        let mut this = Move::new(source, key, Aim::State(fence.clone()));
+        let turn = match this.want(job, Some(item)) {
+            Err(reason) => Turn::Enter(reason, fence),
+            Ok(()) if careful || !first => this.read_row(job),
+            Ok(()) => this.move_on(job),
+        };
+        (Machine::Ledger(Box::new(this)), turn)
+    }
+
+    /// Reads everything again.
+    pub(super) fn repair(
+        job: &Job,
+        source: &SourceKey,
+        key: &Item,
+        failed: Option<Fence>,
+    ) -> (Machine, Turn) {
+        let mut this = Move::new(source, key, Aim::Now(failed));
+        let turn = this.read_row(job);
+        (Machine::Ledger(Box::new(this)), turn)
+    }
+
+    fn new(source: &SourceKey, key: &Item, aim: Aim) -> Move {
+        Move {
+            source: source.clone(),
+            key: key.clone(),
+            aim,
+            phase: Phase::ReadingRow,
+            row: None,
+            wanted: None,
+            old_is_gone: false,
+            released: false,
+            recorded: false,
+            rounds: 0,
+        }
+    }
+
+    /// Once more, when others may have moved out of the way.
+    pub(super) fn again(&mut self, job: &Job) -> Turn {
+        self.rounds = 0;
+        self.read_row(job)
+    }
+
+    /// Gives up: the item is nowhere in the target, and in quarantine.
+    pub(super) fn park(&mut self, job: &Job) -> Turn {
+        self.phase = Phase::Parking;
+        let fence = self.next_fence(job);
+        let entry = Quarantined::item(&self.key, &self.source, &Reason::Collision, fence.clone());
+        let row = self.put_row(job, LedgerRow { fence, target: None });
+        let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
+        let mut writes: Vec<Write> = [Some(row), self.delete_old(job), entry].into_iter().flatten().collect();
+        match writes.len() {
+            1 => Turn::Send(Request::Write(writes.remove(0))),
+            _ => Turn::Send(Request::Transact(writes)),
+        }
+    }
+
+    /// Some guard did not hold while the item was parked: which, and what next.
+    fn not_parked(&mut self, job: &Job, held: &[bool]) -> Turn {
+        let old = self.leaves(job);
+        match held {
+            [true, false, _] if old => self.old_is_gone = true,
+            // A newer failure of the same item is in the quarantine already.
+            [true, .., false] => self.recorded = true,
+            _ => return self.read_row(job),
+        }
+        self.park(job)
+    }
+
+    pub(super) fn told(&mut self, job: &Job, outcome: Outcome) -> Turn {
+        if let Outcome::Rejected(code) = outcome {
+            return Turn::Enter(Reason::Rejected(code), self.next_fence(job));
+        }
+        match (self.phase, outcome) {
+            (Phase::ReadingRow, Outcome::Got(row)) => self.know_row(job, row.as_ref()),
+            (Phase::ReadingSource, Outcome::Got(item)) => self.know_source(job, item.as_ref()),
+            (Phase::ReadingTarget, Outcome::Got(item)) => self.know_target(job, item.as_ref()),
+            (Phase::Moving, Outcome::Written) => Turn::Done(Verdict::Written),
+            (Phase::Releasing, Outcome::Written) => {
+                self.row = Some(LedgerRow { fence: self.released_fence(job), target: None });
+                self.move_on(job)
+            }
+            (Phase::Parking, Outcome::Written) => {
+                Turn::Done(Verdict::Quarantined(Reason::Collision.code().to_owned()))
+            }
+            (Phase::Moving, Outcome::Cancelled(held)) => self.refused(job, &held),
+            (Phase::Parking, Outcome::Cancelled(held)) => self.not_parked(job, &held),
+            // Only the row was written, and it has changed.
+            (_, Outcome::Refused(Seen::Unknown | Seen::Nothing | Seen::Item(_)) | Outcome::Cancelled(_)) => {
+                self.read_row(job)
+            }
+            (_, outcome) => unreachable!("{outcome:?} does not answer what was sent"),
+        }
+    }
+
+    /// Maps the source item: what is wanted in the target.
+    fn want(&mut self, job: &Job, item: Option<&Item>) -> Result<(), Reason> {
+        let unmappable = |error: crate::index::ItemError| Reason::Unmappable(error.code().to_owned());
+        let mapping = job.mapping();
+        let mapped = item.map_or(Ok(None), |item| mapping.target_item(item)).map_err(unmappable)?;
+        self.wanted = match mapped {
+            None => None,
+            Some(mut item) => {
+                item.insert(OWNER_ATTRIBUTE.to_owned(), self.source.value());
+                // The owner counts too, against the limit of an item.
+                mapping.target().check_item(&item).map_err(unmappable)?;
+                Some(item)
+            }
+        };
+        Ok(())
+    }
+
+    fn read_row(&mut self, job: &Job) -> Turn {
+        if self.rounds >= ROUNDS_MAX {
+            return Turn::Done(Verdict::Busy);
+        }
+        self.rounds += 1;
+        self.old_is_gone = false;
+        self.released = false;
+        self.phase = Phase::ReadingRow;
+        Turn::Send(Request::Get { place: Place::Control, key: LedgerRow::key(job.mapping(), &self.source) })
+    }
+
+    fn know_row(&mut self, job: &Job, row: Option<&Item>) -> Turn {
+        self.row = row.and_then(LedgerRow::read);
+        match &self.aim {
+            Aim::State(fence) if self.row.as_ref().is_some_and(|row| row.fence >= *fence) => {
+                Turn::Done(Verdict::Superseded)
+            }
+            Aim::State(_) => self.move_on(job),
+            Aim::Now(_) => {
+                self.phase = Phase::ReadingSource;
+                Turn::Send(Request::Get { place: Place::Source, key: self.key.clone() })
+            }
+        }
+    }
+
+    fn know_source(&mut self, job: &Job, item: Option<&Item>) -> Turn {
+        if let Err(reason) = self.want(job, item) {
+            return Turn::Enter(reason, self.next_fence(job));
+        }
+        match self.new_key(job) {
+            Some(key) => {
+                self.phase = Phase::ReadingTarget;
+                Turn::Send(Request::Get { place: Place::Target, key })
+            }
+            None if self.is_current() && self.old_key().is_none() => Turn::Done(Verdict::Unchanged),
+            None => self.move_on(job),
+        }
+    }
+
+    fn know_target(&mut self, job: &Job, there: Option<&Item>) -> Turn {
+        let same = match (there, &self.wanted) {
+            (Some(there), Some(wanted)) => same_item(there, wanted, &[]),
+            _ => false,
+        };
+        if same && self.is_current() && self.old_key().is_some() && !self.leaves(job) {
+            return Turn::Done(Verdict::Unchanged);
+        }
+        self.move_on(job)
+    }
+
+    /// Is the row at least as new as the change that failed?
+    fn is_current(&self) -> bool {
+        match &self.aim {
+            Aim::State(_) => false,
+            Aim::Now(failed) => self.row.as_ref().map(|row| &row.fence) >= failed.as_ref(),
+        }
+    }
+
+    /// Sends the transaction that moves the item.
+    fn move_on(&mut self, job: &Job) -> Turn {
+        self.phase = Phase::Moving;
+        let parts = self.parts(job);
+        let mut writes: Vec<Write> = parts.iter().map(|part| self.write(job, *part)).collect();
+        match writes.len() {
+            1 => Turn::Send(Request::Write(writes.remove(0))),
+            _ => Turn::Send(Request::Transact(writes)),
+        }
+    }
+
+    fn parts(&self, job: &Job) -> Vec<Part> {
+        let mut parts = vec![Part::Row];
+        parts.extend(self.leaves(job).then_some(Part::Old));
+        parts.extend(self.wanted.is_some().then_some(Part::New));
+        parts
+    }
+
+    /// Is there an old place, other than the new one, that may still hold the item?
+    fn leaves(&self, job: &Job) -> bool {
+        let same = |old: &Item| self.new_key(job).is_some_and(|new| same_item(old, &new, &[]));
+        !self.old_is_gone && self.old_key().is_some_and(|old| !same(&old))
+    }
+
+    fn write(&self, job: &Job, part: Part) -> Write {
+        match part {
+            Part::Row => {
+                self.put_row(job, LedgerRow { fence: self.next_fence(job), target: self.new_key(job) })
+            }
+            Part::Old => match self.delete_old(job) {
+                Some(write) => write,
+                None => unreachable!("`parts` has an old place only where there is one"),
+            },
+            Part::New => Write {
+                place: Place::Target,
+                action: Action::Put(self.wanted.clone().unwrap_or_default()),
+                guard: Guard::AbsentOr(self.is_ours()),
+            },
+        }
+    }
+
+    fn put_row(&self, job: &Job, row: LedgerRow) -> Write {
+        let guard = match &self.row {
+            Some(known) => Guard::equals(control::FENCE, known.fence.value()),
+            None => Guard::Absent,
+        };
+        let item = row.item(job.mapping(), &self.source, &self.key);
+        Write { place: Place::Control, action: Action::Put(item), guard }
+    }
+
+    fn delete_old(&self, job: &Job) -> Option<Write> {
+        let key = self.leaves(job).then(|| self.old_key())??;
+        let guard = Guard::AbsentOr(self.is_ours());
+        Some(Write { place: Place::Target, action: Action::Delete(key), guard })
+    }
+
+    fn is_ours(&self) -> crate::query::Condition {
+        is(OWNER_ATTRIBUTE, Comparison::Equal(self.source.value()))
+    }
+
+    /// Some guard of the transaction did not hold: which, and what next.
+    fn refused(&mut self, job: &Job, held: &[bool]) -> Turn {
+        let parts = self.parts(job);
+        let failed = |part: Part| parts.iter().zip(held).any(|(sent, held)| *sent == part && !held);
+        if failed(Part::Row) {
+            return self.read_row(job);
+        }
+        if failed(Part::Old) {
+            self.old_is_gone = true;
+            return self.move_on(job);
+        }
+        if !failed(Part::New) {
+            return self.read_row(job);
+        }
+        if self.released || !self.leaves(job) {
+            return Turn::Done(Verdict::Blocked);
+        }
+        self.release(job)
+    }
+
+    /// Another item is where this one belongs. Leaving the own old place first never blocks, and lets two items swap.
+    fn release(&mut self, job: &Job) -> Turn {
+        self.phase = Phase::Releasing;
+        self.released = true;
+        let row = self.put_row(job, LedgerRow { fence: self.released_fence(job), target: None });
+        let writes = [Some(row), self.delete_old(job)];
+        Turn::Send(Request::Transact(writes.into_iter().flatten().collect()))
+    }
+
+    /// Newer than the row, older than what is still to be done.
+    fn released_fence(&self, job: &Job) -> Fence {
+        self.row.as_ref().map_or_else(|| Fence::of_scan(job.epoch()), |row| row.fence.repaired())
+    }
+
+    fn next_fence(&self, job: &Job) -> Fence {
+        match &self.aim {
+            Aim::State(fence) => fence.clone(),
+            Aim::Now(failed) => {
+                let known = self.row.as_ref().map(|row| row.fence.repaired());
+                let scan = Fence::of_scan(job.epoch());
+                known.into_iter().chain(failed.clone()).fold(scan, Fence::max)
+            }
+        }
+    }
+
+    fn old_key(&self) -> Option<Item> {
+        self.row.as_ref()?.target.clone()
+    }
+
+    fn new_key(&self, job: &Job) -> Option<Item> {
+        job.mapping().target().key_of(self.wanted.as_ref()?)
+    }
+}

@@ -1,0 +1,384 @@
+//! From a source item to the target's: what a retrofit selects, renames, sets, drops and folds, and which protocol
+//! keeps the two together.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::source_key::{SourceKey, hex};
+use crate::index::ItemError;
+use crate::key::{Codec, Part};
+use crate::model::{FoldRule, KeySource, Model, Retrofit, Table};
+use crate::query::condition::{Comparison, Condition};
+use crate::value::{AttributeValue, Item, equal};
+
+/// On a target item: how new it is.
+pub const FENCE_ATTRIBUTE: &str = "keyfold_fence";
+/// On a target item: there is a tombstone here, no item.
+pub const TOMBSTONE_ATTRIBUTE: &str = "keyfold_tombstone";
+/// On a target item whose key can move: the source item that it is of.
+pub const OWNER_ATTRIBUTE: &str = "keyfold_source";
+
+/// The attributes that a retrofit keeps on target items until it is finalised.
+pub const OWN_ATTRIBUTES: [&str; 3] = [FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE, OWNER_ATTRIBUTE];
+
+/// How a retrofit keeps the target right while writers go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protocol {
+    /// The same table: folded keys are set where the attributes they are made of are still what was read.
+    InPlace,
+    /// Another table, and the target's key is fixed by the source's: a fence on each item, tombstones for deleted ones.
+    Fenced,
+    /// Another table, and the target's key can move: a ledger says where each source item is.
+    Ledger,
+}
+
+impl Protocol {
+    /// Its name in control rows and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::InPlace => "in place",
+            Protocol::Fenced => "fence and tombstone",
+            Protocol::Ledger => "ledger",
+        }
+    }
+}
+
+/// Why a protocol applies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProtocolReason {
+    /// Source and target are one table.
+    SameTable,
+    /// The target's key is made of the source's key and of constants, and says which item it is.
+    KeyIsFixed,
+    /// The target's key is made of an attribute that can change.
+    KeyCanChange {
+        /// The attribute, by its name in the target.
+        attribute: String,
+    },
+    /// The target's key depends on what entity the item is.
+    KeyByEntity,
+    /// Two source items could have one target key: this part of the source's key is not in it, or not exactly.
+    KeyNotUnique {
+        /// The attribute of the source's key.
+        attribute: String,
+    },
+}
+
+impl fmt::Display for ProtocolReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProtocolReason::SameTable => write!(f, "source and target are one table"),
+            ProtocolReason::KeyIsFixed => write!(f, "the source's key fixes the target's key"),
+            ProtocolReason::KeyCanChange { attribute } => {
+                write!(f, "the target's key is made of `{attribute}`, which can change")
+            }
+            ProtocolReason::KeyByEntity => write!(f, "the target's key depends on the item's entity"),
+            ProtocolReason::KeyNotUnique { attribute } => {
+                write!(f, "the target's key does not keep `{attribute}` of the source's key exactly")
+            }
+        }
+    }
+}
+
+/// A digest of everything that decides how items are mapped: work of two different ones must not mix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MappingHash(String);
+
+impl MappingHash {
+    /// A hash as it was stored.
+    pub fn stored(text: &str) -> MappingHash {
+        MappingHash(text.to_owned())
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MappingHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a retrofit cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MappingError {
+    /// The manifest has no such retrofit.
+    #[error("the manifest has no retrofit `{name}`")]
+    UnknownRetrofit {
+        /// The name that was asked for.
+        name: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+}
+
+impl MappingError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            MappingError::UnknownRetrofit { .. } => "unknown-retrofit",
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            MappingError::UnknownRetrofit { known, .. } if known.is_empty() => {
+                Some("declare it as [retrofits.NAME] in the manifest".to_owned())
+            }
+            MappingError::UnknownRetrofit { known, .. } => Some(format!("it has `{}`", known.join("`, `"))),
+        }
+    }
+}
+
+/// A retrofit with its two tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mapping {
+    retrofit: Retrofit,
+    source: Table,
+    target: Table,
+    protocol: Protocol,
+    reason: ProtocolReason,
+    hash: MappingHash,
+}
+
+/// What must change on an item in place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InPlaceUpdate {
+    /// Attributes that get a value.
+    pub set: Vec<(String, AttributeValue)>,
+    /// Attributes that go.
+    pub remove: Vec<String>,
+    /// All that these are made of is still what was read.
+    pub unchanged: Condition,
+}
+
+impl Mapping {
+    /// The mapping of this retrofit of the model.
+    pub fn of(model: &Model, name: &str) -> Result<Mapping, MappingError> {
+        let unknown = || MappingError::UnknownRetrofit {
+            name: name.to_owned(),
+            known: model.retrofits.iter().map(|retrofit| retrofit.name.clone()).collect(),
+        };
+        let retrofit = model.retrofits.iter().find(|retrofit| retrofit.name == name).ok_or_else(unknown)?;
+        match (model.table(&retrofit.from), model.table(&retrofit.to)) {
+            (Some(source), Some(target)) => Ok(Mapping::new(retrofit, source, target)),
+            _ => unreachable!("the manifest's check finds the tables of every retrofit"),
+        }
+    }
+
+    fn new(retrofit: &Retrofit, source: &Table, target: &Table) -> Mapping {
+        let (protocol, reason) = protocol(retrofit, source, target);
+        let text = format!("{retrofit:?}{source:?}{target:?}");
+        Mapping {
+            retrofit: retrofit.clone(),
+            source: source.clone(),
+            target: target.clone(),
+            protocol,
+            reason,
+            hash: MappingHash(hex(&Sha256::digest(text)[..16])),
+        }
+    }
+
+    /// The retrofit's name.
+    pub fn name(&self) -> &str {
+        &self.retrofit.name
+    }
+
+    /// The table that is read.
+    pub fn source(&self) -> &Table {
+        &self.source
+    }
+
+    /// The table that is written.
+    pub fn target(&self) -> &Table {
+        &self.target
+    }
+
+    /// Which protocol applies.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &ProtocolReason {
+        &self.reason
+    }
+
+    /// The digest of the mapping.
+    pub fn hash(&self) -> &MappingHash {
+        &self.hash
+    }
+
+    /// Does the retrofit take this source item?
+    pub fn selects(&self, source: &Item) -> bool {
+        self.retrofit.only.iter().all(|when| when.holds(source))
+    }
+
+    /// The target's item for a source item, without any fence; `None` if it is not selected.
+    pub fn target_item(&self, source: &Item) -> Result<Option<Item>, ItemError> {
+        if !self.selects(source) {
+            return Ok(None);
+        }
+        self.target.with_keys(self.renamed(source)).map(Some)
+    }
+
+    /// The target's key for a source key, where the one fixes the other; `None` where it does not.
+    pub(super) fn target_key(&self, source_key: &Item) -> Result<Option<Item>, ItemError> {
+        let mut item = self.renamed(source_key);
+        for key in self.target.key_attributes() {
+            let KeySource::Folded(rules) = &key.source else { continue };
+            let [FoldRule { entity: None, template }] = rules.as_slice() else { return Ok(None) };
+            let text = template.fold(&item).map_err(|source| ItemError::Fold {
+                at: self.target.place(None, Some(&key.name), &item),
+                source,
+            })?;
+            item.extend(text.map(|text| (key.name.clone(), AttributeValue::S(text))));
+        }
+        Ok(self.target.key_of(&item))
+    }
+
+    /// The source item that a target item is of; `None` if it is of none.
+    pub fn owner(&self, target: &Item) -> Option<SourceKey> {
+        match self.protocol {
+            Protocol::InPlace => SourceKey::of(&self.source, target),
+            Protocol::Ledger => SourceKey::read(target.get(OWNER_ATTRIBUTE)?),
+            Protocol::Fenced => {
+                target.get(FENCE_ATTRIBUTE)?;
+                let key = self.source.key_attributes().map(|key| {
+                    let name = self.retrofit.rename.get(&key.name).unwrap_or(&key.name);
+                    Some((key.name.clone(), target.get(name)?.clone()))
+                });
+                SourceKey::of(&self.source, &Item::from(key.collect::<Option<HashMap<_, _>>>()?))
+            }
+        }
+    }
+
+    /// What an item of the table lacks in place; `None` if nothing.
+    pub fn in_place_update(&self, stored: &Item) -> Result<Option<InPlaceUpdate>, ItemError> {
+        let Some(wanted) = self.target_item(stored)? else { return Ok(None) };
+        let changed = |(name, value): (&String, &AttributeValue)| {
+            let same = stored.get(name).is_some_and(|known| equal(known, value));
+            (!same).then(|| (name.clone(), value.clone()))
+        };
+        let mut set: Vec<_> = wanted.iter().filter_map(changed).collect();
+        let mut remove: Vec<_> = stored.keys().filter(|name| !wanted.contains_key(*name)).cloned().collect();
+        if set.is_empty() && remove.is_empty() {
+            return Ok(None);
+        }
+        set.sort_by(|a, b| a.0.cmp(&b.0));
+        remove.sort();
+        let same = |name: &str| {
+            let comparison = match stored.get(name) {
+                Some(value) => Comparison::Equal(value.clone()),
+                None => Comparison::Exists(false),
+            };
+            super::request::is(name, comparison)
+        };
+        let unchanged = Condition::all(self.inputs().into_iter().map(same));
+        Ok(Some(InPlaceUpdate { set, remove, unchanged }))
+    }
+
+    /// Every attribute of a stored item that what is written in place depends on.
+    fn inputs(&self) -> BTreeSet<&str> {
+        let mut inputs = self.target.key_inputs();
+        inputs.extend(self.retrofit.rename.iter().flat_map(|(old, new)| [old.as_str(), new.as_str()]));
+        inputs.extend(self.retrofit.only.iter().map(|when| when.attribute.as_str()));
+        inputs
+    }
+
+    /// The item with its attributes renamed, set and dropped, and without what an earlier retrofit left on it.
+    fn renamed(&self, source: &Item) -> Item {
+        let Retrofit { rename, set, drop, .. } = &self.retrofit;
+        let kept = |(name, value): (&String, &AttributeValue)| {
+            let own = OWN_ATTRIBUTES.contains(&name.as_str());
+            let goes = own || drop.contains(name) || rename.contains_key(name);
+            (!goes).then(|| (name.clone(), value.clone()))
+        };
+        let mut item: HashMap<_, _> = source.iter().filter_map(kept).collect();
+        let moved = |(old, new): (&String, &String)| Some((new.clone(), source.get(old)?.clone()));
+        item.extend(rename.iter().filter_map(moved));
+        item.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
+        Item::from(item)
+    }
+}
+
+/// Which protocol a retrofit needs, and why.
+fn protocol(retrofit: &Retrofit, source: &Table, target: &Table) -> (Protocol, ProtocolReason) {
+    if retrofit.from == retrofit.to {
+        return (Protocol::InPlace, ProtocolReason::SameTable);
+    }
+    match key_is_fixed(retrofit, source, target) {
+        Ok(()) => (Protocol::Fenced, ProtocolReason::KeyIsFixed),
+        Err(reason) => (Protocol::Ledger, reason),
+    }
+}
+
+/// Does the source's key alone decide the target's, and does no other source key give the same one?
+fn key_is_fixed(retrofit: &Retrofit, source: &Table, target: &Table) -> Result<(), ProtocolReason> {
+    let name_in_target = |name: &str| retrofit.rename.get(name).cloned().unwrap_or_else(|| name.to_owned());
+    let source_key: BTreeSet<String> = source.key_attributes().map(|key| name_in_target(&key.name)).collect();
+    let mut kept: BTreeSet<String> = BTreeSet::new();
+    for key in target.key_attributes() {
+        for (name, exact) in key_parts(key)? {
+            let constant = retrofit.set.contains_key(&name);
+            if !constant && !source_key.contains(&name) {
+                return Err(ProtocolReason::KeyCanChange { attribute: name });
+            }
+            if exact && !constant {
+                kept.insert(name);
+            }
+        }
+    }
+    // The attribute must be on the target item too: from it the source item is found again.
+    let lost = |name: &&String| !kept.contains(*name) || retrofit.drop.contains(*name);
+    match source_key.iter().find(lost) {
+        Some(attribute) => Err(ProtocolReason::KeyNotUnique { attribute: attribute.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The attributes a key is made of, each with whether the key keeps its value exactly.
+fn key_parts(key: &crate::model::KeyAttribute) -> Result<Vec<(String, bool)>, ProtocolReason> {
+    match &key.source {
+        KeySource::Natural => Ok(vec![(key.name.clone(), true)]),
+        KeySource::Folded(rules) => match rules.as_slice() {
+            [FoldRule { entity: None, template }] => {
+                let part = |part: &Part| match part {
+                    Part::Literal(_) => None,
+                    Part::Attribute { name, codec, .. } => Some((name.clone(), keeps(codec))),
+                };
+                Ok(template.parts().iter().filter_map(part).collect())
+            }
+            _ => Err(ProtocolReason::KeyByEntity),
+        },
+    }
+}
+
+/// Does a key written so say exactly which value it is? Two texts of one instant have one timestamp.
+fn keeps(codec: &Codec) -> bool {
+    match codec {
+        Codec::Lower | Codec::Upper | Codec::Shard(_) | Codec::Timestamp(_) => false,
+        Codec::Text
+        | Codec::Integer { .. }
+        | Codec::Number
+        | Codec::Date
+        | Codec::Map(_)
+        | Codec::Hex
+        | Codec::Enumerated => true,
+    }
+}
+
+/// Are these the same item, apart from the given attributes?
+pub(crate) fn same_item(a: &Item, b: &Item, apart_from: &[&str]) -> bool {
+    let counted = |item: &Item| item.keys().filter(|name| !apart_from.contains(&name.as_str())).count();
+    let in_b =
+        |(name, value): (&String, &AttributeValue)| b.get(name).is_some_and(|other| equal(value, other));
+    let mut own = a.iter().filter(|(name, _)| !apart_from.contains(&name.as_str()));
+    counted(a) == counted(b) && own.all(in_b)
+}

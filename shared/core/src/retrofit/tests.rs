@@ -1,0 +1,247 @@
+//! Tests of the protocols, one item at a time; the simulator in `testkit` has the histories.
+
+use super::*;
+use crate::index::fixture::item;
+use crate::manifest::parse;
+use crate::value::{AttributeValue, Item};
+
+const MANIFEST: &str = r#"
+[tables.old]
+name = "old-events"
+partition = "id"
+[tables.old.attributes]
+id = "string"
+resourceId = "string"
+accessedBy = "string"
+
+[tables.new]
+name = "new-events"
+partition = "id"
+[tables.new.attributes]
+id = "string"
+resourceId = "string"
+accessedBy = "string"
+[tables.new.indexes.byWho]
+partition = "{resourceId}-{accessedBy}"
+
+[tables.keyed]
+name = "keyed-events"
+partition = "{resourceId}-{accessedBy}"
+[tables.keyed.attributes]
+id = "string"
+resourceId = "string"
+accessedBy = "string"
+
+[tables.same]
+name = "same-events"
+partition = "id"
+[tables.same.attributes]
+id = "string"
+resourceId = "string"
+accessedBy = "string"
+[tables.same.indexes.byWho]
+partition = "{resourceId}-{accessedBy}"
+
+[retrofits.moved]
+from = "old"
+to = "new"
+
+[retrofits.rekeyed]
+from = "old"
+to = "keyed"
+
+[retrofits.inPlace]
+from = "same"
+to = "same"
+"#;
+
+pub(super) fn job(name: &str) -> Job {
+    let parsed = parse("keyfold.toml", MANIFEST);
+    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    Job::new(Mapping::of(&model, name).unwrap(), Epoch::FIRST)
+}
+
+fn event(id: &str, who: &str) -> Item {
+    item(&format!(r#"{{"id":{{"S":"{id}"}},"resourceId":{{"S":"r"}},"accessedBy":{{"S":"{who}"}}}}"#))
+}
+
+fn record(sequence: &str, id: &str, new: Option<Item>) -> ChangeRecord {
+    ChangeRecord {
+        sequence: SequenceNumber::parse(sequence).unwrap(),
+        key: item(&format!(r#"{{"id":{{"S":"{id}"}}}}"#)),
+        kind: ChangeKind::Modify,
+        old: None,
+        new,
+    }
+}
+
+fn write(step: Step) -> Write {
+    match step {
+        Step::Send(Request::Write(write)) => write,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn put_item(write: &Write) -> &Item {
+    match &write.action {
+        Action::Put(item) => item,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_manifest_tells_which_protocol_applies() {
+    let protocol = |name: &str| job(name).mapping().protocol();
+    assert_eq!(
+        [protocol("inPlace"), protocol("moved"), protocol("rekeyed")],
+        [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger]
+    );
+    assert_eq!(
+        job("rekeyed").mapping().reason().to_string(),
+        "the target's key is made of `resourceId`, which can change"
+    );
+}
+
+#[test]
+fn a_record_goes_through_only_over_an_older_fence() {
+    let job = job("moved");
+    let mut task = job.apply(&record("800", "1", Some(event("1", "joe"))));
+    let write = write(task.start(&job));
+    let stored = |sequence: &str| {
+        let mut there = event("1", "sam");
+        let fence = Fence::of_record(Epoch::FIRST, SequenceNumber::parse(sequence).unwrap());
+        there.insert(mapping::FENCE_ATTRIBUTE.to_owned(), fence.value());
+        there
+    };
+    assert!(write.guard.holds(None) && write.guard.holds(Some(&stored("63"))));
+    assert!(!write.guard.holds(Some(&stored("800"))) && !write.guard.holds(Some(&stored("6300"))));
+    assert!(!write.guard.holds(Some(&event("1", "sam"))), "an item of somebody else is left alone");
+    assert_eq!(put_item(&write)["byWho_pk"], AttributeValue::S("r-joe".to_owned()));
+    assert_eq!(task.told(&job, Outcome::Written), Step::Done(Verdict::Written));
+}
+
+#[test]
+fn a_delete_leaves_a_tombstone() {
+    let job = job("moved");
+    let write = write(job.apply(&record("5", "1", None)).start(&job));
+    let item = put_item(&write);
+    assert_eq!(item[mapping::TOMBSTONE_ATTRIBUTE], AttributeValue::Bool(true));
+    assert_eq!((item["id"].clone(), item.len()), (AttributeValue::S("1".to_owned()), 3));
+}
+
+#[test]
+fn a_scan_writes_only_where_nothing_is() {
+    let job = job("moved");
+    let mut task = job.backfill(&event("1", "joe"), false);
+    assert_eq!(write(task.start(&job)).guard, Guard::Absent);
+    assert_eq!(task.told(&job, Outcome::Refused(Seen::Unknown)), Step::Done(Verdict::Superseded));
+}
+
+#[test]
+fn an_item_that_cannot_be_mapped_goes_into_quarantine_with_its_key_and_sequence() {
+    let job = job("moved");
+    let mut bad = event("1", "joe");
+    bad.insert("accessedBy".to_owned(), AttributeValue::N("1".to_owned()));
+    let mut task = job.apply(&record("5", "1", Some(bad)));
+    let write = write(task.start(&job));
+    let entry = Quarantined::read(put_item(&write)).unwrap();
+    assert_eq!((write.place, entry.code.as_str()), (Place::Control, "item-key-not-foldable"));
+    assert_eq!(entry.key.as_ref(), Some(task.key()));
+    let verdict = Verdict::Quarantined("item-key-not-foldable".to_owned());
+    assert_eq!(task.told(&job, Outcome::Written), Step::Done(verdict));
+}
+
+#[test]
+fn a_repair_writes_only_over_what_it_read_and_frees_the_item() {
+    let job = job("moved");
+    let key = record("5", "1", None).key;
+    let fence = Fence::of_record(Epoch::FIRST, SequenceNumber::parse("5").unwrap());
+    let source = SourceKey::of(job.mapping().source(), &key).unwrap();
+    let entry = Quarantined::item(&key, &source, &Reason::Discarded, fence.clone());
+    let mut task = job.release(&entry).unwrap();
+    assert!(matches!(task.start(&job), Step::Send(Request::Get { place: Place::Target, .. })));
+    assert!(matches!(
+        task.told(&job, Outcome::Got(None)),
+        Step::Send(Request::Get { place: Place::Source, .. })
+    ));
+    let put = write(task.told(&job, Outcome::Got(Some(event("1", "joe")))));
+    assert_eq!((&put.guard, &put_item(&put)[mapping::FENCE_ATTRIBUTE]), (&Guard::Absent, &fence.value()));
+    let leave = write(task.told(&job, Outcome::Written));
+    assert_eq!((leave.place, leave.guard), (Place::Control, Guard::equals(control::FENCE, fence.value())));
+    assert_eq!(task.told(&job, Outcome::Written), Step::Done(Verdict::Written));
+}
+
+#[test]
+fn a_move_changes_ledger_and_both_places_at_once() {
+    let job = job("rekeyed");
+    let mut task = job.apply(&record("9", "1", Some(event("1", "sam"))));
+    assert!(matches!(task.start(&job), Step::Send(Request::Get { place: Place::Control, .. })));
+    let mut first = job.backfill(&event("1", "joe"), false);
+    let Step::Send(Request::Transact(writes)) = first.start(&job) else { panic!() };
+    let row = put_item(&writes[0]).clone();
+    let Step::Send(Request::Transact(writes)) = task.told(&job, Outcome::Got(Some(row))) else { panic!() };
+    let places: Vec<_> = writes.iter().map(|write| write.place).collect();
+    assert_eq!(places, [Place::Control, Place::Target, Place::Target]);
+    assert!(
+        matches!(&writes[1].action, Action::Delete(key) if key["pk"] == AttributeValue::S("r-joe".to_owned()))
+    );
+    assert_eq!(put_item(&writes[2])[mapping::OWNER_ATTRIBUTE], AttributeValue::S("S:1".to_owned()));
+    // Somebody else is there: the old place is left first.
+    let released = task.told(&job, Outcome::Cancelled(vec![true, true, false]));
+    assert!(matches!(released, Step::Send(Request::Transact(writes)) if writes.len() == 2));
+    assert!(matches!(task.told(&job, Outcome::Written), Step::Send(Request::Transact(_))));
+    let blocked = task.told(&job, Outcome::Cancelled(vec![true, false]));
+    assert_eq!(blocked, Step::Done(Verdict::Blocked));
+    let Step::Send(Request::Transact(writes)) = task.park(&job) else { panic!() };
+    assert_eq!(Quarantined::read(put_item(&writes[1])).unwrap().code, "target-key-collision");
+}
+
+#[test]
+fn keys_are_set_in_place_where_their_inputs_are_as_read() {
+    let job = job("inPlace");
+    let mut task = job.backfill(&event("1", "joe"), false);
+    let first = write(task.start(&job));
+    assert!(first.guard.holds(Some(&event("1", "joe"))));
+    assert!(!first.guard.holds(Some(&event("1", "sam"))) && !first.guard.holds(None));
+    let changed = Outcome::Refused(Seen::Item(Box::new(event("1", "sam"))));
+    let Action::Update { set, .. } = write(task.told(&job, changed)).action else { panic!() };
+    assert_eq!(set, [("byWho_pk".to_owned(), AttributeValue::S("r-sam".to_owned()))]);
+    assert_eq!(task.told(&job, Outcome::Refused(Seen::Nothing)), Step::Done(Verdict::Unchanged));
+}
+
+#[test]
+fn only_the_newest_record_of_an_item_is_applied() {
+    let job = job("moved");
+    let records = vec![
+        record("1", "a", Some(event("a", "x"))),
+        record("2", "b", Some(event("b", "x"))),
+        record("3", "a", None),
+        record("1", "a", Some(event("a", "x"))),
+    ];
+    let mut batch = Batch::new(&job, records);
+    let tasks = batch.tasks(&job);
+    assert_eq!(tasks.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
+    batch.ended(1, Disposition::Settled(Verdict::Written));
+    batch.ended(2, Disposition::Failed);
+    let failures: Vec<_> = batch.failures().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        failures,
+        ["1", "3", "1"],
+        "the earlier ones of an item fail with the one that stands for them"
+    );
+}
+
+#[test]
+fn finalising_takes_off_what_was_kept_on_items() {
+    let job = job("moved");
+    let target = job.mapping().target();
+    let put = write(job.apply(&record("5", "1", Some(event("1", "joe")))).start(&job));
+    let cleaned = finalise::clean(target, put_item(&put)).unwrap();
+    assert!(
+        matches!(&cleaned.action, Action::Update { remove, .. } if *remove == [mapping::FENCE_ATTRIBUTE])
+    );
+    assert!(cleaned.guard.holds(Some(put_item(&put))));
+    let dead = write(job.apply(&record("5", "1", None)).start(&job));
+    assert!(matches!(finalise::clean(target, put_item(&dead)).unwrap().action, Action::Delete(_)));
+    assert_eq!(finalise::clean(target, &event("1", "joe")), None);
+}

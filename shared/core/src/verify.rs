@@ -1,0 +1,302 @@
+//! Is the target what the source says? Both ways, item by item, so that a write under way is not called a difference.
+//!
+//! A [`Check`] is a state machine like the retrofit's tasks: it says what it wants read, and ends with a [`Finding`]. A
+//! first difference means nothing while writers go on: both sides are read again, strongly consistent, after a pause,
+//! until two looks show the same. Nothing is ever written here; a repair is a task of its own.
+
+use crate::retrofit::mapping::same_item;
+use crate::retrofit::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use crate::retrofit::quarantine::{Quarantined, Reason};
+use crate::retrofit::request::{Outcome, Place, Request};
+use crate::retrofit::{Job, Protocol, SourceKey, control};
+use crate::value::Item;
+
+/// How many looks must show the same difference, after the first.
+pub const LOOKS_AGAIN: u32 = 2;
+/// After so many looks, an item that never stands still is reported as such.
+pub const LOOKS_MAX: u32 = 8;
+
+/// What is the matter with one item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Source and target agree.
+    Same,
+    /// The target lacks it.
+    Missing,
+    /// The target has it, and the source does not, or no longer there.
+    Extra,
+    /// The target has other attributes.
+    Different,
+    /// It changed with every look.
+    InFlight,
+    /// It is in the quarantine.
+    Quarantined,
+    /// Something else stands at its place in the target.
+    Collision,
+}
+
+impl Class {
+    /// Every class.
+    pub const ALL: [Class; 7] = [
+        Class::Same,
+        Class::Missing,
+        Class::Extra,
+        Class::Different,
+        Class::InFlight,
+        Class::Quarantined,
+        Class::Collision,
+    ];
+
+    /// Its name in counts and logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Same => "same",
+            Class::Missing => "missing",
+            Class::Extra => "extra",
+            Class::Different => "different",
+            Class::InFlight => "in-flight",
+            Class::Quarantined => "quarantined",
+            Class::Collision => "collision",
+        }
+    }
+
+    /// Can a repair change it?
+    pub fn is_repairable(self) -> bool {
+        matches!(
+            self,
+            Class::Missing | Class::Extra | Class::Different | Class::InFlight | Class::Quarantined
+        )
+    }
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// What is the matter.
+    pub class: Class,
+    /// The source item's key; `None` for a target item that names none.
+    pub key: Option<Item>,
+    /// Did a look differ from the one before? Then a write was under way.
+    pub moved: bool,
+}
+
+/// What a check wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CheckStep {
+    /// Read this.
+    Send(Request),
+    /// Wait a little, then call [`Check::paused`].
+    Pause,
+    /// The check is over.
+    Done(Finding),
+}
+
+/// The comparison of one item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    key: Option<Item>,
+    /// Where a scan of the target found it.
+    found_at: Option<Item>,
+    source: Option<Item>,
+    target: Option<Item>,
+    phase: Phase,
+    looks: u32,
+    /// The difference of the look before, with both sides.
+    before: Option<(Class, Option<Item>, Option<Item>)>,
+    steady: u32,
+    moved: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    ReadingSource,
+    ReadingTarget,
+    ReadingQuarantine(Class),
+}
+
+impl Check {
+    /// A scanned source item, to be looked for in the target.
+    pub fn of_source(job: &Job, item: &Item) -> (Check, CheckStep) {
+        let mut check = Check::new(job.mapping().source().key_of(item), None);
+        check.source = Some(item.clone());
+        let step = check.read_target(job);
+        (check, step)
+    }
+
+    /// A scanned target item, to be looked for in the source.
+    pub fn of_target(job: &Job, item: &Item) -> (Check, CheckStep) {
+        let mapping = job.mapping();
+        let key = mapping.owner(item).and_then(|owner| owner.item(mapping.source()));
+        let mut check = Check::new(key, mapping.target().key_of(item));
+        check.target = Some(item.clone());
+        let step = match &check.key {
+            _ if item.contains_key(TOMBSTONE_ATTRIBUTE) => check.done(Class::Same),
+            // Nobody put it there for this retrofit.
+            None => check.done(Class::Extra),
+            Some(key) => CheckStep::Send(Request::Get { place: Place::Source, key: key.clone() }),
+        };
+        (check, step)
+    }
+
+    fn new(key: Option<Item>, found_at: Option<Item>) -> Check {
+        Check {
+            key,
+            found_at,
+            source: None,
+            target: None,
+            phase: Phase::ReadingSource,
+            looks: 0,
+            before: None,
+            steady: 0,
+            moved: false,
+        }
+    }
+
+    /// Reads both sides again, after a pause.
+    pub fn paused(&mut self) -> CheckStep {
+        match &self.key {
+            Some(key) => {
+                self.phase = Phase::ReadingSource;
+                CheckStep::Send(Request::Get { place: Place::Source, key: key.clone() })
+            }
+            None => self.done(Class::Extra),
+        }
+    }
+
+    /// Goes on with what was read.
+    pub fn told(&mut self, job: &Job, outcome: Outcome) -> CheckStep {
+        let Outcome::Got(item) = outcome else { unreachable!("a check only reads") };
+        match self.phase {
+            Phase::ReadingSource => {
+                self.source = item;
+                // The first look at a scanned target item has that item.
+                if self.looks == 0 && self.found_at.is_some() {
+                    self.judge(job)
+                } else {
+                    self.read_target(job)
+                }
+            }
+            Phase::ReadingTarget => {
+                self.target = item;
+                self.judge(job)
+            }
+            Phase::ReadingQuarantine(class) => {
+                let entry = item.as_ref().and_then(Quarantined::read);
+                self.done(match entry {
+                    Some(entry) if Reason::is_collision(&entry.code) => Class::Collision,
+                    Some(_) => Class::Quarantined,
+                    None => class,
+                })
+            }
+        }
+    }
+
+    /// Reads the place where the item was found, or else where it should be.
+    fn read_target(&mut self, job: &Job) -> CheckStep {
+        self.phase = Phase::ReadingTarget;
+        let mapping = job.mapping();
+        let wanted = || {
+            let mapped = mapping.target_item(self.source.as_ref()?).ok()??;
+            mapping.target().key_of(&mapped)
+        };
+        match self.found_at.clone().or_else(wanted) {
+            Some(key) => CheckStep::Send(Request::Get { place: Place::Target, key }),
+            // Gone from the source, not selected, or not to be mapped: it has no place to look at.
+            None => {
+                self.target = None;
+                self.judge(job)
+            }
+        }
+    }
+
+    /// Compares the two sides as this look shows them.
+    fn judge(&mut self, job: &Job) -> CheckStep {
+        let class = compare(
+            job,
+            self.key.as_ref(),
+            self.source.as_ref(),
+            self.target.as_ref(),
+            self.found_at.is_some(),
+        );
+        if class == Class::Same {
+            self.moved |= self.looks > 0;
+            return self.done(Class::Same);
+        }
+        let seen = (class, self.source.clone(), self.target.clone());
+        let same = self.before.as_ref() == Some(&seen);
+        self.moved |= self.before.is_some() && !same;
+        self.steady = if same { self.steady + 1 } else { 0 };
+        self.before = Some(seen);
+        self.looks += 1;
+        if self.steady >= LOOKS_AGAIN {
+            return self.ask_quarantine(job, class);
+        }
+        if self.looks > LOOKS_MAX {
+            return self.ask_quarantine(job, Class::InFlight);
+        }
+        CheckStep::Pause
+    }
+
+    /// A difference that is known is called by its name.
+    fn ask_quarantine(&mut self, job: &Job, class: Class) -> CheckStep {
+        let mapping = job.mapping();
+        let Some(source) = self.key.as_ref().and_then(|key| SourceKey::of(mapping.source(), key)) else {
+            return self.done(class);
+        };
+        self.phase = Phase::ReadingQuarantine(class);
+        let partition = control::quarantine_partition(mapping.name());
+        CheckStep::Send(Request::Get {
+            place: Place::Control,
+            key: control::key(&partition, &source.row_key()),
+        })
+    }
+
+    fn done(&self, class: Class) -> CheckStep {
+        CheckStep::Done(Finding { class, key: self.key.clone(), moved: self.moved })
+    }
+}
+
+/// What two sides of one item say, at one look.
+fn compare(
+    job: &Job,
+    key: Option<&Item>,
+    source: Option<&Item>,
+    target: Option<&Item>,
+    at_target: bool,
+) -> Class {
+    let mapping = job.mapping();
+    if mapping.protocol() == Protocol::InPlace {
+        let lacks = |item: &Item| !matches!(mapping.in_place_update(item), Ok(None));
+        return if source.is_some_and(lacks) { Class::Different } else { Class::Same };
+    }
+    let target = target.filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
+    let owner = key.and_then(|key| SourceKey::of(mapping.source(), key));
+    let theirs = target.is_some_and(|item| mapping.owner(item) != owner);
+    let Ok(wanted) = source.map_or(Ok(None), |item| mapping.target_item(item)) else {
+        // What cannot be mapped is in the quarantine, or is missing there.
+        return Class::Missing;
+    };
+    match (wanted, target) {
+        (None, None) => Class::Same,
+        // Another source item has taken the place over since the scan.
+        (_, Some(_)) if theirs && at_target => Class::Same,
+        (None, Some(_)) => Class::Extra,
+        (Some(wanted), Some(item)) if at_target && !same_key(job, &wanted, item) => Class::Extra,
+        // It has left this place since the scan, and the source's side looks for it where it should be.
+        (Some(_), None) if at_target => Class::Same,
+        (Some(_), None) => Class::Missing,
+        (Some(_), Some(_)) if theirs => Class::Collision,
+        (Some(wanted), Some(item)) if same_item(&wanted, item, &[FENCE_ATTRIBUTE, OWNER_ATTRIBUTE]) => {
+            Class::Same
+        }
+        (Some(_), Some(_)) => Class::Different,
+    }
+}
+
+fn same_key(job: &Job, a: &Item, b: &Item) -> bool {
+    let target = job.mapping().target();
+    match (target.key_of(a), target.key_of(b)) {
+        (Some(a), Some(b)) => same_item(&a, &b, &OWN_ATTRIBUTES),
+        _ => false,
+    }
+}
