@@ -107,11 +107,12 @@ pub struct Check {
     moved: bool,
 }
 
+/// What is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    ReadingSource,
-    ReadingTarget,
-    ReadingQuarantine(Class),
+    Source,
+    Target,
+    Quarantine(Class),
 }
 
 impl Check {
@@ -144,7 +145,7 @@ impl Check {
             found_at,
             source: None,
             target: None,
-            phase: Phase::ReadingSource,
+            phase: Phase::Source,
             looks: 0,
             before: None,
             steady: 0,
@@ -156,7 +157,7 @@ impl Check {
     pub fn paused(&mut self) -> CheckStep {
         match &self.key {
             Some(key) => {
-                self.phase = Phase::ReadingSource;
+                self.phase = Phase::Source;
                 CheckStep::Send(Request::Get { place: Place::Source, key: key.clone() })
             }
             None => self.done(Class::Extra),
@@ -167,7 +168,7 @@ impl Check {
     pub fn told(&mut self, job: &Job, outcome: Outcome) -> CheckStep {
         let Outcome::Got(item) = outcome else { unreachable!("a check only reads") };
         match self.phase {
-            Phase::ReadingSource => {
+            Phase::Source => {
                 self.source = item;
                 // The first look at a scanned target item has that item.
                 if self.looks == 0 && self.found_at.is_some() {
@@ -176,11 +177,11 @@ impl Check {
                     self.read_target(job)
                 }
             }
-            Phase::ReadingTarget => {
+            Phase::Target => {
                 self.target = item;
                 self.judge(job)
             }
-            Phase::ReadingQuarantine(class) => {
+            Phase::Quarantine(class) => {
                 let entry = item.as_ref().and_then(Quarantined::read);
                 self.done(match entry {
                     Some(entry) if Reason::is_collision(&entry.code) => Class::Collision,
@@ -193,7 +194,7 @@ impl Check {
 
     /// Reads the place where the item was found, or else where it should be.
     fn read_target(&mut self, job: &Job) -> CheckStep {
-        self.phase = Phase::ReadingTarget;
+        self.phase = Phase::Target;
         let mapping = job.mapping();
         let wanted = || {
             let mapped = mapping.target_item(self.source.as_ref()?).ok()??;
@@ -243,7 +244,7 @@ impl Check {
         let Some(source) = self.key.as_ref().and_then(|key| SourceKey::of(mapping.source(), key)) else {
             return self.done(class);
         };
-        self.phase = Phase::ReadingQuarantine(class);
+        self.phase = Phase::Quarantine(class);
         let partition = control::quarantine_partition(mapping.name());
         CheckStep::Send(Request::Get {
             place: Place::Control,

@@ -219,7 +219,7 @@ impl Repair {
 }
 
 fn machine(key: &Item, fence: Fence, phase: Phase, turn: Turn) -> (Machine, Turn) {
-    (Machine::Fenced(Fenced { source_key: key.clone(), fence, phase }), turn)
+    (Machine::Fenced(Box::new(Fenced { source_key: key.clone(), fence, phase })), turn)
 }
 
 fn put(item: Item, guard: Guard) -> Turn {

@@ -177,7 +177,7 @@ impl Move {
         self.phase = Phase::Parking;
         let fence = self.next_fence(job);
         let entry = Quarantined::item(&self.key, &self.source, &Reason::Collision, fence.clone());
-        let row = self.put_row(job, LedgerRow { fence, target: None });
+        let row = self.put_row(job, &LedgerRow { fence, target: None });
         let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
         let mut writes: Vec<Write> = [Some(row), self.delete_old(job), entry].into_iter().flatten().collect();
         match writes.len() {
@@ -326,7 +326,7 @@ impl Move {
     fn write(&self, job: &Job, part: Part) -> Write {
         match part {
             Part::Row => {
-                self.put_row(job, LedgerRow { fence: self.next_fence(job), target: self.new_key(job) })
+                self.put_row(job, &LedgerRow { fence: self.next_fence(job), target: self.new_key(job) })
             }
             Part::Old => match self.delete_old(job) {
                 Some(write) => write,
@@ -340,7 +340,7 @@ impl Move {
         }
     }
 
-    fn put_row(&self, job: &Job, row: LedgerRow) -> Write {
+    fn put_row(&self, job: &Job, row: &LedgerRow) -> Write {
         let guard = match &self.row {
             Some(known) => Guard::equals(control::FENCE, known.fence.value()),
             None => Guard::Absent,
@@ -383,7 +383,7 @@ impl Move {
     fn release(&mut self, job: &Job) -> Turn {
         self.phase = Phase::Releasing;
         self.released = true;
-        let row = self.put_row(job, LedgerRow { fence: self.released_fence(job), target: None });
+        let row = self.put_row(job, &LedgerRow { fence: self.released_fence(job), target: None });
         let writes = [Some(row), self.delete_old(job)];
         Turn::Send(Request::Transact(writes.into_iter().flatten().collect()))
     }

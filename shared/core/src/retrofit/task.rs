@@ -82,7 +82,7 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Machine {
     InPlace(InPlace),
-    Fenced(Fenced),
+    Fenced(Box<Fenced>),
     Ledger(Box<Move>),
     /// Enters the quarantine.
     Entering(Quarantined),
