@@ -16,6 +16,7 @@ mod consumed;
 mod error;
 mod query;
 mod read;
+pub mod retrofit;
 mod table;
 mod token;
 mod values;

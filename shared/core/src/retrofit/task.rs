@@ -85,7 +85,7 @@ pub(super) enum Machine {
     Fenced(Box<Fenced>),
     Ledger(Box<Move>),
     /// Enters the quarantine.
-    Entering(Quarantined),
+    Entering(Box<Quarantined>),
     /// Takes an entry out of the quarantine, then ends with this verdict.
     Leaving(Verdict),
     Over(Verdict),
@@ -109,7 +109,7 @@ impl Task {
     pub(super) fn entering(job: &Job, entry: Quarantined) -> Task {
         let first = Some(Turn::Send(Request::Write(entry.enter(job.mapping()))));
         let key = entry.key.clone().unwrap_or_default();
-        Task { key, source: None, machine: Machine::Entering(entry), first, entry: None }
+        Task { key, source: None, machine: Machine::Entering(Box::new(entry)), first, entry: None }
     }
 
     /// Takes an entry out of the quarantine and does nothing else.
@@ -183,7 +183,7 @@ impl Task {
                 let Some(source) = &self.source else { return Step::Done(Verdict::Unchanged) };
                 let entry = Quarantined::item(&self.key, source, &reason, fence);
                 let write = entry.enter(job.mapping());
-                self.machine = Machine::Entering(entry);
+                self.machine = Machine::Entering(Box::new(entry));
                 Step::Send(Request::Write(write))
             }
             Turn::Done(verdict) => match self.entry.take() {

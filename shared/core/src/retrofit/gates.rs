@@ -1,0 +1,136 @@
+//! What must hold before readers and writers are switched to the target.
+
+use std::fmt;
+
+use super::control::Head;
+
+/// What is known of a retrofit when somebody wants to cut over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Segments of the backfill that are done in this epoch.
+    pub segments_done: u32,
+    /// Segments that there are; 0 if the backfill was never begun.
+    pub segments_total: u32,
+    /// How many items the last complete verification, both ways, found not to agree; `None` if there was none since.
+    pub differences: Option<u64>,
+    /// Entries of the quarantine.
+    pub quarantined: u64,
+    /// Indexes of the target that are not active.
+    pub indexes_not_active: Vec<String>,
+    /// The stream that the source has now.
+    pub stream: Option<String>,
+}
+
+/// A reason not to cut over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gate {
+    /// The backfill is not complete.
+    Backfill {
+        /// Segments that are done.
+        done: u32,
+        /// Segments there are.
+        total: u32,
+    },
+    /// Nobody compared the two sides since the backfill.
+    NotVerified,
+    /// The last comparison found differences.
+    Differences {
+        /// How many.
+        count: u64,
+    },
+    /// There are items in quarantine.
+    Quarantine {
+        /// How many.
+        count: u64,
+    },
+    /// An index of the target is not active.
+    Index {
+        /// The index.
+        index: String,
+    },
+    /// The source has another stream than the one that is followed, or none.
+    Stream,
+}
+
+impl Gate {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Gate::Backfill { .. } => "backfill-incomplete",
+            Gate::NotVerified => "not-verified",
+            Gate::Differences { .. } => "differences",
+            Gate::Quarantine { .. } => "quarantine-not-empty",
+            Gate::Index { .. } => "index-not-active",
+            Gate::Stream => "stream-changed",
+        }
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not begun"),
+            Gate::Backfill { done, total } => write!(f, "{done} of {total} segments are backfilled"),
+            Gate::NotVerified => write!(f, "the two sides were not compared since the backfill"),
+            Gate::Differences { count } => {
+                write!(f, "the last comparison found {count} items that do not agree")
+            }
+            Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
+            Gate::Index { index } => write!(f, "index `{index}` of the target is not active"),
+            Gate::Stream => write!(f, "the source's stream is not the one that is followed"),
+        }
+    }
+}
+
+/// Every reason not to cut over; none if all is well.
+pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
+    let mut gates = Vec::new();
+    let Evidence { segments_done: done, segments_total: total, .. } = *evidence;
+    if total == 0 || done < total {
+        gates.push(Gate::Backfill { done, total });
+    }
+    match evidence.differences {
+        None => gates.push(Gate::NotVerified),
+        Some(0) => {}
+        Some(count) => gates.push(Gate::Differences { count }),
+    }
+    if evidence.quarantined > 0 {
+        gates.push(Gate::Quarantine { count: evidence.quarantined });
+    }
+    gates.extend(evidence.indexes_not_active.iter().map(|index| Gate::Index { index: index.clone() }));
+    if head.stream.is_some() && head.stream != evidence.stream {
+        gates.push(Gate::Stream);
+    }
+    gates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retrofit::tests::job;
+
+    #[test]
+    fn every_gate_closes_by_itself() {
+        let head = Head::begun(job("moved").mapping(), Some("stream-1"));
+        let well = Evidence {
+            segments_done: 4,
+            segments_total: 4,
+            differences: Some(0),
+            stream: Some("stream-1".to_owned()),
+            ..Evidence::default()
+        };
+        assert_eq!(closed(&head, &well), []);
+        for (code, evidence) in [
+            ("backfill-incomplete", Evidence { segments_done: 3, ..well.clone() }),
+            ("backfill-incomplete", Evidence { segments_done: 0, segments_total: 0, ..well.clone() }),
+            ("not-verified", Evidence { differences: None, ..well.clone() }),
+            ("differences", Evidence { differences: Some(1), ..well.clone() }),
+            ("quarantine-not-empty", Evidence { quarantined: 1, ..well.clone() }),
+            ("index-not-active", Evidence { indexes_not_active: vec!["byWho".to_owned()], ..well.clone() }),
+            ("stream-changed", Evidence { stream: None, ..well.clone() }),
+        ] {
+            let codes: Vec<_> = closed(&head, &evidence).iter().map(Gate::code).collect();
+            assert_eq!(codes, [code]);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Carries a retrofit's tasks out. Nothing is decided here: `keyfold_core::retrofit` says what to send, and this module
+//! sends it, tells what came of it, and sends again what can pass.
+//!
+//! Start with [`Carrier`]; then [`backfill_slice`], [`replicate`], [`verify_slice`], [`finalise_slice`] and [`Head`]'s row
+//! by [`Carrier::head`].
+
+mod backfill;
+mod carrier;
+mod control;
+mod finalise;
+mod many;
+mod options;
+mod replicate;
+mod statement;
+mod transact;
+mod verify;
+mod write;
+
+pub use backfill::{SliceEnd, backfill_slice};
+pub use carrier::{Carrier, RetrofitError, Spent};
+pub use finalise::finalise_slice;
+pub use keyfold_core::retrofit::control::Head;
+pub use many::STATEMENTS_MAX;
+pub use options::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
+pub use replicate::{Replicated, replicate};
+pub use verify::{Difference as RetrofitDifference, VerifySlice, verify_slice};

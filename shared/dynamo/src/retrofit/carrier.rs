@@ -1,0 +1,188 @@
+//! Sends what a task asks for, and tells it what came of it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use aws_sdk_dynamodb::Client;
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::control::{self, ControlError};
+use keyfold_core::retrofit::{CheckpointError, Job, Outcome, Place, Request, Step, Task, Verdict};
+use keyfold_core::value::Item;
+
+use super::transact::transact;
+use super::write::write;
+use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
+use crate::consumed::Consumed;
+use crate::error::DynamoError;
+use crate::{BatchGet, batch_get};
+
+/// Why a part of a retrofit ended early. What was written before stays, and may be done again.
+#[derive(Debug, thiserror::Error)]
+pub enum RetrofitError {
+    /// A call failed.
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+    /// The control table says no.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The checkpoint does not belong here.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// Somebody else changed the retrofit's row meanwhile.
+    #[error("retrofit `{retrofit}` was changed by somebody else meanwhile")]
+    Raced {
+        /// The retrofit.
+        retrofit: String,
+    },
+    /// An item could not be dealt with for now.
+    #[error("an item of table `{table}` could not be dealt with (`{verdict}`)")]
+    NotSettled {
+        /// The source table.
+        table: String,
+        /// How its task ended.
+        verdict: &'static str,
+    },
+    /// A table's write was refused for a reason that no condition explains.
+    #[error("a write to table `{table}` was refused (`{code}`)")]
+    Refused {
+        /// The table.
+        table: String,
+        /// DynamoDB's reason.
+        code: String,
+    },
+}
+
+impl RetrofitError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            RetrofitError::Dynamo(error) => error.code(),
+            RetrofitError::Control(error) => error.code(),
+            RetrofitError::Checkpoint(error) => error.code(),
+            RetrofitError::Raced { .. } => "retrofit-raced",
+            RetrofitError::NotSettled { .. } => "item-not-settled",
+            RetrofitError::Refused { .. } => "write-refused",
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            RetrofitError::Dynamo(error) => error.hint(),
+            RetrofitError::Control(error) => error.hint(),
+            RetrofitError::Raced { .. } | RetrofitError::NotSettled { .. } => Some("run it again"),
+            RetrofitError::Checkpoint(_) | RetrofitError::Refused { .. } => None,
+        }
+    }
+}
+
+/// What was consumed, and how often something had to be sent again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spent {
+    /// Read units.
+    pub read: Consumed,
+    /// Write units.
+    pub write: Consumed,
+    /// Requests that were throttled or met another write, each time counted.
+    pub resent: u64,
+}
+
+/// The three tables of a retrofit, and a client for them.
+#[derive(Debug)]
+pub struct Carrier {
+    client: Client,
+    job: Job,
+    control: Table,
+    spent: Mutex<Spent>,
+}
+
+impl Carrier {
+    /// Carries out this job, with the control table of this name.
+    pub fn new(client: Client, job: Job, control_table: &str) -> Carrier {
+        Carrier { client, job, control: control::table(control_table), spent: Mutex::default() }
+    }
+
+    /// The job.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// The client.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// What was consumed so far.
+    pub fn spent(&self) -> Spent {
+        self.spending().clone()
+    }
+
+    pub(super) fn spending(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The table at this place.
+    pub fn table(&self, place: Place) -> &Table {
+        match place {
+            Place::Source => self.job.mapping().source(),
+            Place::Target => self.job.mapping().target(),
+            Place::Control => &self.control,
+        }
+    }
+
+    /// Carries one task out to its end. Every request is conditional, so one whose answer was lost is sent again.
+    pub async fn carry(&self, task: &mut Task) -> Result<Verdict, DynamoError> {
+        let step = task.start(&self.job);
+        self.go_on(task, step).await
+    }
+
+    /// Carries a task on from a step that it asked for.
+    pub(super) async fn go_on(&self, task: &mut Task, mut step: Step) -> Result<Verdict, DynamoError> {
+        loop {
+            match step {
+                Step::Done(verdict) => return Ok(verdict),
+                Step::Send(request) => step = task.told(&self.job, self.send(&request).await?),
+            }
+        }
+    }
+
+    /// Sends a request until it is answered, or the attempts are used up.
+    pub async fn send(&self, request: &Request) -> Result<Outcome, DynamoError> {
+        let mut attempt = 0;
+        loop {
+            match self.send_once(request).await {
+                Err(error) if error.is_retryable() && attempt + 1 < BACKOFF_ATTEMPTS_MAX => {
+                    self.spending().resent += 1;
+                    pause(attempt).await;
+                    attempt += 1;
+                }
+                // Whatever is there, DynamoDB will not take this write: the item's task knows what to do.
+                Err(error @ (DynamoError::Invalid { .. } | DynamoError::CollectionFull { .. }))
+                    if !matches!(request, Request::Get { .. }) =>
+                {
+                    return Ok(Outcome::Rejected(error.code().to_owned()));
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn send_once(&self, request: &Request) -> Result<Outcome, DynamoError> {
+        match request {
+            Request::Get { place, key } => {
+                let got = self.read(*place, vec![key.clone()]).await?;
+                Ok(Outcome::Got(got.into_iter().next()))
+            }
+            Request::Write(one) => write(self, one).await,
+            Request::Transact(writes) => transact(self, writes).await,
+        }
+    }
+
+    /// Reads items by their keys, strongly consistent.
+    pub(super) async fn read(&self, place: Place, keys: Vec<Item>) -> Result<Vec<Item>, DynamoError> {
+        let table = self.table(place).name.clone();
+        let batch = BatchGet { table, keys, consistent: true, ..BatchGet::default() };
+        let got = batch_get(&self.client, &batch).await?;
+        self.spending().read.add(&got.consumed);
+        Ok(got.items)
+    }
+}

@@ -1,0 +1,140 @@
+//! The control table's rows: a retrofit's head, and its quarantine.
+
+use keyfold_core::query::condition::{Comparison, Condition, Path};
+use keyfold_core::query::expression::ConditionExpression;
+use keyfold_core::retrofit::control::{self, Head};
+use keyfold_core::retrofit::{
+    Action, Checkpoint, Guard, Outcome, Pass, Place, Quarantined, Request, SegmentId, Verdict, Write,
+    progress,
+};
+use keyfold_core::value::{AttributeValue, Item};
+
+use super::backfill::unblock;
+use super::{Carrier, RetrofitError};
+use crate::{PageRequest, QueryPage, query_page};
+
+impl Carrier {
+    /// The retrofit's row. An error if it was never started.
+    pub async fn head(&self) -> Result<Head, RetrofitError> {
+        let retrofit = self.job().mapping().name();
+        let row = self.read(Place::Control, vec![control::head_key(retrofit)]).await?;
+        Ok(Head::read(retrofit, row.first())?)
+    }
+
+    /// Stores the retrofit's row over the one before it, if that is still there.
+    pub async fn store(&self, head: &Head, before: Option<&Head>) -> Result<(), RetrofitError> {
+        match self.send(&Request::Write(head.store(before))).await? {
+            Outcome::Written => Ok(()),
+            Outcome::Rejected(code) => {
+                Err(RetrofitError::Refused { table: self.table(Place::Control).id.clone(), code })
+            }
+            _ => Err(RetrofitError::Raced { retrofit: head.retrofit.clone() }),
+        }
+    }
+
+    /// All entries of the quarantine.
+    pub async fn quarantine(&self) -> Result<Vec<Quarantined>, RetrofitError> {
+        let rows = self.rows(control::quarantine_partition(self.job().mapping().name())).await?;
+        Ok(rows.iter().filter_map(Quarantined::read).collect())
+    }
+
+    /// All rows of a partition of the control table.
+    async fn rows(&self, partition: String) -> Result<Vec<Item>, RetrofitError> {
+        let is = Condition::Is(
+            Path::attribute(control::PARTITION),
+            Comparison::Equal(AttributeValue::S(partition)),
+        );
+        let condition = ConditionExpression::of(&is);
+        let mut rows = Vec::new();
+        let mut start_key = None;
+        loop {
+            let page = PageRequest {
+                table: self.table(Place::Control).name.clone(),
+                names: condition.names.clone(),
+                values: condition.values.clone(),
+                consistent: true,
+                start_key,
+                ..PageRequest::default()
+            };
+            let query = QueryPage { page, key_condition: condition.text.clone(), forward: true };
+            let page = query_page(self.client(), &query).await?;
+            rows.extend(page.items);
+            start_key = page.last_key;
+            if start_key.is_none() {
+                return Ok(rows);
+            }
+        }
+    }
+
+    /// How far a segment is, as it was stored; the beginning if nothing was.
+    pub async fn checkpoint(&self, pass: Pass, segment: SegmentId) -> Result<Checkpoint, RetrofitError> {
+        let key = progress::segment_key(self.job(), pass, segment);
+        let rows = self.read(Place::Control, vec![key]).await?;
+        let stored = rows.first().and_then(|row| progress::read_checkpoint(self.job(), pass, segment, row));
+        Ok(stored.unwrap_or_else(|| Checkpoint::start(self.job(), pass, segment)))
+    }
+
+    /// Stores how far a segment is. One that is further on stays.
+    pub async fn store_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), RetrofitError> {
+        self.note(progress::store_checkpoint(self.job(), checkpoint)).await
+    }
+
+    /// The segments of a pass that were begun in this epoch.
+    pub async fn segments(&self, pass: Pass) -> Result<Vec<Checkpoint>, RetrofitError> {
+        let rows = self.rows(control::segments_partition(self.job().mapping().name())).await?;
+        let read = |row: &Item| {
+            let segment = progress::segment_of(self.job(), pass, row)?;
+            progress::read_checkpoint(self.job(), pass, segment, row)
+        };
+        Ok(rows.iter().filter_map(read).collect())
+    }
+
+    /// Forgets how far the segments of a pass are, so that it begins anew.
+    pub async fn forget_segments(&self, pass: Pass) -> Result<(), RetrofitError> {
+        for checkpoint in self.segments(pass).await? {
+            let key = progress::segment_key(self.job(), pass, checkpoint.segment());
+            let write = Write {
+                place: Place::Control,
+                action: Action::Delete(key),
+                guard: Guard::Present(Condition::always()),
+            };
+            self.note(write).await?;
+        }
+        Ok(())
+    }
+
+    /// What the last comparison of both sides found in this epoch: how many items do not agree.
+    pub async fn verified(&self) -> Result<Option<u64>, RetrofitError> {
+        let rows = self.read(Place::Control, vec![progress::verified_key(self.job())]).await?;
+        Ok(rows.first().and_then(|row| progress::read_verified(self.job(), row)))
+    }
+
+    /// Notes what a comparison of both sides found; `None` forgets the last one.
+    pub async fn store_verified(&self, differences: Option<u64>) -> Result<(), RetrofitError> {
+        self.note(match differences {
+            Some(count) => progress::store_verified(self.job(), count),
+            None => progress::forget_verified(self.job()),
+        })
+        .await
+    }
+
+    /// A write of a row that another worker may have written already.
+    async fn note(&self, write: Write) -> Result<(), RetrofitError> {
+        match self.send(&Request::Write(write)).await? {
+            Outcome::Rejected(code) => {
+                Err(RetrofitError::Refused { table: self.table(Place::Control).id.clone(), code })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tries to bring an item of the quarantine to where it should be; is it out?
+    pub async fn release(&self, entry: &Quarantined) -> Result<bool, RetrofitError> {
+        let Some(mut task) = self.job().release(entry) else { return Ok(false) };
+        let verdict = match self.carry(&mut task).await? {
+            Verdict::Blocked => unblock(self, &mut task).await?,
+            verdict => verdict,
+        };
+        Ok(matches!(verdict, Verdict::Written | Verdict::Unchanged | Verdict::NotSelected))
+    }
+}

@@ -1,0 +1,186 @@
+//! Many tasks at once: their reads and those of their writes that can be statements go together.
+
+use std::collections::VecDeque;
+
+use aws_sdk_dynamodb::types::{
+    BatchStatementErrorCodeEnum as Code, BatchStatementRequest, ReturnConsumedCapacity,
+};
+use futures_util::stream::{self, StreamExt};
+use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Step, Task, Verdict};
+use keyfold_core::value::{Item, equal};
+
+use super::Carrier;
+use super::statement::{Statement, statement};
+use crate::consumed::Consumed;
+use crate::error::{Call, DynamoError};
+use crate::read::BATCH_GET_KEYS_MAX;
+
+/// The most statements that DynamoDB takes in one round trip.
+pub const STATEMENTS_MAX: usize = 25;
+
+/// A task that waits for what came of its request. With its place among the tasks.
+struct Waiting {
+    at: usize,
+    task: Task,
+    request: Request,
+}
+
+/// Requests that go together.
+enum Group {
+    Alone(Waiting),
+    Reads(Place, Vec<(Waiting, Item)>),
+    Statements(Place, Vec<(Waiting, Statement)>),
+}
+
+/// How each task ended, in the order of the tasks; a blocked one is given back to be tried again or parked.
+pub(super) type Ends = Vec<(Result<Verdict, DynamoError>, Task)>;
+
+/// Carries all tasks out. Tasks are of different items.
+pub(super) async fn carry_all(carrier: &Carrier, tasks: Vec<Task>, in_flight_max: usize) -> Ends {
+    let mut ends: Vec<Option<(Result<Verdict, DynamoError>, Task)>> = Vec::new();
+    ends.resize_with(tasks.len(), || None);
+    let mut ready = VecDeque::new();
+    for (at, mut task) in tasks.into_iter().enumerate() {
+        match task.start(carrier.job()) {
+            Step::Done(verdict) => ends[at] = Some((Ok(verdict), task)),
+            Step::Send(request) => ready.push_back(Waiting { at, task, request }),
+        }
+    }
+    let groups = grouped(carrier, ready);
+    let mut running =
+        stream::iter(groups).map(|group| run(carrier, group)).buffer_unordered(in_flight_max.max(1));
+    while let Some(ended) = running.next().await {
+        for (at, end, task) in ended {
+            ends[at] = Some((end, task));
+        }
+    }
+    ends.into_iter().flatten().collect()
+}
+
+/// First requests, together where they can be.
+fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
+    let (mut groups, mut reads, mut statements) = (Vec::new(), Vec::new(), Vec::new());
+    for waiting in ready {
+        match &waiting.request {
+            Request::Get { place, key } => {
+                let (place, key) = (*place, key.clone());
+                reads.push((place, waiting, key));
+            }
+            Request::Write(write) => match statement(&carrier.table(write.place).name, write) {
+                Some(statement) => {
+                    let place = write.place;
+                    statements.push((place, waiting, statement));
+                }
+                None => groups.push(Group::Alone(waiting)),
+            },
+            Request::Transact(_) => groups.push(Group::Alone(waiting)),
+        }
+    }
+    for (place, batch) in batches(reads, BATCH_GET_KEYS_MAX) {
+        groups.push(Group::Reads(place, batch));
+    }
+    for (place, batch) in batches(statements, STATEMENTS_MAX) {
+        groups.push(Group::Statements(place, batch));
+    }
+    groups
+}
+
+type Batch<T> = (Place, Vec<(Waiting, T)>);
+
+fn batches<T>(given: Vec<(Place, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
+    let mut batches: Vec<Batch<T>> = Vec::new();
+    for (place, waiting, what) in given {
+        match batches.last_mut() {
+            Some((of, batch)) if *of == place && batch.len() < most => batch.push((waiting, what)),
+            _ => batches.push((place, vec![(waiting, what)])),
+        }
+    }
+    batches
+}
+
+type Ended = (usize, Result<Verdict, DynamoError>, Task);
+
+/// Sends a group, then takes each of its tasks to the end by itself.
+async fn run(carrier: &Carrier, group: Group) -> Vec<Ended> {
+    let told = match group {
+        Group::Alone(waiting) => vec![(waiting, None)],
+        Group::Reads(place, batch) => read_all(carrier, place, batch).await,
+        Group::Statements(place, batch) => execute_all(carrier, place, batch).await,
+    };
+    let mut ended = Vec::with_capacity(told.len());
+    for (mut waiting, outcome) in told {
+        let step = match outcome {
+            Some(outcome) => waiting.task.told(carrier.job(), outcome),
+            None => Step::Send(waiting.request),
+        };
+        let end = carrier.go_on(&mut waiting.task, step).await;
+        ended.push((waiting.at, end, waiting.task));
+    }
+    ended
+}
+
+/// What is known of each request; `None` where it must be sent by itself.
+type Told = Vec<(Waiting, Option<Outcome>)>;
+
+async fn read_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Item)>) -> Told {
+    let mut keys: Vec<Item> = Vec::with_capacity(batch.len());
+    for (_, key) in &batch {
+        if !keys.iter().any(|known| same_key(known, key)) {
+            keys.push(key.clone());
+        }
+    }
+    let Ok(items) = carrier.read(place, keys).await else {
+        return batch.into_iter().map(|(waiting, _)| (waiting, None)).collect();
+    };
+    let holds = |item: &Item, key: &Item| {
+        key.iter().all(|(name, value)| item.get(name).is_some_and(|at| equal(at, value)))
+    };
+    let of = |key: &Item| items.iter().find(|item| holds(item, key)).cloned();
+    batch.into_iter().map(|(waiting, key)| (waiting, Some(Outcome::Got(of(&key))))).collect()
+}
+
+fn same_key(a: &Item, b: &Item) -> bool {
+    a.len() == b.len() && a.iter().all(|(name, value)| b.get(name).is_some_and(|other| equal(value, other)))
+}
+
+async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Statement)>) -> Told {
+    let (waiting, statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+    let outcomes = match execute(carrier, place, statements).await {
+        Ok(outcomes) => outcomes,
+        // All of it is conditional, so each can be sent again by itself.
+        Err(_) => Vec::new(),
+    };
+    let outcomes = outcomes.into_iter().chain(std::iter::repeat(None));
+    waiting.into_iter().zip(outcomes).collect()
+}
+
+async fn execute(
+    carrier: &Carrier,
+    place: Place,
+    statements: Vec<Statement>,
+) -> Result<Vec<Option<Outcome>>, DynamoError> {
+    let call = || Call::new("BatchExecuteStatement", &carrier.table(place).name);
+    let request = |statement: Statement| {
+        let parameters = statement.parameters.into_iter().map(Into::into).collect();
+        BatchStatementRequest::builder().statement(statement.text).set_parameters(Some(parameters)).build()
+    };
+    let requests = statements.into_iter().map(request).collect::<Result<Vec<_>, _>>();
+    let requests = requests.map_err(|error| DynamoError::of_build(call(), &error))?;
+    let answer = carrier
+        .client()
+        .batch_execute_statement()
+        .set_statements(Some(requests))
+        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .send()
+        .await
+        .map_err(|error| DynamoError::of(call(), error))?;
+    carrier.spending().write.add(&Consumed::of_all(answer.consumed_capacity()));
+    let outcome = |error: Option<&Code>| match error {
+        None => Some(Outcome::Written),
+        Some(Code::DuplicateItem | Code::ConditionalCheckFailed) => Some(Outcome::Refused(Seen::Unknown)),
+        // Sent again by itself: then its own error is known, and what can pass is waited for.
+        Some(_) => None,
+    };
+    let responses = answer.responses.unwrap_or_default();
+    Ok(responses.iter().map(|response| outcome(response.error().and_then(|error| error.code()))).collect())
+}

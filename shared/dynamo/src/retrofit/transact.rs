@@ -1,0 +1,107 @@
+//! Several guarded writes, all or none.
+
+use aws_sdk_dynamodb::error::{BuildError, SdkError};
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    CancellationReason, Delete, Put, ReturnConsumedCapacity, TransactWriteItem, Update,
+};
+use keyfold_core::query::expression::ConditionExpression;
+use keyfold_core::retrofit::{Action, Outcome, Write};
+
+use super::Carrier;
+use super::write::update_expression;
+use crate::consumed::Consumed;
+use crate::error::{Call, DynamoError};
+use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+
+/// Sends the writes as one transaction.
+pub(super) async fn transact(carrier: &Carrier, writes: &[Write]) -> Result<Outcome, DynamoError> {
+    let call = || Call::new("TransactWriteItems", &carrier.table(writes[0].place).name);
+    let items = writes.iter().map(|write| item(carrier, write)).collect::<Result<Vec<_>, _>>();
+    let items = items.map_err(|error| DynamoError::of_build(call(), &error))?;
+    let sent = carrier
+        .client()
+        .transact_write_items()
+        .set_transact_items(Some(items))
+        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .send()
+        .await;
+    match sent {
+        Ok(answer) => {
+            carrier.spending().write.add(&Consumed::of_all(answer.consumed_capacity()));
+            Ok(Outcome::Written)
+        }
+        Err(error) => match cancellation(&error) {
+            Some(reasons) => cancelled(reasons, call()),
+            None => Err(DynamoError::of(call(), error)),
+        },
+    }
+}
+
+fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[CancellationReason]> {
+    match error.as_service_error()? {
+        TransactWriteItemsError::TransactionCanceledException(cancelled) => {
+            Some(cancelled.cancellation_reasons())
+        }
+        _ => None,
+    }
+}
+
+/// What a cancelled transaction means: some guard did not hold, or it can be sent again, or it never can.
+fn cancelled(reasons: &[CancellationReason], call: Call) -> Result<Outcome, DynamoError> {
+    let code = |reason: &CancellationReason| reason.code().unwrap_or("None").to_owned();
+    let codes: Vec<String> = reasons.iter().map(code).collect();
+    if codes.iter().any(|code| code == "ConditionalCheckFailed") {
+        return Ok(Outcome::Cancelled(codes.iter().map(|code| code != "ConditionalCheckFailed").collect()));
+    }
+    let permanent =
+        |code: &&String| matches!(code.as_str(), "ValidationError" | "ItemCollectionSizeLimitExceeded");
+    if let Some(code) = codes.iter().find(permanent) {
+        return Ok(Outcome::Rejected(code.clone()));
+    }
+    let throttled = codes.iter().any(|code| code.contains("Throughput") || code.contains("Throttling"));
+    Err(if throttled {
+        DynamoError::Throttled { call, reasons: Vec::new() }
+    } else {
+        DynamoError::Conflict { call }
+    })
+}
+
+fn item(carrier: &Carrier, write: &Write) -> Result<TransactWriteItem, BuildError> {
+    let table = carrier.table(write.place);
+    let mut condition = ConditionExpression::of(&write.guard.condition(&table.partition.name));
+    let update = update_expression(&write.action, &mut condition);
+    let (names, values) = (names_to_sdk(&condition.names), values_to_sdk(&condition.values));
+    let builder = TransactWriteItem::builder();
+    Ok(match &write.action {
+        Action::Put(item) => builder.put(
+            Put::builder()
+                .table_name(&table.name)
+                .set_item(Some(to_sdk(item.clone())))
+                .condition_expression(condition.text)
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values)
+                .build()?,
+        ),
+        Action::Update { key, .. } => builder.update(
+            Update::builder()
+                .table_name(&table.name)
+                .set_key(Some(to_sdk(key.clone())))
+                .update_expression(update)
+                .condition_expression(condition.text)
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values)
+                .build()?,
+        ),
+        Action::Delete(key) => builder.delete(
+            Delete::builder()
+                .table_name(&table.name)
+                .set_key(Some(to_sdk(key.clone())))
+                .condition_expression(condition.text)
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values)
+                .build()?,
+        ),
+    }
+    .build())
+}

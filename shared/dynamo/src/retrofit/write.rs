@@ -1,0 +1,92 @@
+//! One guarded write.
+
+use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+use keyfold_core::query::expression::ConditionExpression;
+use keyfold_core::retrofit::{Action, Outcome, Seen, Write};
+use keyfold_core::value::AttributeValue;
+
+use super::Carrier;
+use crate::consumed::Consumed;
+use crate::error::{Call, DynamoError};
+use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+
+const ALL_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
+const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
+
+/// Sends one write; what a refused one met comes with the refusal.
+pub(super) async fn write(carrier: &Carrier, write: &Write) -> Result<Outcome, DynamoError> {
+    let table = carrier.table(write.place);
+    let mut condition = ConditionExpression::of(&write.guard.condition(&table.partition.name));
+    let update = update_expression(&write.action, &mut condition);
+    let (names, values) = (names_to_sdk(&condition.names), values_to_sdk(&condition.values));
+    let (client, name, text) = (carrier.client(), table.name.as_str(), condition.text);
+    let sent = match &write.action {
+        Action::Put(item) => client
+            .put_item()
+            .table_name(name)
+            .set_item(Some(to_sdk(item.clone())))
+            .condition_expression(text)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values)
+            .return_values_on_condition_check_failure(ALL_OLD)
+            .return_consumed_capacity(UNITS)
+            .send()
+            .await
+            .map(|answer| Consumed::of(answer.consumed_capacity()))
+            .map_err(|error| DynamoError::of(Call::new("PutItem", name), error)),
+        Action::Update { key, .. } => client
+            .update_item()
+            .table_name(name)
+            .set_key(Some(to_sdk(key.clone())))
+            .update_expression(update)
+            .condition_expression(text)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values)
+            .return_values_on_condition_check_failure(ALL_OLD)
+            .return_consumed_capacity(UNITS)
+            .send()
+            .await
+            .map(|answer| Consumed::of(answer.consumed_capacity()))
+            .map_err(|error| DynamoError::of(Call::new("UpdateItem", name), error)),
+        Action::Delete(key) => client
+            .delete_item()
+            .table_name(name)
+            .set_key(Some(to_sdk(key.clone())))
+            .condition_expression(text)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values)
+            .return_values_on_condition_check_failure(ALL_OLD)
+            .return_consumed_capacity(UNITS)
+            .send()
+            .await
+            .map(|answer| Consumed::of(answer.consumed_capacity()))
+            .map_err(|error| DynamoError::of(Call::new("DeleteItem", name), error)),
+    };
+    match sent {
+        Ok(consumed) => {
+            carrier.spending().write.add(&consumed);
+            Ok(Outcome::Written)
+        }
+        Err(DynamoError::ConditionFailed { item, .. }) => {
+            let seen = item.reveal().clone().map_or(Seen::Nothing, Seen::Item);
+            Ok(Outcome::Refused(seen))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The update's expression, with its placeholders beside the condition's; empty for a put or a delete.
+pub(super) fn update_expression(action: &Action, holders: &mut ConditionExpression) -> String {
+    let Action::Update { set, remove, .. } = action else { return String::new() };
+    let mut assignment = |(name, value): &(String, AttributeValue)| {
+        let name = holders.name(name);
+        format!("{name} = {}", holders.value(value))
+    };
+    let set: Vec<String> = set.iter().map(&mut assignment).collect();
+    let remove: Vec<String> = remove.iter().map(|name| holders.name(name)).collect();
+    let clause = |word: &str, parts: &[String]| match parts {
+        [] => String::new(),
+        parts => format!("{word} {} ", parts.join(", ")),
+    };
+    format!("{}{}", clause("SET", &set), clause("REMOVE", &remove)).trim_end().to_owned()
+}
