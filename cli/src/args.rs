@@ -66,6 +66,13 @@ pub(crate) enum Command {
                             --where 'accessedBy=joe1' --order timestamp"
     )]
     Explain(RequestArgs),
+    /// Give the items of a live table their new keys, in place or in a new table.
+    #[command(
+        after_help = "In this order:\n  keyfold retrofit plan auditV2\n  keyfold retrofit start auditV2\n  \
+                            keyfold retrofit backfill auditV2 --segments 8\n  keyfold retrofit verify auditV2\n  \
+                            keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
+    )]
+    Retrofit(RetrofitArgs),
     /// Run the main job on an embedded DynamoDB: an old table, a new question, its keys, the whole answer.
     Demo(DemoArgs),
 }
@@ -179,4 +186,110 @@ pub(crate) struct PlanArgs {
     /// Print each plan whole, with what else was considered.
     #[arg(long)]
     pub(crate) explain: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitArgs {
+    #[command(subcommand)]
+    pub(crate) command: RetrofitCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RetrofitCommand {
+    /// Say which protocol applies and why, and what it will cost; nothing is written.
+    Plan(RetrofitPlanArgs),
+    /// Check both tables and the stream, and note the retrofit in the control table.
+    Start(RetrofitStartArgs),
+    /// Carry the items over that are there already. Goes on where it was stopped.
+    Backfill(RetrofitPassArgs),
+    /// Compare both sides, both ways; exits with 1 if they do not agree.
+    Verify(RetrofitVerifyArgs),
+    /// Compare both sides and make the target what the source says.
+    Repair(RetrofitVerifyArgs),
+    /// Show how far it is, and what keeps it from being cut over.
+    Status(RetrofitTarget),
+    /// Note that readers and writers are switched to the target, if all gates are open.
+    Cutover(RetrofitTarget),
+    /// Take the cut-over back.
+    Undo(RetrofitTarget),
+    /// After the cut-over: take off what the retrofit kept on the target's items.
+    Finalise(RetrofitFinaliseArgs),
+    /// Give the retrofit up.
+    Abandon(RetrofitTarget),
+}
+
+/// Which retrofit, and where.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitTarget {
+    /// The retrofit's name in the manifest.
+    pub(crate) name: String,
+    /// The DynamoDB to work on; AWS as the environment says if not given.
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+    /// The control table.
+    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = "keyfold-control")]
+    pub(crate) control: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitPlanArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// How many items to judge by.
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) sample: u32,
+    /// How many items the source has; asked of DynamoDB if not given.
+    #[arg(long, value_name = "N")]
+    pub(crate) items: Option<u64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitStartArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// In place only: every writer folds keys by itself, so no stream is followed.
+    #[arg(long)]
+    pub(crate) no_stream: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitPassArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// How many segments the source is scanned in.
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) segments: u32,
+    /// How many segments are worked on at once.
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    pub(crate) concurrency: usize,
+    /// The most items in a second, of all segments together.
+    #[arg(long, value_name = "ITEMS")]
+    pub(crate) rate: Option<f64>,
+    /// Begin anew.
+    #[arg(long)]
+    pub(crate) again: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitVerifyArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// How many segments each table is scanned in.
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) segments: u32,
+    /// How many segments are worked on at once.
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    pub(crate) concurrency: usize,
+    /// How many differences to print, by their keys.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) show: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitFinaliseArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Seconds to wait after the last change may have been carried over: longer than any function runs.
+    #[arg(long, default_value_t = 900, value_name = "SECONDS")]
+    pub(crate) settle: u64,
 }

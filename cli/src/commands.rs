@@ -7,6 +7,7 @@ mod fold;
 mod plan;
 mod query;
 mod request;
+mod retrofit;
 mod schema;
 mod unfold;
 
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Plan(plan) => plan::run(&args.manifest, plan, out),
         Command::Query(query) => query::run(&args.manifest, query, out),
         Command::Explain(request) => explain::run(&args.manifest, request, out),
+        Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
         Command::Demo(demo) => demo::run(demo, out),
     }
 }

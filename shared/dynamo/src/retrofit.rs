@@ -10,6 +10,7 @@ mod control;
 mod finalise;
 mod many;
 mod options;
+mod preflight;
 mod replicate;
 mod statement;
 mod transact;

@@ -8,6 +8,7 @@ mod schema;
 
 pub use create::{TABLE_ACTIVE_WAIT_MAX, TableOptions, create_table, create_table_input};
 pub use describe::describe;
+pub(crate) use describe::description;
 pub use diff::{Difference, TableDiff};
 pub use ensure::{EnsureError, ensure_table};
 pub use schema::KeyNames;

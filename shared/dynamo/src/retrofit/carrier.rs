@@ -41,6 +41,28 @@ pub enum RetrofitError {
         /// How its task ended.
         verdict: &'static str,
     },
+    /// The source has no stream, or it is off.
+    #[error("table `{table}` has no stream")]
+    NoStream {
+        /// The source table.
+        table: String,
+    },
+    /// The source's stream does not carry both images.
+    #[error("the stream of table `{table}` has view type `{view}`")]
+    WrongView {
+        /// The source table.
+        table: String,
+        /// Its view type.
+        view: String,
+    },
+    /// The target is not what the manifest says.
+    #[error("table `{table}` is not what the manifest says: {differences}")]
+    WrongTable {
+        /// The table.
+        table: String,
+        /// What differs.
+        differences: String,
+    },
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
     Refused {
@@ -61,6 +83,9 @@ impl RetrofitError {
             RetrofitError::Raced { .. } => "retrofit-raced",
             RetrofitError::NotSettled { .. } => "item-not-settled",
             RetrofitError::Refused { .. } => "write-refused",
+            RetrofitError::NoStream { .. } => "source-without-stream",
+            RetrofitError::WrongView { .. } => "stream-view-type",
+            RetrofitError::WrongTable { .. } => "table-differs",
         }
     }
 
@@ -70,7 +95,15 @@ impl RetrofitError {
             RetrofitError::Dynamo(error) => error.hint(),
             RetrofitError::Control(error) => error.hint(),
             RetrofitError::Raced { .. } | RetrofitError::NotSettled { .. } => Some("run it again"),
-            RetrofitError::Checkpoint(_) | RetrofitError::Refused { .. } => None,
+            RetrofitError::NoStream { .. } => Some(
+                "switch the source's stream on with NEW_AND_OLD_IMAGES; in place, --no-stream does without",
+            ),
+            RetrofitError::WrongView { .. } => {
+                Some("a stream's view type cannot be changed: switch it off and on with NEW_AND_OLD_IMAGES")
+            }
+            RetrofitError::Checkpoint(_)
+            | RetrofitError::Refused { .. }
+            | RetrofitError::WrongTable { .. } => None,
         }
     }
 }

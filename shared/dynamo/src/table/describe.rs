@@ -18,7 +18,7 @@ pub async fn describe(
 }
 
 /// DynamoDB's description of the table.
-pub(super) async fn description(client: &Client, table: &Table) -> Result<TableDescription, DynamoError> {
+pub(crate) async fn description(client: &Client, table: &Table) -> Result<TableDescription, DynamoError> {
     let call = || Call::new("DescribeTable", &table.name);
     let answer = client.describe_table().table_name(&table.name).send().await;
     let answer = answer.map_err(|error| DynamoError::of(call(), error))?;

@@ -1,0 +1,86 @@
+//! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
+
+mod passes;
+mod plan;
+mod status;
+mod steps;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::{Epoch, Job, Mapping};
+use keyfold_dynamo::retrofit::{Carrier, RetrofitError};
+use keyfold_dynamo::{Endpoint, Settings, client};
+
+use crate::args::{RetrofitArgs, RetrofitCommand, RetrofitTarget};
+use crate::manifest_file::model;
+use crate::output::Output;
+
+pub(super) fn run(path: &Path, args: &RetrofitArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(path, out)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match &args.command {
+            RetrofitCommand::Plan(args) => plan::run(&model, args, out).await,
+            RetrofitCommand::Start(args) => steps::start(&model, args, out).await,
+            RetrofitCommand::Backfill(args) => passes::backfill(&model, args, out).await,
+            RetrofitCommand::Verify(args) => passes::verify(&model, args, false, out).await,
+            RetrofitCommand::Repair(args) => passes::verify(&model, args, true, out).await,
+            RetrofitCommand::Status(args) => status::run(&model, args, out).await,
+            RetrofitCommand::Cutover(args) => steps::cutover(&model, args, out).await,
+            RetrofitCommand::Undo(args) => steps::undo(&model, args, out).await,
+            RetrofitCommand::Finalise(args) => steps::finalise(&model, args, out).await,
+            RetrofitCommand::Abandon(args) => steps::abandon(&model, args, out).await,
+        }
+    })
+}
+
+/// The carrier of a retrofit that was not started yet, or whose epoch does not matter.
+async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<Carrier> {
+    let endpoint = match &args.endpoint {
+        Some(url) => Settings::at(Endpoint::parse(url)?),
+        None => Settings::from_env()?,
+    };
+    let mapping = Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
+    let job = Job::new(mapping, Epoch::FIRST);
+    Ok(Carrier::new(client(&endpoint).await, job, &args.control))
+}
+
+/// The carrier of a retrofit that was started, in its epoch; with its row.
+async fn started(
+    model: &Model,
+    args: &RetrofitTarget,
+) -> anyhow::Result<(Carrier, keyfold_dynamo::retrofit::Head)> {
+    let carrier = unstarted(model, args).await?;
+    let head = carrier.head().await.map_err(explained)?;
+    head.check(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
+    let job = Job::new(carrier.job().mapping().clone(), head.epoch);
+    Ok((Carrier::new(carrier.client().clone(), job, &args.control), head))
+}
+
+/// An error with what the reader can do about it.
+fn explained(error: RetrofitError) -> anyhow::Error {
+    let hint = error.hint().map(str::to_owned);
+    let code = error.code();
+    match hint {
+        Some(hint) => anyhow::Error::new(error).context(format!("{code} (hint: {hint})")),
+        None => anyhow::Error::new(error).context(code),
+    }
+}
+
+fn hinted(message: String, hint: Option<String>) -> anyhow::Error {
+    match hint {
+        Some(hint) => anyhow::anyhow!("{message}\nhint: {hint}"),
+        None => anyhow::anyhow!(message),
+    }
+}
+
+/// A number of segments as the scan takes it.
+fn segments(total: u32) -> anyhow::Result<Vec<keyfold_core::retrofit::SegmentId>> {
+    (0..total)
+        .map(|number| keyfold_core::retrofit::SegmentId::new(number, total))
+        .collect::<Result<_, _>>()
+        .context("the number of segments does not fit")
+}

@@ -1,0 +1,59 @@
+//! What a retrofit does and costs, before it is begun: a sample of the source goes through the same code.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use keyfold_core::cost::RetrofitEstimate;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::{Place, Protocol};
+use keyfold_dynamo::{PageRequest, ScanPage, scan_page};
+use serde_json::json;
+
+use super::unstarted;
+use crate::args::RetrofitPlanArgs;
+use crate::output::{Output, columns};
+
+pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let carrier = unstarted(model, &args.target).await?;
+    let mapping = carrier.job().mapping();
+    let source = carrier.table(Place::Source);
+    let page = PageRequest { table: source.name.clone(), limit: Some(args.sample), ..PageRequest::default() };
+    let page = scan_page(carrier.client(), &ScanPage { page, segment: None }).await?;
+    let items = match args.items.or(source.expect.items) {
+        Some(items) => items,
+        None => carrier.items_about().await.map_err(super::explained)?.max(page.scanned),
+    };
+    let (in_place, moves) = (mapping.protocol() == Protocol::InPlace, mapping.protocol() == Protocol::Ledger);
+    let estimate = RetrofitEstimate::of(source, mapping.target(), in_place, moves, items, &page.items)
+        .context("the source shows no items to judge by; give --items 0 if it is empty")?;
+    let dollars = estimate.dollars(&model.prices);
+    if out.json {
+        out.value(&json!({
+            "retrofit": mapping.name(),
+            "mapping": mapping.hash().as_str(),
+            "protocol": mapping.protocol().name(),
+            "because": mapping.reason().to_string(),
+            "items": estimate.items,
+            "sampled": estimate.sampled,
+            "written": estimate.items_written,
+            "refused": estimate.items_refused,
+            "readUnits": estimate.scan_read.as_f64(),
+            "writeUnits": estimate.write_units().get(),
+            "storageBytes": estimate.storage_bytes,
+            "dollars": { "reads": dollars.reads.to_string(), "writes": dollars.writes.to_string(),
+                         "storageMonth": dollars.storage_month.to_string() },
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    out.text(columns(&[
+        row("protocol", format!("{}: {}", mapping.protocol().name(), mapping.reason())),
+        row("items", format!("{} (judged by {})", estimate.items, estimate.sampled)),
+        row("written", estimate.items_written.to_string()),
+        row("refused", format!("{} (they would go into quarantine)", estimate.items_refused)),
+        row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
+        row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
+        row("storage", format!("{} bytes more ({} a month)", estimate.storage_bytes, dollars.storage_month)),
+    ]));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,57 @@
+//! How far a retrofit is, and what keeps it from being cut over.
+
+use std::process::ExitCode;
+
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::gates::{Gate, closed};
+use serde_json::json;
+
+use super::{explained, started};
+use crate::args::RetrofitTarget;
+use crate::output::{Output, columns};
+
+pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
+    let (carrier, head) = started(model, args).await?;
+    let evidence = carrier.evidence().await.map_err(explained)?;
+    let gates = closed(&head, &evidence);
+    if out.json {
+        let gates: Vec<_> =
+            gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
+        out.value(&json!({
+            "retrofit": head.retrofit,
+            "phase": head.phase.name(),
+            "protocol": head.protocol.name(),
+            "mapping": head.mapping.as_str(),
+            "epoch": head.epoch.number(),
+            "segmentsDone": evidence.segments_done,
+            "segments": evidence.segments_total,
+            "differences": evidence.differences,
+            "quarantined": evidence.quarantined,
+            "gates": gates,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let differences = match evidence.differences {
+        None => "not compared".to_owned(),
+        Some(count) => count.to_string(),
+    };
+    out.text(columns(&[
+        row("phase", head.phase.name().to_owned()),
+        row("protocol", head.protocol.name().to_owned()),
+        row("epoch", head.epoch.number().to_string()),
+        row("segments", format!("{} of {}", evidence.segments_done, evidence.segments_total)),
+        row("differences", differences),
+        row("quarantine", evidence.quarantined.to_string()),
+        row("gates", listed(&gates)),
+    ]));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The gates as one line.
+pub(super) fn listed(gates: &[Gate]) -> String {
+    if gates.is_empty() {
+        return "all open".to_owned();
+    }
+    gates.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,122 @@
+//! From one phase of a retrofit to the next.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::bail;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::gates::closed;
+use keyfold_core::retrofit::{Checkpoint, Pass, Protocol};
+use keyfold_dynamo::retrofit::{Head, RetrofitError, SliceOptions, finalise_slice};
+use keyfold_dynamo::{TableOptions, ensure_table};
+
+use super::status::listed;
+use super::{explained, segments, started, unstarted};
+use crate::args::{RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
+use crate::output::Output;
+
+pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let carrier = unstarted(model, &args.target).await?;
+    let mapping = carrier.job().mapping();
+    let stream = carrier.preflight(!args.no_stream).await.map_err(explained)?;
+    if args.no_stream && mapping.protocol() != Protocol::InPlace {
+        bail!(
+            "retrofit `{}` goes into another table: without a stream, what changes meanwhile is lost",
+            mapping.name()
+        );
+    }
+    ensure_table(
+        carrier.client(),
+        carrier.table(keyfold_core::retrofit::Place::Control),
+        TableOptions::default(),
+    )
+    .await?;
+    let (head, before) = match carrier.head().await {
+        Ok(before) => {
+            (before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?, Some(before))
+        }
+        Err(RetrofitError::Control(keyfold_core::retrofit::control::ControlError::NotStarted { .. })) => {
+            (Head::begun(mapping, stream.as_deref()), None)
+        }
+        Err(error) => return Err(explained(error)),
+    };
+    if before.as_ref() != Some(&head) {
+        carrier.store(&head, before.as_ref()).await.map_err(explained)?;
+    }
+    said(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
+}
+
+pub(super) async fn cutover(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
+    let (carrier, head) = started(model, args).await?;
+    let evidence = carrier.evidence().await.map_err(explained)?;
+    let gates = closed(&head, &evidence);
+    if !gates.is_empty() {
+        bail!("retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
+    }
+    step(&carrier, &head, Phase::CutOver, out, "switch readers and writers to the target now").await
+}
+
+pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
+    let (carrier, head) = started(model, args).await?;
+    step(&carrier, &head, Phase::Running, out, "what was written to the target alone is not in the source")
+        .await
+}
+
+pub(super) async fn abandon(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
+    let (carrier, head) = started(model, args).await?;
+    step(&carrier, &head, Phase::Abandoned, out, "the source is as it was; the target can be deleted").await
+}
+
+/// Nothing is carried over any more; then, after what was under way has ended, the target is cleaned.
+pub(super) async fn finalise(
+    model: &Model,
+    args: &RetrofitFinaliseArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    let (carrier, mut head) = started(model, &args.target).await?;
+    if head.phase != Phase::Finalising {
+        let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
+        carrier.store(&next, Some(&head)).await.map_err(explained)?;
+        head = next;
+        out.note(format!("waiting {} s for what is under way to end\n", args.settle));
+        tokio::time::sleep(Duration::from_secs(args.settle)).await;
+    }
+    let ledger = (head.protocol == Protocol::Ledger).then_some(Pass::EmptyLedger);
+    let target = (head.protocol != Protocol::InPlace).then_some(Pass::Finalise);
+    let mut cleaned = 0;
+    for pass in target.into_iter().chain(ledger) {
+        for segment in segments(1)? {
+            let checkpoint = Checkpoint::start(carrier.job(), pass, segment);
+            let end = finalise_slice(&carrier, checkpoint, &SliceOptions::default(), &mut |_| {}).await;
+            if let Some(error) = end.error {
+                return Err(explained(error));
+            }
+            cleaned += end.checkpoint.count("cleaned");
+        }
+    }
+    step(&carrier, &head, Phase::Finalised, out, &format!("{cleaned} items and rows cleaned")).await
+}
+
+async fn step(
+    carrier: &keyfold_dynamo::retrofit::Carrier,
+    head: &Head,
+    phase: Phase,
+    out: &Output,
+    what: &str,
+) -> anyhow::Result<ExitCode> {
+    let next = head.to(phase).map_err(|error| explained(error.into()))?;
+    carrier.store(&next, Some(head)).await.map_err(explained)?;
+    said(out, &next, what)
+}
+
+fn said(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
+    if out.json {
+        out.value(&serde_json::json!({
+            "retrofit": head.retrofit, "phase": head.phase.name(), "epoch": head.epoch.number(), "said": what,
+        }))?;
+    } else {
+        out.text(format!("retrofit `{}` is {} ({what})\n", head.retrofit, head.phase.name()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

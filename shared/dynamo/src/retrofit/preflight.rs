@@ -1,0 +1,72 @@
+//! What must be true of the tables before a retrofit begins, and before it is cut over.
+
+use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
+use keyfold_core::retrofit::gates::Evidence;
+use keyfold_core::retrofit::{Pass, Place, Protocol};
+
+use super::{Carrier, RetrofitError};
+use crate::table::{TableOptions, describe, description};
+
+impl Carrier {
+    /// Checks that both tables are there, that the target has the keys of the manifest, and that the source has a stream
+    /// with both images, if it must have one. Returns the stream's ARN.
+    pub async fn preflight(&self, stream: bool) -> Result<Option<String>, RetrofitError> {
+        let source = self.table_there(Place::Source).await?;
+        if self.job().mapping().protocol() != Protocol::InPlace {
+            self.table_there(Place::Target).await?;
+        }
+        let target = self.table(Place::Target);
+        let difference = describe(self.client(), target, TableOptions::default()).await?;
+        if !difference.is_compatible() {
+            let differences = difference.to_string();
+            return Err(RetrofitError::WrongTable { table: target.id.clone(), differences });
+        }
+        if stream { self.stream_of(&source).map(Some) } else { Ok(None) }
+    }
+
+    /// What is known that speaks for or against cutting over.
+    pub async fn evidence(&self) -> Result<Evidence, RetrofitError> {
+        let segments = self.segments(Pass::Backfill).await?;
+        let done = segments.iter().filter(|segment| segment.is_done()).count();
+        let target = self.table_there(Place::Target).await?;
+        let source = self.table_there(Place::Source).await?;
+        let inactive = target
+            .global_secondary_indexes()
+            .iter()
+            .filter(|index| index.index_status() != Some(&IndexStatus::Active))
+            .filter_map(|index| index.index_name().map(str::to_owned));
+        Ok(Evidence {
+            segments_done: u32::try_from(done).unwrap_or(u32::MAX),
+            segments_total: segments.first().map_or(0, |segment| segment.segment().total()),
+            differences: self.verified().await?,
+            quarantined: self.quarantine().await?.len() as u64,
+            indexes_not_active: inactive.collect(),
+            stream: self.stream_of(&source).ok(),
+        })
+    }
+
+    /// About how many items the source has, as DynamoDB counts them every few hours.
+    pub async fn items_about(&self) -> Result<u64, RetrofitError> {
+        let source = self.table_there(Place::Source).await?;
+        Ok(source.item_count().unwrap_or(0).max(0).unsigned_abs())
+    }
+
+    async fn table_there(&self, place: Place) -> Result<TableDescription, RetrofitError> {
+        Ok(description(self.client(), self.table(place)).await?)
+    }
+
+    fn stream_of(&self, source: &TableDescription) -> Result<String, RetrofitError> {
+        let table = || self.table(Place::Source).id.clone();
+        let specification = source.stream_specification().filter(|stream| stream.stream_enabled());
+        let (Some(stream), Some(arn)) = (specification, source.latest_stream_arn()) else {
+            return Err(RetrofitError::NoStream { table: table() });
+        };
+        match stream.stream_view_type() {
+            Some(StreamViewType::NewAndOldImages) => Ok(arn.to_owned()),
+            view => {
+                let view = view.map_or("none", StreamViewType::as_str).to_owned();
+                Err(RetrofitError::WrongView { table: table(), view })
+            }
+        }
+    }
+}
