@@ -164,16 +164,18 @@ fn report(
     if out.json {
         return out.value(&json!({
             "pass": what, "counts": counts, "itemsPerSecond": rate(items, begun).round(),
-            "readUnits": spent.read.units, "writeUnits": spent.write.units, "resent": spent.resent,
+            "readUnits": spent.read.units, "writeUnits": spent.write.units,
+            "controlWriteUnits": spent.control.units, "resent": spent.resent,
         }));
     }
     let counted: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
     out.text(format!(
-        "{what}: {} ({:.0} items/s, {} read units, {} write units, {} sent again)\n",
+        "{what}: {} ({:.0} items/s, {} read units, {} write units, {} of the control table, {} sent again)\n",
         counted.join(", "),
         rate(items, begun),
         spent.read.units,
         spent.write.units,
+        spent.control.units,
         spent.resent
     ));
     Ok(())

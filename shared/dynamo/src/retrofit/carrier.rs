@@ -113,8 +113,10 @@ impl RetrofitError {
 pub struct Spent {
     /// Read units.
     pub read: Consumed,
-    /// Write units.
+    /// Write units of items.
     pub write: Consumed,
+    /// Write units of the control table: checkpoints, ledger, quarantine.
+    pub control: Consumed,
     /// Requests that were throttled or met another write, each time counted.
     pub resent: u64,
 }
@@ -151,6 +153,13 @@ impl Carrier {
 
     pub(super) fn spending(&self) -> MutexGuard<'_, Spent> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what a write consumed.
+    pub(super) fn wrote(&self, table: &str, consumed: &Consumed) {
+        let mut spent = self.spending();
+        let control = table == self.control.name;
+        if control { &mut spent.control } else { &mut spent.write }.add(consumed);
     }
 
     /// The table at this place.

@@ -28,7 +28,9 @@ pub(super) async fn transact(carrier: &Carrier, writes: &[Write]) -> Result<Outc
         .await;
     match sent {
         Ok(answer) => {
-            carrier.spending().write.add(&Consumed::of_all(answer.consumed_capacity()));
+            for one in answer.consumed_capacity() {
+                carrier.wrote(one.table_name().unwrap_or_default(), &Consumed::of(Some(one)));
+            }
             Ok(Outcome::Written)
         }
         Err(error) => match cancellation(&error) {

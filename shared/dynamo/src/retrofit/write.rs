@@ -64,7 +64,7 @@ pub(super) async fn write(carrier: &Carrier, write: &Write) -> Result<Outcome, D
     };
     match sent {
         Ok(consumed) => {
-            carrier.spending().write.add(&consumed);
+            carrier.wrote(&table.name, &consumed);
             Ok(Outcome::Written)
         }
         Err(DynamoError::ConditionFailed { item, .. }) => {

@@ -1,0 +1,133 @@
+//! `keyfold retrofit` as its users run it, against the embedded DynamoDB.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use keyfold_core::manifest;
+use keyfold_core::model::Table;
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_dynamo::{TableOptions, load, put};
+use keyfold_local::EmbeddedDynamo;
+use serde_json::Value;
+
+const ITEMS: usize = 1200;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn retrofit(server: &EmbeddedDynamo, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keyfold"))
+        .current_dir(root())
+        .env_remove("KEYFOLD_MANIFEST")
+        .env("NO_COLOR", "1")
+        .args(["--json", "retrofit"])
+        .args(arguments)
+        .args(["--endpoint", server.endpoint()])
+        .output()
+        .unwrap()
+}
+
+fn done(server: &EmbeddedDynamo, arguments: &[&str]) -> Value {
+    let output = retrofit(server, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn refused(server: &EmbeddedDynamo, arguments: &[&str]) -> String {
+    let output = retrofit(server, arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn event(number: usize) -> Item {
+    let attributes = [
+        ("id", format!("event-{number:05}")),
+        ("resourceId", format!("r{}", number % 7)),
+        ("action", "viewed".to_owned()),
+        ("accessedBy", format!("user{}", number % 11)),
+        ("timestamp", "2017-03-01T08:00:00.000Z".to_owned()),
+    ];
+    let attributes = attributes.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
+    std::collections::HashMap::from(attributes).into()
+}
+
+/// The tables of the sample; the items as a program wrote them that knew no folded keys.
+async fn legacy(server: &EmbeddedDynamo, table: &Table) {
+    let old = Table { indexes: Vec::new(), ..table.clone() };
+    load(&server.client(), &old, futures_util::stream::iter((0..ITEMS).map(event))).await.unwrap();
+}
+
+fn sample() -> manifest::Parsed {
+    let text = std::fs::read_to_string(root().join("keyfold.toml")).unwrap();
+    manifest::parse("keyfold.toml", &text)
+}
+
+#[tokio::test]
+async fn items_are_carried_into_a_new_table_once_and_verified() {
+    let model = sample().model.unwrap();
+    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables([new], TableOptions::default()).await.unwrap();
+    server.create_tables([old], TableOptions { stream: true }).await.unwrap();
+    legacy(&server, old).await;
+
+    assert_eq!(done(&server, &["plan", "auditV2"])["items"], ITEMS);
+    assert!(refused(&server, &["status", "auditV2"]).contains("table"), "nothing was started");
+    done(&server, &["start", "auditV2"]);
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("backfill was not begun"));
+    let first = done(&server, &["backfill", "auditV2", "--segments", "3"]);
+    assert_eq!(first["counts"]["written"], ITEMS);
+    let second = done(&server, &["backfill", "auditV2", "--segments", "3", "--again"]);
+    assert_eq!(
+        (&second["counts"]["superseded"], second["writeUnits"].as_f64()),
+        (&Value::from(ITEMS), Some(0.0))
+    );
+    assert!(refused(&server, &["backfill", "auditV2", "--segments", "2"]).contains("--again"));
+
+    let verified = done(&server, &["verify", "auditV2"]);
+    assert_eq!(verified["counts"]["same"], 2 * ITEMS);
+    // Somebody changes the target behind the retrofit's back.
+    let mut changed = event(5);
+    changed.insert("resourceId".to_owned(), AttributeValue::S("elsewhere".to_owned()));
+    put(&server.client(), old, changed).await.unwrap();
+    assert_eq!(retrofit(&server, &["verify", "auditV2"]).status.code(), Some(1));
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("do not agree"));
+    done(&server, &["repair", "auditV2"]);
+    done(&server, &["verify", "auditV2"]);
+    assert_eq!(done(&server, &["status", "auditV2"])["gates"], Value::Array(Vec::new()));
+    assert_eq!(done(&server, &["cutover", "auditV2"])["phase"], "cut-over");
+    assert_eq!(done(&server, &["finalise", "auditV2", "--settle", "0"])["phase"], "finalised");
+    assert!(refused(&server, &["backfill", "auditV2"]).contains("nothing is written any more"));
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn items_get_their_keys_in_place_and_a_second_pass_writes_nothing() {
+    let model = sample().model.unwrap();
+    let table = model.table("audit").unwrap();
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables([table], TableOptions::default()).await.unwrap();
+    legacy(&server, table).await;
+    assert!(refused(&server, &["start", "auditInPlace"]).contains("no stream"));
+    done(&server, &["start", "auditInPlace", "--no-stream"]);
+    let first = done(&server, &["backfill", "auditInPlace"]);
+    assert_eq!(first["counts"]["written"], ITEMS);
+    let second = done(&server, &["backfill", "auditInPlace", "--again"]);
+    assert_eq!(
+        (&second["counts"]["unchanged"], second["writeUnits"].as_f64()),
+        (&Value::from(ITEMS), Some(0.0))
+    );
+    assert_eq!(done(&server, &["verify", "auditInPlace"])["counts"]["same"], ITEMS);
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_and_nothing_is_written() {
+    let server = EmbeddedDynamo::memory().unwrap();
+    assert!(refused(&server, &["plan", "nope"]).contains("no retrofit `nope`"));
+    assert!(refused(&server, &["start", "auditV2"]).contains("no such table"));
+    server.shutdown();
+}
