@@ -34,8 +34,7 @@ fn main() -> ExitCode {
     };
     let chosen = |protocol: Protocol| arguments.protocol.is_none_or(|wanted| wanted == protocol);
     let scenes = PROTOCOLS.iter().filter(|(protocol, _)| chosen(*protocol));
-    let scenes: Vec<(Scene, &str)> =
-        scenes.map(|(protocol, name)| (Scene::of(*protocol), *name)).collect();
+    let scenes: Vec<(Scene, &str)> = scenes.map(|(protocol, name)| (Scene::of(*protocol), *name)).collect();
     let fine = match (arguments.mutants, arguments.naive) {
         (true, _) => mutants(&scenes, &arguments),
         (_, true) => naives(&scenes, &arguments),
@@ -92,7 +91,8 @@ fn plain(scenes: &[(Scene, &str)], arguments: &Arguments) -> bool {
                 for line in history(scene, seed, arguments.mutant, true).trace {
                     println!("{line}");
                 }
-                let mutant = arguments.mutant.map_or(String::new(), |mutant| format!(" --mutant {}", mutant.name()));
+                let mutant =
+                    arguments.mutant.map_or(String::new(), |mutant| format!(" --mutant {}", mutant.name()));
                 println!("{name}, seed {seed}: {wrong}");
                 println!(
                     "again: cargo run --release -p keyfold-testkit --bin simulate -- --protocol {name} --seed {seed} --histories 1{mutant}"
@@ -117,10 +117,15 @@ fn mutants(scenes: &[(Scene, &str)], arguments: &Arguments) -> bool {
     let mut survivors = 0;
     for mutant in Mutant::ALL {
         let concerned = scenes.iter().filter(|(scene, _)| mutant.concerns(scene.protocol));
-        let found = concerned.filter_map(|(scene, name)| Some((first_wrong(scene, arguments, *mutant)?, *name)));
+        let found =
+            concerned.filter_map(|(scene, name)| Some((first_wrong(scene, arguments, *mutant)?, *name)));
         match found.min() {
             Some((seed, name)) => {
-                println!("{:<22} caught after {:>6} histories  {name}, seed {seed}", mutant.name(), seed - arguments.seed + 1);
+                println!(
+                    "{:<22} caught after {:>6} histories  {name}, seed {seed}",
+                    mutant.name(),
+                    seed - arguments.seed + 1
+                );
             }
             None => {
                 survivors += 1;

@@ -19,14 +19,14 @@ pub struct Wrong {
 
 impl Wrong {
     /// This.
-    pub fn new(what: impl Into<String>) -> Wrong {
+    pub(super) fn new(what: impl Into<String>) -> Wrong {
         Wrong { what: what.into() }
     }
 }
 
 /// How one source key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(super) enum State {
     /// As it should be.
     Right,
     /// Not mappable, or not accepted: it must be in quarantine.
@@ -41,7 +41,7 @@ pub enum State {
 
 impl World<'_> {
     /// How each source key stands.
-    pub fn states(&self) -> BTreeMap<String, State> {
+    pub(super) fn states(&self) -> BTreeMap<String, State> {
         let table = self.scene.mapping().source();
         let mut states: BTreeMap<String, State> = BTreeMap::new();
         for (key, item) in self.source.iter() {
@@ -55,7 +55,8 @@ impl World<'_> {
                 continue;
             }
             let owner = self.owner_text(item);
-            let Some(source) = self.source.iter().find(|(key, _)| **key == owner).map(|(_, item)| item) else {
+            let Some(source) = self.source.iter().find(|(key, _)| **key == owner).map(|(_, item)| item)
+            else {
                 states.insert(owner, State::Ghost);
                 continue;
             };
@@ -109,13 +110,13 @@ impl World<'_> {
     }
 
     /// The source keys in quarantine.
-    pub fn quarantined(&self) -> BTreeSet<String> {
+    pub(super) fn quarantined(&self) -> BTreeSet<String> {
         let table = self.scene.mapping().source();
         self.quarantine().iter().filter_map(|entry| Some(place(table, entry.key.as_ref()?))).collect()
     }
 
     /// After draining and before any repair: everything that is not right is known.
-    pub fn check_drained(&self) -> Result<(), Wrong> {
+    pub(super) fn check_drained(&self) -> Result<(), Wrong> {
         let known = self.quarantined();
         for (key, state) in self.states() {
             let explained = match state {
@@ -134,7 +135,8 @@ impl World<'_> {
     }
 
     /// After repairs: only what cannot be repaired is not right.
-    pub fn check_repaired(&self) -> Result<(), Wrong> {
+    pub(super) fn check_repaired(&self) -> Result<(), Wrong> {
+        let table = self.scene.mapping().source();
         let known = self.quarantined();
         let states = self.states();
         for (key, state) in &states {
@@ -149,7 +151,14 @@ impl World<'_> {
             }
         }
         let genuine = |key: &&String| {
+            // Where somebody else's item stands, not even a tombstone can be put.
+            let in_the_way = || {
+                let id = |item: &Item| SourceKey::of(table, item).map(|id| id.to_string());
+                let mut foreign = self.target.iter().filter(|(_, item)| is_foreign(item));
+                foreign.any(|(_, item)| id(item).as_ref() == Some(*key))
+            };
             matches!(states.get(*key), Some(State::Unmappable | State::Occupied))
+                || (self.scene.protocol == Protocol::Fenced && in_the_way())
         };
         if let Some(key) = known.iter().find(|key| !genuine(key)) {
             return Err(Wrong::new(format!("repaired, and {key} is in quarantine for nothing")));
@@ -184,7 +193,7 @@ impl World<'_> {
     }
 
     /// After finalising: nothing of the retrofit is left, and items are what they are mapped to.
-    pub fn check_finalised(&self, foreign: &[Item]) -> Result<(), Wrong> {
+    pub(super) fn check_finalised(&self, foreign: &[Item]) -> Result<(), Wrong> {
         let mut wanted: BTreeSet<String> = BTreeSet::new();
         for (key, item) in self.source.iter() {
             let Ok(Some(mapped)) = self.wanted(item) else { continue };
@@ -220,6 +229,6 @@ fn bare(item: &Item) -> Item {
 }
 
 /// Is it an item of somebody else?
-pub fn is_foreign(item: &Item) -> bool {
+pub(super) fn is_foreign(item: &Item) -> bool {
     item.contains_key("foreign")
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keyfold_core::retrofit::{Place, Quarantined, Request, finalise};
+use keyfold_core::retrofit::{Quarantined, Request, finalise};
 use keyfold_core::value::Item;
 use keyfold_core::verify::{Check, CheckStep, Class, Finding};
 
@@ -18,7 +18,7 @@ const CHECK_STEPS_MAX: usize = 64;
 
 impl World<'_> {
     /// Checks, repairs and finalises.
-    pub fn conclude(&mut self) -> Result<(), Wrong> {
+    pub(super) fn conclude(&mut self) -> Result<(), Wrong> {
         self.faults.end();
         let foreign: Vec<Item> = self.target.items().into_iter().filter(is_foreign).collect();
         self.replay_given_up()?;
@@ -27,7 +27,12 @@ impl World<'_> {
             let findings = self.verify()?;
             self.agree(&findings)?;
             let before = (self.source.clone(), self.target.clone(), self.quarantined());
-            self.note(|| format!("round {round} of repairs: {:?}", findings.iter().map(|f| f.class).collect::<Vec<_>>()));
+            self.note(|| {
+                format!(
+                    "round {round} of repairs: {:?}",
+                    findings.iter().map(|f| f.class).collect::<Vec<_>>()
+                )
+            });
             self.repair(&findings)?;
             if before == (self.source.clone(), self.target.clone(), self.quarantined()) {
                 break;
@@ -135,11 +140,5 @@ impl World<'_> {
         let Some(task) = self.job().release(entry) else { return Ok(()) };
         self.start(task, Kind::Repair, Owner::Nobody, self.epoch);
         self.finish()
-    }
-
-    /// Is the target's table still as it was? For the protocol without guards.
-    pub fn is_right(&self) -> bool {
-        self.states().values().all(|state| *state == State::Right)
-            && (self.scene.is_in_place() || self.table(Place::Target).1.iter().all(|(_, item)| !is_foreign(item)))
     }
 }

@@ -69,15 +69,15 @@ Fault {
 
 /// The faults of one history, and how often each was hit.
 #[derive(Debug, Clone)]
-pub struct Faults {
+pub(super) struct Faults {
     on: u32,
     /// By the fault's number.
-    pub hits: Vec<u64>,
+    pub(super) hits: Vec<u64>,
 }
 
 impl Faults {
     /// Each on or off.
-    pub fn drawn(random: &mut Random) -> Faults {
+    pub(super) fn drawn(random: &mut Random) -> Faults {
         let on = (random.draw() & 0xFFFF_FFFF) as u32;
         // One history in eight has no fault at all, one in eight has all of them.
         let on = match random.below(8) {
@@ -89,17 +89,17 @@ impl Faults {
     }
 
     /// Is it on?
-    pub fn is_on(&self, fault: Fault) -> bool {
+    pub(super) fn is_on(&self, fault: Fault) -> bool {
         self.on & (1 << fault as u32) != 0
     }
 
     /// Notes that it was hit.
-    pub fn hit(&mut self, fault: Fault) {
+    pub(super) fn hit(&mut self, fault: Fault) {
         self.hits[fault as usize] += 1;
     }
 
     /// Does it happen now, in so many of a hundred cases?
-    pub fn strikes(&mut self, fault: Fault, random: &mut Random, percent: usize) -> bool {
+    pub(super) fn strikes(&mut self, fault: Fault, random: &mut Random, percent: usize) -> bool {
         let strikes = self.is_on(fault) && random.chance(percent);
         if strikes {
             self.hit(fault);
@@ -108,7 +108,7 @@ impl Faults {
     }
 
     /// None happens from now on.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.on = 0;
     }
 }

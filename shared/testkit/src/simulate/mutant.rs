@@ -131,7 +131,9 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: Kind) -> Option<Writ
             _ => return Some(write.clone()),
         },
         Mutant::NoGuard if is_target && put.is_some() => anyhow(),
-        Mutant::NoOwner if is_target && put.is_some_and(|item| item.contains_key(OWNER_ATTRIBUTE)) => anyhow(),
+        Mutant::NoOwner if is_target && put.is_some_and(|item| item.contains_key(OWNER_ATTRIBUTE)) => {
+            anyhow()
+        }
         Mutant::NoFence if is_target && put.is_some_and(|item| item.contains_key(FENCE_ATTRIBUTE)) => {
             match write.guard {
                 Guard::AbsentOr(_) => anyhow(),

@@ -80,6 +80,8 @@ impl World<'_> {
         let wanted: Vec<Item> = self.source.iter().filter_map(|(_, item)| mapped(item)).collect();
         let there = self.target.items();
         there.iter().all(|item| wanted.contains(item))
-            && wanted.iter().all(|item| there.iter().any(|other| number_of(other) == number_of(item) && other == item))
+            && wanted
+                .iter()
+                .all(|item| there.iter().any(|other| number_of(other) == number_of(item) && other == item))
     }
 }

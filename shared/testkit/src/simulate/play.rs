@@ -20,7 +20,7 @@ const BATCH_MAX: usize = 4;
 
 impl World<'_> {
     /// Plays the history to its end.
-    pub fn play(&mut self) -> Result<(), Wrong> {
+    pub(super) fn play(&mut self) -> Result<(), Wrong> {
         for _ in 0..self.random.between(0, 6) {
             self.write_something();
         }
@@ -178,8 +178,7 @@ impl World<'_> {
             let number = number_of(item);
             number as u32 % segment.total() == segment.number() && after.is_none_or(|after| number > after)
         };
-        let mut items: Vec<Item> =
-            shown.iter().map(|(_, item)| item).filter(here).take(2).cloned().collect();
+        let mut items: Vec<Item> = shown.iter().map(|(_, item)| item).filter(here).take(2).cloned().collect();
         // A page may be full, or end early, or be empty.
         items.truncate(self.random.between(usize::from(items.len() == 2), 2));
         let end = items.last().map(|item| key(number_of(item)));
@@ -189,9 +188,10 @@ impl World<'_> {
             }
             return;
         }
-        let more = items.last().map(number_of).is_some_and(|last| {
-            self.source.iter().any(|(_, item)| number_of(item) > last)
-        });
+        let more = items
+            .last()
+            .map(number_of)
+            .is_some_and(|last| self.source.iter().any(|(_, item)| number_of(item) > last));
         if items.is_empty() && self.rest_of(segment, after) {
             return;
         }
@@ -319,7 +319,9 @@ impl World<'_> {
                 self.start(self.job().repair(&key(number)), Kind::Repair, Owner::Nobody, self.epoch);
             }
             6 | 7 if self.faults.is_on(Fault::Release) => self.release_one(),
-            8 if self.has(Mutant::TombstonesEarly) || self.has(Mutant::FinaliseEarly) => self.finalise_early(),
+            8 if self.has(Mutant::TombstonesEarly) || self.has(Mutant::FinaliseEarly) => {
+                self.finalise_early()
+            }
             _ => {}
         }
     }
@@ -339,10 +341,12 @@ impl World<'_> {
     }
 
     /// The entries of the quarantine.
-    pub fn quarantine(&self) -> Vec<Quarantined> {
-        let of = |row: &Item| row.get(control::PARTITION).is_some_and(|partition| {
-            *partition == text(&control::quarantine_partition(self.scene.mapping().name()))
-        });
+    pub(super) fn quarantine(&self) -> Vec<Quarantined> {
+        let of = |row: &Item| {
+            row.get(control::PARTITION).is_some_and(|partition| {
+                *partition == text(&control::quarantine_partition(self.scene.mapping().name()))
+            })
+        };
         self.control.iter().filter(|(_, row)| of(row)).filter_map(|(_, row)| Quarantined::read(row)).collect()
     }
 
@@ -380,7 +384,7 @@ impl World<'_> {
     }
 
     /// Empties the ledger.
-    pub fn forget_ledger(&mut self) {
+    pub(super) fn forget_ledger(&mut self) {
         for row in self.control.items() {
             if let Some(write) = finalise::forget(self.scene.mapping().name(), &row) {
                 self.send(&keyfold_core::retrofit::Request::Write(write), Kind::Scan);
@@ -389,14 +393,18 @@ impl World<'_> {
     }
 
     /// Goes on until nothing is left to do.
-    pub fn drain(&mut self) -> Result<(), Wrong> {
+    pub(super) fn drain(&mut self) -> Result<(), Wrong> {
         self.note(|| "writers stop".to_owned());
         for turn in 0..DRAIN_TURNS_MAX {
             if turn == DRAIN_TURNS_MAX / 2 {
                 self.faults.end();
             }
             if !self.go_on() {
-                return if self.stream.is_drained() { Ok(()) } else { Err(Wrong::new("the stream is stuck")) };
+                return if self.stream.is_drained() {
+                    Ok(())
+                } else {
+                    Err(Wrong::new("the stream is stuck"))
+                };
             }
         }
         Err(Wrong::new("it never drains"))

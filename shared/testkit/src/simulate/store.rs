@@ -8,33 +8,28 @@ use keyfold_core::value::Item;
 
 /// The items of one table.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Store {
+pub(super) struct Store {
     items: BTreeMap<String, Item>,
 }
 
 impl Store {
     /// The item with the key that this item has.
-    pub fn get(&self, table: &Table, key: &Item) -> Option<&Item> {
+    pub(super) fn get(&self, table: &Table, key: &Item) -> Option<&Item> {
         self.items.get(&place(table, key))
     }
 
     /// All items, by their keys' texts.
-    pub fn iter(&self) -> impl Iterator<Item = (&String, &Item)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Item)> {
         self.items.iter()
     }
 
     /// All items.
-    pub fn items(&self) -> Vec<Item> {
+    pub(super) fn items(&self) -> Vec<Item> {
         self.items.values().cloned().collect()
     }
 
-    /// Is there none?
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// What the item would be after this action, which carries its key.
-    pub fn after(&self, table: &Table, action: &Action) -> Option<Item> {
+    pub(super) fn after(&self, table: &Table, action: &Action) -> Option<Item> {
         match action {
             Action::Put(item) => Some(item.clone()),
             Action::Delete(_) => None,
@@ -52,7 +47,7 @@ impl Store {
     }
 
     /// Sets or removes the item with this key.
-    pub fn set(&mut self, table: &Table, key: &Item, item: Option<Item>) {
+    pub(super) fn set(&mut self, table: &Table, key: &Item, item: Option<Item>) {
         let place = place(table, key);
         match item {
             Some(item) => self.items.insert(place, item),
@@ -62,7 +57,7 @@ impl Store {
 }
 
 /// The key that an action has.
-pub fn key_in(action: &Action) -> &Item {
+pub(super) fn key_in(action: &Action) -> &Item {
     match action {
         Action::Put(item) => item,
         Action::Delete(key) | Action::Update { key, .. } => key,
@@ -70,7 +65,7 @@ pub fn key_in(action: &Action) -> &Item {
 }
 
 /// The text of an item's key.
-pub fn place(table: &Table, key: &Item) -> String {
+pub(super) fn place(table: &Table, key: &Item) -> String {
     let Some(text) = SourceKey::of(table, key) else { unreachable!("whoever writes checks the key") };
     text.to_string()
 }

@@ -10,51 +10,51 @@ const DEPTH_MAX: u32 = 3;
 
 /// A record, and the epoch of its stream.
 #[derive(Debug, Clone)]
-pub struct Delivered {
+pub(super) struct Delivered {
     /// The record.
-    pub record: ChangeRecord,
+    pub(super) record: ChangeRecord,
     /// The number of its job.
-    pub epoch: usize,
+    pub(super) epoch: usize,
 }
 
 /// A shard: the records of those keys whose digest ends in these bits.
 #[derive(Debug, Clone)]
-pub struct Shard {
+pub(super) struct Shard {
     parent: Option<usize>,
     depth: u32,
     bits: usize,
     closed: bool,
     /// Its records, by their places in the stream.
-    pub records: Vec<usize>,
+    pub(super) records: Vec<usize>,
     /// Up to where it was dealt with.
-    pub at: usize,
+    pub(super) at: usize,
     /// An invocation has it.
-    pub busy: bool,
+    pub(super) busy: bool,
     /// How often the batch at this place has failed.
-    pub attempts: usize,
+    pub(super) attempts: usize,
 }
 
 /// The stream of one table.
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub(super) struct Stream {
     /// Does it take changes down?
-    pub on: bool,
+    pub(super) on: bool,
     /// Every record there ever was.
-    pub records: Vec<Delivered>,
+    pub(super) records: Vec<Delivered>,
     /// The shards of the stream that is on.
-    pub shards: Vec<Shard>,
+    pub(super) shards: Vec<Shard>,
     sequence: u64,
     epoch: usize,
 }
 
 impl Stream {
     /// A stream that is off.
-    pub fn new() -> Stream {
+    pub(super) fn new() -> Stream {
         Stream { on: false, records: Vec::new(), shards: Vec::new(), sequence: 0, epoch: 0 }
     }
 
     /// A new stream: its numbers have nothing to do with those of the one before.
-    pub fn begin(&mut self, random: &mut Random, epoch: usize) {
+    pub(super) fn begin(&mut self, random: &mut Random, epoch: usize) {
         self.on = true;
         self.epoch = epoch;
         // Near the powers of ten, where numbers get longer.
@@ -63,7 +63,15 @@ impl Stream {
     }
 
     /// Takes a change down, if it is one.
-    pub fn push(&mut self, random: &mut Random, key: &Item, old: Option<&Item>, new: Option<&Item>, expired: bool, as_text: bool) {
+    pub(super) fn push(
+        &mut self,
+        random: &mut Random,
+        key: &Item,
+        old: Option<&Item>,
+        new: Option<&Item>,
+        expired: bool,
+        as_text: bool,
+    ) {
         if !self.on || old == new {
             return;
         }
@@ -86,7 +94,7 @@ impl Stream {
     }
 
     /// Splits an open shard, if there is one that may.
-    pub fn split(&mut self, random: &mut Random) -> bool {
+    pub(super) fn split(&mut self, random: &mut Random) -> bool {
         let open = |at: &usize| !self.shards[*at].closed && self.shards[*at].depth < DEPTH_MAX;
         let open: Vec<usize> = (0..self.shards.len()).filter(open).collect();
         let Some(&parent) = random.any(&open) else { return false };
@@ -98,7 +106,7 @@ impl Stream {
     }
 
     /// The shards from which a batch can be taken.
-    pub fn ready(&self) -> Vec<usize> {
+    pub(super) fn ready(&self) -> Vec<usize> {
         let over = |at: usize| self.shards[at].at == self.shards[at].records.len() && !self.shards[at].busy;
         let ready = |at: &usize| {
             let shard = &self.shards[*at];
@@ -108,7 +116,7 @@ impl Stream {
     }
 
     /// Has everything been dealt with?
-    pub fn is_drained(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         self.shards.iter().all(|shard| !shard.busy && shard.at == shard.records.len())
     }
 }
@@ -120,7 +128,7 @@ impl Shard {
 }
 
 /// The number of a source key.
-pub fn number_of(key: &Item) -> usize {
+pub(super) fn number_of(key: &Item) -> usize {
     match key.get("id") {
         Some(keyfold_core::value::AttributeValue::S(id)) => id[1..].parse().unwrap_or(0),
         _ => 0,

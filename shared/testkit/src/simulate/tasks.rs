@@ -14,13 +14,13 @@ const ATTEMPTS_MAX: usize = 2;
 
 impl World<'_> {
     /// Starts a task.
-    pub fn start(&mut self, mut task: Task, kind: Kind, owner: Owner, epoch: usize) {
+    pub(super) fn start(&mut self, mut task: Task, kind: Kind, owner: Owner, epoch: usize) {
         let step = task.start(self.job_of(epoch));
         self.stepped(task, kind, owner, epoch, step, 0);
     }
 
     /// Moves the task at this place on by one request.
-    pub fn advance(&mut self, at: usize) {
+    pub(super) fn advance(&mut self, at: usize) {
         match self.exchange(at) {
             Exchange::Again => {}
             Exchange::Crashed => self.crash(at),
@@ -44,7 +44,15 @@ impl World<'_> {
         }
     }
 
-    fn ended(&mut self, task: Task, kind: Kind, owner: Owner, epoch: usize, verdict: Verdict, blocked: usize) {
+    fn ended(
+        &mut self,
+        task: Task,
+        kind: Kind,
+        owner: Owner,
+        epoch: usize,
+        verdict: Verdict,
+        blocked: usize,
+    ) {
         match owner {
             Owner::Invocation(id, at) => {
                 let Some(invocation) = self.invocations.get_mut(&id) else { return };
@@ -53,8 +61,7 @@ impl World<'_> {
                     Verdict::Blocked => invocation.blocked.push((at, task, blocked)),
                     verdict => {
                         let settled = verdict.is_settled();
-                        let ended =
-                            if settled { Disposition::Settled(verdict) } else { Disposition::Failed };
+                        let ended = if settled { Disposition::Settled(verdict) } else { Disposition::Failed };
                         invocation.batch.ended(at, ended);
                     }
                 }
@@ -155,7 +162,7 @@ impl World<'_> {
     }
 
     /// Goes on from the last checkpoint that was given back.
-    pub fn crash_run(&mut self, id: u64) {
+    pub(super) fn crash_run(&mut self, id: u64) {
         self.works.retain(|other| !matches!(other.owner, Owner::Run(same, _) if same == id));
         let Some(mut run) = self.runs.remove(&id) else { return };
         let job = self.job_of(run.epoch);
@@ -163,14 +170,18 @@ impl World<'_> {
         let Ok(read) = Checkpoint::resume(&json, job, Pass::Backfill, run.returned.segment()) else {
             unreachable!("it was made by this job")
         };
-        run.slice = Slice::from(if self.has(Mutant::CheckpointFirst) { run.slice.checkpoint().clone() } else { read });
+        run.slice = Slice::from(if self.has(Mutant::CheckpointFirst) {
+            run.slice.checkpoint().clone()
+        } else {
+            read
+        });
         (run.id, run.open) = (self.id(), 0);
         run.blocked.clear();
         self.runs.insert(run.id, run);
     }
 
     /// Tries the blocked items of a run once more.
-    pub fn unblock_run(&mut self, id: u64) {
+    pub(super) fn unblock_run(&mut self, id: u64) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let (waiting, epoch) = (std::mem::take(&mut run.blocked), run.epoch);
         run.open += waiting.len();
@@ -180,7 +191,7 @@ impl World<'_> {
     }
 
     /// Starts a batch of these records.
-    pub fn invoke(&mut self, shard: Option<usize>, records: Vec<usize>, epoch: usize) {
+    pub(super) fn invoke(&mut self, shard: Option<usize>, records: Vec<usize>, epoch: usize) {
         let job = self.job_of(epoch);
         let id = self.id();
         self.note(|| format!("invocation {id} of shard {shard:?}: records {records:?}"));
@@ -224,7 +235,7 @@ impl World<'_> {
     }
 
     /// Begins a run of a segment.
-    pub fn begin_run(&mut self, segment: keyfold_core::retrofit::SegmentId) {
+    pub(super) fn begin_run(&mut self, segment: keyfold_core::retrofit::SegmentId) {
         let returned = Checkpoint::start(self.job(), Pass::Backfill, segment);
         let id = self.id();
         let (slice, epoch) = (Slice::from(returned.clone()), self.epoch);
@@ -232,7 +243,12 @@ impl World<'_> {
     }
 
     /// Starts the tasks of a page.
-    pub fn begin_page(&mut self, id: u64, items: &[keyfold_core::value::Item], end: Option<keyfold_core::value::Item>) {
+    pub(super) fn begin_page(
+        &mut self,
+        id: u64,
+        items: &[keyfold_core::value::Item],
+        end: Option<keyfold_core::value::Item>,
+    ) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let (page, epoch): (PageNumber, usize) = (run.slice.page(items.len(), end), run.epoch);
         let careful = run.slice.is_careful(page);

@@ -6,7 +6,7 @@ use keyfold_core::value::Item;
 
 /// Whose task it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// The replicator's.
     Record,
     /// The backfill's.
@@ -21,7 +21,7 @@ pub enum Kind {
 
 /// Who waits for it.
 #[derive(Debug, Clone)]
-pub enum Owner {
+pub(super) enum Owner {
     /// An invocation, for its record at this place.
     Invocation(u64, usize),
     /// A run, for an item of a page.
@@ -33,70 +33,70 @@ pub enum Owner {
 }
 
 /// A task that has a request to send.
-pub struct Work {
+pub(super) struct Work {
     /// The task.
-    pub task: Task,
+    pub(super) task: Task,
     /// Whose it is.
-    pub kind: Kind,
+    pub(super) kind: Kind,
     /// Who waits.
-    pub owner: Owner,
+    pub(super) owner: Owner,
     /// The number of its job.
-    pub epoch: usize,
+    pub(super) epoch: usize,
     /// What it wants sent.
-    pub request: Request,
+    pub(super) request: Request,
     /// How often it was blocked.
-    pub blocked: usize,
+    pub(super) blocked: usize,
 }
 
 /// A batch at work.
-pub struct Invocation {
+pub(super) struct Invocation {
     /// Its number.
-    pub id: u64,
+    pub(super) id: u64,
     /// Its shard; `None` if its result moves no checkpoint.
-    pub shard: Option<usize>,
+    pub(super) shard: Option<usize>,
     /// The batch.
-    pub batch: Batch,
+    pub(super) batch: Batch,
     /// The records' places in the stream.
-    pub records: Vec<usize>,
+    pub(super) records: Vec<usize>,
     /// Tasks under way.
-    pub open: usize,
+    pub(super) open: usize,
     /// Tasks that wait for others to move.
-    pub blocked: Vec<(usize, Task, usize)>,
+    pub(super) blocked: Vec<(usize, Task, usize)>,
     /// The number of its job.
-    pub epoch: usize,
+    pub(super) epoch: usize,
 }
 
 /// A segment at work.
-pub struct Run {
+pub(super) struct Run {
     /// Its number.
-    pub id: u64,
+    pub(super) id: u64,
     /// The slice.
-    pub slice: Slice,
+    pub(super) slice: Slice,
     /// The last checkpoint that was given back.
-    pub returned: Checkpoint,
+    pub(super) returned: Checkpoint,
     /// Tasks under way.
-    pub open: usize,
+    pub(super) open: usize,
     /// Tasks that wait for others to move.
-    pub blocked: Vec<(PageNumber, Task, usize)>,
+    pub(super) blocked: Vec<(PageNumber, Task, usize)>,
     /// The number of its job.
-    pub epoch: usize,
+    pub(super) epoch: usize,
 }
 
 /// A request whose sender has gone.
-pub struct Late {
+pub(super) struct Late {
     /// What will be carried out.
-    pub request: Request,
+    pub(super) request: Request,
     /// Whose it was.
-    pub kind: Kind,
+    pub(super) kind: Kind,
 }
 
 /// Does a request write?
-pub fn writes(request: &Request) -> bool {
+pub(super) fn writes(request: &Request) -> bool {
     !matches!(request, Request::Get { .. })
 }
 
 /// What a request is, in a line of the trace.
-pub fn line(request: &Request) -> String {
+pub(super) fn line(request: &Request) -> String {
     let short = |item: &Item| {
         let mut parts: Vec<String> = item
             .iter()

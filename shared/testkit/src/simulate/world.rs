@@ -18,50 +18,50 @@ use crate::generate::Random;
 const STALE_MAX: usize = 3;
 
 /// A history under way.
-pub struct World<'s> {
+pub(super) struct World<'s> {
     /// The retrofit.
-    pub scene: &'s Scene,
+    pub(super) scene: &'s Scene,
     /// All choices.
-    pub random: Random,
+    pub(super) random: Random,
     /// What goes wrong.
-    pub faults: Faults,
+    pub(super) faults: Faults,
     /// How the protocol is weakened.
-    pub mutant: Option<Mutant>,
+    pub(super) mutant: Option<Mutant>,
     /// The source's table, and in place the target's.
-    pub source: Store,
+    pub(super) source: Store,
     /// Older states of it, the newest last; only kept for a weakened scan.
-    pub stale: Vec<Store>,
+    pub(super) stale: Vec<Store>,
     /// The target's table.
-    pub target: Store,
+    pub(super) target: Store,
     /// The control table.
-    pub control: Store,
+    pub(super) control: Store,
     /// The source's stream.
-    pub stream: Stream,
+    pub(super) stream: Stream,
     /// Which job is at work.
-    pub epoch: usize,
+    pub(super) epoch: usize,
     /// How many source keys there are.
-    pub keys: usize,
+    pub(super) keys: usize,
     /// Tasks under way.
-    pub works: Vec<Work>,
+    pub(super) works: Vec<Work>,
     /// Batches under way.
-    pub invocations: BTreeMap<u64, Invocation>,
+    pub(super) invocations: BTreeMap<u64, Invocation>,
     /// Segments under way.
-    pub runs: BTreeMap<u64, Run>,
+    pub(super) runs: BTreeMap<u64, Run>,
     /// Requests whose senders have gone.
-    pub late: Vec<Late>,
+    pub(super) late: Vec<Late>,
     /// Records given up, whose note is not yet made.
-    pub notes: Vec<usize>,
+    pub(super) notes: Vec<usize>,
     /// Records given up, by a protocol that replays them.
-    pub given_up: Vec<usize>,
+    pub(super) given_up: Vec<usize>,
     /// The next number of an invocation or a run.
-    pub next_id: u64,
+    pub(super) next_id: u64,
     /// What happened, if anybody wants to know.
-    pub trace: Option<Vec<String>>,
+    pub(super) trace: Option<Vec<String>>,
 }
 
 impl<'s> World<'s> {
     /// Nothing has happened yet.
-    pub fn new(scene: &'s Scene, seed: u64, mutant: Option<Mutant>, trace: bool) -> World<'s> {
+    pub(super) fn new(scene: &'s Scene, seed: u64, mutant: Option<Mutant>, trace: bool) -> World<'s> {
         let mut random = Random::new(seed);
         let faults = Faults::drawn(&mut random);
         let keys = random.between(2, super::scene::KEYS_MAX);
@@ -89,36 +89,36 @@ impl<'s> World<'s> {
     }
 
     /// The job at work.
-    pub fn job(&self) -> &'s Job {
+    pub(super) fn job(&self) -> &'s Job {
         self.job_of(self.epoch)
     }
 
     /// The job of this epoch.
-    pub fn job_of(&self, epoch: usize) -> &'s Job {
+    pub(super) fn job_of(&self, epoch: usize) -> &'s Job {
         let epoch = if self.mutant == Some(Mutant::EpochIgnored) { 0 } else { epoch };
         &self.scene.jobs[epoch]
     }
 
     /// Is the protocol weakened in this way?
-    pub fn has(&self, mutant: Mutant) -> bool {
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
     /// A number for an invocation or a run.
-    pub fn id(&mut self) -> u64 {
+    pub(super) fn id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
     }
 
     /// Takes a line down.
-    pub fn note(&mut self, line: impl FnOnce() -> String) {
+    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             trace.push(line());
         }
     }
 
     /// The model and the items of a table.
-    pub fn table(&self, place: Place) -> (&'s Table, &Store) {
+    pub(super) fn table(&self, place: Place) -> (&'s Table, &Store) {
         let mapping = self.scene.mapping();
         match place {
             Place::Source => (mapping.source(), &self.source),
@@ -129,13 +129,13 @@ impl<'s> World<'s> {
     }
 
     /// The item with this key.
-    pub fn get(&self, place: Place, key: &Item) -> Option<&Item> {
+    pub(super) fn get(&self, place: Place, key: &Item) -> Option<&Item> {
         let (table, store) = self.table(place);
         store.get(table, key)
     }
 
     /// Changes a table; the source's stream takes it down.
-    pub fn set(&mut self, place: Place, key: &Item, item: Option<Item>, expired: bool) {
+    pub(super) fn set(&mut self, place: Place, key: &Item, item: Option<Item>, expired: bool) {
         let mapping = self.scene.mapping();
         match place {
             Place::Control => self.control.set(&self.scene.control, key, item),
@@ -158,7 +158,7 @@ impl<'s> World<'s> {
     }
 
     /// Carries a request out.
-    pub fn send(&mut self, request: &Request, kind: Kind) -> Outcome {
+    pub(super) fn send(&mut self, request: &Request, kind: Kind) -> Outcome {
         let outcome = match request {
             Request::Get { place, key } => return Outcome::Got(self.get(*place, key).cloned()),
             Request::Write(write) => self.write(write, kind),
@@ -225,14 +225,14 @@ impl<'s> World<'s> {
     }
 
     /// Carries out a request whose sender has gone.
-    pub fn send_late(&mut self, at: usize) {
+    pub(super) fn send_late(&mut self, at: usize) {
         let late = self.late.swap_remove(at);
         self.note(|| "  a late request is carried out".to_owned());
         self.send(&late.request, late.kind);
     }
 
     /// Sends what a task wants sent, with all that can go wrong; `None` if the task hears nothing now.
-    pub fn exchange(&mut self, at: usize) -> Exchange {
+    pub(super) fn exchange(&mut self, at: usize) -> Exchange {
         let (request, kind) = (self.works[at].request.clone(), self.works[at].kind);
         let write = writes(&request);
         let random = &mut self.random;
@@ -268,7 +268,7 @@ impl<'s> World<'s> {
 }
 
 /// What a task hears.
-pub enum Exchange {
+pub(super) enum Exchange {
     /// This.
     Heard(Outcome),
     /// Nothing: the request is sent again.
