@@ -277,15 +277,9 @@ impl Template {
 
     /// The attributes that the key is made of, each once, in the order of their first appearance.
     pub fn attributes(&self) -> impl Iterator<Item = &str> {
-        let names: Vec<&str> = self.fields().map(|(field, _)| field.attribute.as_str()).collect();
-        (0..names.len())
-            .filter(move |at| {
-                let (before, rest) = names.split_at(*at);
-                !before.contains(&rest[0])
-            })
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|at| self.field_name(at))
+        let names = || self.fields().map(|(field, _)| field.attribute.as_str());
+        let is_first = move |(at, name): &(usize, &str)| !names().take(*at).any(|before| before == *name);
+        names().enumerate().filter(is_first).map(|(_, name)| name)
     }
 
     /// The text that every key of this template begins with; empty if it begins with an attribute.
@@ -308,10 +302,6 @@ impl Template {
             Element::Field { field, level } => Some((field.as_ref(), *level)),
             Element::Literal { .. } => None,
         })
-    }
-
-    fn field_name(&self, at: usize) -> &str {
-        self.fields().nth(at).map_or("", |(field, _)| field.attribute.as_str())
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn decide(request: &CheckedRequest<'_>, built: &mut [Built<'_>]) -> O
     let directions: Option<Vec<bool>> = built.iter().map(|one| direction(&request.order, one)).collect();
     if let Some(directions) = directions {
         for (one, descending) in built.iter_mut().zip(directions) {
-            one.access.descending = descending;
+            one.descending = descending;
         }
         return Some(if built.len() > 1 { Delivery::Merged } else { Delivery::Sequential });
     }
@@ -35,14 +35,14 @@ pub(super) fn decide(request: &CheckedRequest<'_>, built: &mut [Built<'_>]) -> O
 
 /// The direction in which one access gives the order; `None` if it does not.
 fn direction(order: &[OrderBy], built: &Built<'_>) -> Option<bool> {
-    let open: Vec<&OrderBy> = order.iter().filter(|by| !built.fixed.contains(&by.attribute)).collect();
-    let Some(first) = open.first() else { return Some(built.access.descending || order[0].descending) };
-    let same_way = open.iter().all(|by| by.descending == first.descending);
+    let open = || order.iter().filter(|by| !built.fixed.contains(&by.attribute.as_str()));
+    let Some(first) = open().next() else { return Some(built.descending || order[0].descending) };
+    let same_way = open().all(|by| by.descending == first.descending);
     // One item is in every order.
     if built.single {
         return Some(first.descending);
     }
-    let given = open.len() <= built.ascending.len()
-        && open.iter().zip(&built.ascending).all(|(by, ascending)| by.attribute == *ascending);
+    let given = open().count() <= built.ascending.len()
+        && open().zip(built.ascending.iter()).all(|(by, ascending)| by.attribute == *ascending);
     (same_way && given).then_some(first.descending)
 }
