@@ -290,6 +290,17 @@ impl Template {
         }
     }
 
+    /// The first attribute of every key, if it can have any text: untested, it leaves the whole key open.
+    pub(crate) fn first_open(&self) -> Option<&str> {
+        let field = self.elements.iter().find_map(|element| match element {
+            Element::Field { field, level } => Some((field, *level)),
+            Element::Literal { .. } => None,
+        });
+        let (field, level) = field?;
+        let is_open = level == 0 && field.finite.is_none() && !matches!(field.codec, Codec::Shard(_));
+        is_open.then_some(field.attribute.as_str())
+    }
+
     /// Can two different items have one key? A key that keeps no letter case, or only a shard, allows it.
     pub fn is_lossy(&self) -> bool {
         let kept =

@@ -69,36 +69,45 @@ pub(super) enum IndexPreference {
     Global,
 }
 
-/// One access, and what the choice needs to know about it. What many of one place have in common they share.
+/// One access, and what the choice needs to know about it.
 #[derive(Debug, Clone)]
 pub(super) struct Built<'a> {
     pub(super) place: Place<'a>,
     pub(super) kind: Kind,
     /// What is queried; none: a scan.
-    pub(super) range: Option<Selected>,
-    pub(super) hydration: Hydration,
+    pub(super) range: Option<Selected<'a>>,
+    /// What it has in common with others of its place.
+    pub(super) shared: Rc<Shared<'a>>,
+    /// Could something else lie in the range, so that the entity's own conditions are asked too?
+    pub(super) asks_kind: bool,
+    /// Is it one item at most?
+    pub(super) single: bool,
     pub(super) descending: bool,
+    pub(super) hydration: Hydration,
     /// Is something filtered, or checked on the items?
     pub(super) filters: bool,
     pub(super) rechecks: bool,
+}
+
+/// What the accesses of one place and one set of tests have in common.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shared<'a> {
     /// Attributes that have one value in all its items.
-    pub(super) fixed: Rc<[&'a str]>,
+    pub(super) fixed: Vec<&'a str>,
     /// Attributes by which its items ascend.
-    pub(super) ascending: Rc<[&'a str]>,
+    pub(super) ascending: Vec<&'a str>,
     /// Does the sort range hold every key of its kind in the partition?
     pub(super) whole: bool,
-    /// What is left of the conditions, the entity's own aside.
-    pub(super) residual: Rc<[&'a Condition]>,
-    /// The entity's own conditions, where something else could lie in the range.
-    pub(super) when: Rc<[&'a Condition]>,
+    /// The share of a partition that the sort range leaves, as a guess.
+    pub(super) share: f64,
+    /// What is left of the request's conditions.
+    pub(super) residual: Vec<&'a Condition>,
+    /// What is left of the entity's own.
+    pub(super) when: Vec<&'a Condition>,
     /// Every condition that a matching item fulfils.
     pub(super) conjunct: Rc<[&'a Condition]>,
     /// How many of them the request made: the rest are the entity's.
     pub(super) asked: usize,
-    /// The share of a partition that the sort range leaves, as a guess.
-    pub(super) share: f64,
-    /// Is it one item at most?
-    pub(super) single: bool,
 }
 
 /// The request, as far as building needs it.
@@ -131,8 +140,15 @@ impl<'t, 'a> Task<'t, 'a> {
 
     /// The queries that answer the conjunction, with these attributes taken value by value.
     pub(super) fn queries(&self, keyspace: Keyspace<'a>, expand: &[&'a str]) -> Result<Vec<Built<'a>>, Reason> {
+        if self.count_combinations(expand)? == 0 {
+            return Ok(Vec::new());
+        }
+        let is_known = |name: &str| expand.contains(&name) || self.facts.tests.contains_key(name);
+        if let Some(attribute) = keyspace.open_partition(&is_known) {
+            return Err(Reason::PartitionOpen { attribute: attribute.to_owned() });
+        }
         let mut built = Vec::new();
-        for tests in self.combinations(expand)?.iter() {
+        for tests in self.combinations(expand).iter() {
             let selection =
                 keyspace.select(tests).map_err(|attribute| Reason::PartitionOpen { attribute })?;
             if self.reads_everything(expand, &selection) {
@@ -149,51 +165,65 @@ impl<'t, 'a> Task<'t, 'a> {
     /// A scan of the place, every clause filtered.
     pub(super) fn scan(&self) -> Built<'a> {
         let (residual, when) = self.split_clauses(&|_| false);
-        let mut built = Built {
-            place: self.place,
-            kind: self.kind,
-            range: None,
-            hydration: Hydration::None,
-            descending: false,
-            filters: false,
-            rechecks: false,
-            fixed: Rc::default(),
-            ascending: Rc::default(),
-            whole: false,
-            residual,
-            when,
-            conjunct: self.facts.clauses.clone(),
-            asked: self.facts.when_from,
-            share: 1.0,
-            single: false,
-        };
+        let mut built = self.built(Shared { residual, when, share: 1.0, ..self.shared() });
+        built.asks_kind = true;
         built.finish(self.ground.request);
         built
     }
 
+    fn shared(&self) -> Shared<'a> {
+        let (conjunct, asked) = (self.facts.clauses.clone(), self.facts.when_from);
+        Shared { conjunct, asked, ..Shared::default() }
+    }
+
+    fn built(&self, shared: Shared<'a>) -> Built<'a> {
+        Built {
+            place: self.place,
+            kind: self.kind,
+            range: None,
+            shared: Rc::new(shared),
+            asks_kind: false,
+            single: false,
+            descending: false,
+            hydration: Hydration::None,
+            filters: false,
+            rechecks: false,
+        }
+    }
+
+    /// The attributes that are taken value by value, each with its values.
+    fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, Vec<&'a AttributeValue>)> {
+        let asked = self.facts.by_attribute.iter().filter(|fact| expand.contains(&fact.attribute));
+        let open = expand.iter().filter(|name| self.facts.of(name).is_none());
+        let asked = asked.map(|fact| {
+            let declared = || self.declared_values(fact.attribute).unwrap_or_default().iter();
+            match &fact.asked {
+                Asked::Values(values) => (fact.attribute, values.clone()),
+                Asked::Test(test) => (fact.attribute, declared().filter(|value| passes(test, value)).collect()),
+            }
+        });
+        asked.chain(open.filter_map(|name| Some((*name, self.declared_values(name)?.iter().collect()))))
+    }
+
+    /// How many combinations there are.
+    fn count_combinations(&self, expand: &[&'a str]) -> Result<usize, Reason> {
+        self.expanded(expand).try_fold(1, |count, (_, values)| match count * values.len() {
+            count if count > FAN_OUT_MAX => Err(Reason::FanOut),
+            count => Ok(count),
+        })
+    }
+
     /// Every combination of the values that expanded attributes take, as tests.
-    fn combinations(&self, expand: &[&'a str]) -> Result<Combinations<'t, 'a>, Reason> {
+    fn combinations(&self, expand: &[&'a str]) -> Combinations<'t, 'a> {
         let tests: &'t BTreeMap<&'a str, Test> = &self.facts.tests;
         if expand.is_empty() {
-            return Ok(Combinations::Borrowed(std::slice::from_ref(tests)));
+            return Combinations::Borrowed(std::slice::from_ref(tests));
         }
         let mut all = vec![tests.clone()];
-        for fact in self.facts.by_attribute.iter().filter(|fact| expand.contains(&fact.attribute)) {
-            match (&fact.asked, self.declared_values(fact.attribute)) {
-                (Asked::Values(values), _) => all = multiply(&all, fact.attribute, values.iter().copied())?,
-                (Asked::Test(test), Some(values)) => {
-                    let passing = values.iter().filter(|value| passes(test, value));
-                    all = multiply(&all, fact.attribute, passing)?;
-                }
-                (Asked::Test(_), None) => unreachable!("`is_expandable` wants declared values"),
-            }
+        for (attribute, values) in self.expanded(expand) {
+            all = multiply(&all, attribute, &values);
         }
-        for attribute in expand.iter().filter(|name| self.facts.of(name).is_none()) {
-            if let Some(values) = self.declared_values(attribute) {
-                all = multiply(&all, attribute, values.iter())?;
-            }
-        }
-        Ok(Combinations::Owned(all))
+        Combinations::Owned(all)
     }
 
     fn declared_values(&self, attribute: &str) -> Option<&'a [AttributeValue]> {
@@ -219,7 +249,7 @@ impl<'t, 'a> Task<'t, 'a> {
         &self,
         keyspace: Keyspace<'a>,
         tests: &BTreeMap<&'a str, Test>,
-        selection: Selection,
+        selection: Selection<'a>,
         all: &mut Vec<Built<'a>>,
     ) {
         let is_exact = |attribute: &str| {
@@ -232,35 +262,31 @@ impl<'t, 'a> Task<'t, 'a> {
             Test::Absent => true,
             Test::Range { .. } | Test::BeginsWith(_) => false,
         };
-        let fixed: Rc<[&str]> = tests.iter().filter(is_fixed).map(|(name, _)| *name).collect();
+        let fixed: Vec<&str> = tests.iter().filter(is_fixed).map(|(name, _)| *name).collect();
         // What the partition key says already, the sort key does not narrow further.
         let is_said = |name: &str| selection.by_partition.iter().any(|(said, exact)| *exact && said == name);
         let narrowed = || selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name));
-        let mut shared = Built {
-            place: self.place,
-            kind: self.kind,
-            range: None,
-            hydration: Hydration::None,
-            descending: false,
-            filters: false,
-            rechecks: false,
-            ascending: keyspace.ascending(&|name| fixed.contains(&name)).into(),
+        let mut built = self.built(Shared {
+            ascending: keyspace.ascending(&|name| fixed.contains(&name)),
             fixed,
             whole: narrowed().next().is_none(),
-            residual,
-            when: Rc::default(),
-            conjunct: self.facts.clauses.clone(),
-            asked: self.facts.when_from,
             share: narrowed().map(|name| narrowing(tests.get(name))).product(),
-            single: false,
-        };
-        for selected in selection.selected {
-            shared.when = if self.has_neighbours(&selected) { when.clone() } else { Rc::default() };
-            shared.single = self.is_single(&selected);
-            shared.range = Some(selected);
-            shared.finish(self.ground.request);
-            let range = shared.range.take();
-            add_range(all, Built { range, ..shared.clone() });
+            residual,
+            when,
+            ..self.shared()
+        });
+        // The ranges of one selection are different ones.
+        let before = all.len();
+        for (number, selected) in selection.selected.into_iter().enumerate() {
+            let asks_kind = self.has_neighbours(&selected);
+            built.single = self.is_single(&selected);
+            built.range = Some(selected);
+            if number == 0 || asks_kind != built.asks_kind {
+                built.asks_kind = asks_kind;
+                built.finish(self.ground.request);
+            }
+            let range = built.range.take();
+            add_range(all, before, Built { range, ..built.clone() });
         }
     }
 
@@ -269,7 +295,7 @@ impl<'t, 'a> Task<'t, 'a> {
         &self,
         keyspace: Keyspace<'a>,
         is_exact: &dyn Fn(&str) -> bool,
-    ) -> (Rc<[&'a Condition]>, Rc<[&'a Condition]>) {
+    ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
         let facts = self.facts;
         let in_key = |name: &str| keyspace.required().any(|part| part == name);
         let here = |name: &str| self.always.contains(&name) || in_key(name);
@@ -288,7 +314,7 @@ impl<'t, 'a> Task<'t, 'a> {
     }
 
     /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan.
-    fn reads_everything(&self, expand: &[&str], selection: &Selection) -> bool {
+    fn reads_everything(&self, expand: &[&str], selection: &Selection<'_>) -> bool {
         let open = || expand.iter().any(|name| self.facts.of(name).is_none());
         let several = || selection.selected.windows(2).any(|pair| pair[0].partition != pair[1].partition);
         let is_served = |attribute: &str| selection.served().any(|(served, _)| served == attribute);
@@ -322,18 +348,16 @@ impl<'t, 'a> Task<'t, 'a> {
     fn split_clauses(
         &self,
         answered: &dyn Fn(usize) -> bool,
-    ) -> (Rc<[&'a Condition]>, Rc<[&'a Condition]>) {
-        let left = |numbers: std::ops::Range<usize>| -> Rc<[&'a Condition]> {
-            let left: Vec<_> =
-                numbers.filter(|number| !answered(*number)).map(|number| self.facts.clauses[number]).collect();
-            left.into()
+    ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+        let left = |numbers: std::ops::Range<usize>| {
+            numbers.filter(|number| !answered(*number)).map(|number| self.facts.clauses[number]).collect()
         };
         let (from, all) = (self.facts.when_from, self.facts.clauses.len());
         (left(0..from), left(from..all))
     }
 
     /// Could items of another kind lie in the same range? Where nothing depends on the kind they do.
-    fn has_neighbours(&self, selected: &Selected) -> bool {
+    fn has_neighbours(&self, selected: &Selected<'_>) -> bool {
         if !self.place.is_overloaded {
             return true;
         }
@@ -343,9 +367,9 @@ impl<'t, 'a> Task<'t, 'a> {
         })
     }
 
-    fn is_single(&self, selected: &Selected) -> bool {
+    fn is_single(&self, selected: &Selected<'_>) -> bool {
         let exact_sort = matches!(
-            selected.sort.as_slice(),
+            &*selected.sort,
             [condition] if matches!(condition.test, SortTest::Equal(_))
         );
         self.place.index.is_none() && (self.place.table.sort.is_none() || exact_sort)
@@ -372,14 +396,22 @@ impl<'a> Built<'a> {
         };
         self.filters = filters;
         self.rechecks = match self.hydration {
-            Hydration::ByKey => self.conjunct.iter().any(|clause| !clause.is_always()),
+            Hydration::ByKey => self.shared.conjunct.iter().any(|clause| !clause.is_always()),
             Hydration::None | Hydration::Fetched => rechecks,
         };
     }
 
+    /// Do the two differ in nothing but their ranges? Shards of one partition are many and alike.
+    pub(super) fn is_like(&self, other: &Built<'a>) -> bool {
+        Rc::ptr_eq(&self.shared, &other.shared)
+            && (self.single, self.asks_kind, self.range.is_none())
+                == (other.single, other.asks_kind, other.range.is_none())
+    }
+
     /// What is left of all conditions.
-    fn left(&self) -> impl Iterator<Item = &'a Condition> {
-        self.residual.iter().chain(self.when.iter()).copied()
+    pub(super) fn left(&self) -> impl Iterator<Item = &'a Condition> {
+        let when = if self.asks_kind { self.shared.when.as_slice() } else { &[] };
+        self.shared.residual.iter().chain(when).copied()
     }
 
     /// Can DynamoDB filter by it?
@@ -394,15 +426,12 @@ impl<'a> Built<'a> {
         let (filter, recheck): (Vec<_>, Vec<_>) = self.left().partition(|clause| self.is_sendable(clause));
         let recheck = match self.hydration {
             // The item may have changed since the index saw it.
-            Hydration::ByKey => all(self.conjunct.to_vec()),
+            Hydration::ByKey => all(self.shared.conjunct.to_vec()),
             Hydration::None | Hydration::Fetched => all(recheck),
         };
         Access {
             source: self.place.source(),
-            operation: match self.range {
-                Some(Selected { partition, sort }) => Operation::Query { partition, sort },
-                None => Operation::Scan,
-            },
+            operation: self.range.map_or(Operation::Scan, Selected::operation),
             filter: all(filter),
             recheck,
             hydration: self.hydration,
@@ -422,31 +451,28 @@ fn answer_is_at(place: Place<'_>, request: &CheckedRequest<'_>) -> bool {
 }
 
 /// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is
-/// read once, and checked for all that is still to be checked.
-fn add_range<'a>(all: &mut Vec<Built<'a>>, one: Built<'a>) {
-    match all.iter_mut().find(|known| known.range == one.range) {
+/// read once, and checked for all that is still to be checked. `before`: so many can be the same.
+fn add_range<'a>(all: &mut Vec<Built<'a>>, before: usize, one: Built<'a>) {
+    match all[..before].iter_mut().find(|known| known.range == one.range) {
         None => all.push(one),
-        Some(known) if one.residual.len() + one.when.len() > known.residual.len() + known.when.len() => {
+        Some(known) if one.left().count() > known.left().count() => {
             *known = one;
         }
         Some(_) => {}
     }
 }
 
-fn multiply<'a, 'v>(
+fn multiply<'a>(
     all: &[BTreeMap<&'a str, Test>],
     attribute: &'a str,
-    values: impl Iterator<Item = &'v AttributeValue> + Clone,
-) -> Result<Vec<BTreeMap<&'a str, Test>>, Reason> {
-    if all.len() * values.clone().count() > FAN_OUT_MAX {
-        return Err(Reason::FanOut);
-    }
+    values: &[&AttributeValue],
+) -> Vec<BTreeMap<&'a str, Test>> {
     let with = |tests: &BTreeMap<&'a str, Test>, value: &AttributeValue| {
         let mut more = tests.clone();
         more.insert(attribute, Test::Equal(value.clone()));
         more
     };
-    Ok(all.iter().flat_map(|tests| values.clone().map(move |value| with(tests, value))).collect())
+    all.iter().flat_map(|tests| values.iter().map(move |value| with(tests, value))).collect()
 }
 
 fn passes(test: &Test, value: &AttributeValue) -> bool {

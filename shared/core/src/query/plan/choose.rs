@@ -38,7 +38,7 @@ impl Candidate<'_> {
             reason = "never negative; half units"
         )]
         let half_units = (self.units * 2.0).min(1e15) as u64;
-        let left = self.built.iter().map(|built| built.residual.len() + built.when.len()).sum();
+        let left = self.built.iter().map(|built| built.left().count()).sum();
         let is_sorted_here = matches!(self.delivery, Delivery::SortedInMemory { .. });
         (half_units, is_sorted_here, self.built.len(), left)
     }
@@ -124,7 +124,7 @@ struct Offers<'a> {
 
 fn conjunction<'a>(ground: &'a Ground<'a>, conjunct: &'a [Cow<'a, Condition>]) -> Offers<'a> {
     let scope = Scope::new(ground, &ground.wanted, conjunct);
-    let mut offers = Offers::default();
+    let mut offers = Offers { best: None, rejected: Vec::with_capacity(ground.places.len()) };
     for place in &ground.places {
         match at_place(&scope, *place) {
             Ok(found) => offers.offer(found),
@@ -193,26 +193,25 @@ impl<'a> Offers<'a> {
 /// The best candidate at one place.
 fn at_place<'a>(scope: &Scope<'a>, place: Place<'a>) -> Result<Candidate<'a>, Reason> {
     check_consistency(scope.ground.request, place)?;
-    let tasks = scope.tasks(place);
+    if let Some(first) = scope.tasks(place).next().filter(|task| !task.facts.impossible) {
+        first.keyspace()?;
+    }
     let mut best: Option<Candidate<'a>> = None;
     let mut reason = None;
-    let mut tried: Vec<Expansion<'a>> = Vec::new();
+    let expansions = expansions(scope, place);
+    let from = if scope.asks_several_values { Depth::Shards } else { Depth::Partition };
     for depth in [Depth::Shards, Depth::Partition, Depth::Values, Depth::Enumerations] {
-        if depth == Depth::Shards && !scope.asks_several_values {
+        // A depth that takes nothing more value by value asks the same queries again.
+        let takes_more = depth > from && expansions.iter().any(|expansion| expansion.depth == depth);
+        if depth != from && !takes_more {
             continue;
         }
-        let expand = expansion(&tasks, depth);
-        // The same attributes value by value are the same queries again.
-        if tried.contains(&expand) {
-            continue;
-        }
-        let built = all_queries(&tasks, &expand);
+        let built = all_queries(scope, place, &expansions, depth);
         match built.and_then(|built| candidate(scope.ground, built)) {
             Ok(found) if found.is_better_than(best.as_ref()) => best = Some(found),
             Ok(_) => {}
             Err(found) => reason = reason.or(Some(found)),
         }
-        tried.push(expand);
     }
     best.ok_or(reason.unwrap_or(Reason::Scan))
 }
@@ -224,8 +223,8 @@ fn check_consistency(request: &CheckedRequest<'_>, place: Place<'_>) -> Result<(
     }
 }
 
-/// How far attributes are taken value by value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How far attributes are taken value by value. Each depth takes also what the ones before it take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Depth {
     /// None: shards that several values lie in are read for all of these at once.
     Shards,
@@ -237,53 +236,63 @@ enum Depth {
     Enumerations,
 }
 
-/// The attributes that each task takes value by value, in their order: the task's number and the attribute.
-type Expansion<'a> = Vec<(usize, &'a str)>;
-
-fn expansion<'a>(tasks: &[Task<'_, 'a>], depth: Depth) -> Expansion<'a> {
-    let mut expansion = Vec::new();
-    for (number, task) in tasks.iter().enumerate() {
-        // A place without such items has no queries at any depth.
-        if let Ok(keyspace) = Keyspace::of(task.place, task.kind) {
-            let from = expansion.len();
-            expand(task, keyspace, depth, &mut |name| expansion.push((number, name)));
-            expansion[from..].sort_unstable();
-            expansion.dedup();
-        }
-    }
-    expansion
+/// An attribute that a task takes value by value, from some depth on.
+struct Expansion<'a> {
+    /// The task's number at its place.
+    task: usize,
+    attribute: &'a str,
+    depth: Depth,
 }
 
-fn expand<'a>(task: &Task<'_, 'a>, keyspace: Keyspace<'a>, depth: Depth, add: &mut dyn FnMut(&'a str)) {
+/// All of a place, by their attributes.
+fn expansions<'a>(scope: &Scope<'a>, place: Place<'a>) -> Vec<Expansion<'a>> {
+    let mut all = Vec::new();
+    for (number, task) in scope.tasks(place).enumerate() {
+        // A place without such items has no queries at any depth.
+        if let Ok(keyspace) = Keyspace::of(task.place, task.kind) {
+            expand(&task, keyspace, &mut |attribute, depth| all.push(Expansion { task: number, attribute, depth }));
+        }
+    }
+    all.sort_unstable_by_key(|expansion| (expansion.task, expansion.attribute, expansion.depth));
+    all.dedup_by_key(|expansion| (expansion.task, expansion.attribute));
+    all
+}
+
+fn expand<'a>(task: &Task<'_, 'a>, keyspace: Keyspace<'a>, add: &mut dyn FnMut(&'a str, Depth)) {
     let open = |name: &&str| task.is_expandable(name) && keyspace.required().any(|part| part == *name);
-    if depth == Depth::Shards {
-        return;
-    }
-    keyspace.partition_inputs().filter(open).for_each(&mut *add);
-    if depth == Depth::Partition {
-        return;
-    }
+    keyspace.partition_inputs().filter(open).for_each(|name| add(name, Depth::Partition));
     let order = &task.ground.request.order;
     let is_asked = |name: &str| task.facts.of(name).is_some() || order.iter().any(|by| by.attribute == name);
     let reach = keyspace.sort_inputs().enumerate().filter(|(_, name)| is_asked(name)).last();
     let reach = reach.map_or(0, |(last, _)| last + 1);
-    let given = |name: &&str| depth == Depth::Enumerations || task.facts.of(name).is_some();
-    keyspace.sort_inputs().take(reach).filter(open).filter(given).for_each(add);
+    for name in keyspace.sort_inputs().take(reach).filter(open) {
+        let is_given = task.facts.of(name).is_some();
+        add(name, if is_given { Depth::Values } else { Depth::Enumerations });
+    }
 }
 
-fn all_queries<'a>(tasks: &[Task<'_, 'a>], expansion: &Expansion<'a>) -> Result<Vec<Built<'a>>, Reason> {
+fn all_queries<'a>(
+    scope: &Scope<'a>,
+    place: Place<'a>,
+    expansions: &[Expansion<'a>],
+    depth: Depth,
+) -> Result<Vec<Built<'a>>, Reason> {
     let mut all = Vec::new();
-    for (number, task) in tasks.iter().enumerate() {
+    for (number, task) in scope.tasks(place).enumerate() {
         if task.facts.impossible {
             continue;
         }
-        let own: Vec<&str> =
-            expansion.iter().filter(|(of, _)| *of == number).map(|(_, attribute)| *attribute).collect();
+        let own = expansions.iter().filter(|expansion| expansion.task == number && expansion.depth <= depth);
+        let own: Vec<&str> = own.map(|expansion| expansion.attribute).collect();
         let mut built = task.queries(task.keyspace()?, &own)?;
         if task.ground.request.order.is_empty() && built.len() > 1 {
             built.sort_by_cached_key(|built| format!("{:?}", built.range));
         }
-        all.append(&mut built);
+        if all.is_empty() {
+            all = built;
+        } else {
+            all.append(&mut built);
+        }
     }
     Ok(all)
 }
@@ -300,7 +309,7 @@ fn candidate<'a>(ground: &Ground<'a>, built: Vec<Built<'a>>) -> Result<Candidate
         Delivery::Sequential | Delivery::Merged if !request.count => Some(request.limit),
         _ => None,
     };
-    let units = built.iter().map(|built| estimate::units(ground, built, enough)).sum();
+    let units = estimate::units_of_all(ground, &built, enough);
     Ok(Candidate { built, delivery, units })
 }
 

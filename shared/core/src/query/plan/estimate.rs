@@ -44,8 +44,22 @@ impl Expected {
     }
 }
 
-/// The read units that an access will take. `enough`: reading stops after so many items.
-pub(super) fn units<'a>(ground: &Ground<'a>, built: &Built<'a>, enough: Option<u32>) -> f64 {
+/// The read units that all accesses will take. `enough`: each stops reading after so many items.
+pub(super) fn units_of_all<'a>(ground: &Ground<'a>, built: &[Built<'a>], enough: Option<u32>) -> f64 {
+    let mut before: Option<(&Built<'a>, f64)> = None;
+    built
+        .iter()
+        .map(|one| {
+            let known = before.filter(|(other, _)| one.is_like(other)).map(|(_, units)| units);
+            let units = known.unwrap_or_else(|| units(ground, one, enough));
+            before = Some((one, units));
+            units
+        })
+        .sum()
+}
+
+/// The read units that an access will take. `enough`: it stops reading after so many items.
+fn units<'a>(ground: &Ground<'a>, built: &Built<'a>, enough: Option<u32>) -> f64 {
     let expected = Expected::of(built.place.table);
     let filtered = built.filters || built.rechecks;
     let mut entries = entries(ground, built, &expected);
@@ -78,7 +92,7 @@ fn entries<'a>(ground: &Ground<'a>, built: &Built<'a>, expected: &Expected) -> f
     }
     let of_one_kind = built.place.is_overloaded && built.kind != Kind::Any;
     let namespaces = if of_one_kind { namespaces(built.place) } else { 1.0 };
-    partition_items(built, expected) * built.share / namespaces
+    partition_items(built, expected) * built.shared.share / namespaces
 }
 
 fn namespaces(place: Place<'_>) -> f64 {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::rc::Rc;
 
-use super::access::{KeyEqual, SortCondition, SortTest};
+use super::access::{KeyEqual, Operation, SortCondition, SortTest};
 use super::build::Place;
 use crate::key::{KeyRange, Part, Template, Test};
 use crate::model::{EntityId, KeyAttribute, KeySource};
@@ -36,24 +37,38 @@ pub(super) struct Keyspace<'m> {
     kind: Kind,
 }
 
-/// One partition and sort range.
+/// One partition and sort range. Of many partitions with one range, all share it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Selected {
-    pub(super) partition: Vec<KeyEqual>,
-    pub(super) sort: Vec<SortCondition>,
+pub(super) struct Selected<'m> {
+    pub(super) partition: Partition<'m>,
+    pub(super) sort: Rc<[SortCondition]>,
+}
+
+/// The attributes of a partition key with their values.
+pub(super) type Partition<'m> = Vec<(&'m str, AttributeValue)>;
+
+impl Selected<'_> {
+    /// The query that reads it.
+    pub(super) fn operation(self) -> Operation {
+        let equal = |(name, value): (&str, _)| KeyEqual { attribute: name.to_owned(), value };
+        Operation::Query {
+            partition: self.partition.into_iter().map(equal).collect(),
+            sort: self.sort.to_vec(),
+        }
+    }
 }
 
 /// All that a set of tests selects from a keyspace.
 #[derive(Debug, Clone)]
-pub(super) struct Selection {
-    pub(super) selected: Vec<Selected>,
+pub(super) struct Selection<'m> {
+    pub(super) selected: Vec<Selected<'m>>,
     /// Attributes that the partition key answers, and whether exactly.
     pub(super) by_partition: Vec<(String, bool)>,
     /// Attributes that the sort key answers, and whether exactly.
     pub(super) by_sort: Vec<(String, bool)>,
 }
 
-impl Selection {
+impl Selection<'_> {
     /// Attributes that the key answers, and whether exactly.
     pub(super) fn served(&self) -> impl Iterator<Item = (&str, bool)> {
         self.by_partition.iter().chain(&self.by_sort).map(|(name, exact)| (name.as_str(), *exact))
@@ -108,8 +123,19 @@ impl<'m> Keyspace<'m> {
         self.inputs(self.partition)
     }
 
+    /// An attribute of the partition key that is not known at all, where that can be told without folding anything;
+    /// [`select`](Keyspace::select) would say the same.
+    pub(super) fn open_partition(self, is_known: &dyn Fn(&str) -> bool) -> Option<&'m str> {
+        let key = self.partition.first()?;
+        let first = match self.maker(key) {
+            Maker::Natural => Some(key.name.as_str()),
+            Maker::Folded(template) => template.first_open(),
+        };
+        first.filter(|name| !is_known(name))
+    }
+
     /// The partitions and ranges that tests select. `Err` names an attribute that the partition key needs.
-    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<Selection, String> {
+    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<Selection<'m>, String> {
         let mut by_partition = Vec::new();
         let partitions = self.partitions(tests, &mut by_partition)?;
         let mut by_sort = Vec::new();
@@ -121,7 +147,7 @@ impl<'m> Keyspace<'m> {
         &self,
         tests: &BTreeMap<&str, Test>,
         served: &mut Vec<(String, bool)>,
-    ) -> Result<Vec<Vec<KeyEqual>>, String> {
+    ) -> Result<Vec<Partition<'m>>, String> {
         let mut partitions = vec![Vec::new()];
         for key in self.partition {
             let values = match self.maker(key) {
@@ -196,9 +222,9 @@ impl<'m> Keyspace<'m> {
     }
 
     /// Could an item of this kind lie in this partition and range?
-    pub(super) fn could_hold(&self, partition: &[KeyEqual], sort: &[SortCondition]) -> bool {
+    pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[SortCondition]) -> bool {
         let partition_fits =
-            self.partition.iter().zip(partition).all(|(key, given)| match (self.maker(key), &given.value) {
+            self.partition.iter().zip(partition).all(|(key, (_, given))| match (self.maker(key), given) {
                 (Maker::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
                 _ => true,
             });
@@ -246,19 +272,23 @@ fn required_by<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> impl Iterator<Ite
 }
 
 /// Each partition so far with each value of one more attribute.
-fn with_each(
-    mut partitions: Vec<Vec<KeyEqual>>,
-    name: &str,
-    mut values: Vec<AttributeValue>,
-) -> Vec<Vec<KeyEqual>> {
-    let equal = |value| KeyEqual { attribute: name.to_owned(), value };
-    if let ([one], 1) = (partitions.as_mut_slice(), values.len()) {
-        one.extend(values.pop().map(equal));
+fn with_each<'m>(
+    mut partitions: Vec<Partition<'m>>,
+    name: &'m str,
+    values: Vec<AttributeValue>,
+) -> Vec<Partition<'m>> {
+    if let [first] = partitions.as_slice()
+        && first.is_empty()
+    {
+        return values.into_iter().map(|value| vec![(name, value)]).collect();
+    }
+    if let [value] = values.as_slice() {
+        partitions.iter_mut().for_each(|partition| partition.push((name, value.clone())));
         return partitions;
     }
-    let longer = |partition: &Vec<KeyEqual>, value: &AttributeValue| {
+    let longer = |partition: &Partition<'m>, value: &AttributeValue| {
         let mut longer = partition.clone();
-        longer.push(equal(value.clone()));
+        longer.push((name, value.clone()));
         longer
     };
     partitions
@@ -268,11 +298,13 @@ fn with_each(
 }
 
 /// Each partition with each range.
-fn products(mut partitions: Vec<Vec<KeyEqual>>, mut ranges: Vec<Vec<SortCondition>>) -> Vec<Selected> {
-    if let ([partition], [sort]) = (partitions.as_mut_slice(), ranges.as_mut_slice()) {
-        return vec![Selected { partition: std::mem::take(partition), sort: std::mem::take(sort) }];
+fn products<'m>(partitions: Vec<Partition<'m>>, ranges: Vec<Vec<SortCondition>>) -> Vec<Selected<'m>> {
+    let ranges: Vec<Rc<[SortCondition]>> = ranges.into_iter().map(Rc::from).collect();
+    if let [sort] = ranges.as_slice() {
+        let with = |partition| Selected { partition, sort: sort.clone() };
+        return partitions.into_iter().map(with).collect();
     }
-    let with = |partition: &Vec<KeyEqual>, sort: &Vec<SortCondition>| Selected {
+    let with = |partition: &Partition<'m>, sort: &Rc<[SortCondition]>| Selected {
         partition: partition.clone(),
         sort: sort.clone(),
     };

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::access::{KeyEqual, SortCondition, SortTest};
+use super::access::{SortCondition, SortTest};
 use super::build::Built;
 use super::ground::Ground;
-use super::keyspace::{Keyspace, Kind, Selected};
+use super::keyspace::{Keyspace, Kind, Partition, Selected};
 use crate::value::AttributeValue;
 
 /// Joins what can be joined. Only for answers without an order: the joined range comes in the order of the key.
@@ -32,15 +32,15 @@ pub(super) fn join_neighbours<'a>(ground: &Ground<'a>, built: Vec<Built<'a>>) ->
 
 /// The same partition, whole namespaces, the same conditions left.
 fn is_beside(a: &Built<'_>, b: &Built<'_>) -> bool {
-    a.whole
-        && b.whole
+    a.shared.whole
+        && b.shared.whole
         && a.place.index.map(|index| &index.name) == b.place.index.map(|index| &index.name)
         && partition(a) == partition(b)
-        && a.residual == b.residual
+        && a.shared.residual == b.shared.residual
 }
 
-fn partition<'b>(built: &'b Built<'_>) -> Option<&'b [KeyEqual]> {
-    built.range.as_ref().map(|range| range.partition.as_slice())
+fn partition<'b, 'a>(built: &'b Built<'a>) -> Option<&'b Partition<'a>> {
+    built.range.as_ref().map(|range| &range.partition)
 }
 
 fn join<'a>(ground: &Ground<'a>, group: &[Built<'a>]) -> Option<Built<'a>> {
@@ -54,20 +54,22 @@ fn join<'a>(ground: &Ground<'a>, group: &[Built<'a>]) -> Option<Built<'a>> {
         })
     })?;
     let mut one = first.clone();
-    one.range = Some(Selected { partition: partition.to_vec(), sort });
-    one.when = Rc::default();
+    one.range = Some(Selected { partition: partition.clone(), sort: sort.into() });
     one.kind = Kind::Any;
-    one.ascending = Rc::default();
-    one.conjunct = one.conjunct[..one.asked].into();
+    one.asks_kind = false;
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let share = group.len() as f64 / first.place.table.entities.len().max(1) as f64;
-    one.share = share.min(1.0);
+    let shared = Rc::make_mut(&mut one.shared);
+    shared.when = Vec::new();
+    shared.ascending = Vec::new();
+    shared.conjunct = shared.conjunct[..shared.asked].into();
+    shared.share = share.min(1.0);
     Some(one)
 }
 
 /// The lowest and the highest text that each range begins or ends with.
 fn ends<'a>(built: &'a Built<'_>) -> Option<(&'a str, &'a str, bool)> {
-    match built.range.as_ref()?.sort.as_slice() {
+    match &*built.range.as_ref()?.sort {
         [SortCondition { test: SortTest::BeginsWith(AttributeValue::S(prefix)), .. }] => {
             Some((prefix, prefix, true))
         }

@@ -46,14 +46,15 @@ impl<'a> Scope<'a> {
     }
 
     /// The conjunction for each kind that has a key of its own at this place, or once for all of them.
-    pub(super) fn tasks<'t>(&'t self, place: Place<'a>) -> Vec<Task<'t, 'a>> {
+    pub(super) fn tasks<'t>(&'t self, place: Place<'a>) -> impl Iterator<Item = Task<'t, 'a>> + use<'t, 'a> {
         let of = if place.is_overloaded { &self.own } else { std::slice::from_ref(&self.any) };
-        of.iter().map(|of| self.task(place, of)).collect()
-    }
-
-    fn task<'t>(&'t self, place: Place<'a>, of: &'t Of<'a>) -> Task<'t, 'a> {
-        let Of { kind, facts, always } = of;
-        Task { ground: self.ground, place, kind: *kind, facts, always }
+        of.iter().map(move |Of { kind, facts, always }| Task {
+            ground: self.ground,
+            place,
+            kind: *kind,
+            facts,
+            always,
+        })
     }
 
     /// The scan of a place: one pass finds the items of all kinds.
