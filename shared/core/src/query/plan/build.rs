@@ -143,8 +143,8 @@ impl<'t, 'a> Task<'t, 'a> {
         if self.count_combinations(expand)? == 0 {
             return Ok(Vec::new());
         }
-        let is_known = |name: &str| expand.contains(&name) || self.facts.tests.contains_key(name);
-        if let Some(attribute) = keyspace.open_partition(&is_known) {
+        let tests = &self.facts.tests;
+        if let Some(attribute) = keyspace.open_partition(tests, expand) {
             return Err(Reason::PartitionOpen { attribute: attribute.to_owned() });
         }
         let mut built = Vec::new();

@@ -193,9 +193,8 @@ impl<'a> Offers<'a> {
 /// The best candidate at one place.
 fn at_place<'a>(scope: &Scope<'a>, place: Place<'a>) -> Result<Candidate<'a>, Reason> {
     check_consistency(scope.ground.request, place)?;
-    if let Some(first) = scope.tasks(place).next().filter(|task| !task.facts.impossible) {
-        first.keyspace()?;
-    }
+    let first = scope.tasks(place).next().filter(|task| !task.facts.impossible);
+    let first = first.map(|task| task.keyspace()).transpose()?;
     let mut best: Option<Candidate<'a>> = None;
     let mut reason = None;
     let expansions = expansions(scope, place);
@@ -206,7 +205,7 @@ fn at_place<'a>(scope: &Scope<'a>, place: Place<'a>) -> Result<Candidate<'a>, Re
         if depth != from && !takes_more {
             continue;
         }
-        let built = all_queries(scope, place, &expansions, depth);
+        let built = all_queries(scope, place, first, &expansions, depth);
         match built.and_then(|built| candidate(scope.ground, built)) {
             Ok(found) if found.is_better_than(best.as_ref()) => best = Some(found),
             Ok(_) => {}
@@ -271,9 +270,11 @@ fn expand<'a>(task: &Task<'_, 'a>, keyspace: Keyspace<'a>, add: &mut dyn FnMut(&
     }
 }
 
+/// `first`: the keyspace of the first task, which is known already.
 fn all_queries<'a>(
     scope: &Scope<'a>,
     place: Place<'a>,
+    first: Option<Keyspace<'a>>,
     expansions: &[Expansion<'a>],
     depth: Depth,
 ) -> Result<Vec<Built<'a>>, Reason> {
@@ -284,7 +285,8 @@ fn all_queries<'a>(
         }
         let own = expansions.iter().filter(|expansion| expansion.task == number && expansion.depth <= depth);
         let own: Vec<&str> = own.map(|expansion| expansion.attribute).collect();
-        let mut built = task.queries(task.keyspace()?, &own)?;
+        let keyspace = first.filter(|_| number == 0).map_or_else(|| task.keyspace(), Ok)?;
+        let mut built = task.queries(keyspace, &own)?;
         if task.ground.request.order.is_empty() && built.len() > 1 {
             built.sort_by_cached_key(|built| format!("{:?}", built.range));
         }

@@ -123,15 +123,21 @@ impl<'m> Keyspace<'m> {
         self.inputs(self.partition)
     }
 
-    /// An attribute of the partition key that is not known at all, where that can be told without folding anything;
-    /// [`select`](Keyspace::select) would say the same.
-    pub(super) fn open_partition(self, is_known: &dyn Fn(&str) -> bool) -> Option<&'m str> {
-        let key = self.partition.first()?;
-        let first = match self.maker(key) {
-            Maker::Natural => Some(key.name.as_str()),
-            Maker::Folded(template) => template.first_open(),
-        };
-        first.filter(|name| !is_known(name))
+    /// An attribute that the partition key needs, where that can be told without folding anything:
+    /// [`select`](Keyspace::select) would say the same. `expand`: these get values beside the tests.
+    pub(super) fn open_partition(self, tests: &BTreeMap<&str, Test>, expand: &[&str]) -> Option<&'m str> {
+        for key in self.partition {
+            let name = key.name.as_str();
+            match self.maker(key) {
+                Maker::Natural if matches!(tests.get(name), Some(Test::Equal(_))) || expand.contains(&name) => {}
+                Maker::Natural => return Some(name),
+                Maker::Folded(template) => {
+                    let is_open = |name: &&str| !tests.contains_key(name) && !expand.contains(name);
+                    return template.first_open().filter(is_open);
+                }
+            }
+        }
+        None
     }
 
     /// The partitions and ranges that tests select. `Err` names an attribute that the partition key needs.
