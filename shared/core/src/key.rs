@@ -277,15 +277,9 @@ impl Template {
 
     /// The attributes that the key is made of, each once, in the order of their first appearance.
     pub fn attributes(&self) -> impl Iterator<Item = &str> {
-        let names: Vec<&str> = self.fields().map(|(field, _)| field.attribute.as_str()).collect();
-        (0..names.len())
-            .filter(move |at| {
-                let (before, rest) = names.split_at(*at);
-                !before.contains(&rest[0])
-            })
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|at| self.field_name(at))
+        let names = || self.fields().map(|(field, _)| field.attribute.as_str());
+        let is_first = move |(at, name): &(usize, &str)| !names().take(*at).any(|before| before == *name);
+        names().enumerate().filter(is_first).map(|(_, name)| name)
     }
 
     /// The text that every key of this template begins with; empty if it begins with an attribute.
@@ -294,6 +288,17 @@ impl Template {
             Some(Element::Literal { text, .. }) => text,
             _ => "",
         }
+    }
+
+    /// The first attribute of every key, if it can have any text: untested, it leaves the whole key open.
+    pub(crate) fn first_open(&self) -> Option<&str> {
+        let field = self.elements.iter().find_map(|element| match element {
+            Element::Field { field, level } => Some((field, *level)),
+            Element::Literal { .. } => None,
+        });
+        let (field, level) = field?;
+        let is_open = level == 0 && field.finite.is_none() && !matches!(field.codec, Codec::Shard(_));
+        is_open.then_some(field.attribute.as_str())
     }
 
     /// Can two different items have one key? A key that keeps no letter case, or only a shard, allows it.
@@ -308,10 +313,6 @@ impl Template {
             Element::Field { field, level } => Some((field.as_ref(), *level)),
             Element::Literal { .. } => None,
         })
-    }
-
-    fn field_name(&self, at: usize) -> &str {
-        self.fields().nth(at).map_or("", |(field, _)| field.attribute.as_str())
     }
 }
 

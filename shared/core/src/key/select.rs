@@ -72,10 +72,14 @@ impl<'t> Walk<'t> {
     }
 
     fn append(&mut self, texts: &[impl AsRef<str>]) {
+        if let [text] = texts {
+            self.prefixes.iter_mut().for_each(|prefix| prefix.push_str(text.as_ref()));
+            return;
+        }
         self.prefixes = self
             .prefixes
             .iter()
-            .flat_map(|prefix| texts.iter().map(move |text| format!("{prefix}{}", text.as_ref())))
+            .flat_map(|prefix| texts.iter().map(move |text| [prefix, text.as_ref()].concat()))
             .collect();
     }
 
@@ -197,8 +201,7 @@ impl<'t> Walk<'t> {
             };
         }
         let Codec::Shard(shards) = field.codec else { return self.open() };
-        let width = super::shard::digits(shards);
-        let texts: Vec<String> = (0..shards).map(|shard| format!("{shard:0width$}")).collect();
+        let texts = super::shard::texts(shards);
         // A shard that ends the key is as good as known: the key is one of few.
         if self.template.elements.len() == at + 1 && self.prefixes.len() * texts.len() <= self.fan_out_max {
             self.append(&texts);

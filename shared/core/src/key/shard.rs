@@ -22,3 +22,13 @@ fn mix(mut hash: u64) -> u64 {
 pub(super) fn digits(shards: u32) -> usize {
     (shards - 1).checked_ilog10().map_or(1, |log| log as usize + 1)
 }
+
+/// The texts of all shards, in their order. Numbers are padded by hand: a planner asks for them often.
+pub(super) fn texts(shards: u32) -> Vec<String> {
+    let width = digits(shards);
+    let text = |shard: u32| {
+        let number = shard.to_string();
+        if number.len() == width { number } else { "0".repeat(width - number.len()) + &number }
+    };
+    (0..shards).map(text).collect()
+}

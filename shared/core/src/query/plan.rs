@@ -10,9 +10,11 @@ mod choose;
 mod delivery;
 mod estimate;
 mod facts;
+mod ground;
 mod keyspace;
 mod merge;
 mod reject;
+mod scope;
 mod suggest;
 
 pub use access::{Access, Hydration, KeyEqual, Operation, SortCondition, SortTest, Source};
@@ -117,7 +119,7 @@ pub fn plan(request: &CheckedRequest<'_>) -> Result<QueryPlan, PlanError> {
     Ok(QueryPlan {
         table: request.table.id.clone(),
         table_name: request.table.name.clone(),
-        accesses: best.built.into_iter().map(|built| built.access).collect(),
+        accesses: best.accesses,
         delivery: best.delivery,
         order: request.order.clone(),
         limit: request.limit,

@@ -1,11 +1,13 @@
 //! The accesses by which one table or index answers one conjunction for one kind of item.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::rc::Rc;
 
-use super::access::{Access, Hydration, Operation, Source};
+use super::access::{Access, Hydration, Operation, SortTest, Source};
 use super::facts::{Asked, Facts};
+use super::ground::Ground;
 use super::keyspace::{Keyspace, Kind, Selected, Selection, is_overloaded};
 use super::reject::Reason;
 use crate::key::Test;
@@ -17,29 +19,32 @@ use crate::value::{AttributeValue, compare};
 
 /// A table or an index, as a place to read from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'m> {
-    pub(super) table: &'m Table,
-    pub(super) index: Option<&'m Index>,
+pub(super) struct Place<'a> {
+    pub(super) table: &'a Table,
+    pub(super) index: Option<&'a Index>,
+    /// Does the key depend on which entity an item is?
+    pub(super) is_overloaded: bool,
 }
 
-impl<'m> Place<'m> {
+impl<'a> Place<'a> {
+    pub(super) fn of(table: &'a Table, index: Option<&'a Index>) -> Place<'a> {
+        let is_overloaded = match index {
+            None => is_overloaded(table.key_attributes()),
+            Some(index) => is_overloaded(index.key_attributes()),
+        };
+        Place { table, index, is_overloaded }
+    }
+
     pub(super) fn source(&self) -> Source {
         Source::of(self.index)
     }
 
-    /// Can an item of the table be absent here?
-    pub(super) fn is_sparse(&self) -> bool {
-        !kinds_of(self.table).into_iter().all(|kind| {
-            let present = always_present(self.table, &[kind]);
-            Keyspace::of(self.table, self.index, kind)
-                .is_ok_and(|keyspace| keyspace.required().all(|part| present.contains(part)))
-        })
-    }
-
-    pub(super) fn is_overloaded(&self) -> bool {
+    /// The order of preference between equals, as [`Source`] has it.
+    pub(super) fn preference(&self) -> (Option<IndexPreference>, &'a str) {
         match self.index {
-            None => is_overloaded(self.table.key_attributes()),
-            Some(index) => is_overloaded(index.key_attributes()),
+            None => (None, ""),
+            Some(index) if index.kind == IndexKind::Local => (Some(IndexPreference::Local), &index.name),
+            Some(index) => (Some(IndexPreference::Global), &index.name),
         }
     }
 
@@ -57,52 +62,76 @@ impl<'m> Place<'m> {
     }
 }
 
+/// The table comes first, then local before global indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum IndexPreference {
+    Local,
+    Global,
+}
+
 /// One access, and what the choice needs to know about it.
 #[derive(Debug, Clone)]
-pub(super) struct Built<'m> {
-    pub(super) access: Access,
-    pub(super) place: Place<'m>,
+pub(super) struct Built<'a> {
+    pub(super) place: Place<'a>,
     pub(super) kind: Kind,
-    /// Attributes that have one value in all its items.
-    pub(super) fixed: BTreeSet<String>,
-    /// Attributes by which its items ascend.
-    pub(super) ascending: Vec<String>,
-    /// Does the sort range hold every key of its kind in the partition?
-    pub(super) whole: bool,
-    /// What is left of the conditions, the entity's own aside.
-    pub(super) residual: Vec<Condition>,
-    /// The entity's own conditions, where something else could lie in the range.
-    pub(super) when: Vec<Condition>,
-    /// Every condition that a matching item fulfils, and how many of them the request made: the rest are the entity's.
-    pub(super) conjunct: (Vec<Condition>, usize),
-    /// The share of a partition that the sort range leaves, as a guess.
-    pub(super) share: f64,
+    /// What is queried; none: a scan.
+    pub(super) range: Option<Selected<'a>>,
+    /// What it has in common with others of its place.
+    pub(super) shared: Rc<Shared<'a>>,
+    /// Could something else lie in the range, so that the entity's own conditions are asked too?
+    pub(super) asks_kind: bool,
     /// Is it one item at most?
     pub(super) single: bool,
+    pub(super) descending: bool,
+    pub(super) hydration: Hydration,
+    /// Is something filtered, or checked on the items?
+    pub(super) filters: bool,
+    pub(super) rechecks: bool,
+}
+
+/// What the accesses of one place and one set of tests have in common.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shared<'a> {
+    /// Attributes that have one value in all its items.
+    pub(super) fixed: Vec<&'a str>,
+    /// Attributes by which its items ascend.
+    pub(super) ascending: Vec<&'a str>,
+    /// Does the sort range hold every key of its kind in the partition?
+    pub(super) whole: bool,
+    /// The share of a partition that the sort range leaves, as a guess.
+    pub(super) share: f64,
+    /// What is left of the request's conditions.
+    pub(super) residual: Vec<&'a Condition>,
+    /// What is left of the entity's own.
+    pub(super) when: Vec<&'a Condition>,
+    /// Every condition that a matching item fulfils.
+    pub(super) conjunct: Rc<[&'a Condition]>,
+    /// How many of them the request made: the rest are the entity's.
+    pub(super) asked: usize,
 }
 
 /// The request, as far as building needs it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Task<'r, 'm> {
-    pub(super) request: &'r CheckedRequest<'m>,
-    pub(super) place: Place<'m>,
+pub(super) struct Task<'t, 'a> {
+    pub(super) ground: &'t Ground<'a>,
+    pub(super) place: Place<'a>,
     pub(super) kind: Kind,
-    /// The kinds that are asked for, where `kind` is any of them.
-    pub(super) kinds: &'r [Kind],
-    pub(super) facts: &'r Facts,
-    /// The entity's own conditions begin at this clause.
-    pub(super) when_from: usize,
+    pub(super) facts: &'t Facts<'a>,
+    /// The attributes that every item of these kinds has.
+    pub(super) always: &'t [&'a str],
 }
 
-impl<'m> Task<'_, 'm> {
+/// Tests, borrowed where no attribute is taken value by value.
+type Combinations<'t, 'a> = std::borrow::Cow<'t, [BTreeMap<&'a str, Test>]>;
+
+impl<'t, 'a> Task<'t, 'a> {
     /// The keyspace, once it is sure that it hides no matching item.
-    pub(super) fn keyspace(&self) -> Result<Keyspace<'m>, Reason> {
-        let keyspace = Keyspace::of(self.place.table, self.place.index, self.kind)
+    pub(super) fn keyspace(&self) -> Result<Keyspace<'a>, Reason> {
+        let keyspace = Keyspace::of(self.place, self.kind)
             .map_err(|key| Reason::EntityAbsent { attribute: key.name.clone() })?;
-        let always = always_present(self.place.table, self.own_kinds());
         let hidden = keyspace
             .required()
-            .find(|attribute| !always.contains(attribute) && !self.facts.present.contains(*attribute));
+            .find(|attribute| !self.always.contains(attribute) && !self.facts.present.contains(attribute));
         match hidden {
             Some(attribute) => Err(Reason::Sparse { attribute: attribute.to_owned() }),
             None => Ok(keyspace),
@@ -110,21 +139,22 @@ impl<'m> Task<'_, 'm> {
     }
 
     /// The queries that answer the conjunction, with these attributes taken value by value.
-    pub(super) fn queries(
-        &self,
-        keyspace: &Keyspace<'m>,
-        expand: &BTreeSet<&str>,
-    ) -> Result<Vec<Built<'m>>, Reason> {
+    pub(super) fn queries(&self, keyspace: Keyspace<'a>, expand: &[&'a str]) -> Result<Vec<Built<'a>>, Reason> {
+        if self.count_combinations(expand)? == 0 {
+            return Ok(Vec::new());
+        }
+        let tests = &self.facts.tests;
+        if let Some(attribute) = keyspace.open_partition(tests, expand) {
+            return Err(Reason::PartitionOpen { attribute: attribute.to_owned() });
+        }
         let mut built = Vec::new();
-        for tests in self.combinations(expand)? {
+        for tests in self.combinations(expand).iter() {
             let selection =
-                keyspace.select(&tests).map_err(|attribute| Reason::PartitionOpen { attribute })?;
+                keyspace.select(tests).map_err(|attribute| Reason::PartitionOpen { attribute })?;
             if self.reads_everything(expand, &selection) {
                 return Err(Reason::Scan);
             }
-            for one in self.with_selection(keyspace, &tests, &selection) {
-                add_range(&mut built, one);
-            }
+            self.with_selection(keyspace, tests, selection, &mut built);
             if built.len() > FAN_OUT_MAX {
                 return Err(Reason::FanOut);
             }
@@ -133,88 +163,82 @@ impl<'m> Task<'_, 'm> {
     }
 
     /// A scan of the place, every clause filtered.
-    pub(super) fn scan(&self) -> Built<'m> {
+    pub(super) fn scan(&self) -> Built<'a> {
         let (residual, when) = self.split_clauses(&|_| false);
-        let mut built = Built {
-            access: self.empty_access(Operation::Scan),
-            place: self.place,
-            kind: self.kind,
-            fixed: BTreeSet::new(),
-            ascending: Vec::new(),
-            whole: false,
-            residual,
-            when,
-            conjunct: self.conjunct(),
-            share: 1.0,
-            single: false,
-        };
-        built.finish(self.request);
+        let mut built = self.built(Shared { residual, when, share: 1.0, ..self.shared() });
+        built.asks_kind = true;
+        built.finish(self.ground.request);
         built
     }
 
-    /// The kinds of item that the task is about.
-    fn own_kinds(&self) -> &[Kind] {
-        if self.kind == Kind::Any { self.kinds } else { std::slice::from_ref(&self.kind) }
+    fn shared(&self) -> Shared<'a> {
+        let (conjunct, asked) = (self.facts.clauses.clone(), self.facts.when_from);
+        Shared { conjunct, asked, ..Shared::default() }
     }
 
-    fn empty_access(&self, operation: Operation) -> Access {
-        Access {
-            source: self.place.source(),
-            operation,
-            filter: Condition::always(),
-            recheck: Condition::always(),
-            hydration: Hydration::None,
+    fn built(&self, shared: Shared<'a>) -> Built<'a> {
+        Built {
+            place: self.place,
+            kind: self.kind,
+            range: None,
+            shared: Rc::new(shared),
+            asks_kind: false,
+            single: false,
             descending: false,
+            hydration: Hydration::None,
+            filters: false,
+            rechecks: false,
         }
+    }
+
+    /// The attributes that are taken value by value, each with its values.
+    fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, Vec<&'a AttributeValue>)> {
+        let asked = self.facts.by_attribute.iter().filter(|fact| expand.contains(&fact.attribute));
+        let open = expand.iter().filter(|name| self.facts.of(name).is_none());
+        let asked = asked.map(|fact| {
+            let declared = || self.declared_values(fact.attribute).unwrap_or_default().iter();
+            match &fact.asked {
+                Asked::Values(values) => (fact.attribute, values.clone()),
+                Asked::Test(test) => (fact.attribute, declared().filter(|value| passes(test, value)).collect()),
+            }
+        });
+        asked.chain(open.filter_map(|name| Some((*name, self.declared_values(name)?.iter().collect()))))
+    }
+
+    /// How many combinations there are.
+    fn count_combinations(&self, expand: &[&'a str]) -> Result<usize, Reason> {
+        self.expanded(expand).try_fold(1, |count, (_, values)| match count * values.len() {
+            count if count > FAN_OUT_MAX => Err(Reason::FanOut),
+            count => Ok(count),
+        })
     }
 
     /// Every combination of the values that expanded attributes take, as tests.
-    fn combinations<'a>(
-        &'a self,
-        expand: &BTreeSet<&'a str>,
-    ) -> Result<Vec<BTreeMap<&'a str, Test>>, Reason> {
-        let mut all = vec![BTreeMap::new()];
-        for (attribute, fact) in &self.facts.by_attribute {
-            match &fact.asked {
-                Asked::Values(values) if values.len() > 1 => {
-                    if expand.contains(attribute.as_str()) {
-                        all = multiply(&all, attribute, values)?;
-                    } else if let Some(hull) = hull(values) {
-                        add(&mut all, attribute, &hull);
-                    }
-                }
-                Asked::Values(values) => add(&mut all, attribute, &Test::Equal(values[0].clone())),
-                Asked::Test(test) => match self.declared_values(attribute) {
-                    Some(values) if expand.contains(attribute.as_str()) => {
-                        let passing: Vec<_> =
-                            values.iter().filter(|value| passes(test, value)).cloned().collect();
-                        all = multiply(&all, attribute, &passing)?;
-                    }
-                    _ => add(&mut all, attribute, test),
-                },
-            }
+    fn combinations(&self, expand: &[&'a str]) -> Combinations<'t, 'a> {
+        let tests: &'t BTreeMap<&'a str, Test> = &self.facts.tests;
+        if expand.is_empty() {
+            return Combinations::Borrowed(std::slice::from_ref(tests));
         }
-        for attribute in expand.iter().filter(|name| !self.facts.by_attribute.contains_key(**name)) {
-            if let Some(values) = self.declared_values(attribute) {
-                all = multiply(&all, attribute, values)?;
-            }
+        let mut all = vec![tests.clone()];
+        for (attribute, values) in self.expanded(expand) {
+            all = multiply(&all, attribute, &values);
         }
-        Ok(all)
+        Combinations::Owned(all)
     }
 
-    fn declared_values(&self, attribute: &str) -> Option<&[AttributeValue]> {
+    fn declared_values(&self, attribute: &str) -> Option<&'a [AttributeValue]> {
         self.place.table.attributes.get(attribute)?.values.as_deref()
     }
 
     /// Does every matching item have the same value here?
     fn has_one_value(&self, attribute: &str) -> bool {
-        let asked = self.facts.by_attribute.get(attribute).map(|fact| &fact.asked);
+        let asked = self.facts.of(attribute).map(|fact| &fact.asked);
         matches!(asked, Some(Asked::Values(values)) if values.len() == 1)
     }
 
     /// Can this attribute be taken value by value: by an `in`, or because the manifest lists what it can be?
     pub(super) fn is_expandable(&self, attribute: &str) -> bool {
-        match self.facts.by_attribute.get(attribute).map(|fact| &fact.asked) {
+        match self.facts.of(attribute).map(|fact| &fact.asked) {
             Some(Asked::Values(values)) => values.len() > 1,
             Some(Asked::Test(Test::Absent)) => false,
             Some(Asked::Test(_)) | None => self.declared_values(attribute).is_some(),
@@ -223,162 +247,196 @@ impl<'m> Task<'_, 'm> {
 
     fn with_selection(
         &self,
-        keyspace: &Keyspace<'m>,
-        tests: &BTreeMap<&str, Test>,
-        selection: &Selection,
-    ) -> Vec<Built<'m>> {
+        keyspace: Keyspace<'a>,
+        tests: &BTreeMap<&'a str, Test>,
+        selection: Selection<'a>,
+        all: &mut Vec<Built<'a>>,
+    ) {
         let is_exact = |attribute: &str| {
-            !self.is_hull(attribute, tests)
-                && selection
-                    .by_partition
-                    .iter()
-                    .chain(&selection.by_sort)
-                    .any(|(name, exact)| *exact && name == attribute)
+            !self.is_hull(attribute, tests) && selection.served().any(|(name, exact)| exact && name == attribute)
         };
-        let present = |kinds: &[Kind]| -> BTreeSet<&str> {
-            always_present(self.place.table, kinds).into_iter().chain(keyspace.required()).collect()
-        };
-        let here = present(self.own_kinds());
-        // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys say,
-        // says nothing of those.
-        let asks_kind = self.when_from < self.facts.clauses.len() && !self.place.is_overloaded();
-        let everywhere = asks_kind.then(|| present(&kinds_of(self.place.table)));
-        let answered = |number: usize| match &everywhere {
-            _ if number < self.when_from => self.is_answered(number, &is_exact, &here),
-            Some(everywhere) => self.is_answered(number, &is_exact, everywhere),
-            None => false,
-        };
-        let (residual, when) = self.split_clauses(&answered);
-        let is_fixed = |(name, test): &(&&str, &Test)| match test {
+        let (residual, when) = self.left(keyspace, &is_exact);
+        let is_fixed = |(name, test): &(&&'a str, &Test)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
             Test::Equal(_) => self.has_one_value(name) || is_exact(name),
             Test::Absent => true,
             Test::Range { .. } | Test::BeginsWith(_) => false,
         };
-        let fixed: BTreeSet<String> =
-            tests.iter().filter(is_fixed).map(|(name, _)| (*name).to_owned()).collect();
-        let ascending: Vec<String> =
-            keyspace.ascending(&|name| fixed.contains(name)).into_iter().map(str::to_owned).collect();
+        let fixed: Vec<&str> = tests.iter().filter(is_fixed).map(|(name, _)| *name).collect();
         // What the partition key says already, the sort key does not narrow further.
         let is_said = |name: &str| selection.by_partition.iter().any(|(said, exact)| *exact && said == name);
-        let narrowed: Vec<&str> =
-            selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name)).collect();
-        let share = narrowed.iter().map(|name| narrowing(tests.get(name))).product();
-        let finish = |selected: &Selected| {
-            let mut built = Built {
-                access: self.empty_access(Operation::Query {
-                    partition: selected.partition.clone(),
-                    sort: selected.sort.clone(),
-                }),
-                place: self.place,
-                kind: self.kind,
-                fixed: fixed.clone(),
-                ascending: ascending.clone(),
-                whole: narrowed.is_empty(),
-                residual: residual.clone(),
-                when: if self.has_neighbours(selected) { when.clone() } else { Vec::new() },
-                conjunct: self.conjunct(),
-                share,
-                single: self.is_single(selected),
-            };
-            built.finish(self.request);
-            built
+        let narrowed = || selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name));
+        let mut built = self.built(Shared {
+            ascending: keyspace.ascending(&|name| fixed.contains(&name)),
+            fixed,
+            whole: narrowed().next().is_none(),
+            share: narrowed().map(|name| narrowing(tests.get(name))).product(),
+            residual,
+            when,
+            ..self.shared()
+        });
+        // The ranges of one selection are different ones.
+        let before = all.len();
+        for (number, selected) in selection.selected.into_iter().enumerate() {
+            let asks_kind = self.has_neighbours(&selected);
+            built.single = self.is_single(&selected);
+            built.range = Some(selected);
+            if number == 0 || asks_kind != built.asks_kind {
+                built.asks_kind = asks_kind;
+                built.finish(self.ground.request);
+            }
+            let range = built.range.take();
+            add_range(all, before, Built { range, ..built.clone() });
+        }
+    }
+
+    /// What the key leaves to be checked: of the request's conditions, and of the entity's own.
+    fn left(
+        &self,
+        keyspace: Keyspace<'a>,
+        is_exact: &dyn Fn(&str) -> bool,
+    ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+        let facts = self.facts;
+        let in_key = |name: &str| keyspace.required().any(|part| part == name);
+        let here = |name: &str| self.always.contains(&name) || in_key(name);
+        // The entity's conditions tell it from its neighbours: what only its own items have, or only its own keys say,
+        // says nothing of those.
+        let asks_kind = facts.when_from < facts.clauses.len() && !self.place.is_overloaded;
+        let everywhere = asks_kind.then(|| self.ground.present(self.ground.kinds()));
+        let answered = |number: usize| match &everywhere {
+            _ if number < facts.when_from => self.is_answered(number, is_exact, &here),
+            Some(everywhere) => {
+                self.is_answered(number, is_exact, &|name| everywhere.contains(&name) || in_key(name))
+            }
+            None => false,
         };
-        selection.selected.iter().map(finish).collect()
+        self.split_clauses(&answered)
     }
 
     /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan.
-    fn reads_everything(&self, expand: &BTreeSet<&str>, selection: &Selection) -> bool {
-        let open = expand.iter().any(|name| !self.facts.by_attribute.contains_key(*name));
-        let partitions: BTreeSet<String> =
-            selection.selected.iter().map(|selected| format!("{:?}", selected.partition)).collect();
-        let asked = self.facts.clauses[..self.when_from].iter().any(|clause| !clause.is_always());
-        asked
-            && (open || partitions.len() > 1)
-            && !self.facts.by_attribute.keys().any(|name| {
-                selection.by_partition.iter().chain(&selection.by_sort).any(|(served, _)| served == name)
-            })
+    fn reads_everything(&self, expand: &[&str], selection: &Selection<'_>) -> bool {
+        let open = || expand.iter().any(|name| self.facts.of(name).is_none());
+        let several = || selection.selected.windows(2).any(|pair| pair[0].partition != pair[1].partition);
+        let is_served = |attribute: &str| selection.served().any(|(served, _)| served == attribute);
+        self.facts.asked().iter().any(|clause| !clause.is_always())
+            && (open() || several())
+            && !self.facts.by_attribute.iter().any(|fact| is_served(fact.attribute))
     }
 
     /// Were several values tested as the range that they lie in?
     fn is_hull(&self, attribute: &str, tests: &BTreeMap<&str, Test>) -> bool {
-        let asked = self.facts.by_attribute.get(attribute).map(|fact| &fact.asked);
+        let asked = self.facts.of(attribute).map(|fact| &fact.asked);
         matches!(asked, Some(Asked::Values(values)) if values.len() > 1)
             && !matches!(tests.get(attribute), Some(Test::Equal(_)))
     }
 
     /// Does the key answer this clause in full?
-    fn is_answered(&self, number: usize, is_exact: &dyn Fn(&str) -> bool, present: &BTreeSet<&str>) -> bool {
-        let by_fact = self
-            .facts
-            .by_attribute
-            .iter()
-            .any(|(attribute, fact)| fact.clauses.contains(&number) && is_exact(attribute));
-        let by_presence = match &self.facts.clauses[number] {
-            Condition::Is(path, Comparison::Exists(true)) => {
-                path.as_attribute().is_some_and(|attribute| present.contains(attribute))
-            }
+    fn is_answered(
+        &self,
+        number: usize,
+        is_exact: &dyn Fn(&str) -> bool,
+        is_present: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        let by_presence = match self.facts.clauses[number] {
+            Condition::Is(path, Comparison::Exists(true)) => path.as_attribute().is_some_and(is_present),
             _ => false,
         };
-        by_fact || by_presence
+        let mut facts = self.facts.by_attribute.iter();
+        by_presence || facts.any(|fact| fact.clauses.contains(&number) && is_exact(fact.attribute))
     }
 
-    fn split_clauses(&self, answered: &dyn Fn(usize) -> bool) -> (Vec<Condition>, Vec<Condition>) {
-        let mut split = (Vec::new(), Vec::new());
-        for (number, clause) in self.facts.clauses.iter().enumerate() {
-            if !answered(number) {
-                let side = if number < self.when_from { &mut split.0 } else { &mut split.1 };
-                side.push(clause.clone());
-            }
-        }
-        split
+    fn split_clauses(
+        &self,
+        answered: &dyn Fn(usize) -> bool,
+    ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+        let left = |numbers: std::ops::Range<usize>| {
+            numbers.filter(|number| !answered(*number)).map(|number| self.facts.clauses[number]).collect()
+        };
+        let (from, all) = (self.facts.when_from, self.facts.clauses.len());
+        (left(0..from), left(from..all))
     }
 
     /// Could items of another kind lie in the same range? Where nothing depends on the kind they do.
-    fn has_neighbours(&self, selected: &Selected) -> bool {
-        if !self.place.is_overloaded() {
+    fn has_neighbours(&self, selected: &Selected<'_>) -> bool {
+        if !self.place.is_overloaded {
             return true;
         }
-        kinds_of(self.place.table).into_iter().filter(|kind| *kind != self.kind).any(|kind| {
-            Keyspace::of(self.place.table, self.place.index, kind)
+        self.ground.kinds().filter(|kind| *kind != self.kind).any(|kind| {
+            Keyspace::of(self.place, kind)
                 .is_ok_and(|other| other.could_hold(&selected.partition, &selected.sort))
         })
     }
 
-    fn is_single(&self, selected: &Selected) -> bool {
+    fn is_single(&self, selected: &Selected<'_>) -> bool {
         let exact_sort = matches!(
-            selected.sort.as_slice(),
-            [condition] if matches!(condition.test, super::access::SortTest::Equal(_))
+            &*selected.sort,
+            [condition] if matches!(condition.test, SortTest::Equal(_))
         );
         self.place.index.is_none() && (self.place.table.sort.is_none() || exact_sort)
     }
-
-    fn conjunct(&self) -> (Vec<Condition>, usize) {
-        (self.facts.clauses.clone(), self.when_from)
-    }
 }
 
-impl Built<'_> {
+impl<'a> Built<'a> {
     /// Divides what is left between DynamoDB's filter and our own check, and finds out whether attributes are missing.
     pub(super) fn finish(&mut self, request: &CheckedRequest<'_>) {
         let place = self.place;
-        let queried = matches!(self.access.operation, Operation::Query { .. });
-        let sendable = |attribute: &str| place.holds(attribute) && !(queried && place.is_own_key(attribute));
-        let left = self.residual.iter().chain(&self.when).cloned();
-        let (filter, recheck): (Vec<_>, Vec<_>) = left.partition(|clause| clause.only_uses(&sendable));
-        let all_here = recheck.iter().all(|clause| clause.only_uses(&|attribute| place.holds(attribute)))
-            && answer_is_at(place, request);
-        self.access.hydration = match place.index {
+        let (mut filters, mut rechecks, mut all_here) = (false, false, answer_is_at(place, request));
+        for clause in self.left() {
+            if self.is_sendable(clause) {
+                filters |= !clause.is_always();
+            } else {
+                rechecks |= !clause.is_always();
+                all_here &= clause.only_uses(&|attribute| place.holds(attribute));
+            }
+        }
+        self.hydration = match place.index {
             Some(index) if !all_here && index.kind == IndexKind::Local => Hydration::Fetched,
             Some(_) if !all_here => Hydration::ByKey,
             _ => Hydration::None,
         };
-        self.access.filter = Condition::all(filter);
-        self.access.recheck = match self.access.hydration {
-            // The item may have changed since the index saw it.
-            Hydration::ByKey => Condition::all(self.conjunct.0.iter().cloned()),
-            _ => Condition::all(recheck),
+        self.filters = filters;
+        self.rechecks = match self.hydration {
+            Hydration::ByKey => self.shared.conjunct.iter().any(|clause| !clause.is_always()),
+            Hydration::None | Hydration::Fetched => rechecks,
         };
+    }
+
+    /// Do the two differ in nothing but their ranges? Shards of one partition are many and alike.
+    pub(super) fn is_like(&self, other: &Built<'a>) -> bool {
+        Rc::ptr_eq(&self.shared, &other.shared)
+            && (self.single, self.asks_kind, self.range.is_none())
+                == (other.single, other.asks_kind, other.range.is_none())
+    }
+
+    /// What is left of all conditions.
+    pub(super) fn left(&self) -> impl Iterator<Item = &'a Condition> {
+        let when = if self.asks_kind { self.shared.when.as_slice() } else { &[] };
+        self.shared.residual.iter().chain(when).copied()
+    }
+
+    /// Can DynamoDB filter by it?
+    fn is_sendable(&self, clause: &Condition) -> bool {
+        let (place, queried) = (self.place, self.range.is_some());
+        clause.only_uses(&|attribute| place.holds(attribute) && !(queried && place.is_own_key(attribute)))
+    }
+
+    /// The access, with its conditions.
+    pub(super) fn into_access(self) -> Access {
+        let all = |clauses: Vec<&Condition>| Condition::all(clauses.into_iter().cloned());
+        let (filter, recheck): (Vec<_>, Vec<_>) = self.left().partition(|clause| self.is_sendable(clause));
+        let recheck = match self.hydration {
+            // The item may have changed since the index saw it.
+            Hydration::ByKey => all(self.shared.conjunct.to_vec()),
+            Hydration::None | Hydration::Fetched => all(recheck),
+        };
+        Access {
+            source: self.place.source(),
+            operation: self.range.map_or(Operation::Scan, Selected::operation),
+            filter: all(filter),
+            recheck,
+            hydration: self.hydration,
+            descending: self.descending,
+        }
     }
 }
 
@@ -392,80 +450,29 @@ fn answer_is_at(place: Place<'_>, request: &CheckedRequest<'_>) -> bool {
     shown && request.order.iter().all(|by| place.holds(&by.attribute))
 }
 
-/// The kinds of item that a table can hold.
-pub(super) fn kinds_of(table: &Table) -> Vec<Kind> {
-    let entities = (0..table.entities.len()).map(|number| Kind::Entity(crate::model::EntityId(number)));
-    let strays = Keyspace::of(table, None, Kind::Stray).is_ok().then_some(Kind::Stray);
-    entities.chain(strays).collect()
-}
-
-/// Attributes that every item of these kinds has: parts of its primary key, and what the manifest promises. The kinds of one
-/// table can have keys of different parts.
-fn always_present<'m>(table: &'m Table, kinds: &[Kind]) -> BTreeSet<&'m str> {
-    let promised = table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
-    let of = |kind: Kind| {
-        let mut present: BTreeSet<&str> = promised.clone().collect();
-        if let Ok(keyspace) = Keyspace::of(table, None, kind) {
-            present.extend(keyspace.required());
-        }
-        if let Kind::Entity(entity) = kind {
-            present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
-        }
-        present
-    };
-    kinds.iter().copied().map(of).reduce(|all, one| &all & &one).unwrap_or_default()
-}
-
 /// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range: it is
-/// read once, and checked for all that is still to be checked.
-fn add_range<'m>(all: &mut Vec<Built<'m>>, one: Built<'m>) {
-    match all.iter_mut().find(|known| known.access.operation == one.access.operation) {
+/// read once, and checked for all that is still to be checked. `before`: so many can be the same.
+fn add_range<'a>(all: &mut Vec<Built<'a>>, before: usize, one: Built<'a>) {
+    match all[..before].iter_mut().find(|known| known.range == one.range) {
         None => all.push(one),
-        Some(known) if one.residual.len() + one.when.len() > known.residual.len() + known.when.len() => {
+        Some(known) if one.left().count() > known.left().count() => {
             *known = one;
         }
         Some(_) => {}
     }
 }
 
-fn add<'a>(all: &mut [BTreeMap<&'a str, Test>], attribute: &'a str, test: &Test) {
-    for tests in all {
-        tests.insert(attribute, test.clone());
-    }
-}
-
-/// The range that values of one type lie in.
-fn hull(values: &[AttributeValue]) -> Option<Test> {
-    let (mut low, mut high) = (values.first()?, values.first()?);
-    for value in values {
-        if compare(value, low)?.is_lt() {
-            low = value;
-        }
-        if compare(value, high)?.is_gt() {
-            high = value;
-        }
-    }
-    Some(Test::Range { low: Bound::Included(low.clone()), high: Bound::Included(high.clone()) })
-}
-
 fn multiply<'a>(
     all: &[BTreeMap<&'a str, Test>],
     attribute: &'a str,
-    values: &[AttributeValue],
-) -> Result<Vec<BTreeMap<&'a str, Test>>, Reason> {
-    if all.len() * values.len() > FAN_OUT_MAX {
-        return Err(Reason::FanOut);
-    }
-    Ok(all
-        .iter()
-        .flat_map(|tests| {
-            values.iter().map(|value| {
-                let mut more = tests.clone();
-                more.insert(attribute, Test::Equal(value.clone()));
-                more
-            })
-        })
-        .collect())
+    values: &[&AttributeValue],
+) -> Vec<BTreeMap<&'a str, Test>> {
+    let with = |tests: &BTreeMap<&'a str, Test>, value: &AttributeValue| {
+        let mut more = tests.clone();
+        more.insert(attribute, Test::Equal(value.clone()));
+        more
+    };
+    all.iter().flat_map(|tests| values.iter().map(move |value| with(tests, value))).collect()
 }
 
 fn passes(test: &Test, value: &AttributeValue) -> bool {

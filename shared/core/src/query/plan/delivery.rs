@@ -23,26 +23,39 @@ pub(super) fn decide(request: &CheckedRequest<'_>, built: &mut [Built<'_>]) -> O
     if request.order.is_empty() || request.count {
         return Some(Delivery::Sequential);
     }
-    let directions: Option<Vec<bool>> = built.iter().map(|one| direction(&request.order, one)).collect();
+    let directions = directions(&request.order, built);
     if let Some(directions) = directions {
         for (one, descending) in built.iter_mut().zip(directions) {
-            one.access.descending = descending;
+            one.descending = descending;
         }
         return Some(if built.len() > 1 { Delivery::Merged } else { Delivery::Sequential });
     }
     request.sort_in_memory.map(|items_max| Delivery::SortedInMemory { items_max })
 }
 
+/// The direction of each access; `None` if one does not give the order.
+fn directions(order: &[OrderBy], built: &[Built<'_>]) -> Option<Vec<bool>> {
+    let mut directions: Vec<bool> = Vec::with_capacity(built.len());
+    for (number, one) in built.iter().enumerate() {
+        let known = number.checked_sub(1).filter(|before| one.is_like(&built[*before]));
+        directions.push(match known {
+            Some(before) => directions[before],
+            None => direction(order, one)?,
+        });
+    }
+    Some(directions)
+}
+
 /// The direction in which one access gives the order; `None` if it does not.
 fn direction(order: &[OrderBy], built: &Built<'_>) -> Option<bool> {
-    let open: Vec<&OrderBy> = order.iter().filter(|by| !built.fixed.contains(&by.attribute)).collect();
-    let Some(first) = open.first() else { return Some(built.access.descending || order[0].descending) };
-    let same_way = open.iter().all(|by| by.descending == first.descending);
+    let open = || order.iter().filter(|by| !built.shared.fixed.contains(&by.attribute.as_str()));
+    let Some(first) = open().next() else { return Some(built.descending || order[0].descending) };
+    let same_way = open().all(|by| by.descending == first.descending);
     // One item is in every order.
     if built.single {
         return Some(first.descending);
     }
-    let given = open.len() <= built.ascending.len()
-        && open.iter().zip(&built.ascending).all(|(by, ascending)| by.attribute == *ascending);
+    let given = open().count() <= built.shared.ascending.len()
+        && open().zip(built.shared.ascending.iter()).all(|(by, ascending)| by.attribute == *ascending);
     (same_way && given).then_some(first.descending)
 }

@@ -4,10 +4,11 @@
 //! a page's entries are summed and rounded up to 4 KB, items fetched behind an index are rounded up one by one, an
 //! eventually consistent read costs half.
 
-use super::access::{Hydration, Operation, Source};
+use super::access::Hydration;
 use super::build::{Built, Place};
+use super::ground::Ground;
 use super::keyspace::{Keyspace, Kind};
-use crate::model::{Projection, Table};
+use crate::model::{IndexKind, Projection, Table};
 
 /// What is assumed where the manifest's `expect` says nothing.
 const ITEMS: f64 = 1_000_000.0;
@@ -43,50 +44,55 @@ impl Expected {
     }
 }
 
-/// The read units that an access will take. `enough`: reading stops after so many items.
-pub(super) fn units(built: &Built<'_>, enough: Option<u32>, consistent: bool) -> f64 {
+/// The read units that all accesses will take. `enough`: each stops reading after so many items.
+pub(super) fn units_of_all<'a>(ground: &Ground<'a>, built: &[Built<'a>], enough: Option<u32>) -> f64 {
+    let mut before: Option<(&Built<'a>, f64)> = None;
+    built
+        .iter()
+        .map(|one| {
+            let known = before.filter(|(other, _)| one.is_like(other)).map(|(_, units)| units);
+            let units = known.unwrap_or_else(|| units(ground, one, enough));
+            before = Some((one, units));
+            units
+        })
+        .sum()
+}
+
+/// The read units that an access will take. `enough`: it stops reading after so many items.
+fn units<'a>(ground: &Ground<'a>, built: &Built<'a>, enough: Option<u32>) -> f64 {
     let expected = Expected::of(built.place.table);
-    let filtered = !built.access.filter.is_always() || !built.access.recheck.is_always();
-    let mut entries = entries(built, &expected);
+    let filtered = built.filters || built.rechecks;
+    let mut entries = entries(ground, built, &expected);
     if let (Some(enough), false) = (enough, filtered) {
         entries = entries.min(f64::from(enough));
     }
     let entries = entries.max(1.0);
     let index_units = (entries * entry_bytes(built.place, &expected) / UNIT_BYTES).ceil();
     let per_item = (expected.item_bytes / UNIT_BYTES).ceil();
-    let fetched_units = match built.access.hydration {
+    let fetched_units = match built.hydration {
         Hydration::None => 0.0,
         Hydration::Fetched => entries * per_item,
         Hydration::ByKey => entries * filter_share(built) * per_item,
     };
-    let units = (index_units + fetched_units) * if consistent { 1.0 } else { 0.5 };
+    let units = (index_units + fetched_units) * if ground.request.consistent { 1.0 } else { 0.5 };
     (units * 2.0).ceil() / 2.0
 }
 
 fn filter_share(built: &Built<'_>) -> f64 {
-    if built.access.filter.is_always() { 1.0 } else { CLAUSE_SHARE }
+    if built.filters { CLAUSE_SHARE } else { 1.0 }
 }
 
-fn entries(built: &Built<'_>, expected: &Expected) -> f64 {
+fn entries<'a>(ground: &Ground<'a>, built: &Built<'a>, expected: &Expected) -> f64 {
     if built.single {
         return 1.0;
     }
-    match &built.access.operation {
-        Operation::Scan => scanned(built.place, expected),
-        Operation::Query { .. } => {
-            let namespaces = if built.place.is_overloaded() && built.kind != Kind::Any {
-                namespaces(built.place)
-            } else {
-                1.0
-            };
-            partition_items(built, expected) * built.share / namespaces
-        }
+    if built.range.is_none() {
+        // A sparse index is smaller than the table, by how much nobody said: half.
+        return if ground.is_sparse(built.place) { expected.items * 0.5 } else { expected.items };
     }
-}
-
-/// A sparse index is smaller than the table, by how much nobody said: half.
-fn scanned(place: Place<'_>, expected: &Expected) -> f64 {
-    if place.is_sparse() { expected.items * 0.5 } else { expected.items }
+    let of_one_kind = built.place.is_overloaded && built.kind != Kind::Any;
+    let namespaces = if of_one_kind { namespaces(built.place) } else { 1.0 };
+    partition_items(built, expected) * built.shared.share / namespaces
 }
 
 fn namespaces(place: Place<'_>) -> f64 {
@@ -96,10 +102,10 @@ fn namespaces(place: Place<'_>) -> f64 {
 }
 
 fn partition_items(built: &Built<'_>, expected: &Expected) -> f64 {
-    if !matches!(built.access.source, Source::Global(_)) {
+    if built.place.index.is_none_or(|index| index.kind == IndexKind::Local) {
         return expected.per_partition;
     }
-    let Ok(keyspace) = Keyspace::of(built.place.table, built.place.index, built.kind) else {
+    let Ok(keyspace) = Keyspace::of(built.place, built.kind) else {
         // Several kinds at once: those of one partition.
         return expected.per_partition;
     };

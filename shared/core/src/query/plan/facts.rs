@@ -1,8 +1,10 @@
 //! What a conjunction of conditions says of each attribute, as far as a key can use it.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::rc::Rc;
 
 use crate::key::Test;
 use crate::query::condition::{Comparison, Condition};
@@ -11,106 +13,157 @@ use crate::value::{AttributeValue, compare, equal};
 
 /// What is asked of one attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum Asked<'a> {
     /// It is one of these: one value for `=`, several for `in`.
-    Values(Vec<AttributeValue>),
+    Values(Vec<&'a AttributeValue>),
     /// Something else that a key can say.
     Test(Test),
 }
 
 /// What is asked of one attribute, and the clauses that say so.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fact {
-    pub(super) asked: Asked,
+pub(super) struct Fact<'a> {
+    pub(super) attribute: &'a str,
+    pub(super) asked: Asked<'a>,
     /// Numbers of the clauses that are answered when the key serves this fact exactly.
     pub(super) clauses: Vec<usize>,
 }
 
 /// A conjunction, read.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Facts {
+pub(super) struct Facts<'a> {
     /// The clauses: all of them hold for a matching item.
-    pub(super) clauses: Vec<Condition>,
-    /// At most one fact for an attribute.
-    pub(super) by_attribute: BTreeMap<String, Fact>,
+    pub(super) clauses: Rc<[&'a Condition]>,
+    /// The entity's own conditions begin at this clause.
+    pub(super) when_from: usize,
+    /// At most one fact for an attribute, by the attributes' names.
+    pub(super) by_attribute: Vec<Fact<'a>>,
+    /// The facts as tests, several values as the range that they lie in.
+    pub(super) tests: BTreeMap<&'a str, Test>,
     /// Attributes that every matching item has.
-    pub(super) present: BTreeSet<String>,
+    pub(super) present: Vec<&'a str>,
     /// Can no item match?
     pub(super) impossible: bool,
 }
 
-impl Facts {
-    /// Reads a conjunction.
-    pub(super) fn read(clauses: Vec<Condition>) -> Facts {
-        let mut grouped: BTreeMap<String, Vec<(usize, &Comparison)>> = BTreeMap::new();
-        let mut present = BTreeSet::new();
+/// A comparison with an attribute: the attribute, the number of the clause, the comparison.
+type Compared<'a> = (&'a str, usize, &'a Comparison);
+
+impl<'a> Facts<'a> {
+    /// Reads a conjunction, and the entity's own conditions after it.
+    pub(super) fn read(
+        conjunct: impl ExactSizeIterator<Item = &'a Condition>,
+        when: &'a [Condition],
+    ) -> Facts<'a> {
+        let when_from = conjunct.len();
+        let clauses: Rc<[&Condition]> = conjunct.chain(when).collect();
+        let mut compared: Vec<Compared<'a>> = Vec::with_capacity(clauses.len());
+        let mut present = Vec::with_capacity(clauses.len());
         for (number, clause) in clauses.iter().enumerate() {
             let Condition::Is(path, comparison) = clause else { continue };
             if comparison.implies_presence() {
-                present.insert(path.root().to_owned());
+                present.push(path.root());
             }
-            if let Some(attribute) = path.as_attribute() {
-                grouped.entry(attribute.to_owned()).or_default().push((number, comparison));
+            compared.extend(path.as_attribute().map(|attribute| (attribute, number, comparison)));
+        }
+        compared.sort_by_key(|(attribute, number, _)| (*attribute, *number));
+        let mut facts = Facts {
+            impossible: clauses.iter().any(|clause| clause.is_never()),
+            clauses,
+            when_from,
+            by_attribute: Vec::with_capacity(compared.len()),
+            tests: BTreeMap::new(),
+            present,
+        };
+        for of_one in compared.chunk_by(|a, b| a.0 == b.0) {
+            match fact(of_one) {
+                Ok(found) => found.into_iter().for_each(|found| facts.add(found)),
+                Err(Impossible) => facts.impossible = true,
             }
         }
-        let mut impossible = clauses.iter().any(Condition::is_never);
-        let mut by_attribute = BTreeMap::new();
-        for (attribute, comparisons) in grouped {
-            match fact(&comparisons) {
-                Ok(Some(found)) => {
-                    by_attribute.insert(attribute, found);
-                }
-                Ok(None) => {}
-                Err(Impossible) => impossible = true,
-            }
-        }
-        Facts { clauses, by_attribute, present, impossible }
+        facts
+    }
+
+    fn add(&mut self, fact: Fact<'a>) {
+        let test = match &fact.asked {
+            Asked::Values(values) if values.len() > 1 => hull(values),
+            Asked::Values(values) => Some(Test::Equal(values[0].clone())),
+            Asked::Test(test) => Some(test.clone()),
+        };
+        self.tests.extend(test.map(|test| (fact.attribute, test)));
+        self.by_attribute.push(fact);
+    }
+
+    /// What is asked of this attribute.
+    pub(super) fn of(&self, attribute: &str) -> Option<&Fact<'a>> {
+        self.by_attribute.iter().find(|fact| fact.attribute == attribute)
+    }
+
+    /// What the request asks, without the entity's own conditions.
+    pub(super) fn asked(&self) -> &[&'a Condition] {
+        &self.clauses[..self.when_from]
     }
 }
 
 struct Impossible;
 
 /// The most useful thing that is said: a value, then values, then a prefix, then a range, then absence.
-fn fact(comparisons: &[(usize, &Comparison)]) -> Result<Option<Fact>, Impossible> {
-    let one = |asked, number: usize| Ok(Some(Fact { asked, clauses: vec![number] }));
-    for (number, comparison) in comparisons {
-        if let Comparison::Equal(value) = comparison {
-            return one(Asked::Values(vec![value.clone()]), *number);
+fn fact<'a>(compared: &[Compared<'a>]) -> Result<Option<Fact<'a>>, Impossible> {
+    let one = |asked, (attribute, number, _): &Compared<'a>| {
+        Ok(Some(Fact { attribute, asked, clauses: vec![*number] }))
+    };
+    for said in compared {
+        if let Comparison::Equal(value) = said.2 {
+            return one(Asked::Values(vec![value]), said);
         }
     }
-    for (number, comparison) in comparisons {
-        if let Comparison::In(values) = comparison {
-            return one(Asked::Values(distinct(values)), *number);
+    for said in compared {
+        if let Comparison::In(values) = said.2 {
+            return one(Asked::Values(distinct(values)), said);
         }
     }
-    for (number, comparison) in comparisons {
-        if let Comparison::BeginsWith(prefix) = comparison {
-            return one(Asked::Test(Test::BeginsWith(prefix.clone())), *number);
+    for said in compared {
+        if let Comparison::BeginsWith(prefix) = said.2 {
+            return one(Asked::Test(Test::BeginsWith(prefix.clone())), said);
         }
     }
-    if let Some(range) = range(comparisons)? {
+    if let Some(range) = range(compared)? {
         return Ok(Some(range));
     }
-    match comparisons.iter().find(|(_, comparison)| matches!(comparison, Comparison::Exists(false))) {
-        Some((number, _)) => one(Asked::Test(Test::Absent), *number),
+    match compared.iter().find(|said| matches!(said.2, Comparison::Exists(false))) {
+        Some(said) => one(Asked::Test(Test::Absent), said),
         None => Ok(None),
     }
 }
 
-fn distinct(values: &[AttributeValue]) -> Vec<AttributeValue> {
-    let mut kept: Vec<AttributeValue> = Vec::with_capacity(values.len());
+fn distinct(values: &[AttributeValue]) -> Vec<&AttributeValue> {
+    let mut kept: Vec<&AttributeValue> = Vec::with_capacity(values.len());
     for value in values {
         if !kept.iter().any(|known| equal(known, value)) {
-            kept.push(value.clone());
+            kept.push(value);
         }
     }
     kept
 }
 
+/// The range that values of one type lie in.
+fn hull(values: &[&AttributeValue]) -> Option<Test> {
+    let (mut low, mut high) = (*values.first()?, *values.first()?);
+    for value in values {
+        if compare(value, low)?.is_lt() {
+            low = value;
+        }
+        if compare(value, high)?.is_gt() {
+            high = value;
+        }
+    }
+    Some(Test::Range { low: Bound::Included(low.clone()), high: Bound::Included(high.clone()) })
+}
+
 /// All bounds together: the highest lower one and the lowest upper one.
-fn range(comparisons: &[(usize, &Comparison)]) -> Result<Option<Fact>, Impossible> {
+fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<Fact<'a>>, Impossible> {
     let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, Vec::new());
-    for (number, comparison) in comparisons {
+    for (_, number, comparison) in compared {
         let (from, to) = match comparison {
             Comparison::Less(bound) => (Bound::Unbounded, Bound::Excluded(bound)),
             Comparison::LessOrEqual(bound) => (Bound::Unbounded, Bound::Included(bound)),
@@ -123,14 +176,14 @@ fn range(comparisons: &[(usize, &Comparison)]) -> Result<Option<Fact>, Impossibl
         low = tighter(low, from, Ordering::Greater);
         high = tighter(high, to, Ordering::Less);
     }
-    if clauses.is_empty() {
+    let Some(((attribute, ..), false)) = compared.first().map(|first| (first, clauses.is_empty())) else {
         return Ok(None);
-    }
+    };
     if is_empty(low, high) {
         return Err(Impossible);
     }
     let test = Test::Range { low: low.cloned(), high: high.cloned() };
-    Ok(Some(Fact { asked: Asked::Test(test), clauses }))
+    Ok(Some(Fact { attribute, asked: Asked::Test(test), clauses }))
 }
 
 /// The bound that leaves less; of equal ones the exclusive.
@@ -159,42 +212,49 @@ fn is_empty(low: Bound<&AttributeValue>, high: Bound<&AttributeValue>) -> bool {
     }
 }
 
-/// The clauses of a condition: what is joined by `and`, flat.
-pub(super) fn clauses(condition: &Condition) -> Vec<Condition> {
+/// The clauses of a condition: what is joined by `and`, flat. Only what must be rewritten is copied.
+pub(super) fn clauses(condition: &Condition) -> Vec<Cow<'_, Condition>> {
+    let mut all = Vec::new();
+    add_clauses(condition, &mut all);
+    all
+}
+
+fn add_clauses<'a>(condition: &'a Condition, all: &mut Vec<Cow<'a, Condition>>) {
     match condition {
-        Condition::All(parts) => parts.iter().flat_map(clauses).collect(),
+        Condition::All(parts) => parts.iter().for_each(|part| add_clauses(part, all)),
         Condition::Not(inner) => match inner.as_ref() {
-            Condition::Not(again) => clauses(again),
+            Condition::Not(again) => add_clauses(again, all),
             Condition::Is(path, Comparison::Exists(wanted)) => {
-                vec![Condition::Is(path.clone(), Comparison::Exists(!wanted))]
+                all.push(Cow::Owned(Condition::Is(path.clone(), Comparison::Exists(!wanted))));
             }
             // Not any of these: none of them.
             Condition::Any(parts) => {
-                parts.iter().flat_map(|part| clauses(&Condition::Not(Box::new(part.clone())))).collect()
+                for part in parts {
+                    let none = Condition::Not(Box::new(part.clone()));
+                    all.extend(owned(clauses(&none)).into_iter().map(Cow::Owned));
+                }
             }
-            _ => vec![condition.clone()],
+            _ => all.push(Cow::Borrowed(condition)),
         },
-        Condition::Any(parts) if parts.len() == 1 => clauses(&parts[0]),
-        other => vec![other.clone()],
+        Condition::Any(parts) if parts.len() == 1 => add_clauses(&parts[0], all),
+        other => all.push(Cow::Borrowed(other)),
     }
 }
 
+fn owned(clauses: Vec<Cow<'_, Condition>>) -> Vec<Condition> {
+    clauses.into_iter().map(Cow::into_owned).collect()
+}
+
 /// The alternatives that a condition consists of, each a conjunction, if they are more than one and not too many.
-pub(super) fn alternatives(condition: &Condition) -> Option<Vec<Vec<Condition>>> {
+pub(super) fn alternatives(clauses: &[Cow<'_, Condition>]) -> Option<Vec<Vec<Condition>>> {
+    if !clauses.iter().any(|clause| matches!(clause.as_ref(), Condition::Any(_))) {
+        return None;
+    }
     let mut all = vec![Vec::new()];
-    for clause in clauses(condition) {
-        let choices = match &clause {
-            Condition::Any(parts) => {
-                let mut choices = Vec::new();
-                for part in parts {
-                    match alternatives(part) {
-                        Some(several) => choices.extend(several),
-                        None => choices.push(clauses(part)),
-                    }
-                }
-                choices
-            }
-            _ => vec![vec![clause]],
+    for clause in clauses {
+        let choices = match clause.as_ref() {
+            Condition::Any(parts) => choices(parts),
+            _ => vec![vec![clause.as_ref().clone()]],
         };
         if all.len() * choices.len() > ALTERNATIVES_MAX {
             return None;
@@ -207,4 +267,16 @@ pub(super) fn alternatives(condition: &Condition) -> Option<Vec<Vec<Condition>>>
             .collect();
     }
     (all.len() > 1).then_some(all)
+}
+
+fn choices(parts: &[Condition]) -> Vec<Vec<Condition>> {
+    let mut choices = Vec::new();
+    for part in parts {
+        let clauses = clauses(part);
+        match alternatives(&clauses) {
+            Some(several) => choices.extend(several),
+            None => choices.push(owned(clauses)),
+        }
+    }
+    choices
 }

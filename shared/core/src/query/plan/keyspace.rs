@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::rc::Rc;
 
-use super::access::{KeyEqual, SortCondition, SortTest};
+use super::access::{KeyEqual, Operation, SortCondition, SortTest};
+use super::build::Place;
 use crate::key::{KeyRange, Part, Template, Test};
-use crate::model::{EntityId, Index, KeyAttribute, KeySource, Table};
+use crate::model::{EntityId, KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::AttributeValue;
 
@@ -28,89 +30,133 @@ pub(super) enum Maker<'m> {
 }
 
 /// The key of a table or an index, as the items of one kind have it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Keyspace<'m> {
-    pub(super) partition: Vec<(&'m KeyAttribute, Maker<'m>)>,
-    pub(super) sort: Vec<(&'m KeyAttribute, Maker<'m>)>,
+    partition: &'m [KeyAttribute],
+    sort: &'m [KeyAttribute],
+    kind: Kind,
 }
 
-/// One partition and sort range, and which tests they answer exactly.
-#[derive(Debug, Clone)]
-pub(super) struct Selected {
-    pub(super) partition: Vec<KeyEqual>,
-    pub(super) sort: Vec<SortCondition>,
+/// One partition and sort range. Of many partitions with one range, all share it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Selected<'m> {
+    pub(super) partition: Partition<'m>,
+    pub(super) sort: Rc<[SortCondition]>,
+}
+
+/// The attributes of a partition key with their values.
+pub(super) type Partition<'m> = Vec<(&'m str, AttributeValue)>;
+
+impl Selected<'_> {
+    /// The query that reads it.
+    pub(super) fn operation(self) -> Operation {
+        let equal = |(name, value): (&str, _)| KeyEqual { attribute: name.to_owned(), value };
+        Operation::Query {
+            partition: self.partition.into_iter().map(equal).collect(),
+            sort: self.sort.to_vec(),
+        }
+    }
 }
 
 /// All that a set of tests selects from a keyspace.
 #[derive(Debug, Clone)]
-pub(super) struct Selection {
-    pub(super) selected: Vec<Selected>,
+pub(super) struct Selection<'m> {
+    pub(super) selected: Vec<Selected<'m>>,
     /// Attributes that the partition key answers, and whether exactly.
     pub(super) by_partition: Vec<(String, bool)>,
     /// Attributes that the sort key answers, and whether exactly.
     pub(super) by_sort: Vec<(String, bool)>,
 }
 
+impl Selection<'_> {
+    /// Attributes that the key answers, and whether exactly.
+    pub(super) fn served(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.by_partition.iter().chain(&self.by_sort).map(|(name, exact)| (name.as_str(), *exact))
+    }
+}
+
 impl<'m> Keyspace<'m> {
-    /// The keyspace of the table (`index: None`) or an index, for the items of one kind. `Err` names the key attribute
-    /// that such items do not have.
-    pub(super) fn of(
-        table: &'m Table,
-        index: Option<&'m Index>,
-        kind: Kind,
-    ) -> Result<Keyspace<'m>, &'m KeyAttribute> {
-        let (partition, sort): (Vec<_>, Vec<_>) = match index {
-            None => (vec![&table.partition], table.sort.iter().collect()),
-            Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
+    /// The keyspace of a place, for the items of one kind. `Err` names the key attribute that such items do not have.
+    pub(super) fn of(place: Place<'m>, kind: Kind) -> Result<Keyspace<'m>, &'m KeyAttribute> {
+        let (partition, sort) = match place.index {
+            None => (std::slice::from_ref(&place.table.partition), place.table.sort.as_slice()),
+            Some(index) => (index.partition.as_slice(), index.sort.as_slice()),
         };
-        let make = |keys: Vec<&'m KeyAttribute>| {
-            keys.into_iter().map(|key| Ok((key, maker(key, kind).ok_or(key)?))).collect::<Result<Vec<_>, _>>()
-        };
-        Ok(Keyspace { partition: make(partition)?, sort: make(sort)? })
+        match partition.iter().chain(sort).find(|key| maker(key, kind).is_none()) {
+            Some(key) => Err(key),
+            None => Ok(Keyspace { partition, sort, kind }),
+        }
     }
 
-    fn makers(&self) -> impl Iterator<Item = &(&'m KeyAttribute, Maker<'m>)> {
-        self.partition.iter().chain(&self.sort)
+    fn maker(&self, key: &'m KeyAttribute) -> Maker<'m> {
+        let Some(maker) = maker(key, self.kind) else { unreachable!("`Keyspace::of` checks it") };
+        maker
+    }
+
+    /// The template of the sort key, if it is folded.
+    fn sort_template(&self) -> Option<(&'m KeyAttribute, &'m Template)> {
+        match self.sort {
+            [key] => match self.maker(key) {
+                Maker::Folded(template) => Some((key, template)),
+                Maker::Natural => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn inputs(self, keys: &'m [KeyAttribute]) -> impl Iterator<Item = &'m str> {
+        keys.iter().flat_map(move |key| inputs_of(key, self.maker(key)))
     }
 
     /// The attributes without which an item has no such key.
-    pub(super) fn required(&self) -> impl Iterator<Item = &'m str> {
-        self.makers().flat_map(|(key, maker)| required_by(key, *maker))
+    pub(super) fn required(self) -> impl Iterator<Item = &'m str> {
+        self.partition.iter().chain(self.sort).flat_map(move |key| required_by(key, self.maker(key)))
     }
 
     /// The attributes of the sort key, from the left.
-    pub(super) fn sort_inputs(&self) -> Vec<&'m str> {
-        self.sort.iter().flat_map(|(key, maker)| inputs_of(key, *maker)).collect()
+    pub(super) fn sort_inputs(self) -> impl Iterator<Item = &'m str> {
+        self.inputs(self.sort)
     }
 
     /// The attributes of the partition key.
-    pub(super) fn partition_inputs(&self) -> Vec<&'m str> {
-        self.partition.iter().flat_map(|(key, maker)| inputs_of(key, *maker)).collect()
+    pub(super) fn partition_inputs(self) -> impl Iterator<Item = &'m str> {
+        self.inputs(self.partition)
+    }
+
+    /// An attribute that the partition key needs, where that can be told without folding anything:
+    /// [`select`](Keyspace::select) would say the same. `expand`: these get values beside the tests.
+    pub(super) fn open_partition(self, tests: &BTreeMap<&str, Test>, expand: &[&str]) -> Option<&'m str> {
+        for key in self.partition {
+            let name = key.name.as_str();
+            match self.maker(key) {
+                Maker::Natural if matches!(tests.get(name), Some(Test::Equal(_))) || expand.contains(&name) => {}
+                Maker::Natural => return Some(name),
+                Maker::Folded(template) => {
+                    let is_open = |name: &&str| !tests.contains_key(name) && !expand.contains(name);
+                    return template.first_open().filter(is_open);
+                }
+            }
+        }
+        None
     }
 
     /// The partitions and ranges that tests select. `Err` names an attribute that the partition key needs.
-    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<Selection, String> {
+    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<Selection<'m>, String> {
         let mut by_partition = Vec::new();
         let partitions = self.partitions(tests, &mut by_partition)?;
         let mut by_sort = Vec::new();
         let ranges = self.ranges(tests, &mut by_sort);
-        let selected = partitions
-            .iter()
-            .flat_map(|partition| {
-                ranges.iter().map(|sort| Selected { partition: partition.clone(), sort: sort.clone() })
-            })
-            .collect();
-        Ok(Selection { selected, by_partition, by_sort })
+        Ok(Selection { selected: products(partitions, ranges), by_partition, by_sort })
     }
 
     fn partitions(
         &self,
         tests: &BTreeMap<&str, Test>,
         served: &mut Vec<(String, bool)>,
-    ) -> Result<Vec<Vec<KeyEqual>>, String> {
+    ) -> Result<Vec<Partition<'m>>, String> {
         let mut partitions = vec![Vec::new()];
-        for (key, maker) in &self.partition {
-            let values = match maker {
+        for key in self.partition {
+            let values = match self.maker(key) {
                 Maker::Natural => match tests.get(key.name.as_str()) {
                     Some(Test::Equal(value)) => {
                         served.push((key.name.clone(), true));
@@ -121,7 +167,7 @@ impl<'m> Keyspace<'m> {
                 Maker::Folded(template) => {
                     let selection = template.select(tests, FAN_OUT_MAX);
                     served.extend(
-                        selection.served.iter().map(|served| (served.attribute.clone(), served.exact)),
+                        selection.served.into_iter().map(|served| (served.attribute, served.exact)),
                     );
                     let exact = |range: KeyRange| match range {
                         KeyRange::Exact(key) => Ok(AttributeValue::S(key)),
@@ -134,16 +180,7 @@ impl<'m> Keyspace<'m> {
                     values
                 }
             };
-            partitions = partitions
-                .iter()
-                .flat_map(|partition: &Vec<KeyEqual>| {
-                    values.iter().map(|value| {
-                        let mut longer = partition.clone();
-                        longer.push(KeyEqual { attribute: key.name.clone(), value: value.clone() });
-                        longer
-                    })
-                })
-                .collect();
+            partitions = with_each(partitions, &key.name, values);
         }
         Ok(partitions)
     }
@@ -153,7 +190,7 @@ impl<'m> Keyspace<'m> {
         tests: &BTreeMap<&str, Test>,
         served: &mut Vec<(String, bool)>,
     ) -> Vec<Vec<SortCondition>> {
-        if let [(key, Maker::Folded(template))] = self.sort.as_slice() {
+        if let Some((key, template)) = self.sort_template() {
             let selection = template.select(tests, FAN_OUT_MAX);
             served.extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
             let condition = |range| {
@@ -166,7 +203,7 @@ impl<'m> Keyspace<'m> {
             return selection.ranges.into_iter().filter(is_key).map(condition).collect();
         }
         let mut conditions = Vec::new();
-        for (key, _) in &self.sort {
+        for key in self.sort {
             let (test, exact) = match tests.get(key.name.as_str()).map_or(Narrowing::Nothing, natural_test) {
                 Narrowing::To(test, exact) => (test, exact),
                 Narrowing::Nothing => break,
@@ -184,21 +221,21 @@ impl<'m> Keyspace<'m> {
 
     /// The attributes by which items come within one selected range, outermost first, the fixed ones left out.
     pub(super) fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Vec<&'m str> {
-        match self.sort.as_slice() {
-            [(_, Maker::Folded(template))] => template.ascending(fixed),
-            natural => natural.iter().map(|(key, _)| key.name.as_str()).filter(|name| !fixed(name)).collect(),
+        match self.sort_template() {
+            Some((_, template)) => template.ascending(fixed),
+            None => self.sort.iter().map(|key| key.name.as_str()).filter(|name| !fixed(name)).collect(),
         }
     }
 
     /// Could an item of this kind lie in this partition and range?
-    pub(super) fn could_hold(&self, partition: &[KeyEqual], sort: &[SortCondition]) -> bool {
+    pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[SortCondition]) -> bool {
         let partition_fits =
-            self.partition.iter().zip(partition).all(|((_, maker), given)| match (maker, &given.value) {
+            self.partition.iter().zip(partition).all(|(key, (_, given))| match (self.maker(key), given) {
                 (Maker::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
                 _ => true,
             });
-        let sort_fits = match (self.sort.as_slice(), sort) {
-            ([(_, Maker::Folded(template))], [condition]) => could_contain(template, &condition.test),
+        let sort_fits = match (self.sort_template(), sort) {
+            (Some((_, template)), [condition]) => could_contain(template, &condition.test),
             _ => true,
         };
         partition_fits && sort_fits
@@ -220,25 +257,67 @@ fn maker(key: &KeyAttribute, kind: Kind) -> Option<Maker<'_>> {
     found.map(|rule| Maker::Folded(&rule.template))
 }
 
-fn inputs_of<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> Vec<&'m str> {
-    match maker {
-        Maker::Natural => vec![key.name.as_str()],
-        Maker::Folded(template) => template.attributes().collect(),
-    }
+fn inputs_of<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> impl Iterator<Item = &'m str> {
+    let (natural, template) = match maker {
+        Maker::Natural => (Some(key.name.as_str()), None),
+        Maker::Folded(template) => (None, Some(template)),
+    };
+    natural.into_iter().chain(template.into_iter().flat_map(Template::attributes))
 }
 
-fn required_by<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> Vec<&'m str> {
-    match maker {
-        Maker::Natural => vec![key.name.as_str()],
-        Maker::Folded(template) => template
-            .parts()
-            .iter()
-            .filter_map(|part| match part {
-                Part::Attribute { name, optional: false, .. } => Some(name.as_str()),
-                _ => None,
-            })
-            .collect(),
+fn required_by<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> impl Iterator<Item = &'m str> {
+    let (natural, parts) = match maker {
+        Maker::Natural => (Some(key.name.as_str()), [].as_slice()),
+        Maker::Folded(template) => (None, template.parts()),
+    };
+    let required = parts.iter().filter_map(|part| match part {
+        Part::Attribute { name, optional: false, .. } => Some(name.as_str()),
+        _ => None,
+    });
+    natural.into_iter().chain(required)
+}
+
+/// Each partition so far with each value of one more attribute.
+fn with_each<'m>(
+    mut partitions: Vec<Partition<'m>>,
+    name: &'m str,
+    values: Vec<AttributeValue>,
+) -> Vec<Partition<'m>> {
+    if let [first] = partitions.as_slice()
+        && first.is_empty()
+    {
+        return values.into_iter().map(|value| vec![(name, value)]).collect();
     }
+    if let [value] = values.as_slice() {
+        partitions.iter_mut().for_each(|partition| partition.push((name, value.clone())));
+        return partitions;
+    }
+    let longer = |partition: &Partition<'m>, value: &AttributeValue| {
+        let mut longer = partition.clone();
+        longer.push((name, value.clone()));
+        longer
+    };
+    partitions
+        .iter()
+        .flat_map(|partition| values.iter().map(move |value| longer(partition, value)))
+        .collect()
+}
+
+/// Each partition with each range.
+fn products<'m>(partitions: Vec<Partition<'m>>, ranges: Vec<Vec<SortCondition>>) -> Vec<Selected<'m>> {
+    let ranges: Vec<Rc<[SortCondition]>> = ranges.into_iter().map(Rc::from).collect();
+    if let [sort] = ranges.as_slice() {
+        let with = |partition| Selected { partition, sort: sort.clone() };
+        return partitions.into_iter().map(with).collect();
+    }
+    let with = |partition: &Partition<'m>, sort: &Rc<[SortCondition]>| Selected {
+        partition: partition.clone(),
+        sort: sort.clone(),
+    };
+    partitions
+        .iter()
+        .flat_map(|partition| ranges.iter().map(move |sort| with(partition, sort)))
+        .collect()
 }
 
 /// The first attribute of a partition template that no equality fixes.

@@ -1,75 +1,75 @@
 //! Ranges that lie side by side in one partition, joined into one query where nobody else lives between them.
 
-use super::access::{Access, Operation, SortCondition, SortTest};
-use super::build::{Built, kinds_of};
-use super::keyspace::{Keyspace, Kind};
-use crate::query::check::CheckedRequest;
+use std::rc::Rc;
+
+use super::access::{SortCondition, SortTest};
+use super::build::Built;
+use super::ground::Ground;
+use super::keyspace::{Keyspace, Kind, Partition, Selected};
 use crate::value::AttributeValue;
 
 /// Joins what can be joined. Only for answers without an order: the joined range comes in the order of the key.
-pub(super) fn join_neighbours<'m>(request: &CheckedRequest<'m>, built: Vec<Built<'m>>) -> Vec<Built<'m>> {
-    let mut joined: Vec<Built<'m>> = Vec::new();
+pub(super) fn join_neighbours<'a>(ground: &Ground<'a>, built: Vec<Built<'a>>) -> Vec<Built<'a>> {
+    let mut joined: Vec<Built<'a>> = Vec::with_capacity(built.len());
     let mut left = built;
-    while !left.is_empty() {
+    while left.len() > 1 {
         let first = left.remove(0);
         let (mut group, rest): (Vec<_>, Vec<_>) =
             left.into_iter().partition(|other| is_beside(&first, other));
         left = rest;
         group.insert(0, first);
-        match join(&group) {
+        match join(ground, &group) {
             Some(mut one) => {
-                one.finish(request);
+                one.finish(ground.request);
                 joined.push(one);
             }
             None => joined.extend(group),
         }
     }
+    joined.append(&mut left);
     joined
 }
 
 /// The same partition, whole namespaces, the same conditions left.
 fn is_beside(a: &Built<'_>, b: &Built<'_>) -> bool {
-    a.whole
-        && b.whole
-        && a.access.source == b.access.source
-        && a.residual == b.residual
-        && partition(&a.access) == partition(&b.access)
+    a.shared.whole
+        && b.shared.whole
+        && a.place.index.map(|index| &index.name) == b.place.index.map(|index| &index.name)
+        && partition(a) == partition(b)
+        && a.shared.residual == b.shared.residual
 }
 
-fn partition(access: &Access) -> Option<&[super::access::KeyEqual]> {
-    match &access.operation {
-        Operation::Query { partition, .. } => Some(partition),
-        Operation::Scan => None,
-    }
+fn partition<'b, 'a>(built: &'b Built<'a>) -> Option<&'b Partition<'a>> {
+    built.range.as_ref().map(|range| &range.partition)
 }
 
-fn join<'m>(group: &[Built<'m>]) -> Option<Built<'m>> {
+fn join<'a>(ground: &Ground<'a>, group: &[Built<'a>]) -> Option<Built<'a>> {
     let [first, _, ..] = group else { return None };
-    let partition = partition(&first.access)?;
+    let partition = partition(first)?;
     let kinds: Vec<Kind> = group.iter().map(|built| built.kind).collect();
     let candidates = [Some(Vec::new()), common_prefix(group), hull(group)];
     let sort = candidates.into_iter().flatten().find(|sort| {
-        kinds_of(first.place.table).into_iter().filter(|kind| !kinds.contains(kind)).all(|kind| {
-            !Keyspace::of(first.place.table, first.place.index, kind)
-                .is_ok_and(|other| other.could_hold(partition, sort))
+        ground.kinds().filter(|kind| !kinds.contains(kind)).all(|kind| {
+            !Keyspace::of(first.place, kind).is_ok_and(|other| other.could_hold(partition, sort))
         })
     })?;
     let mut one = first.clone();
-    one.access.operation = Operation::Query { partition: partition.to_vec(), sort };
-    one.when = Vec::new();
+    one.range = Some(Selected { partition: partition.clone(), sort: sort.into() });
     one.kind = Kind::Any;
-    one.ascending = Vec::new();
-    one.conjunct.0.truncate(one.conjunct.1);
+    one.asks_kind = false;
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let share = group.len() as f64 / first.place.table.entities.len().max(1) as f64;
-    one.share = share.min(1.0);
+    let shared = Rc::make_mut(&mut one.shared);
+    shared.when = Vec::new();
+    shared.ascending = Vec::new();
+    shared.conjunct = shared.conjunct[..shared.asked].into();
+    shared.share = share.min(1.0);
     Some(one)
 }
 
 /// The lowest and the highest text that each range begins or ends with.
 fn ends<'a>(built: &'a Built<'_>) -> Option<(&'a str, &'a str, bool)> {
-    let Operation::Query { sort, .. } = &built.access.operation else { return None };
-    match sort.as_slice() {
+    match &*built.range.as_ref()?.sort {
         [SortCondition { test: SortTest::BeginsWith(AttributeValue::S(prefix)), .. }] => {
             Some((prefix, prefix, true))
         }
@@ -79,10 +79,7 @@ fn ends<'a>(built: &'a Built<'_>) -> Option<(&'a str, &'a str, bool)> {
 }
 
 fn attribute(built: &Built<'_>) -> Option<String> {
-    match &built.access.operation {
-        Operation::Query { sort, .. } => sort.first().map(|condition| condition.attribute.clone()),
-        Operation::Scan => None,
-    }
+    built.range.as_ref()?.sort.first().map(|condition| condition.attribute.clone())
 }
 
 fn common_prefix(group: &[Built<'_>]) -> Option<Vec<SortCondition>> {

@@ -8,16 +8,17 @@ use crate::query::check::CheckedRequest;
 
 /// Manifest text for a global index; `None` where no key could help (nothing is asked by equality).
 pub(super) fn suggest(request: &CheckedRequest<'_>) -> Option<String> {
-    let facts = Facts::read(clauses(&request.condition));
+    let clauses = clauses(&request.condition);
+    let facts = Facts::read(clauses.iter().map(AsRef::as_ref), &[]);
     let is_key =
         |name: &str| request.table.attributes.get(name).is_some_and(|known| known.kind.scalar().is_some());
     let mut equal = Vec::new();
     let mut ranged = Vec::new();
-    for (name, fact) in facts.by_attribute.iter().filter(|(name, _)| is_key(name)) {
+    for fact in facts.by_attribute.iter().filter(|fact| is_key(fact.attribute)) {
         match &fact.asked {
-            Asked::Values(_) => equal.push(name.as_str()),
+            Asked::Values(_) => equal.push(fact.attribute),
             Asked::Test(Test::Absent) => {}
-            Asked::Test(_) => ranged.push(name.as_str()),
+            Asked::Test(_) => ranged.push(fact.attribute),
         }
     }
     if equal.is_empty() {
