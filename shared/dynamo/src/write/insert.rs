@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use aws_sdk_dynamodb::Client;
+use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
@@ -194,15 +195,17 @@ impl Inserter<'_> {
         again
     }
 
-    fn send_batch<'b>(&self, batch: Batch<'b>) -> impl Future<Output = Answer> + use<'b, '_> {
-        send::send_batch(self.client, self.table, batch, self.options.deadline)
+    /// Boxed, because the type of a call of the SDK inside of others is too large for whoever waits for it.
+    fn send_batch<'b>(&'b self, batch: Batch<'b>) -> BoxFuture<'b, Answer> {
+        send::send_batch(self.client, self.table, batch, self.options.deadline).boxed()
     }
 
     /// Reads the items that have these keys. One that is gone again can be written after all.
     async fn read_taken(&mut self, taken: &[&Job], again: &mut BTreeMap<usize, Arc<DynamoError>>) {
         for jobs in taken.chunks(crate::BATCH_GET_KEYS_MAX) {
             self.inserted.requests += 1;
-            match send::read(self.client, self.table, jobs, self.options.deadline).await {
+            let read = send::read(self.client, self.table, jobs, self.options.deadline);
+            match Box::pin(read).await {
                 Ok(got) => {
                     self.inserted.consumed.add(&got.consumed);
                     let mut found: BTreeMap<PrimaryKey, Item> =

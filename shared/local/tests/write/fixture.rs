@@ -29,7 +29,7 @@ requires = ["size"]
 indexes.byLook.sort = "part:{size:06}:{colour}"
 [tables.things.indexes.byLook]
 local = true
-sort = "{kind}"
+sort = { attribute = "byLook_sk" }
 "#;
 
 pub(crate) fn text(text: &str) -> AttributeValue {

@@ -43,7 +43,7 @@ async fn an_item_that_is_there_stays_and_is_shown_and_the_others_are_written() {
     wrong.insert("action".to_owned(), text("touched"));
     let items = vec![event("1"), other, event("3"), wrong, event("2")];
     let inserted = put_new_all(&client, &audit, items, &PutNewOptions::default()).await;
-    assert_eq!(codes(&inserted), ["written", "exists", "written", "item-value-not-listed", "exists"]);
+    assert_eq!(codes(&inserted), ["written", "exists", "written", "item-key-not-foldable", "exists"]);
     let Ok(PutNew::Exists(found)) = &inserted.outcomes[1] else { panic!() };
     assert_eq!(found.reveal()["note"], text("a note"));
     assert_eq!(stored(&client, &audit, &key("2")).await.unwrap()["note"], text("a note"));

@@ -84,11 +84,11 @@ pub(super) fn of_stored(
     update: &Update,
 ) -> Result<Change, UpdateError> {
     let mut whole = update.applied(stored.clone());
+    table.check_promises(&whole)?;
     let mut change = Change::new(table, update);
     for (name, value) in table.folded(&whole)? {
         change.take_folded(table, key, &mut whole, name, value)?;
     }
-    table.check_promises(&whole)?;
     table.check_item(&whole)?;
     let inputs = table.key_inputs().into_iter().filter(|name| !update.touches(name));
     let unchanged = inputs.filter(|name| !key.contains_key(*name)).map(|name| is(name, stored.get(name)));
