@@ -28,7 +28,7 @@ when = { kind = "part" }
 requires = ["size"]
 indexes.byLook.sort = "part:{size:06}:{colour}"
 [tables.things.indexes.byLook]
-local = true
+type = "local"
 sort = { attribute = "byLook_sk" }
 "#;
 

@@ -152,7 +152,11 @@ async fn an_update_never_moves_an_item_to_another_key() {
     let key = item([("owner", text("ann")), ("kind", text("part")), ("name", text("bolt"))]);
     for change in [
         Update::new().set("name", text("nut")).reading(),
-        Update::new().set("name", text("nut")).set("kind", text("part")),
+        Update::new()
+            .set("name", text("nut"))
+            .set("kind", text("part"))
+            .set("size", number(1))
+            .set("colour", text("grey")),
         Update::new().set("kind", text("tool")).reading(),
         Update::new().remove("name").reading(),
     ] {
