@@ -6,7 +6,8 @@
 //! Nothing is decided here. Which index to ask and with which expressions is a plan's business; this crate sends it,
 //! page by page, and says what came back and what it cost. Every loop has a bound with a name.
 //!
-//! Start with [`client()`] and [`Settings`]; then [`create_table`] and [`describe`], [`put`] and [`load`], [`query_page`],
+//! Start with [`client()`] and [`Settings`]; then [`create_table`] and [`describe`], [`put`], [`put_new_all`], [`update`],
+//! [`delete`] and [`load`] (a struct becomes an item with [`item_of`]), [`query_page`],
 //! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`]. [`run`] carries out a whole query plan, page
 //! by page, and [`TokenKeys`] seals the place where the next page begins.
 
@@ -45,6 +46,8 @@ pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SealError, TOKEN_CHARS_MAX, TokenKeys, model_version,
 };
 pub use write::{
-    BATCH_WRITE_ITEMS_MAX, KeysOutcome, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, WriteError, load, put,
-    put_new, set_keys,
+    BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX, BATCH_WRITE_ITEMS_MAX, Collection, Deleted, Expected,
+    INSERT_REQUESTS_IN_FLIGHT, Inserted, KeysOutcome, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, PutNew,
+    PutNewOptions, STATEMENT_CHARS_MAX, UPDATE_ATTEMPTS_MAX, Update, UpdateError, Updated, WriteError,
+    delete, item_of, load, primary_key, put, put_new, put_new_all, set_keys, update,
 };

@@ -1,49 +1,32 @@
-//! Writes: one item, or many.
+//! Writes: one item, or many; over what is there, or only where nothing is; a whole item, or a part of one. Folded keys go
+//! with all of them.
 
 mod batch;
+mod collection;
+mod delete;
+mod error;
+mod expect;
+mod expression;
+mod identity;
+mod insert;
 mod keys;
 mod load;
 mod put;
-
-use keyfold_core::index::ItemError;
-
-use crate::error::DynamoError;
+mod typed;
+mod update;
 
 pub use batch::BATCH_WRITE_ITEMS_MAX;
+pub use collection::Collection;
+pub use delete::{Deleted, delete};
+pub use error::WriteError;
+pub use expect::Expected;
+pub use identity::primary_key;
+pub use insert::{
+    BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX, INSERT_REQUESTS_IN_FLIGHT, Inserted, PutNew,
+    PutNewOptions, STATEMENT_CHARS_MAX, put_new_all,
+};
 pub use keys::{KeysOutcome, set_keys};
 pub use load::{LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, load};
 pub use put::{put, put_new};
-
-/// Why an item was not written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// Its keys cannot be made, or DynamoDB would refuse it. Nothing was sent.
-    #[error(transparent)]
-    Item(#[from] ItemError),
-    /// The call failed.
-    #[error(transparent)]
-    Dynamo(#[from] DynamoError),
-}
-
-impl WriteError {
-    /// The code that stays the same, whatever the message says.
-    pub fn code(&self) -> &'static str {
-        match self {
-            WriteError::Item(error) => error.code(),
-            WriteError::Dynamo(error) => error.code(),
-        }
-    }
-
-    /// What the reader can do about it, where there is something to say.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            WriteError::Item(error) => error.hint(),
-            WriteError::Dynamo(error) => error.hint(),
-        }
-    }
-
-    /// Can the same write succeed a little later?
-    pub fn is_retryable(&self) -> bool {
-        matches!(self, WriteError::Dynamo(error) if error.is_retryable())
-    }
-}
+pub use typed::item_of;
+pub use update::{UPDATE_ATTEMPTS_MAX, Update, UpdateError, Updated, update};

@@ -1,36 +1,65 @@
 //! What the manifest promises of every item, checked when one is written: the planner relies on it.
 
+use std::collections::BTreeSet;
+
 use crate::index::ItemError;
-use crate::model::Table;
+use crate::model::{Attribute, Table};
 use crate::value::{Item, equal, type_letter};
 
 impl Table {
     /// Checks what the manifest says of attributes: their types, the values it lists, and which ones every item of the
     /// table, or of its entity, must have.
     pub fn check_promises(&self, item: &Item) -> Result<(), ItemError> {
-        let at = |name: &str| self.place(None, Some(name), item);
         for attribute in self.attributes.values() {
-            let name = attribute.name.as_str();
-            let Some(value) = item.get(name) else {
-                if attribute.required {
-                    return Err(ItemError::Required { at: at(name), entity: None });
-                }
-                continue;
-            };
-            let (expected, found) = (attribute.kind.type_letter(), type_letter(value));
-            if expected != found {
-                return Err(ItemError::AttributeType { at: at(name), expected, found });
-            }
-            if attribute.values.as_ref().is_some_and(|listed| !listed.iter().any(|known| equal(known, value)))
-            {
-                return Err(ItemError::NotListed { at: at(name) });
+            if item.contains_key(&attribute.name) {
+                self.check_given(attribute, item)?;
+            } else if attribute.required {
+                return Err(self.missing(&attribute.name, None, item));
             }
         }
         let Some(entity) = self.entity_of(item)?.map(|id| &self.entities[id.0]) else { return Ok(()) };
         match entity.requires.iter().find(|name| !item.contains_key(*name)) {
-            Some(name) => Err(ItemError::Required { at: at(name), entity: Some(entity.name.clone()) }),
+            Some(name) => Err(self.missing(name, Some(&entity.name), item)),
             None => Ok(()),
         }
+    }
+
+    /// The same of an update: `known` is what is known of the item after it, `removed` what it takes away. Nothing is said
+    /// of attributes that are neither.
+    pub fn check_change(&self, known: &Item, removed: &BTreeSet<String>) -> Result<(), ItemError> {
+        for attribute in self.attributes.values() {
+            if known.contains_key(&attribute.name) {
+                self.check_given(attribute, known)?;
+            } else if attribute.required && removed.contains(&attribute.name) {
+                return Err(self.missing(&attribute.name, None, known));
+            }
+        }
+        let Ok(Some(entity)) = self.entity_of(known) else { return Ok(()) };
+        let entity = &self.entities[entity.0];
+        match entity.requires.iter().find(|name| removed.contains(*name)) {
+            Some(name) => Err(self.missing(name, Some(&entity.name), known)),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the type and the value of an attribute that the item has.
+    fn check_given(&self, attribute: &Attribute, item: &Item) -> Result<(), ItemError> {
+        let at = || self.place(None, Some(&attribute.name), item);
+        let Some(value) = item.get(&attribute.name) else { return Ok(()) };
+        let (expected, found) = (attribute.kind.type_letter(), type_letter(value));
+        if expected != found {
+            return Err(ItemError::AttributeType { at: at(), expected, found });
+        }
+        match &attribute.values {
+            Some(listed) if !listed.iter().any(|known| equal(known, value)) => {
+                Err(ItemError::NotListed { at: at() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn missing(&self, name: &str, entity: Option<&str>, item: &Item) -> ItemError {
+        ItemError::Required { at: self.place(None, Some(name), item), entity: entity.map(str::to_owned) }
     }
 }
 
@@ -60,6 +89,21 @@ mod tests {
         ] {
             let outcome = table().with_keys(fixture::item(item)).map_err(|error| error.code());
             assert_eq!(outcome.err(), code, "{item}");
+        }
+    }
+
+    #[test]
+    fn an_update_is_held_to_what_it_gives_and_takes_and_to_nothing_else() {
+        for (known, removed, code) in [
+            (r#"{"id":{"S":"1"}}"#, None, None),
+            (r#"{"id":{"S":"1"},"note":{"S":"x"}}"#, Some("other"), None),
+            (r#"{"id":{"S":"1"}}"#, Some("action"), Some("item-attribute-required")),
+            (r#"{"id":{"S":"1"},"action":{"N":"1"}}"#, None, Some("item-attribute-type")),
+            (r#"{"id":{"S":"1"},"action":{"S":"deleted"}}"#, None, Some("item-value-not-listed")),
+        ] {
+            let removed = removed.map(str::to_owned).into_iter().collect();
+            let outcome = table().check_change(&fixture::item(known), &removed).map_err(|error| error.code());
+            assert_eq!(outcome.err(), code, "{known}");
         }
     }
 }

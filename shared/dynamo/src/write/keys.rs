@@ -2,12 +2,12 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
-use keyfold_core::index::KeyUpdate;
 use keyfold_core::model::Table;
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::WriteError;
+use super::expression::update_expression;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
@@ -27,7 +27,9 @@ pub enum KeysOutcome {
 pub async fn set_keys(client: &Client, table: &Table, stored: &Item) -> Result<KeysOutcome, WriteError> {
     let Some(update) = table.key_update(stored)? else { return Ok(KeysOutcome::Right) };
     let mut condition = ConditionExpression::of(&update.condition);
-    let expression = update_expression(&update, &mut condition);
+    let set = update.set.into_iter().map(|(name, text)| (name, AttributeValue::S(text))).collect();
+    let remove = update.remove.into_iter().collect();
+    let expression = update_expression(&set, &remove, &mut condition);
     let key = table.key_of(stored).unwrap_or_default();
     let answer = client
         .update_item()
@@ -45,21 +47,4 @@ pub async fn set_keys(client: &Client, table: &Table, stored: &Item) -> Result<K
         Err(DynamoError::ConditionFailed { .. }) => Ok(KeysOutcome::Changed),
         Err(error) => Err(error.into()),
     }
-}
-
-fn update_expression(update: &KeyUpdate, holders: &mut ConditionExpression) -> String {
-    let set: Vec<String> = update
-        .set
-        .iter()
-        .map(|(name, value)| {
-            let name = holders.name(name);
-            format!("{name} = {}", holders.value(&AttributeValue::S(value.clone())))
-        })
-        .collect();
-    let remove: Vec<String> = update.remove.iter().map(|name| holders.name(name)).collect();
-    let clause = |word: &str, parts: &[String]| match parts {
-        [] => String::new(),
-        parts => format!("{word} {} ", parts.join(", ")),
-    };
-    format!("{}{}", clause("SET", &set), clause("REMOVE", &remove)).trim_end().to_owned()
 }

@@ -7,10 +7,11 @@ use aws_sdk_dynamodb::Client;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
 use keyfold_core::model::Table;
-use keyfold_core::value::{AttributeValue, Item, Number};
+use keyfold_core::value::Item;
 
 use super::WriteError;
 use super::batch::{BATCH_WRITE_ITEMS_MAX, BatchDone, put_batch};
+use super::identity::{PrimaryKey, comparable_key};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
 
@@ -59,9 +60,6 @@ pub async fn load(
     }
 }
 
-/// An item's primary key, written so that keys which DynamoDB takes for one are equal.
-type PrimaryKey = Vec<Vec<u8>>;
-
 /// A batch under way: its keys, and how it ended.
 type UnderWay<'a> = BoxFuture<'a, (BTreeSet<PrimaryKey>, Result<BatchDone, DynamoError>)>;
 
@@ -101,7 +99,7 @@ impl<'a> Loader<'a> {
 
     async fn add(&mut self, item: Item) -> Result<(), WriteError> {
         let item = self.table.with_keys(item)?;
-        let key = primary_key(self.table, &item);
+        let key = comparable_key(self.table, &item);
         if self.batch_keys.contains(&key) {
             self.send_batch().await?;
         }
@@ -160,22 +158,5 @@ impl<'a> Loader<'a> {
         self.loaded.resent += done.resent;
         self.loaded.consumed.add(&done.consumed);
         Ok(())
-    }
-}
-
-fn primary_key(table: &Table, item: &Item) -> PrimaryKey {
-    table.key_attributes().map(|key| item.get(&key.name).map(canonical).unwrap_or_default()).collect()
-}
-
-fn canonical(value: &AttributeValue) -> Vec<u8> {
-    match value {
-        AttributeValue::S(text) => text.clone().into_bytes(),
-        AttributeValue::B(bytes) => bytes.clone(),
-        // `1` and `1.0` are one key.
-        AttributeValue::N(text) => match text.parse::<Number>() {
-            Ok(number) => number.to_string().into_bytes(),
-            Err(_) => text.clone().into_bytes(),
-        },
-        _ => Vec::new(),
     }
 }

@@ -1,0 +1,37 @@
+//! A body: one audit event, or a list of them.
+
+use keyfold_edge::Problem;
+use serde_json::value::RawValue;
+
+use crate::json::read;
+use crate::limits::{BODY_BYTES_MAX, EVENTS_MAX};
+use crate::problem;
+
+/// The events of a body, as they are written.
+pub(crate) struct Content<'t> {
+    pub(crate) events: Vec<&'t RawValue>,
+    /// Was it a list?
+    pub(crate) listed: bool,
+}
+
+pub(crate) fn content(text: &str) -> Result<Content<'_>, Problem> {
+    if text.len() > BODY_BYTES_MAX {
+        return Err(Problem::new(
+            413,
+            "body-too-large",
+            format!("the body is larger than {BODY_BYTES_MAX} bytes"),
+        ));
+    }
+    if !text.trim_start().starts_with('[') {
+        return Ok(Content { events: vec![read(text)?], listed: false });
+    }
+    let events: Vec<&RawValue> = read(text)?;
+    match events.len() {
+        0 => Err(Problem::new(400, "empty-batch", "the list has no audit events")),
+        1..=EVENTS_MAX => Ok(Content { events, listed: true }),
+        many => {
+            let detail = format!("the list has {many} audit events; at most {EVENTS_MAX} are taken");
+            Err(problem::over_limit(detail).hint(Some("send them in several requests")))
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The audit writer: who accessed what, how and when, becomes an item with every folded key of the manifest, so that it is
+//! in all indexes at once.
+//!
+//! [`handle`] takes an event of an HTTP API or a function URL, a batch from SQS, or audit events as they are. An audit
+//! event is written once, whatever is sent twice, and never changed. What folded keys are is decided by `keyfold-core`;
+//! `keyfold-dynamo` writes. Start with [`Settings`], [`Writer::start`] and [`handle`].
+
+mod content;
+mod direct;
+mod event;
+mod handler;
+mod http;
+mod identity;
+mod json;
+mod limits;
+mod outcome;
+mod problem;
+mod record;
+mod same;
+mod settings;
+mod source;
+mod sqs;
+mod stamp;
+mod write;
+mod writer;
+
+pub use handler::{Answer, Handled, handle};
+pub use limits::{
+    ATTRIBUTES_MAX, BODY_BYTES_MAX, DEADLINE_MARGIN, EVENTS_MAX, NAME_BYTES_MAX, NAMES_BYTES_MAX, VALUES_MAX,
+    WRITE_TIME_MAX,
+};
+pub use record::Record;
+pub use settings::{Auth, Settings};
+pub use writer::{StartError, Writer};

@@ -1,0 +1,136 @@
+//! What is told of one invocation afterwards, to the log and to the metrics: names and numbers, never a value.
+
+use std::time::Duration;
+
+use keyfold_edge::Problem;
+use keyfold_edge::log::TARGET;
+use keyfold_edge::metrics::Metrics;
+use serde_json::Value;
+
+/// The metrics' namespace.
+const NAMESPACE: &str = "Keyfold/AuditWriter";
+
+/// One invocation and its outcome.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Record {
+    /// The request's id: the API's own if it gave one, else the invocation's.
+    pub request_id: String,
+    /// `http`, `sqs`, `direct`.
+    pub source: &'static str,
+    /// The table's id in the manifest.
+    pub table: String,
+    /// The HTTP status, or what it would be.
+    pub status: u16,
+    /// The code of the problem, or `ok`.
+    pub code: &'static str,
+    /// The audit events that were read.
+    pub events: u64,
+    /// Those that are new items.
+    pub written: u64,
+    /// Those that were there already.
+    pub repeated: u64,
+    /// Those that were not written.
+    pub failed: u64,
+    /// The units that were consumed.
+    pub consumed_units: f64,
+    /// The requests that DynamoDB got.
+    pub requests: u64,
+    /// The items that had to be sent again, each time counted.
+    pub resent: u64,
+    /// The size of the largest item collection that was written to, in GB, as DynamoDB estimates it.
+    pub collection_gb_max: f64,
+    /// How many item collections are beyond the size that the manifest wants to be warned of.
+    pub large_collections: u64,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl Record {
+    pub(crate) fn refuse(&mut self, problem: &Problem) {
+        self.status = problem.status;
+        self.code = problem.code;
+    }
+
+    /// The outcome as one of few words, for a metric's dimension.
+    pub fn outcome(&self) -> &'static str {
+        match self.status {
+            0..=399 => "ok",
+            409 => "conflict",
+            429 => "throttled",
+            400..=499 => "client-error",
+            _ => "server-error",
+        }
+    }
+
+    /// Writes the log line and the metrics, and a warning where an item collection is near its limit.
+    pub fn tell(&self) {
+        self.log();
+        if self.large_collections > 0 {
+            tracing::warn!(
+                target: TARGET,
+                request_id = self.request_id,
+                table = self.table,
+                collections = self.large_collections,
+                gb_max = self.collection_gb_max,
+                "item collections near their limit of 10 GB"
+            );
+        }
+        let metrics = self.metrics();
+        Metrics {
+            namespace: NAMESPACE,
+            dimensions: &[("Table", &self.table), ("Source", self.source), ("Outcome", self.outcome())],
+            metrics: &metrics,
+            properties: &[
+                ("RequestId", Value::from(self.request_id.as_str())),
+                ("Code", Value::from(self.code)),
+            ],
+        }
+        .write();
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of one invocation are small")]
+    fn metrics(&self) -> [(&'static str, &'static str, f64); 9] {
+        [
+            ("Latency", "Milliseconds", self.duration_ms()),
+            ("EventsWritten", "Count", self.written as f64),
+            ("EventsRepeated", "Count", self.repeated as f64),
+            ("EventsFailed", "Count", self.failed as f64),
+            ("ConsumedUnits", "Count", self.consumed_units),
+            ("Requests", "Count", self.requests as f64),
+            ("ItemsResent", "Count", self.resent as f64),
+            ("LargestItemCollection", "Gigabytes", self.collection_gb_max),
+            ("LargeItemCollections", "Count", self.large_collections as f64),
+        ]
+    }
+
+    fn log(&self) {
+        // The macro fixes an event's level where it is written, so there are two events.
+        macro_rules! line {
+            ($level:expr) => {
+                tracing::event!(
+                    target: TARGET,
+                    $level,
+                    request_id = self.request_id,
+                    source = self.source,
+                    table = self.table,
+                    status = self.status,
+                    code = self.code,
+                    events = self.events,
+                    written = self.written,
+                    repeated = self.repeated,
+                    failed = self.failed,
+                    consumed_units = self.consumed_units,
+                    requests = self.requests,
+                    resent = self.resent,
+                    duration_ms = self.duration_ms(),
+                    "invocation"
+                )
+            };
+        }
+        if self.status < 500 { line!(tracing::Level::INFO) } else { line!(tracing::Level::ERROR) }
+    }
+
+    fn duration_ms(&self) -> f64 {
+        self.duration.as_secs_f64() * 1000.0
+    }
+}

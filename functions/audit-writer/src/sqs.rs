@@ -1,0 +1,93 @@
+//! From SQS: each message is one event or a list. Only messages that failed come back, and are delivered again.
+//!
+//! <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use keyfold_edge::Problem;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::content::content;
+use crate::event::{Draft, Origin, draft};
+use crate::outcome::Outcome;
+use crate::write::write;
+use crate::{Record, Writer, stamp};
+
+/// What is read of a batch of messages.
+#[derive(Deserialize)]
+pub(crate) struct SqsEvent<'t> {
+    #[serde(rename = "Records", borrow)]
+    records: Vec<Message<'t>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'t> {
+    #[serde(borrow)]
+    message_id: Cow<'t, str>,
+    #[serde(borrow)]
+    body: Cow<'t, str>,
+    #[serde(default)]
+    attributes: HashMap<String, String>,
+}
+
+/// Writes the events of all messages together, and names the messages that failed.
+pub(crate) async fn take(
+    writer: &Writer,
+    event: &SqsEvent<'_>,
+    deadline: Option<SystemTime>,
+    record: &mut Record,
+) -> Value {
+    let (mut drafts, mut of_message) = (Vec::new(), Vec::new());
+    for (number, message) in event.records.iter().enumerate() {
+        let read = drafts_of(writer, message);
+        of_message.extend(std::iter::repeat_n(number, read.len()));
+        drafts.extend(read);
+    }
+    let outcomes = write(writer, drafts, deadline, record).await;
+    let mut failures: Vec<Option<&Problem>> = vec![None; event.records.len()];
+    for (outcome, number) in outcomes.iter().zip(of_message) {
+        failures[number] = failures[number].or(outcome.problem());
+    }
+    let mut failed = Vec::new();
+    for (message, problem) in event.records.iter().zip(failures) {
+        if let Some(problem) = problem {
+            tell(record, &message.message_id, problem);
+            failed.push(json!({ "itemIdentifier": message.message_id }));
+        }
+    }
+    if let Some(worst) = outcomes.iter().filter_map(Outcome::problem).max_by_key(|problem| problem.status) {
+        record.refuse(worst);
+    }
+    json!({ "batchItemFailures": failed })
+}
+
+/// The events of one message; its time is when it was sent, which is the same each time it is delivered.
+fn drafts_of(writer: &Writer, message: &Message<'_>) -> Vec<Result<Draft, Problem>> {
+    let sent = message.attributes.get("SentTimestamp").and_then(|text| text.parse().ok());
+    let time = sent.and_then(stamp::of_milliseconds).unwrap_or_else(stamp::now);
+    let content = match content(&message.body) {
+        Ok(content) => content,
+        Err(problem) => return vec![Err(problem)],
+    };
+    let events = content.events.iter().enumerate();
+    events
+        .map(|(number, text)| {
+            let mark = format!("{}/{number}", message.message_id);
+            draft(writer, text, &Origin { time, mark: Some(&mark), claims: None })
+        })
+        .collect()
+}
+
+fn tell(record: &Record, message_id: &str, problem: &Problem) {
+    tracing::warn!(
+        target: keyfold_edge::log::TARGET,
+        request_id = record.request_id,
+        message_id,
+        code = problem.code,
+        "a message failed"
+    );
+}

@@ -1,0 +1,72 @@
+//! Writing: drafts in, one outcome for each event out.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use keyfold_core::index::CollectionLevel;
+use keyfold_dynamo::{PutNew, PutNewOptions, put_new_all};
+use keyfold_edge::Problem;
+
+use crate::event::Draft;
+use crate::limits::{DEADLINE_MARGIN, WRITE_TIME_MAX};
+use crate::outcome::{Outcome, counts};
+use crate::same::is_same;
+use crate::{Record, Writer, problem};
+
+/// Writes what can be written.
+pub(crate) async fn write(
+    writer: &Writer,
+    drafts: Vec<Result<Draft, Problem>>,
+    deadline: Option<SystemTime>,
+    record: &mut Record,
+) -> Vec<Outcome> {
+    let items = drafts.iter().flatten().map(|draft| draft.item.clone()).collect();
+    let options = PutNewOptions { deadline: Some(stop_at(deadline)), ..PutNewOptions::default() };
+    let inserted = put_new_all(&writer.client, &writer.table, items, &options).await;
+    record.requests += inserted.requests;
+    record.resent += inserted.resent;
+    record.consumed_units += inserted.consumed.units;
+    for collection in inserted.collections {
+        record.collection_gb_max = record.collection_gb_max.max(collection.upper_gb);
+        if collection.level > CollectionLevel::Fine {
+            record.large_collections += 1;
+        }
+    }
+    let mut results = inserted.outcomes.into_iter();
+    let outcomes: Vec<Outcome> = drafts
+        .into_iter()
+        .map(|draft| match draft {
+            Err(problem) => Outcome::Failed { id: None, problem },
+            Ok(draft) => match results.next() {
+                Some(result) => outcome(writer, draft, result),
+                None => unreachable!("`put_new_all` has an outcome for each item"),
+            },
+        })
+        .collect();
+    let counts = counts(&outcomes);
+    record.events += outcomes.len() as u64;
+    record.written += counts.written;
+    record.repeated += counts.repeated;
+    record.failed += counts.failed;
+    outcomes
+}
+
+fn outcome(writer: &Writer, draft: Draft, result: Result<PutNew, keyfold_dynamo::WriteError>) -> Outcome {
+    match result {
+        Ok(PutNew::Written) => Outcome::Written { id: draft.id },
+        Ok(PutNew::Exists(stored)) if is_same(writer, &draft, stored.reveal()) => {
+            Outcome::Repeated { id: draft.id }
+        }
+        Ok(PutNew::Exists(_)) => {
+            let problem = problem::conflict(&draft.id);
+            Outcome::Failed { id: Some(draft.id), problem }
+        }
+        Err(error) => Outcome::Failed { id: Some(draft.id), problem: problem::of_write(&error) },
+    }
+}
+
+/// When writing stops: a little before Lambda ends the invocation.
+fn stop_at(deadline: Option<SystemTime>) -> Instant {
+    let left = deadline.map(|deadline| deadline.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO));
+    let left = left.map_or(WRITE_TIME_MAX, |left| left.saturating_sub(DEADLINE_MARGIN).min(WRITE_TIME_MAX));
+    Instant::now() + left
+}

@@ -1,0 +1,105 @@
+//! What lives as long as the process: the table, the client, what timestamps look like. Built once, before the first event.
+
+use std::collections::BTreeSet;
+
+use keyfold_core::model::{AttributeKind, KeySource, Table};
+use keyfold_dynamo::Client;
+use keyfold_edge::{ManifestError, SettingsError};
+
+use crate::settings::{Auth, Settings};
+use crate::stamp::Stamps;
+
+/// The writer of one table.
+#[derive(Debug)]
+pub struct Writer {
+    pub(crate) table: Table,
+    pub(crate) client: Client,
+    /// The attribute that names an event.
+    pub(crate) id: String,
+    /// The attribute that says when it happened.
+    pub(crate) time: String,
+    pub(crate) auth: Auth,
+    pub(crate) stamps: Stamps,
+    /// Attributes that are folded from others, and cannot be given.
+    pub(crate) folded: BTreeSet<String>,
+    /// Is the primary key made of the time? Then each event must say it: a repeat would get another key.
+    pub(crate) time_in_key: bool,
+}
+
+/// Why there is no writer.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The environment says something impossible.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// There is no manifest that could be used.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The manifest has no such table.
+    #[error("the manifest has no table `{table}` (`KEYFOLD_AUDIT_TABLE`)")]
+    NoTable {
+        /// The table's id.
+        table: String,
+    },
+    /// An attribute of the table is not what the writer needs.
+    #[error("attribute `{attribute}` of table `{table}` is not {wanted}")]
+    Attribute {
+        /// The table's id.
+        table: String,
+        /// The attribute.
+        attribute: String,
+        /// What it must be.
+        wanted: &'static str,
+    },
+}
+
+impl Writer {
+    /// The writer that these settings describe.
+    pub async fn start(settings: Settings) -> Result<Writer, StartError> {
+        let model = keyfold_edge::load(&settings.manifest)?;
+        let no_table = || StartError::NoTable { table: settings.table.clone() };
+        let table = model.table(&settings.table).ok_or_else(no_table)?.clone();
+        let client = keyfold_dynamo::client(&settings.dynamo).await;
+        Writer::new(table, client, settings)
+    }
+
+    /// The writer of a table, with a client.
+    pub fn new(table: Table, client: Client, settings: Settings) -> Result<Writer, StartError> {
+        let Settings { id, time, auth, .. } = settings;
+        let wrong = |attribute: &str, wanted| {
+            Err(StartError::Attribute { table: table.id.clone(), attribute: attribute.to_owned(), wanted })
+        };
+        let in_key = key_inputs(&table);
+        let kind = |name: &str| table.attributes.get(name).map(|attribute| attribute.kind);
+        if kind(&id) != Some(AttributeKind::String) || !in_key.contains(&id) {
+            return wrong(&id, "a declared string that the primary key is made of (`KEYFOLD_AUDIT_ID`)");
+        }
+        if !matches!(kind(&time), Some(AttributeKind::Timestamp(_))) {
+            return wrong(&time, "a declared timestamp (`KEYFOLD_AUDIT_TIME`)");
+        }
+        let stamps = Stamps::of(&table);
+        let folded = folded(&table);
+        let time_in_key = in_key.contains(&time);
+        Ok(Writer { table, client, id, time, auth, stamps, folded, time_in_key })
+    }
+}
+
+/// The attributes that the primary key is made of.
+fn key_inputs(table: &Table) -> BTreeSet<String> {
+    let mut inputs = BTreeSet::new();
+    for key in table.key_attributes() {
+        match &key.source {
+            KeySource::Natural => drop(inputs.insert(key.name.clone())),
+            KeySource::Folded(rules) => {
+                inputs.extend(rules.iter().flat_map(|rule| rule.template.attributes()).map(str::to_owned));
+            }
+        }
+    }
+    inputs
+}
+
+fn folded(table: &Table) -> BTreeSet<String> {
+    let of_indexes = table.indexes.iter().flat_map(|index| index.key_attributes());
+    let folded = |key: &&keyfold_core::model::KeyAttribute| matches!(key.source, KeySource::Folded(_));
+    table.key_attributes().chain(of_indexes).filter(folded).map(|key| key.name.clone()).collect()
+}

@@ -1,0 +1,60 @@
+//! Why an item was not written.
+
+use std::sync::Arc;
+
+use keyfold_core::index::ItemError;
+
+use crate::error::{DynamoError, Hidden};
+
+/// Why an item was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// A value is no item: it is not made of named fields, or has one that DynamoDB has no type for. Nothing was sent.
+    #[error("the value cannot be made an item")]
+    NotAnItem {
+        /// Serde's words, which can quote values.
+        detail: Hidden<String>,
+    },
+    /// Its keys cannot be made, or DynamoDB would refuse it. Nothing was sent.
+    #[error(transparent)]
+    Item(#[from] ItemError),
+    /// The call failed.
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+    /// The call that carried it and others failed.
+    #[error(transparent)]
+    Batch(#[from] Arc<DynamoError>),
+}
+
+impl WriteError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            WriteError::NotAnItem { .. } => "not-an-item",
+            WriteError::Item(error) => error.code(),
+            _ => self.dynamo().map_or("other", DynamoError::code),
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            WriteError::Item(error) => error.hint(),
+            _ => self.dynamo().and_then(DynamoError::hint),
+        }
+    }
+
+    /// Can the same write succeed a little later?
+    pub fn is_retryable(&self) -> bool {
+        self.dynamo().is_some_and(DynamoError::is_retryable)
+    }
+
+    /// The failed call, if it came to one.
+    pub fn dynamo(&self) -> Option<&DynamoError> {
+        match self {
+            WriteError::Dynamo(error) => Some(error),
+            WriteError::Batch(error) => Some(error),
+            WriteError::NotAnItem { .. } | WriteError::Item(_) => None,
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Many new items, each on condition that none has its key.
+//!
+//! BatchWriteItem knows no conditions, and a PutItem for each item is a round trip for each. PartiQL's `INSERT` fails by
+//! itself where the key is taken, and BatchExecuteStatement carries 25 of them, each with an outcome of its own.
+//! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html>
+
+mod answer;
+mod batches;
+mod send;
+mod statement;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use aws_sdk_dynamodb::Client;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{self, StreamExt};
+use keyfold_core::model::Table;
+use keyfold_core::value::Item;
+
+use super::identity::{PrimaryKey, comparable_key};
+use super::{Collection, WriteError};
+use crate::backoff::{BACKOFF_ATTEMPTS_MAX, delay};
+use crate::consumed::Consumed;
+use crate::error::{Call, DynamoError, Hidden};
+use answer::{Answer, Verdict};
+use batches::{Batch, batches};
+
+pub use batches::{BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX};
+pub use statement::STATEMENT_CHARS_MAX;
+
+/// The most requests under way at once for one batch of new items.
+pub const INSERT_REQUESTS_IN_FLIGHT: usize = 8;
+
+/// How far a batch of new items may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PutNewOptions {
+    /// Nothing is waited for beyond this. What is not known to be written by then is an error, `timed-out`.
+    pub deadline: Option<Instant>,
+    /// The most requests under way at once.
+    pub in_flight_max: usize,
+}
+
+impl Default for PutNewOptions {
+    fn default() -> PutNewOptions {
+        PutNewOptions { deadline: None, in_flight_max: INSERT_REQUESTS_IN_FLIGHT }
+    }
+}
+
+/// What became of one new item.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PutNew {
+    /// It was written.
+    Written,
+    /// Its key is taken, by this item, read with strong consistency. It can be the very same one, written by an earlier
+    /// attempt whose answer was lost.
+    Exists(Hidden<Box<Item>>),
+}
+
+/// What a batch of new items came to.
+#[derive(Debug, Default)]
+pub struct Inserted {
+    /// One outcome for each item, in their order.
+    pub outcomes: Vec<Result<PutNew, WriteError>>,
+    /// The units that it cost: of writes, and of reads where keys were taken.
+    pub consumed: Consumed,
+    /// The requests that were sent.
+    pub requests: u64,
+    /// The items that had to be sent again, each time counted.
+    pub resent: u64,
+    /// Item collections of a table with local indexes, as large as DynamoDB estimates them: each that was written to.
+    pub collections: Vec<Collection>,
+}
+
+/// Writes new items, with their folded keys. An item that fails leaves the others alone, and each has an outcome.
+///
+/// 25 go in one request. An item goes in a PutItem of its own if its statement would be too long, or if it is the first
+/// of its item collection in a table with local indexes: only PutItem says how large the collection is.
+///
+/// What DynamoDB does not take for now is sent again, [`BACKOFF_ATTEMPTS_MAX`](crate::BACKOFF_ATTEMPTS_MAX) times at most.
+/// Of items with one key the first is written, and is what the others find.
+///
+/// ```no_run
+/// # async fn example(client: &keyfold_dynamo::Client, table: &keyfold_core::model::Table, items: Vec<keyfold_core::value::Item>) {
+/// use keyfold_dynamo::{PutNew, PutNewOptions, put_new_all};
+/// let inserted = put_new_all(client, table, items, &PutNewOptions::default()).await;
+/// for (number, outcome) in inserted.outcomes.iter().enumerate() {
+///     match outcome {
+///         Ok(PutNew::Written) => println!("item {number} is new"),
+///         Ok(PutNew::Exists(_)) => println!("item {number} has a key that is taken"),
+///         Err(error) => println!("item {number} was not written: {error} ({})", error.code()),
+///     }
+/// }
+/// # }
+/// ```
+pub async fn put_new_all(
+    client: &Client,
+    table: &Table,
+    items: Vec<Item>,
+    options: &PutNewOptions,
+) -> Inserted {
+    let mut inserter =
+        Inserter { client, table, options, inserted: Inserted::default(), decided: Vec::new() };
+    inserter.decided.resize_with(items.len(), || None);
+    let mut waiting = inserter.prepare(items);
+    // Each turn decides at least one item.
+    while !waiting.is_empty() {
+        let (now, later) = first_of_each_key(waiting);
+        inserter.settle(now).await;
+        waiting = later;
+    }
+    inserter.finish()
+}
+
+/// An item on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    /// Its place among the items given.
+    at: usize,
+    key: PrimaryKey,
+    /// With its folded keys.
+    item: Item,
+}
+
+fn first_of_each_key(jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
+    let mut seen = BTreeSet::new();
+    jobs.into_iter().partition(|job| seen.insert(job.key.clone()))
+}
+
+struct Inserter<'a> {
+    client: &'a Client,
+    table: &'a Table,
+    options: &'a PutNewOptions,
+    inserted: Inserted,
+    decided: Vec<Option<Result<PutNew, WriteError>>>,
+}
+
+impl Inserter<'_> {
+    /// The items with their keys; those that cannot be written are decided.
+    fn prepare(&mut self, items: Vec<Item>) -> Vec<Job> {
+        let mut jobs = Vec::with_capacity(items.len());
+        for (at, item) in items.into_iter().enumerate() {
+            match self.table.with_keys(item) {
+                Ok(item) => jobs.push(Job { at, key: comparable_key(self.table, &item), item }),
+                Err(error) => self.decide(at, Err(error.into())),
+            }
+        }
+        jobs
+    }
+
+    /// Decides all of these, whose keys differ.
+    async fn settle(&mut self, jobs: Vec<Job>) {
+        let mut jobs: BTreeMap<usize, Job> = jobs.into_iter().map(|job| (job.at, job)).collect();
+        for attempt in 0..BACKOFF_ATTEMPTS_MAX {
+            let left = self.attempt(&jobs).await;
+            if left.is_empty() {
+                return;
+            }
+            if attempt + 1 == BACKOFF_ATTEMPTS_MAX || !self.wait(attempt).await {
+                for (at, error) in left {
+                    self.decide(at, Err(WriteError::Batch(error)));
+                }
+                return;
+            }
+            jobs.retain(|at, _| left.contains_key(at));
+            self.inserted.resent += jobs.len() as u64;
+        }
+    }
+
+    /// Sends all of these once, and reads what is there where a key is taken. Returns those that can be tried again, and
+    /// why they must.
+    async fn attempt(&mut self, jobs: &BTreeMap<usize, Job>) -> BTreeMap<usize, Arc<DynamoError>> {
+        let batches = batches(self.table, jobs.values());
+        let sends = batches.into_iter().map(|batch| self.send_batch(batch)).collect::<Vec<_>>();
+        let answers: Vec<Answer> =
+            stream::iter(sends).buffer_unordered(self.options.in_flight_max.max(1)).collect().await;
+        let (mut again, mut taken) = (BTreeMap::new(), Vec::new());
+        for answer in answers {
+            self.inserted.requests += answer.requests;
+            self.inserted.consumed.add(&answer.consumed);
+            self.inserted.collections.extend(answer.collection);
+            for (at, verdict) in answer.verdicts {
+                match verdict {
+                    Verdict::Written => self.decide(at, Ok(PutNew::Written)),
+                    Verdict::Taken => taken.push(&jobs[&at]),
+                    Verdict::Failed(error) if error.is_retryable() => {
+                        again.insert(at, error);
+                    }
+                    Verdict::Failed(error) => self.decide(at, Err(WriteError::Batch(error))),
+                }
+            }
+        }
+        self.read_taken(&taken, &mut again).await;
+        again
+    }
+
+    /// Boxed, because the type of a call of the SDK inside of others is too large for whoever waits for it.
+    fn send_batch<'b>(&'b self, batch: Batch<'b>) -> BoxFuture<'b, Answer> {
+        send::send_batch(self.client, self.table, batch, self.options.deadline).boxed()
+    }
+
+    /// Reads the items that have these keys. One that is gone again can be written after all.
+    async fn read_taken(&mut self, taken: &[&Job], again: &mut BTreeMap<usize, Arc<DynamoError>>) {
+        for jobs in taken.chunks(crate::BATCH_GET_KEYS_MAX) {
+            self.inserted.requests += 1;
+            let read = send::read(self.client, self.table, jobs, self.options.deadline);
+            match Box::pin(read).await {
+                Ok(got) => {
+                    self.inserted.consumed.add(&got.consumed);
+                    let mut found: BTreeMap<PrimaryKey, Item> =
+                        got.items.into_iter().map(|item| (comparable_key(self.table, &item), item)).collect();
+                    for job in jobs {
+                        match found.remove(&job.key) {
+                            Some(item) => {
+                                self.decide(job.at, Ok(PutNew::Exists(Hidden::new(Box::new(item)))));
+                            }
+                            None => {
+                                let call = Call::new("BatchExecuteStatement", &self.table.name);
+                                again.insert(job.at, Arc::new(DynamoError::Conflict { call }));
+                            }
+                        }
+                    }
+                }
+                Err(error) => {
+                    let error = Arc::new(error);
+                    jobs.iter().for_each(|job| self.decide(job.at, Err(Arc::clone(&error).into())));
+                }
+            }
+        }
+    }
+
+    /// Waits before the next attempt; `false` if there is no time for one.
+    async fn wait(&self, attempt: u32) -> bool {
+        let pause = delay(attempt, fastrand::f64());
+        if self.options.deadline.is_some_and(|deadline| Instant::now() + pause >= deadline) {
+            return false;
+        }
+        tokio::time::sleep(pause).await;
+        true
+    }
+
+    fn decide(&mut self, at: usize, outcome: Result<PutNew, WriteError>) {
+        self.decided[at] = Some(outcome);
+    }
+
+    fn finish(mut self) -> Inserted {
+        let undecided = || unreachable!("`settle` decides every item that it is given");
+        let decided = std::mem::take(&mut self.decided);
+        self.inserted.outcomes =
+            decided.into_iter().map(|outcome| outcome.unwrap_or_else(undecided)).collect();
+        self.inserted
+    }
+}

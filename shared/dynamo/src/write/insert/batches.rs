@@ -1,0 +1,55 @@
+//! Which items go together.
+
+use std::collections::BTreeSet;
+
+use keyfold_core::index::item_bytes;
+use keyfold_core::model::Table;
+
+use super::Job;
+use super::statement::{STATEMENT_CHARS_MAX, statement_chars};
+use crate::write::identity::canonical;
+
+/// The most statements that DynamoDB takes in one request.
+pub const BATCH_INSERT_ITEMS_MAX: usize = 25;
+/// The most bytes of items that are sent in one request of several. A request may have 16 MB, and its JSON is longer than
+/// what it carries.
+pub const BATCH_INSERT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// One request.
+#[derive(Debug)]
+pub(super) enum Batch<'j> {
+    /// INSERT statements.
+    Insert(Vec<&'j Job>),
+    /// A PutItem.
+    Put(&'j Job),
+}
+
+/// Divides items into requests.
+pub(super) fn batches<'j>(table: &Table, jobs: impl Iterator<Item = &'j Job>) -> Vec<Batch<'j>> {
+    let has_local = table.local_indexes().next().is_some();
+    // The item collections whose size is asked for.
+    let mut measured = BTreeSet::new();
+    let mut batches = Vec::new();
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    for job in jobs {
+        let collection = || job.item.get(&table.partition.name).map(canonical).unwrap_or_default();
+        let alone = statement_chars(&table.name, &job.item) > STATEMENT_CHARS_MAX;
+        if alone || (has_local && measured.insert(collection())) {
+            batches.push(Batch::Put(job));
+            continue;
+        }
+        let size = item_bytes(&job.item);
+        if batch.len() == BATCH_INSERT_ITEMS_MAX
+            || (!batch.is_empty() && bytes + size > BATCH_INSERT_BYTES_MAX)
+        {
+            batches.push(Batch::Insert(std::mem::take(&mut batch)));
+            bytes = 0;
+        }
+        batch.push(job);
+        bytes += size;
+    }
+    if !batch.is_empty() {
+        batches.push(Batch::Insert(batch));
+    }
+    batches
+}

@@ -1,0 +1,17 @@
+//! What every function does the same way: read its settings, load the manifest, write its log and its metrics, say what
+//! went wrong, and know who asks.
+//!
+//! Functions never import each other; what they share is here. Nothing here knows an event type, and nothing here calls
+//! DynamoDB.
+
+mod claims;
+mod environment;
+pub mod log;
+mod manifest_file;
+pub mod metrics;
+mod problem;
+
+pub use claims::Claims;
+pub use environment::{ENDPOINT, Environment, MANIFEST, MANIFEST_FILE, SettingsError};
+pub use manifest_file::{ManifestError, load};
+pub use problem::{PROBLEM_CONTENT_TYPE, Problem, RETRY_AFTER_SECONDS};

@@ -1,0 +1,35 @@
+//! The manifest of a deployed function.
+
+use std::path::Path;
+
+use keyfold_core::manifest;
+use keyfold_core::model::Model;
+
+/// Why there is no model.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// The manifest cannot be read.
+    #[error("the manifest `{path}` cannot be read: {source}")]
+    Unreadable {
+        /// Where it should be.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The manifest has mistakes.
+    #[error("the manifest has mistakes\n{report}")]
+    Mistakes {
+        /// Every one of them, with its place.
+        report: String,
+    },
+}
+
+/// The model of a manifest file.
+pub fn load(path: &Path) -> Result<Model, ManifestError> {
+    let shown = || path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ManifestError::Unreadable { path: shown(), source })?;
+    let parsed = manifest::parse(&shown(), &text);
+    let report = parsed.render(&text, false);
+    parsed.model.ok_or(ManifestError::Mistakes { report })
+}

@@ -1,0 +1,77 @@
+//! CloudWatch's embedded metric format: one JSON line on standard output, from which CloudWatch makes metrics without a
+//! call.
+//!
+//! It is written by hand: a few metrics with fixed dimensions need no recorder, no registry and no flush at the end of an
+//! invocation, which is what the crates for it bring.
+//! <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
+
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+
+/// One line of metrics.
+#[derive(Debug, Clone)]
+pub struct Metrics<'a> {
+    /// Their namespace.
+    pub namespace: &'a str,
+    /// Dimensions: names and values. Values must come from a small known set.
+    pub dimensions: &'a [(&'a str, &'a str)],
+    /// Names, units and values.
+    pub metrics: &'a [(&'a str, &'a str, f64)],
+    /// What is told beside them, and becomes no metric.
+    pub properties: &'a [(&'a str, Value)],
+}
+
+impl Metrics<'_> {
+    /// Writes the line.
+    pub fn write(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        // Nobody is left to tell if standard output is gone.
+        let _ = writeln!(std::io::stdout().lock(), "{}", self.line(u64::try_from(now).unwrap_or(u64::MAX)));
+    }
+
+    /// The line at a time.
+    pub fn line(&self, timestamp_ms: u64) -> Value {
+        let names: Vec<_> = self.dimensions.iter().map(|(name, _)| *name).collect();
+        let declared = |(name, unit, _): &(&str, &str, f64)| json!({ "Name": name, "Unit": unit });
+        let declared: Vec<_> = self.metrics.iter().map(declared).collect();
+        let directive = json!({ "Namespace": self.namespace, "Dimensions": [names], "Metrics": declared });
+        let mut line = Map::new();
+        line.insert(
+            "_aws".to_owned(),
+            json!({ "Timestamp": timestamp_ms, "CloudWatchMetrics": [directive] }),
+        );
+        let dimensions = self.dimensions.iter().map(|(name, value)| (*name, Value::from(*value)));
+        let metrics = self.metrics.iter().map(|(name, _, value)| (*name, Value::from(*value)));
+        let properties = self.properties.iter().map(|(name, value)| (*name, value.clone()));
+        let all = dimensions.chain(metrics).chain(properties);
+        line.extend(all.map(|(name, value)| (name.to_owned(), value)));
+        Value::Object(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_and_dimension_that_is_declared_has_a_value() {
+        let line = Metrics {
+            namespace: "Keyfold/Test",
+            dimensions: &[("Table", "audit")],
+            metrics: &[("Latency", "Milliseconds", 1.5), ("Events", "Count", 2.0)],
+            properties: &[("RequestId", Value::from("x"))],
+        }
+        .line(7);
+        let declared = &line["_aws"]["CloudWatchMetrics"][0];
+        assert_eq!(declared["Metrics"].as_array().unwrap().len(), 2);
+        for metric in declared["Metrics"].as_array().unwrap() {
+            assert!(line[metric["Name"].as_str().unwrap()].is_number(), "{metric}");
+        }
+        for dimension in declared["Dimensions"][0].as_array().unwrap() {
+            assert!(line[dimension.as_str().unwrap()].is_string(), "{dimension}");
+        }
+        assert_eq!((&line["_aws"]["Timestamp"], &line["RequestId"]), (&json!(7), &json!("x")));
+    }
+}
