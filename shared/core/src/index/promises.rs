@@ -72,7 +72,7 @@ mod tests {
 
     fn table() -> Table {
         let mut table = fixture::table("audit", "id", None, Vec::new());
-        let mut action = crate::model::Attribute::new("action", AttributeKind::String);
+        let mut action = Attribute::new("action", AttributeKind::String);
         action.values = Some(vec![AttributeValue::S("viewed".to_owned())]);
         action.required = true;
         table.attributes.insert("action".to_owned(), action);
