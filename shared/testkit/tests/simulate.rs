@@ -66,6 +66,6 @@ fn a_protocol_without_tombstones_is_caught() {
 
 #[test]
 fn the_protocol_without_guards_loses_data() {
-    let scene = Scene::of(Protocol::Fenced);
+    let scene = Scene::of(Protocol::Ledger);
     assert!((0..100).any(|seed| !naive(&scene, seed)));
 }

@@ -278,7 +278,7 @@ impl World<'_> {
         let made = item(&mut self.random, number, Flaw::None);
         let Ok(Some(mut mapped)) = self.scene.mapping().target_item(&made) else { return };
         mapped.insert("foreign".to_owned(), text("yes"));
-        self.note(|| format!("somebody else's item is at the target's place of {made:?}"));
+        self.note(|| format!("somebody else's item is at a target place of k{number}"));
         self.set(Place::Target, &mapped, Some(mapped.clone()), false);
     }
 
