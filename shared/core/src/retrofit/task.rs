@@ -24,6 +24,7 @@ pub struct Task {
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a step lives only until it is sent")]
 pub enum Step {
     /// Send this, and tell what came of it.
     Send(Request),

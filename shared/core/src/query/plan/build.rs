@@ -139,7 +139,11 @@ impl<'t, 'a> Task<'t, 'a> {
     }
 
     /// The queries that answer the conjunction, with these attributes taken value by value.
-    pub(super) fn queries(&self, keyspace: Keyspace<'a>, expand: &[&'a str]) -> Result<Vec<Built<'a>>, Reason> {
+    pub(super) fn queries(
+        &self,
+        keyspace: Keyspace<'a>,
+        expand: &[&'a str],
+    ) -> Result<Vec<Built<'a>>, Reason> {
         if self.count_combinations(expand)? == 0 {
             return Ok(Vec::new());
         }
@@ -199,7 +203,9 @@ impl<'t, 'a> Task<'t, 'a> {
             let declared = || self.declared_values(fact.attribute).unwrap_or_default().iter();
             match &fact.asked {
                 Asked::Values(values) => (fact.attribute, values.clone()),
-                Asked::Test(test) => (fact.attribute, declared().filter(|value| passes(test, value)).collect()),
+                Asked::Test(test) => {
+                    (fact.attribute, declared().filter(|value| passes(test, value)).collect())
+                }
             }
         });
         asked.chain(open.filter_map(|name| Some((*name, self.declared_values(name)?.iter().collect()))))
@@ -253,7 +259,8 @@ impl<'t, 'a> Task<'t, 'a> {
         all: &mut Vec<Built<'a>>,
     ) {
         let is_exact = |attribute: &str| {
-            !self.is_hull(attribute, tests) && selection.served().any(|(name, exact)| exact && name == attribute)
+            !self.is_hull(attribute, tests)
+                && selection.served().any(|(name, exact)| exact && name == attribute)
         };
         let (residual, when) = self.left(keyspace, &is_exact);
         let is_fixed = |(name, test): &(&&'a str, &Test)| match test {
@@ -265,7 +272,8 @@ impl<'t, 'a> Task<'t, 'a> {
         let fixed: Vec<&str> = tests.iter().filter(is_fixed).map(|(name, _)| *name).collect();
         // What the partition key says already, the sort key does not narrow further.
         let is_said = |name: &str| selection.by_partition.iter().any(|(said, exact)| *exact && said == name);
-        let narrowed = || selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name));
+        let narrowed =
+            || selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name));
         let mut built = self.built(Shared {
             ascending: keyspace.ascending(&|name| fixed.contains(&name)),
             fixed,
@@ -345,10 +353,7 @@ impl<'t, 'a> Task<'t, 'a> {
         by_presence || facts.any(|fact| fact.clauses.contains(&number) && is_exact(fact.attribute))
     }
 
-    fn split_clauses(
-        &self,
-        answered: &dyn Fn(usize) -> bool,
-    ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+    fn split_clauses(&self, answered: &dyn Fn(usize) -> bool) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
         let left = |numbers: std::ops::Range<usize>| {
             numbers.filter(|number| !answered(*number)).map(|number| self.facts.clauses[number]).collect()
         };

@@ -249,7 +249,9 @@ fn expansions<'a>(scope: &Scope<'a>, place: Place<'a>) -> Vec<Expansion<'a>> {
     for (number, task) in scope.tasks(place).enumerate() {
         // A place without such items has no queries at any depth.
         if let Ok(keyspace) = Keyspace::of(task.place, task.kind) {
-            expand(&task, keyspace, &mut |attribute, depth| all.push(Expansion { task: number, attribute, depth }));
+            expand(&task, keyspace, &mut |attribute, depth| {
+                all.push(Expansion { task: number, attribute, depth })
+            });
         }
     }
     all.sort_unstable_by_key(|expansion| (expansion.task, expansion.attribute, expansion.depth));

@@ -49,7 +49,8 @@ impl<'a> Ground<'a> {
             ground.wanted = ground.kinds().collect();
         } else {
             ground.wanted = request.entities.iter().map(|entity| Kind::Entity(*entity)).collect();
-            let one_of = ground.wanted.iter().map(|kind| Condition::all(ground.conditions(*kind).iter().cloned()));
+            let one_of =
+                ground.wanted.iter().map(|kind| Condition::all(ground.conditions(*kind).iter().cloned()));
             ground.among = vec![Condition::Any(one_of.collect())];
         }
         ground

@@ -129,7 +129,8 @@ impl<'m> Keyspace<'m> {
         for key in self.partition {
             let name = key.name.as_str();
             match self.maker(key) {
-                Maker::Natural if matches!(tests.get(name), Some(Test::Equal(_))) || expand.contains(&name) => {}
+                Maker::Natural
+                    if matches!(tests.get(name), Some(Test::Equal(_))) || expand.contains(&name) => {}
                 Maker::Natural => return Some(name),
                 Maker::Folded(template) => {
                     let is_open = |name: &&str| !tests.contains_key(name) && !expand.contains(name);
@@ -166,9 +167,8 @@ impl<'m> Keyspace<'m> {
                 },
                 Maker::Folded(template) => {
                     let selection = template.select(tests, FAN_OUT_MAX);
-                    served.extend(
-                        selection.served.into_iter().map(|served| (served.attribute, served.exact)),
-                    );
+                    served
+                        .extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
                     let exact = |range: KeyRange| match range {
                         KeyRange::Exact(key) => Ok(AttributeValue::S(key)),
                         _ => Err(missing_input(template, tests)),
@@ -297,10 +297,7 @@ fn with_each<'m>(
         longer.push((name, value.clone()));
         longer
     };
-    partitions
-        .iter()
-        .flat_map(|partition| values.iter().map(move |value| longer(partition, value)))
-        .collect()
+    partitions.iter().flat_map(|partition| values.iter().map(move |value| longer(partition, value))).collect()
 }
 
 /// Each partition with each range.
@@ -314,10 +311,7 @@ fn products<'m>(partitions: Vec<Partition<'m>>, ranges: Vec<Vec<SortCondition>>)
         partition: partition.clone(),
         sort: sort.clone(),
     };
-    partitions
-        .iter()
-        .flat_map(|partition| ranges.iter().map(move |sort| with(partition, sort)))
-        .collect()
+    partitions.iter().flat_map(|partition| ranges.iter().map(move |sort| with(partition, sort))).collect()
 }
 
 /// The first attribute of a partition template that no equality fixes.

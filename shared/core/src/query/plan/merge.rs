@@ -49,9 +49,10 @@ fn join<'a>(ground: &Ground<'a>, group: &[Built<'a>]) -> Option<Built<'a>> {
     let kinds: Vec<Kind> = group.iter().map(|built| built.kind).collect();
     let candidates = [Some(Vec::new()), common_prefix(group), hull(group)];
     let sort = candidates.into_iter().flatten().find(|sort| {
-        ground.kinds().filter(|kind| !kinds.contains(kind)).all(|kind| {
-            !Keyspace::of(first.place, kind).is_ok_and(|other| other.could_hold(partition, sort))
-        })
+        ground
+            .kinds()
+            .filter(|kind| !kinds.contains(kind))
+            .all(|kind| !Keyspace::of(first.place, kind).is_ok_and(|other| other.could_hold(partition, sort)))
     })?;
     let mut one = first.clone();
     one.range = Some(Selected { partition: partition.clone(), sort: sort.into() });

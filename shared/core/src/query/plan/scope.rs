@@ -59,10 +59,7 @@ impl<'a> Scope<'a> {
 
     /// The scan of a place: one pass finds the items of all kinds.
     pub(super) fn scan(&self, place: Place<'a>) -> Built<'a> {
-        let facts = Facts::read(
-            self.conjunct.iter().map(AsRef::as_ref),
-            self.ground.conditions_of_wanted(),
-        );
+        let facts = Facts::read(self.conjunct.iter().map(AsRef::as_ref), self.ground.conditions_of_wanted());
         Task { ground: self.ground, place, kind: Kind::Any, facts: &facts, always: &self.any.always }.scan()
     }
 }
