@@ -31,7 +31,15 @@ pub(crate) fn names_to_sdk(names: &BTreeMap<String, String>) -> Option<HashMap<S
 
 /// An item that the SDK returned.
 pub(crate) fn from_sdk(item: SdkItem) -> Result<Item, UnknownType> {
-    if item.values().all(is_known) { Ok(item.into()) } else { Err(UnknownType) }
+    // Looked at and converted in one pass: a page can hold a thousand items.
+    let mut known: HashMap<String, AttributeValue> = HashMap::with_capacity(item.len());
+    for (name, value) in item {
+        if !is_known(&value) {
+            return Err(UnknownType);
+        }
+        known.insert(name, value.into());
+    }
+    Ok(known.into())
 }
 
 fn is_known(value: &SdkValue) -> bool {

@@ -28,7 +28,9 @@ impl From<RequestError> for Problem {
     fn from(error: RequestError) -> Problem {
         let status = match &error {
             RequestError::UnknownTable { .. } => StatusCode::NOT_FOUND,
-            RequestError::ClaimMissing { .. } | RequestError::OutOfScope { .. } => StatusCode::FORBIDDEN,
+            RequestError::ClaimMissing { .. }
+            | RequestError::ClaimMismatch { .. }
+            | RequestError::OutOfScope { .. } => StatusCode::FORBIDDEN,
             _ => StatusCode::BAD_REQUEST,
         };
         Problem::new(status, error.code(), error.to_string()).maybe_hint(error.hint())

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use keyfold_query_api::{Auth, Limits};
 use serde_json::{Value, json};
 
-use crate::request::{Got, Sent, api_at, member, send, someone};
+use crate::request::{Got, Sent, api_at, api_of, member, send, someone};
 
 /// A place that notices if anybody asks it anything.
 struct Watched(TcpListener);
@@ -290,6 +290,37 @@ async fn everybody_may_ask_an_open_api_but_for_tables_with_a_scope() {
     assert_eq!(send(&api, &explain("audit", json!({ "id": "1" }))).await.status, 200);
     let got = send(&api, &explain("orders", json!({ "organisationId": "acme" }))).await;
     is_problem("scope", &got, 403, "claim-missing");
+}
+
+#[tokio::test]
+async fn a_claim_that_is_no_value_of_its_attribute_is_a_right_to_nothing() {
+    let manifest = r#"
+        [tables.invoices]
+        name = "Invoices"
+        partition = "tenant"
+        sort = "id"
+        scope = { tenant = "jwt.org" }
+        attributes = { tenant = "number", id = "string" }
+        [questions.invoices.ofTenant]
+        where = ["id beginsWith?"]
+    "#;
+    let watched = Watched::new();
+    let api = api_of(manifest, &watched.endpoint(), Limits::default());
+    let explain = || Sent::post("/explain", r#"{"table":"invoices"}"#);
+    assert_eq!(send(&api, &explain().by(member("joe1", "17"))).await.status, 200);
+    let asked = [
+        Sent::query(&json!({ "table": "invoices" })),
+        Sent::query(&json!({ "table": "invoices", "where": { "tenant": 17 } })),
+        Sent::get("/tables/invoices/questions/ofTenant", ""),
+        explain(),
+    ];
+    for sent in asked {
+        let got = send(&api, &sent.by(member("joe1", "acme"))).await;
+        is_problem("claim", &got, 403, "claim-mismatch");
+        assert!(!got.body.to_string().contains("acme"), "the claim is shown: {}", got.body);
+    }
+    assert!(!watched.was_asked(), "something was read");
+    assert!(include_str!("../../../../docs/errors.md").contains("`claim-mismatch`"));
 }
 
 #[tokio::test]

@@ -77,10 +77,15 @@ pub(crate) fn member(subject: &str, organisation: &str) -> Value {
 
 /// The API of the tests' manifest at an endpoint, which is asked once for each request.
 pub(crate) fn api_at(endpoint: &str, limits: Limits) -> Api {
+    api_of(MANIFEST, endpoint, limits)
+}
+
+/// The API of another manifest.
+pub(crate) fn api_of(manifest: &str, endpoint: &str, limits: Limits) -> Api {
     let settings = keyfold_dynamo::Settings { attempts_max: 1, ..keyfold_dynamo::Settings::default() };
     let client = keyfold_dynamo::plain_client(endpoint, &settings);
     let keys = keyfold_dynamo::TokenKeys::parse(TOKEN_KEYS).unwrap();
-    Api::new("keyfold.toml", MANIFEST, client, keys, limits).unwrap()
+    Api::new("keyfold.toml", manifest, client, keys, limits).unwrap()
 }
 
 /// What came back.

@@ -173,7 +173,13 @@ fn in_scope(table: &Table, asked: Condition, caller: &Caller) -> Result<Conditio
     for (name, claim) in &table.scope {
         let attribute = find_attribute(table, name)?;
         let value = claims.get(claim).ok_or_else(|| RequestError::ClaimMissing { claim: claim.clone() })?;
-        let value = typed_text(table, attribute, value)?;
+        // A claim that no item can have is a right to nothing: the request itself is in order.
+        let mismatch = |_| RequestError::ClaimMismatch {
+            table: table.id.clone(),
+            attribute: name.clone(),
+            claim: claim.clone(),
+        };
+        let value = typed_text(table, attribute, value).map_err(mismatch)?;
         if asks_for_another(&asked, name, &value) {
             return Err(RequestError::OutOfScope { table: table.id.clone(), attribute: name.clone() });
         }

@@ -126,7 +126,9 @@ impl Lane {
         let before = self.cursor_progress(&reader.shape)?;
         self.hydrated = before.clone();
         self.given = Given::UpTo(before);
-        self.cursor = page.last_key.map_or(Cursor::End, Cursor::After);
+        // Behind the one item that can match there is nothing, whatever key the page ends with.
+        let is_last = reader.is_of_one_item && page.scanned > 0;
+        self.cursor = page.last_key.filter(|_| !is_last).map_or(Cursor::End, Cursor::After);
         if reader.access.hydration == Hydration::ByKey {
             self.pending.extend(page.items);
             return Ok(());
@@ -135,6 +137,7 @@ impl Lane {
             self.counted += page.count;
         }
         let arrived = page.items.len();
+        self.ready.reserve(arrived);
         let accepted = page.items.into_iter().filter(|item| reader.accepts(item));
         self.ready.extend(accepted.map(|item| Ready { item, key: None }));
         self.note(self.ready.len() < arrived);
@@ -153,6 +156,11 @@ impl Lane {
 
     fn note(&mut self, dropped: bool) {
         self.misses = if dropped { self.misses + 1 } else { 0 };
+    }
+
+    /// How many items can be given out before anything is read.
+    pub(super) fn ready_count(&self) -> usize {
+        self.ready.len()
     }
 
     /// The item that would be given out next.

@@ -66,20 +66,51 @@ impl<'p> Pump<'p> {
         wanted: u32,
         on_arrival: OnArrival<'_>,
     ) -> Result<bool, QueryError> {
+        let waiting: VecDeque<usize> =
+            which.into_iter().filter(|number| self.lanes[*number].is_dry()).collect();
+        match (waiting.front(), waiting.len()) {
+            (None, _) => Ok(true),
+            (Some(number), 1) => self.fill_one(*number, wanted, on_arrival).await,
+            _ => self.fill_all(waiting, wanted, on_arrival).await,
+        }
+    }
+
+    /// One access needs none of what reading several at once costs.
+    async fn fill_one(
+        &mut self,
+        number: usize,
+        wanted: u32,
+        on_arrival: OnArrival<'_>,
+    ) -> Result<bool, QueryError> {
+        let (reader, lane) = (&self.readers[number], &mut self.lanes[number]);
+        while lane.is_dry() {
+            let Some((step, grant)) = begin(reader, lane, &mut self.budget, wanted, self.page_items_max, 1)
+            else {
+                return Ok(false);
+            };
+            let (_, grant, brought) = read(self.client, reader, number, step, grant).await?;
+            self.items_read += arrived(reader, lane, &mut self.budget, grant, brought)?;
+            on_arrival(reader, lane)?;
+        }
+        Ok(true)
+    }
+
+    async fn fill_all(
+        &mut self,
+        mut waiting: VecDeque<usize>,
+        wanted: u32,
+        on_arrival: OnArrival<'_>,
+    ) -> Result<bool, QueryError> {
         let Pump { client, readers, lanes, budget, .. } = self;
-        let mut waiting: VecDeque<usize> =
-            which.into_iter().filter(|number| lanes[*number].is_dry()).collect();
         let mut under_way = FuturesUnordered::new();
         loop {
             while under_way.len() < self.concurrency_max {
                 let Some(number) = waiting.front().copied() else { break };
                 let (reader, lane) = (&readers[number], &mut lanes[number]);
-                let items = lane.items_to_ask(reader, wanted, self.page_items_max);
-                let price = if lane.has_pending() { Price::Items } else { reader.price() };
-                match budget.grant(price, items, waiting.len()) {
-                    Some(grant) => {
+                match begin(reader, lane, budget, wanted, self.page_items_max, waiting.len()) {
+                    Some((step, grant)) => {
                         waiting.pop_front();
-                        under_way.push(read(client, reader, number, lane.begin(grant.items), grant));
+                        under_way.push(read(client, reader, number, step, grant));
                     }
                     None if under_way.is_empty() => return Ok(false),
                     // What is under way may cost less than it was expected to.
@@ -89,21 +120,49 @@ impl<'p> Pump<'p> {
             let Some(done) = under_way.next().await else { return Ok(true) };
             let (number, grant, brought) = done?;
             let (reader, lane) = (&readers[number], &mut lanes[number]);
-            match brought {
-                Brought::Page(page, calls) => {
-                    budget.settle(grant, page.consumed.units, page.scanned, calls);
-                    self.items_read += page.scanned;
-                    lane.take_page(reader, page)?;
-                }
-                Brought::Items(hydrated) => {
-                    budget.settle(grant, hydrated.units, 0, 1);
-                    lane.take_items(hydrated);
-                }
-            }
+            self.items_read += arrived(reader, lane, budget, grant, brought)?;
             on_arrival(reader, lane)?;
             if lane.is_dry() {
                 waiting.push_back(number);
             }
+        }
+    }
+}
+
+/// What the access reads next, if the budget lets it. `waiting`: how many share what is left.
+fn begin(
+    reader: &Reader<'_>,
+    lane: &mut Lane,
+    budget: &mut Budget,
+    wanted: u32,
+    page_items_max: u32,
+    waiting: usize,
+) -> Option<(Step, Grant)> {
+    let items = lane.items_to_ask(reader, wanted, page_items_max);
+    let price = if lane.has_pending() { Price::Items } else { reader.price() };
+    let grant = budget.grant(price, items, waiting)?;
+    Some((lane.begin(grant.items), grant))
+}
+
+/// Takes in what a read brought. How many entries it read.
+fn arrived(
+    reader: &Reader<'_>,
+    lane: &mut Lane,
+    budget: &mut Budget,
+    grant: Grant,
+    brought: Brought,
+) -> Result<u64, QueryError> {
+    match brought {
+        Brought::Page(page, calls) => {
+            let scanned = page.scanned;
+            budget.settle(grant, page.consumed.units, scanned, calls);
+            lane.take_page(reader, page)?;
+            Ok(scanned)
+        }
+        Brought::Items(hydrated) => {
+            budget.settle(grant, hydrated.units, 0, 1);
+            lane.take_items(hydrated);
+            Ok(0)
         }
     }
 }

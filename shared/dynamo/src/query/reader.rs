@@ -7,7 +7,7 @@ use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
 use keyfold_core::query::condition::Condition;
 use keyfold_core::query::expression::{Expressions, expressions};
-use keyfold_core::query::plan::{Access, Hydration, Operation};
+use keyfold_core::query::plan::{Access, Hydration, Operation, SortTest, Source};
 use keyfold_core::value::Item;
 
 use super::budget::Price;
@@ -15,7 +15,7 @@ use super::error::QueryError;
 use super::shape::Shape;
 use crate::backoff::pause;
 use crate::error::DynamoError;
-use crate::read::{BatchGet, Fetch, Page, PageRequest, QueryPage, ScanPage, query_page, scan_page};
+use crate::read::{BatchGet, Fetch, Page, PageRequest, QueryPage, ScanPage, query_from, scan_from};
 
 /// How many times a page is asked for, beyond the SDK's own attempts, while DynamoDB throttles or cannot be reached.
 pub const READ_ATTEMPTS_MAX: u32 = 5;
@@ -24,8 +24,10 @@ pub const READ_ATTEMPTS_MAX: u32 = 5;
 pub(super) struct Reader<'p> {
     pub(super) access: &'p Access,
     pub(super) shape: Shape,
+    /// Can the access find one item at most? It asks for all of a primary key.
+    pub(super) is_of_one_item: bool,
     ask: Ask,
-    /// What is read by primary key, without the keys.
+    /// What is read by primary key, without the keys; nothing where no item is.
     pub(super) get: BatchGet,
 }
 
@@ -57,8 +59,12 @@ impl<'p> Reader<'p> {
             None if access.hydration == Hydration::Fetched => Fetch::All,
             None => Fetch::Projected,
         };
-        let get = batch_get(plan, wanted.as_deref());
-        Ok(Reader { access, ask: Ask::new(plan, access, sent, fetch), get, shape })
+        let get = match access.hydration {
+            Hydration::ByKey => batch_get(plan, wanted.as_deref()),
+            Hydration::None | Hydration::Fetched => BatchGet::default(),
+        };
+        let is_of_one_item = asks_for_one_item(table, access);
+        Ok(Reader { access, is_of_one_item, ask: Ask::new(plan, access, sent, fetch), get, shape })
     }
 
     /// Does every entry that is read come to the answer, as far as one can tell before?
@@ -88,15 +94,8 @@ impl<'p> Reader<'p> {
     ) -> Result<(Page, u32), DynamoError> {
         for attempt in 1.. {
             let page = match &self.ask {
-                Ask::Query(query) => {
-                    let page = from(&query.page, start, items);
-                    let query = QueryPage { page, key_condition: query.key_condition.clone(), ..*query };
-                    query_page(client, &query).await
-                }
-                Ask::Scan(scan) => {
-                    let page = from(&scan.page, start, items);
-                    scan_page(client, &ScanPage { page, segment: None }).await
-                }
+                Ask::Query(query) => query_from(client, query, start, Some(items)).await,
+                Ask::Scan(scan) => scan_from(client, scan, start, Some(items)).await,
             };
             match page {
                 Err(error) if error.is_retryable() && attempt < READ_ATTEMPTS_MAX => pause(attempt - 1).await,
@@ -131,8 +130,14 @@ impl Ask {
     }
 }
 
-fn from(page: &PageRequest, start: Option<&Item>, items: u32) -> PageRequest {
-    PageRequest { start_key: start.cloned(), limit: Some(items), ..page.clone() }
+fn asks_for_one_item(table: &Table, access: &Access) -> bool {
+    let Operation::Query { sort, .. } = &access.operation else { return false };
+    let whole_key = match (&table.sort, sort.as_slice()) {
+        (None, _) => true,
+        (Some(_), [condition]) => matches!(condition.test, SortTest::Equal(_)),
+        (Some(_), _) => false,
+    };
+    access.source == Source::Table && whole_key
 }
 
 /// Is DynamoDB's number of entries the number of items? Not where each must be looked at, or could come twice.

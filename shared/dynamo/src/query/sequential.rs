@@ -13,6 +13,7 @@ pub(super) async fn run(mut run: Run<'_>) -> Result<Answer, QueryError> {
     'answer: for number in 0..run.pump.lanes.len() {
         loop {
             let (lane, reader) = (&mut run.pump.lanes[number], &run.pump.readers[number]);
+            items.reserve(lane.ready_count().min(limit - items.len()));
             while items.len() < limit
                 && let Some(ready) = lane.pop()
             {

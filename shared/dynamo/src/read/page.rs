@@ -66,12 +66,12 @@ pub struct Page {
     pub consumed: Consumed,
 }
 
-impl PageRequest {
-    /// The limit to send.
-    pub(super) fn limit(&self) -> i32 {
-        self.limit.unwrap_or(PAGE_ITEMS_MAX).clamp(1, PAGE_ITEMS_MAX).cast_signed()
-    }
+/// The limit to send.
+pub(super) fn sent_limit(limit: Option<u32>) -> i32 {
+    limit.unwrap_or(PAGE_ITEMS_MAX).clamp(1, PAGE_ITEMS_MAX).cast_signed()
+}
 
+impl PageRequest {
     /// The call, for errors.
     pub(super) fn call(&self, operation: &'static str) -> Call {
         Call::on(operation, &self.table, self.index.as_deref())
@@ -107,11 +107,15 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn page(self, call: impl Fn() -> Call) -> Result<Page, DynamoError> {
         let unreadable = |_| DynamoError::Unreadable { call: call() };
-        let items = self.items.into_iter().flatten().map(from_sdk).collect::<Result<_, _>>();
+        let arrived = self.items.unwrap_or_default();
+        let mut items = Vec::with_capacity(arrived.len());
+        for item in arrived {
+            items.push(from_sdk(item).map_err(unreadable)?);
+        }
         // An empty key is no key: it means that there is no more.
         let last_key = self.last_key.filter(|key| !key.is_empty()).map(from_sdk).transpose();
         Ok(Page {
-            items: items.map_err(unreadable)?,
+            items,
             count: self.count.max(0).unsigned_abs().into(),
             scanned: self.scanned.max(0).unsigned_abs().into(),
             last_key: last_key.map_err(unreadable)?,
@@ -129,7 +133,7 @@ mod tests {
         for (asked, sent) in
             [(None, 1000), (Some(0), 1), (Some(20), 20), (Some(1001), 1000), (Some(u32::MAX), 1000)]
         {
-            assert_eq!(PageRequest { limit: asked, ..PageRequest::default() }.limit(), sent, "{asked:?}");
+            assert_eq!(sent_limit(asked), sent, "{asked:?}");
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
+use keyfold_core::value::Item;
 
-use super::page::{Answer, Page, PageRequest};
+use super::page::{Answer, Page, PageRequest, sent_limit};
 use crate::error::DynamoError;
 use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
 
@@ -20,6 +21,16 @@ pub struct QueryPage {
 
 /// Reads one page of a Query.
 pub async fn query_page(client: &Client, query: &QueryPage) -> Result<Page, DynamoError> {
+    query_from(client, query, query.page.start_key.as_ref(), query.page.limit).await
+}
+
+/// Reads one page of a Query, from another place and with another limit than it says.
+pub(crate) async fn query_from(
+    client: &Client,
+    query: &QueryPage,
+    start: Option<&Item>,
+    limit: Option<u32>,
+) -> Result<Page, DynamoError> {
     let page = &query.page;
     let answer = client
         .query()
@@ -33,8 +44,8 @@ pub async fn query_page(client: &Client, query: &QueryPage) -> Result<Page, Dyna
         .set_expression_attribute_values(values_to_sdk(&page.values))
         .scan_index_forward(query.forward)
         .consistent_read(page.consistent)
-        .limit(page.limit())
-        .set_exclusive_start_key(page.start_key.clone().map(to_sdk))
+        .limit(sent_limit(limit))
+        .set_exclusive_start_key(start.cloned().map(to_sdk))
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .send()
         .await

@@ -2,8 +2,9 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
+use keyfold_core::value::Item;
 
-use super::page::{Answer, Page, PageRequest};
+use super::page::{Answer, Page, PageRequest, sent_limit};
 use crate::error::DynamoError;
 use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
 
@@ -27,6 +28,16 @@ pub struct Segment {
 
 /// Reads one page of a Scan.
 pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoError> {
+    scan_from(client, scan, scan.page.start_key.as_ref(), scan.page.limit).await
+}
+
+/// Reads one page of a Scan, from another place and with another limit than it says.
+pub(crate) async fn scan_from(
+    client: &Client,
+    scan: &ScanPage,
+    start: Option<&Item>,
+    limit: Option<u32>,
+) -> Result<Page, DynamoError> {
     let page = &scan.page;
     // DynamoDB knows at most a million segments: what does not fit an i32 is refused there like any other too large number.
     let sendable = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
@@ -42,8 +53,8 @@ pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoE
         .set_segment(scan.segment.map(|segment| sendable(segment.number)))
         .set_total_segments(scan.segment.map(|segment| sendable(segment.total)))
         .consistent_read(page.consistent)
-        .limit(page.limit())
-        .set_exclusive_start_key(page.start_key.clone().map(to_sdk))
+        .limit(sent_limit(limit))
+        .set_exclusive_start_key(start.cloned().map(to_sdk))
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .send()
         .await

@@ -36,6 +36,8 @@ pub enum RequestError {
     EmptySelect,
     #[error("the caller has no claim `{claim}`")]
     ClaimMissing { claim: String },
+    #[error("the caller's claim `{claim}` is no value of attribute `{attribute}` of table `{table}`")]
+    ClaimMismatch { table: String, attribute: String, claim: String },
     #[error("attribute `{attribute}` of table `{table}` is fixed by the caller's scope")]
     OutOfScope { table: String, attribute: String },
 }
@@ -59,6 +61,7 @@ impl RequestError {
             }
             RequestError::TooMany { .. } | RequestError::Limit { .. } => "over-limit",
             RequestError::ClaimMissing { .. } => "claim-missing",
+            RequestError::ClaimMismatch { .. } => "claim-mismatch",
             RequestError::OutOfScope { .. } => "out-of-scope",
         }
     }

@@ -173,3 +173,28 @@ fn a_sparse_index_is_the_smaller_one_to_scan() {
     let plan = planned(manifest, json!({ "table": "t", "where": { "d": { "exists": true } }, "scan": true }));
     assert_eq!(plan.accesses[0].source.index(), Some("byD"));
 }
+
+#[test]
+fn where_no_listed_value_passes_nothing_is_read_though_the_partition_is_open() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        sort = "size"
+        attributes = { id = "string", size = { type = "number", values = [1, 2, 10] } }
+    "#;
+    let plan = planned(manifest, json!({ "table": "t", "where": { "size": { "<": 1 } } }));
+    assert_eq!(plan.accesses, []);
+    let refused = outcome(manifest, json!({ "table": "t", "where": { "size": { "<": 2 } } }));
+    assert!(matches!(refused, Err(PlanError::Unserved { .. })), "{refused:?}");
+}
+
+#[test]
+fn shards_that_differ_only_in_their_number_are_each_paid_for() {
+    let plan = planned(SHARDED, json!({ "table": "t", "where": { "s1": { "in": ["0", "1", "2", "3", "4"] } } }));
+    let one = planned(SHARDED, json!({ "table": "t", "where": { "s1": "0" } }));
+    #[expect(clippy::cast_precision_loss, reason = "three shards")]
+    let shards = plan.accesses.len() as f64;
+    assert!(shards > 1.0);
+    assert_eq!(plan.estimated_units, one.estimated_units * shards);
+}
