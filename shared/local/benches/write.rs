@@ -2,16 +2,18 @@
 //! with one item and with 25, at the same concurrency, on one endpoint, in one run.
 //!
 //! Rounds of the four are interleaved, so that whatever else the machine does meets all of them; medians of the rates are
-//! compared. What is written by hand has its folded keys made before, so that all four write the same bytes.
+//! compared, and the CPU of the client's thread, which the server's share of the machine does not touch. What is written by
+//! hand has its folded keys made before, so that all four write the same bytes.
 //!
 //! ```text
 //! cargo bench -p keyfold-local --bench write
 //! ```
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for the terminal")]
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::{AttributeValue as SdkValue, ReturnConsumedCapacity};
+use cpu_time::ThreadTime;
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
@@ -49,40 +51,46 @@ fn main() {
     runtime.block_on(async {
         let client = dynamo.client();
         dynamo.create_tables([table], TableOptions::default()).await.unwrap();
-        let mut rates = [const { Vec::new() }; 4];
+        let (mut rates, mut cpus) = ([const { Vec::new() }; 4], [const { Vec::new() }; 4]);
         for round in 0..=ROUNDS {
             for (number, (way, _)) in WAYS.into_iter().enumerate() {
-                let rate = rate(&client, table, way, &format!("{round}-{number}")).await;
+                let (rate, cpu) = rate(&client, table, way, &format!("{round}-{number}")).await;
                 // The first round warms up.
                 if round > 0 {
                     rates[number].push(rate);
+                    cpus[number].push(cpu);
                 }
             }
         }
-        let medians = rates.map(|mut rates| {
+        let rates = rates.map(|mut rates| {
             rates.sort_unstable_by(f64::total_cmp);
             rates[rates.len() / 2]
         });
-        println!(
-            "items per second, medians of {ROUNDS} rounds of {ITEMS} items, {CONCURRENCY} requests at a time"
-        );
+        let cpus = cpus.map(|mut cpus| {
+            cpus.sort_unstable();
+            cpus[cpus.len() / 2]
+        });
+        println!("medians of {ROUNDS} rounds of {ITEMS} items, {CONCURRENCY} requests at a time");
+        println!("{:<30} {:>10} {:>9} {:>24}", "", "items/s", "", "client's CPU for an item");
         for (number, (_, name)) in WAYS.into_iter().enumerate() {
-            println!("{name:<30} {:>8.0} {:>7.1} %", medians[number], 100.0 * medians[number] / medians[0]);
+            let share = 100.0 * rates[number] / rates[0];
+            println!("{name:<30} {:>10.0} {share:>7.1} % {:>24.1?}", rates[number], cpus[number]);
         }
         println!("put_new must reach {:.0} %", 100.0 * TARGET);
     });
 }
 
-async fn rate(client: &Client, table: &Table, way: Way, name: &str) -> f64 {
+async fn rate(client: &Client, table: &Table, way: Way, name: &str) -> (f64, Duration) {
     let mut items: Vec<Item> = (0..ITEMS).map(|at| item(&format!("{name}-{at}"))).collect();
     if matches!(way, Way::ByHand) {
         items = items.into_iter().map(|item| table.with_keys(item).unwrap()).collect();
     }
     let size = if matches!(way, Way::BatchOf25) { 25 } else { 1 };
     let groups: Vec<Vec<Item>> = items.chunks(size).map(<[Item]>::to_vec).collect();
-    let started = Instant::now();
+    let (started, cpu) = (Instant::now(), ThreadTime::now());
     stream::iter(groups).for_each_concurrent(CONCURRENCY, |group| write(client, table, way, group)).await;
-    ITEMS as f64 / started.elapsed().as_secs_f64()
+    let cpu = cpu.elapsed() / u32::try_from(ITEMS).unwrap();
+    (ITEMS as f64 / started.elapsed().as_secs_f64(), cpu)
 }
 
 async fn write(client: &Client, table: &Table, way: Way, mut group: Vec<Item>) {
