@@ -20,7 +20,7 @@ pub(crate) async fn invoke(
     record: &mut Record,
 ) -> Answer {
     let result = match content(event) {
-        Err(problem) => Err((problem, Value::Null)),
+        Err(problem) => Err(Box::new((problem, Value::Null))),
         Ok(content) => {
             let origin = Origin { time: stamp::now(), mark: None, claims: None };
             let drafts = content.events.iter().map(|text| draft(writer, text, &origin)).collect();
@@ -30,7 +30,8 @@ pub(crate) async fn invoke(
     };
     match result {
         Ok(document) => Answer::Value(document),
-        Err((problem, members)) => {
+        Err(refused) => {
+            let (problem, members) = *refused;
             record.refuse(&problem);
             let mut document = problem.document();
             document.insert("instance".to_owned(), json!(record.request_id));

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::content::content;
 use crate::event::{Origin, draft};
 use crate::limits::BODY_BYTES_MAX;
-use crate::outcome::answer;
+use crate::outcome::{Refused, answer};
 use crate::settings::Auth;
 use crate::write::write;
 use crate::{Record, Writer, problem, stamp};
@@ -62,7 +62,8 @@ pub(crate) async fn respond(
             record.status = status;
             response(status, "application/json", &document.to_string(), None)
         }
-        Err((problem, members)) => {
+        Err(refused) => {
+            let (problem, members) = *refused;
             record.refuse(&problem);
             let mut document = problem.document();
             document.insert("instance".to_owned(), json!(record.request_id));
@@ -83,8 +84,8 @@ async fn accepted(
     event: &HttpEvent<'_>,
     deadline: Option<SystemTime>,
     record: &mut Record,
-) -> Result<Value, (Problem, Value)> {
-    let alone = |problem: Problem| (problem, Value::Null);
+) -> Result<Value, Refused> {
+    let alone = |problem: Problem| Box::new((problem, Value::Null));
     route(event).map_err(alone)?;
     let claims = Claims::of_authorizer(&event.request_context.authorizer);
     if claims.is_empty() && writer.auth == Auth::Claims {

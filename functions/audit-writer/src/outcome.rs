@@ -57,8 +57,11 @@ pub(crate) fn counts(outcomes: &[Outcome]) -> Counts {
     counts
 }
 
-/// The document of a request whose events all are in the table; else the problem, with the members it has besides.
-pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, (Problem, Value)> {
+/// A problem, with the members it has besides.
+pub(crate) type Refused = Box<(Problem, Value)>;
+
+/// The document of a request whose events all are in the table; else what refuses it.
+pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, Refused> {
     let counts = counts(outcomes);
     let events: Vec<Value> =
         outcomes.iter().enumerate().map(|(index, outcome)| outcome.shown(index)).collect();
@@ -68,12 +71,12 @@ pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, (Probl
     let problems: Vec<&Problem> = outcomes.iter().filter_map(Outcome::problem).collect();
     let Some(worst) = problems.iter().max_by_key(|problem| problem.status) else { return Ok(members) };
     if !listed {
-        return Err(((*worst).clone(), json!({})));
+        return Err(Box::new(((*worst).clone(), json!({}))));
     }
     let code = if counts.failed == events.len() as u64 { "nothing-written" } else { "partly-written" };
     let detail = format!("{} of {} audit events were not written", counts.failed, events.len());
     let hint =
         "`events` says which and why; the same request can be sent again, what is written stays as it is";
     let again = problems.iter().any(|problem| problem.again);
-    Err((Problem { again, ..Problem::new(worst.status, code, detail).hint(Some(hint)) }, members))
+    Err(Box::new((Problem { again, ..Problem::new(worst.status, code, detail).hint(Some(hint)) }, members)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keyfold_core::model::{AttributeKind, KeySource, Table};
+use keyfold_core::model::{AttributeKind, Index, KeySource, Table};
 use keyfold_dynamo::Client;
 use keyfold_edge::{ManifestError, SettingsError};
 
@@ -99,7 +99,7 @@ fn key_inputs(table: &Table) -> BTreeSet<String> {
 }
 
 fn folded(table: &Table) -> BTreeSet<String> {
-    let of_indexes = table.indexes.iter().flat_map(|index| index.key_attributes());
+    let of_indexes = table.indexes.iter().flat_map(Index::key_attributes);
     let folded = |key: &&keyfold_core::model::KeyAttribute| matches!(key.source, KeySource::Folded(_));
     table.key_attributes().chain(of_indexes).filter(folded).map(|key| key.name.clone()).collect()
 }

@@ -9,7 +9,7 @@ mod scan;
 
 pub use batch_get::{BATCH_GET_KEYS_MAX, BatchGet, Got, batch_get};
 pub use page::{Fetch, PAGE_ITEMS_MAX, Page, PageRequest};
-pub use query::{QueryPage, query_page};
 pub(crate) use query::query_from;
-pub use scan::{ScanPage, Segment, scan_page};
+pub use query::{QueryPage, query_page};
 pub(crate) use scan::scan_from;
+pub use scan::{ScanPage, Segment, scan_page};

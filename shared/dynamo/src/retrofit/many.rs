@@ -27,7 +27,7 @@ struct Waiting {
 
 /// Requests that go together.
 enum Group {
-    Alone(Waiting),
+    Alone(Box<Waiting>),
     Reads(Place, Vec<(Waiting, Item)>),
     Statements(Place, Vec<(Waiting, Statement)>),
 }
@@ -71,9 +71,9 @@ fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
                     let place = write.place;
                     statements.push((place, waiting, statement));
                 }
-                None => groups.push(Group::Alone(waiting)),
+                None => groups.push(Group::Alone(Box::new(waiting))),
             },
-            Request::Transact(_) => groups.push(Group::Alone(waiting)),
+            Request::Transact(_) => groups.push(Group::Alone(Box::new(waiting))),
         }
     }
     for (place, batch) in batches(reads, BATCH_GET_KEYS_MAX) {
@@ -103,7 +103,7 @@ type Ended = (usize, Result<Verdict, DynamoError>, Task);
 /// Sends a group, then takes each of its tasks to the end by itself.
 async fn run(carrier: &Carrier, group: Group) -> Vec<Ended> {
     let told = match group {
-        Group::Alone(waiting) => vec![(waiting, None)],
+        Group::Alone(waiting) => vec![(*waiting, None)],
         Group::Reads(place, batch) => read_all(carrier, place, batch).await,
         Group::Statements(place, batch) => execute_all(carrier, place, batch).await,
     };
@@ -145,11 +145,8 @@ fn same_key(a: &Item, b: &Item) -> bool {
 
 async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Statement)>) -> Told {
     let (waiting, statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-    let outcomes = match execute(carrier, place, statements).await {
-        Ok(outcomes) => outcomes,
-        // All of it is conditional, so each can be sent again by itself.
-        Err(_) => Vec::new(),
-    };
+    // After an error each is sent again by itself: all of it is conditional.
+    let outcomes = execute(carrier, place, statements).await.unwrap_or_default();
     let outcomes = outcomes.into_iter().chain(std::iter::repeat(None));
     waiting.into_iter().zip(outcomes).collect()
 }

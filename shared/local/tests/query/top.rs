@@ -34,7 +34,8 @@ fn item(score: usize) -> Item {
 
 async fn top(client: &Client, order: &str) -> Answer {
     let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
-    let request = serde_json::json!({"table": "scores", "where": {"game": "chess"}, "order": order, "limit": TOP});
+    let request =
+        serde_json::json!({"table": "scores", "where": {"game": "chess"}, "order": order, "limit": TOP});
     let request = serde_json::from_value(request).unwrap();
     let checked = check(&model, &request, &Caller::Trusted).unwrap();
     let plan = plan(&checked).unwrap();

@@ -160,7 +160,7 @@ impl World<'_> {
             }
             return;
         }
-        let next = run.slice.next().map(|after| after.cloned());
+        let next = run.slice.next().map(Option::<&_>::cloned);
         match next {
             Some(after) if run.slice.pages_open() < 2 => self.read_page(id, after.as_ref()),
             _ if run.open == 0 && !run.blocked.is_empty() => self.unblock_run(id),
@@ -285,12 +285,7 @@ impl World<'_> {
     /// Something unusual happens.
     fn disturb(&mut self) {
         match self.random.below(9) {
-            0 if self.faults.is_on(Fault::Split) => {
-                if self.stream.split(&mut self.random) {
-                    self.faults.hit(Fault::Split);
-                    self.note(|| "a shard splits".to_owned());
-                }
-            }
+            0 if self.faults.is_on(Fault::Split) => self.split(),
             1 | 2 if self.faults.is_on(Fault::Duplicate) && !self.stream.records.is_empty() => {
                 self.faults.hit(Fault::Duplicate);
                 let record = self.random.below(self.stream.records.len());
@@ -320,9 +315,16 @@ impl World<'_> {
             }
             6 | 7 if self.faults.is_on(Fault::Release) => self.release_one(),
             8 if self.has(Mutant::TombstonesEarly) || self.has(Mutant::FinaliseEarly) => {
-                self.finalise_early()
+                self.finalise_early();
             }
             _ => {}
+        }
+    }
+
+    fn split(&mut self) {
+        if self.stream.split(&mut self.random) {
+            self.faults.hit(Fault::Split);
+            self.note(|| "a shard splits".to_owned());
         }
     }
 

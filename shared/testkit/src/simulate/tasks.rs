@@ -123,16 +123,16 @@ impl World<'_> {
             return;
         }
         let Some(invocation) = self.invocations.remove(&id) else { return };
-        self.report(invocation);
+        self.report(&invocation);
     }
 
     /// Moves the shard's checkpoint to the first failure.
-    fn report(&mut self, invocation: Invocation) {
+    fn report(&mut self, invocation: &Invocation) {
         let failed = invocation.batch.failures().into_iter().min().cloned();
         let failed = if self.has(Mutant::FailuresHidden) { None } else { failed };
         let place = failed.as_ref().and_then(|sequence| {
             let same = |at: &usize| self.stream.records[*at].record.sequence == *sequence;
-            invocation.records.iter().position(|at| same(at))
+            invocation.records.iter().position(same)
         });
         self.note(|| format!("  invocation {} over, failed from {place:?}", invocation.id));
         let Some(shard) = invocation.shard.map(|shard| &mut self.stream.shards[shard]) else { return };

@@ -250,7 +250,7 @@ fn expansions<'a>(scope: &Scope<'a>, place: Place<'a>) -> Vec<Expansion<'a>> {
         // A place without such items has no queries at any depth.
         if let Ok(keyspace) = Keyspace::of(task.place, task.kind) {
             expand(&task, keyspace, &mut |attribute, depth| {
-                all.push(Expansion { task: number, attribute, depth })
+                all.push(Expansion { task: number, attribute, depth });
             });
         }
     }

@@ -42,7 +42,13 @@ impl<'a> Scope<'a> {
         let is_overloaded = ground.places.iter().any(|place| place.is_overloaded);
         let own = kinds.iter().filter(|_| is_overloaded);
         let own = own.map(|kind| read(*kind, ground.conditions(*kind), &[*kind])).collect();
-        Scope { ground, conjunct, any, own, asks_several_values: conjunct.iter().any(asks_several_values) }
+        Scope {
+            ground,
+            conjunct,
+            any,
+            own,
+            asks_several_values: conjunct.iter().any(|clause| asks_several_values(clause)),
+        }
     }
 
     /// The conjunction for each kind that has a key of its own at this place, or once for all of them.
@@ -64,6 +70,6 @@ impl<'a> Scope<'a> {
     }
 }
 
-fn asks_several_values(clause: &Cow<'_, Condition>) -> bool {
-    matches!(clause.as_ref(), Condition::Is(_, Comparison::In(values)) if values.len() > 1)
+fn asks_several_values(clause: &Condition) -> bool {
+    matches!(clause, Condition::Is(_, Comparison::In(values)) if values.len() > 1)
 }

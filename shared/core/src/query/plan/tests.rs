@@ -191,7 +191,8 @@ fn where_no_listed_value_passes_nothing_is_read_though_the_partition_is_open() {
 
 #[test]
 fn shards_that_differ_only_in_their_number_are_each_paid_for() {
-    let plan = planned(SHARDED, json!({ "table": "t", "where": { "s1": { "in": ["0", "1", "2", "3", "4"] } } }));
+    let plan =
+        planned(SHARDED, json!({ "table": "t", "where": { "s1": { "in": ["0", "1", "2", "3", "4"] } } }));
     let one = planned(SHARDED, json!({ "table": "t", "where": { "s1": "0" } }));
     #[expect(clippy::cast_precision_loss, reason = "three shards")]
     let shards = plan.accesses.len() as f64;

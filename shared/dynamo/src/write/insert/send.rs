@@ -122,7 +122,7 @@ pub(super) async fn read(
     by(deadline, Call::new("BatchGetItem", &table.name), batch_get(client, &batch)).await
 }
 
-/// The outcome, or a time-out at the deadline.
+/// The outcome, or a time-out at the deadline. Beyond it nothing is even begun: a fast table could still answer.
 async fn by<T>(
     deadline: Option<Instant>,
     call: Call,
@@ -130,6 +130,7 @@ async fn by<T>(
 ) -> Result<T, DynamoError> {
     match deadline {
         None => outcome.await,
+        Some(deadline) if deadline <= Instant::now() => Err(DynamoError::TimedOut { call }),
         Some(deadline) => tokio::time::timeout_at(deadline.into(), outcome)
             .await
             .unwrap_or(Err(DynamoError::TimedOut { call })),

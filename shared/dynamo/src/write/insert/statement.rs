@@ -24,7 +24,7 @@ pub(super) fn insert(table: &str, item: &Item) -> Result<BatchStatementRequest, 
 /// How long the statement of an item is.
 pub(super) fn statement_chars(table: &str, item: &Item) -> usize {
     let name = |name: &String| name.chars().count() + name.matches('\'').count() + "'': ?, ".len();
-    head(table).chars().count() + "{}".len() + item.iter().map(|(text, _)| name(text)).sum::<usize>()
+    head(table).chars().count() + "{}".len() + item.keys().map(name).sum::<usize>()
 }
 
 fn head(table: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::model::{KeyAttribute, KeySource, Table};
+use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
 use keyfold_core::query::condition::Condition;
 use keyfold_core::value::{AttributeValue, Item, equal};
 
@@ -147,7 +147,7 @@ fn known(table: &Table, key: &Item, update: &Update) -> Item {
 
 /// Every folded key attribute, of the table and of its indexes. One may come more than once.
 fn folded_keys(table: &Table) -> impl Iterator<Item = &KeyAttribute> {
-    let of_indexes = table.indexes.iter().flat_map(|index| index.key_attributes());
+    let of_indexes = table.indexes.iter().flat_map(Index::key_attributes);
     table.key_attributes().chain(of_indexes).filter(|key| matches!(key.source, KeySource::Folded(_)))
 }
 
