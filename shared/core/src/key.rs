@@ -223,18 +223,18 @@ impl KeyRange {
 
 /// The keys that can belong to items which pass the tests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Selection {
+pub struct Selection<'t> {
     /// Disjoint and ascending. Empty: no key of this template can match.
     pub ranges: Vec<KeyRange>,
     /// The tested attributes that narrow the ranges.
-    pub served: Vec<Served>,
+    pub served: Vec<Served<'t>>,
 }
 
 /// A tested attribute that narrows a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Served {
-    /// The attribute.
-    pub attribute: String,
+pub struct Served<'t> {
+    /// The attribute, as the template names it.
+    pub attribute: &'t str,
     /// Do all keys of this template within the ranges pass the test? If not, the test must be applied to the items too.
     pub exact: bool,
 }

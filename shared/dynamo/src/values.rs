@@ -32,14 +32,16 @@ pub(crate) fn names_to_sdk(names: &BTreeMap<String, String>) -> Option<HashMap<S
 /// An item that the SDK returned.
 pub(crate) fn from_sdk(item: SdkItem) -> Result<Item, UnknownType> {
     // Looked at and converted in one pass: a page can hold a thousand items.
-    let mut known: HashMap<String, AttributeValue> = HashMap::with_capacity(item.len());
+    // `Item::from` a map would build that map once more.
+    let mut known = Item::default();
+    known.reserve(item.len());
     for (name, value) in item {
         if !is_known(&value) {
             return Err(UnknownType);
         }
-        known.insert(name, value.into());
+        known.insert(name, AttributeValue::from(value));
     }
-    Ok(known.into())
+    Ok(known)
 }
 
 fn is_known(value: &SdkValue) -> bool {

@@ -19,7 +19,7 @@ impl Template {
     /// The keys that items can have which pass the tests. `tests` holds one test for an attribute; attributes without
     /// one are open. An open part with few values (an enumeration, a shard) is tried value by value if a later part is
     /// tested and at most `fan_out_max` ranges come of it.
-    pub fn select(&self, tests: &BTreeMap<&str, Test>, fan_out_max: usize) -> Selection {
+    pub fn select(&self, tests: &BTreeMap<&str, Test>, fan_out_max: usize) -> Selection<'_> {
         let mut walk = Walk {
             template: self,
             tests,
@@ -33,13 +33,13 @@ impl Template {
     }
 }
 
-struct Walk<'t> {
+struct Walk<'t, 's> {
     template: &'t Template,
-    tests: &'t BTreeMap<&'t str, Test>,
+    tests: &'s BTreeMap<&'s str, Test>,
     fan_out_max: usize,
     prefixes: Vec<String>,
     ranges: Vec<KeyRange>,
-    served: Vec<Served>,
+    served: Vec<Served<'t>>,
 }
 
 /// Does the walk go on?
@@ -49,7 +49,7 @@ enum Step {
     Stop,
 }
 
-impl<'t> Walk<'t> {
+impl<'t, 's> Walk<'t, 's> {
     fn run(&mut self) {
         let mut level = 0;
         for (at, element) in self.template.elements.iter().enumerate() {
@@ -83,14 +83,14 @@ impl<'t> Walk<'t> {
             .collect();
     }
 
-    fn serve(&mut self, attribute: &str, exact: bool) {
+    fn serve(&mut self, attribute: &'t str, exact: bool) {
         match self.served.iter_mut().find(|served| served.attribute == attribute) {
             Some(served) => served.exact |= exact,
-            None => self.served.push(Served { attribute: attribute.to_owned(), exact }),
+            None => self.served.push(Served { attribute, exact }),
         }
     }
 
-    fn nothing(&mut self, attribute: &str) -> Step {
+    fn nothing(&mut self, attribute: &'t str) -> Step {
         self.serve(attribute, true);
         self.prefixes.clear();
         self.ranges.clear();
@@ -106,14 +106,14 @@ impl<'t> Walk<'t> {
     }
 
     /// The fields from an element on, with the number of tails around them.
-    fn fields_from(&self, at: usize) -> impl Iterator<Item = (&'t Field, usize)> + use<'t> {
+    fn fields_from(&self, at: usize) -> impl Iterator<Item = (&'t Field, usize)> + use<'t, 's> {
         self.template.elements[at..].iter().filter_map(|element| match element {
             Element::Field { field, level } => Some((field.as_ref(), *level)),
             Element::Literal { .. } => None,
         })
     }
 
-    fn test(&self, field: &Field) -> Option<&'t Test> {
+    fn test(&self, field: &Field) -> Option<&'s Test> {
         self.tests.get(field.attribute.as_str())
     }
 
@@ -122,17 +122,17 @@ impl<'t> Walk<'t> {
         let level = self.template.elements[at].level();
         let present =
             self.fields_from(at).any(|(field, _)| self.test(field).is_some_and(|test| *test != Test::Absent));
-        let absent: Vec<&str> = self
+        let absent: Vec<&'t str> = self
             .fields_from(at)
             .filter(|(field, own)| *own == level && self.test(field) == Some(&Test::Absent))
             .map(|(field, _)| field.attribute.as_str())
             .collect();
         match (present, absent.first()) {
-            (true, Some(attribute)) => self.nothing(attribute),
+            (true, Some(&attribute)) => self.nothing(attribute),
             (true, None) => Step::On,
             (false, Some(_)) => {
                 // Where one attribute of a tail is absent all are, and those of the tails inside too.
-                let all: Vec<&str> = self
+                let all: Vec<&'t str> = self
                     .fields_from(at)
                     .filter(|(field, _)| self.test(field) == Some(&Test::Absent))
                     .map(|(field, _)| field.attribute.as_str())
@@ -188,7 +188,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn shard(&mut self, at: usize, field: &Field, test: Option<&Test>) -> Step {
+    fn shard(&mut self, at: usize, field: &'t Field, test: Option<&Test>) -> Step {
         if let Some(Test::Equal(value)) = test {
             let mut text = String::new();
             return match field.write(value, &mut text) {
@@ -229,7 +229,7 @@ impl<'t> Walk<'t> {
             .collect()
     }
 
-    fn listed(&mut self, at: usize, field: &Field, test: &Test) -> Step {
+    fn listed(&mut self, at: usize, field: &'t Field, test: &Test) -> Step {
         let texts = self.texts_of(at, field, &|value| passes(test, value));
         if texts.is_empty() {
             return self.nothing(&field.attribute);
@@ -243,7 +243,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Takes an open part value by value, if that leads to a part that is tested.
-    fn expand(&mut self, at: usize, texts: &[String]) -> Step {
+    fn expand(&mut self, at: usize, texts: &[impl AsRef<str>]) -> Step {
         let leads_on = self.fields_from(at + 1).any(|(field, _)| self.test(field).is_some());
         if !leads_on || self.prefixes.len() * texts.len() > self.fan_out_max {
             return self.open();
@@ -252,7 +252,7 @@ impl<'t> Walk<'t> {
         Step::On
     }
 
-    fn narrow(&mut self, at: usize, field: &Field, narrowed: Narrowed) -> Step {
+    fn narrow(&mut self, at: usize, field: &'t Field, narrowed: Narrowed) -> Step {
         let attribute = field.attribute.as_str();
         match narrowed {
             Narrowed::Open => self.open(),
@@ -289,14 +289,14 @@ impl<'t> Walk<'t> {
         at.checked_sub(1).is_some_and(|before| elements[before].level() < elements[at].level())
     }
 
-    fn inexact(&mut self, attribute: &str) {
+    fn inexact(&mut self, attribute: &'t str) {
         self.served
             .iter_mut()
             .filter(|served| served.attribute == attribute)
             .for_each(|served| served.exact = false);
     }
 
-    fn finish(mut self) -> Selection {
+    fn finish(mut self) -> Selection<'t> {
         let bytes_max = self.template.role.bytes_max();
         let mut cut = false;
         let mut ranges: Vec<KeyRange> =

@@ -23,12 +23,34 @@ pub(super) fn digits(shards: u32) -> usize {
     (shards - 1).checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// The texts of all shards, in their order. Numbers are padded by hand: a planner asks for them often.
-pub(super) fn texts(shards: u32) -> Vec<String> {
+/// The most digits that a shard's number can have.
+const DIGITS_MAX: usize = 10;
+
+/// A shard's number, with zeros before it. It lies in no memory of its own: a planner asks for many of them often.
+pub(super) struct Padded {
+    digits: [u8; DIGITS_MAX],
+    width: usize,
+}
+
+impl Padded {
+    fn of(mut number: u32, width: usize) -> Padded {
+        let mut digits = [b'0'; DIGITS_MAX];
+        for digit in digits.iter_mut().take(width).rev() {
+            *digit += u8::try_from(number % 10).unwrap_or_default();
+            number /= 10;
+        }
+        Padded { digits, width }
+    }
+}
+
+impl AsRef<str> for Padded {
+    fn as_ref(&self) -> &str {
+        std::str::from_utf8(&self.digits[..self.width]).unwrap_or_default()
+    }
+}
+
+/// The texts of all shards, in their order.
+pub(super) fn texts(shards: u32) -> Vec<Padded> {
     let width = digits(shards);
-    let text = |shard: u32| {
-        let number = shard.to_string();
-        if number.len() == width { number } else { "0".repeat(width - number.len()) + &number }
-    };
-    (0..shards).map(text).collect()
+    (0..shards).map(|shard| Padded::of(shard, width)).collect()
 }

@@ -13,6 +13,7 @@ mod facts;
 mod ground;
 mod keyspace;
 mod merge;
+mod partition;
 mod reject;
 mod scope;
 mod suggest;

@@ -16,7 +16,9 @@ use crate::key::{Codec, KeyRange, Part, Selection, Test};
 struct Selected {
     case: Case,
     tests: Vec<(String, Test)>,
-    selection: Selection,
+    ranges: Vec<KeyRange>,
+    /// What is served, and whether exactly.
+    served: Vec<(String, bool)>,
     keyed: Vec<(Item, String)>,
 }
 
@@ -39,7 +41,8 @@ fn draw(choices: &mut Choices) -> Option<Selected> {
     let fan_out_max = choices.one(&[16, 0, 1, 2, 4, 1000]);
     let by_name: BTreeMap<&str, Test> =
         tests.iter().map(|(name, test)| (name.as_str(), test.clone())).collect();
-    let selection = case.template.select(&by_name, fan_out_max);
+    let Selection { ranges, served } = case.template.select(&by_name, fan_out_max);
+    let served = served.iter().map(|served| (served.attribute.to_owned(), served.exact)).collect();
     let keyed = items
         .into_iter()
         .filter_map(|item| {
@@ -47,17 +50,17 @@ fn draw(choices: &mut Choices) -> Option<Selected> {
             Some((item, key))
         })
         .collect();
-    Some(Selected { case, tests, selection, keyed })
+    Some(Selected { case, tests, ranges, served, keyed })
 }
 
 impl Selected {
     fn holds(&self, key: &str) -> bool {
-        self.selection.ranges.iter().any(|range| range.contains(key))
+        self.ranges.iter().any(|range| range.contains(key))
     }
 
     fn shown(&self, key: &str) -> String {
         let text = self.case.template.text();
-        format!("{text} {:?} {:?} {:?} key {key:?}", self.case.template.mode(), self.tests, self.selection)
+        format!("{text} {:?} {:?} {:?} key {key:?}", self.case.template.mode(), self.tests, self.ranges)
     }
 }
 
@@ -105,9 +108,9 @@ proptest! {
     fn every_item_that_is_selected_passes_what_is_served_exactly(mut choices in choices()) {
         let Some(drawn) = draw(&mut choices) else { return Ok(()) };
         for (item, key) in drawn.keyed.iter().filter(|(_, key)| drawn.holds(key)) {
-            for served in drawn.selection.served.iter().filter(|served| served.exact) {
-                let (_, test) = drawn.tests.iter().find(|(name, _)| *name == served.attribute).unwrap();
-                prop_assert!(passes(&drawn.case, &served.attribute, test, item), "{} {}", served.attribute, drawn.shown(key));
+            for (served, _) in drawn.served.iter().filter(|(_, exact)| *exact) {
+                let (_, test) = drawn.tests.iter().find(|(name, _)| name == served).unwrap();
+                prop_assert!(passes(&drawn.case, served, test, item), "{served} {}", drawn.shown(key));
             }
         }
     }
@@ -116,13 +119,13 @@ proptest! {
     fn ranges_are_disjoint_ascending_and_sendable(mut choices in choices()) {
         let Some(drawn) = draw(&mut choices) else { return Ok(()) };
         let bytes_max = drawn.case.template.role().bytes_max();
-        for range in &drawn.selection.ranges {
+        for range in &drawn.ranges {
             prop_assert!(texts(range).iter().all(|text| (1..=bytes_max).contains(&text.len())), "{}", drawn.shown(""));
             if let KeyRange::Between(low, high) = range {
                 prop_assert!(low < high, "{}", drawn.shown(""));
             }
         }
-        for pair in drawn.selection.ranges.windows(2) {
+        for pair in drawn.ranges.windows(2) {
             prop_assert!(before(&pair[0], &pair[1]), "{}", drawn.shown(""));
         }
     }

@@ -6,7 +6,7 @@ use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use super::*;
 use crate::key::{Selection, Test};
 
-fn select(template: &Template, tests: &[(&str, Test)], fan_out_max: usize) -> Selection {
+fn select<'t>(template: &'t Template, tests: &[(&str, Test)], fan_out_max: usize) -> Selection<'t> {
     let tests: BTreeMap<&str, Test> = tests.iter().cloned().collect();
     template.select(&tests, fan_out_max)
 }
@@ -93,8 +93,8 @@ fn a_value_that_no_key_has_selects_nothing() {
         ("{n:02}[{a}]", "a", ""),
         ("{a}", "a", ""),
     ] {
-        let selection =
-            select(&template(text), &[(name, equal(name, written)), ("n", equal("n", "5"))][..1], 16);
+        let template = template(text);
+        let selection = select(&template, &[(name, equal(name, written)), ("n", equal("n", "5"))][..1], 16);
         assert_eq!(selection.ranges.len(), usize::from(text == "{n:02}[{a}]"), "{text} {written}");
     }
     assert_eq!(of("{n:02}[{a}]", &[("n", equal("n", "5")), ("a", equal("a", ""))]), "none | n a");
@@ -334,8 +334,8 @@ fn a_tail_that_begins_with_an_attribute_is_not_mistaken_for_its_absence() {
 #[test]
 fn bounds_longer_than_a_key_are_cut_and_lose_nothing() {
     let long = |letter: &str| letter.repeat(1030);
-    let a =
-        |low: Bound<&str>, high: Bound<&str>| select(&template("{a}"), &[("a", range("a", low, high))], 16);
+    let template = template("{a}");
+    let a = |low: Bound<&str>, high: Bound<&str>| select(&template, &[("a", range("a", low, high))], 16);
     for (low, high) in [
         (Included(long("m").as_str()), Unbounded),
         (Excluded(long("m").as_str()), Unbounded),
@@ -359,8 +359,7 @@ fn bounds_longer_than_a_key_are_cut_and_lose_nothing() {
             assert!(inside(&text) || !(above && below), "{range:?}");
         }
     }
-    let begins = select(&template("{a}"), &[("a", begins("a", &long("m")))], 16);
-    assert_eq!(begins.ranges, []);
+    assert_eq!(select(&template, &[("a", begins("a", &long("m")))], 16).ranges, []);
 }
 
 #[test]

@@ -219,6 +219,16 @@ impl<'t, 'a> Task<'t, 'a> {
         })
     }
 
+    /// Is there an attribute of which no listed value passes? Then nothing is read, wherever that attribute is in the key.
+    pub(super) fn has_no_value_left(&self) -> bool {
+        self.facts.by_attribute.iter().any(|fact| match &fact.asked {
+            Asked::Values(_) | Asked::Test(Test::Absent) => false,
+            Asked::Test(test) => self
+                .declared_values(fact.attribute)
+                .is_some_and(|values| !values.iter().any(|value| passes(test, value))),
+        })
+    }
+
     /// Every combination of the values that expanded attributes take, as tests.
     fn combinations(&self, expand: &[&'a str]) -> Combinations<'t, 'a> {
         let tests: &'t BTreeMap<&'a str, Test> = &self.facts.tests;
@@ -271,9 +281,8 @@ impl<'t, 'a> Task<'t, 'a> {
         };
         let fixed: Vec<&str> = tests.iter().filter(is_fixed).map(|(name, _)| *name).collect();
         // What the partition key says already, the sort key does not narrow further.
-        let is_said = |name: &str| selection.by_partition.iter().any(|(said, exact)| *exact && said == name);
-        let narrowed =
-            || selection.by_sort.iter().map(|(name, _)| name.as_str()).filter(|name| !is_said(name));
+        let is_said = |name: &str| selection.by_partition.iter().any(|(said, exact)| *exact && *said == name);
+        let narrowed = || selection.by_sort.iter().map(|(name, _)| *name).filter(|name| !is_said(name));
         let mut built = self.built(Shared {
             ascending: keyspace.ascending(&|name| fixed.contains(&name)),
             fixed,
@@ -285,6 +294,7 @@ impl<'t, 'a> Task<'t, 'a> {
         });
         // The ranges of one selection are different ones.
         let before = all.len();
+        all.reserve_exact(selection.selected.len());
         for (number, selected) in selection.selected.into_iter().enumerate() {
             let asks_kind = self.has_neighbours(&selected);
             built.single = self.is_single(&selected);

@@ -195,6 +195,9 @@ fn at_place<'a>(scope: &Scope<'a>, place: Place<'a>) -> Result<Candidate<'a>, Re
     check_consistency(scope.ground.request, place)?;
     let first = scope.tasks(place).next().filter(|task| !task.facts.impossible);
     let first = first.map(|task| task.keyspace()).transpose()?;
+    if let Some(attribute) = hopeless(scope, place, first) {
+        return Err(Reason::PartitionOpen { attribute: attribute.to_owned() });
+    }
     let mut best: Option<Candidate<'a>> = None;
     let mut reason = None;
     let expansions = expansions(scope, place);
@@ -213,6 +216,14 @@ fn at_place<'a>(scope: &Scope<'a>, place: Place<'a>) -> Result<Candidate<'a>, Re
         }
     }
     best.ok_or(reason.unwrap_or(Reason::Scan))
+}
+
+/// An attribute that the partition key needs and no depth gives: most of a table's indexes are of no use to a question, and
+/// this tells it before anything is built.
+fn hopeless<'a>(scope: &Scope<'a>, place: Place<'a>, keyspace: Option<Keyspace<'a>>) -> Option<&'a str> {
+    let task = scope.tasks(place).next().filter(|_| !place.is_overloaded)?;
+    let open = keyspace?.open_partition(&task.facts.tests, &[])?;
+    (!task.is_expandable(open) && !task.has_no_value_left()).then_some(open)
 }
 
 fn check_consistency(request: &CheckedRequest<'_>, place: Place<'_>) -> Result<(), Reason> {

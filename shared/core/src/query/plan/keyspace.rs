@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::access::{KeyEqual, Operation, SortCondition, SortTest};
 use super::build::Place;
+use super::partition::Partition;
 use crate::key::{KeyRange, Part, Template, Test};
 use crate::model::{EntityId, KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
@@ -44,15 +45,12 @@ pub(super) struct Selected<'m> {
     pub(super) sort: Rc<[SortCondition]>,
 }
 
-/// The attributes of a partition key with their values.
-pub(super) type Partition<'m> = Vec<(&'m str, AttributeValue)>;
-
 impl Selected<'_> {
     /// The query that reads it.
     pub(super) fn operation(self) -> Operation {
         let equal = |(name, value): (&str, _)| KeyEqual { attribute: name.to_owned(), value };
         Operation::Query {
-            partition: self.partition.into_iter().map(equal).collect(),
+            partition: self.partition.into_parts().into_iter().map(equal).collect(),
             sort: self.sort.to_vec(),
         }
     }
@@ -63,15 +61,15 @@ impl Selected<'_> {
 pub(super) struct Selection<'m> {
     pub(super) selected: Vec<Selected<'m>>,
     /// Attributes that the partition key answers, and whether exactly.
-    pub(super) by_partition: Vec<(String, bool)>,
+    pub(super) by_partition: Vec<(&'m str, bool)>,
     /// Attributes that the sort key answers, and whether exactly.
-    pub(super) by_sort: Vec<(String, bool)>,
+    pub(super) by_sort: Vec<(&'m str, bool)>,
 }
 
 impl Selection<'_> {
     /// Attributes that the key answers, and whether exactly.
     pub(super) fn served(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.by_partition.iter().chain(&self.by_sort).map(|(name, exact)| (name.as_str(), *exact))
+        self.by_partition.iter().chain(&self.by_sort).copied()
     }
 }
 
@@ -153,14 +151,14 @@ impl<'m> Keyspace<'m> {
     fn partitions(
         &self,
         tests: &BTreeMap<&str, Test>,
-        served: &mut Vec<(String, bool)>,
+        served: &mut Vec<(&'m str, bool)>,
     ) -> Result<Vec<Partition<'m>>, String> {
-        let mut partitions = vec![Vec::new()];
+        let mut partitions = vec![Partition::empty()];
         for key in self.partition {
             let values = match self.maker(key) {
                 Maker::Natural => match tests.get(key.name.as_str()) {
                     Some(Test::Equal(value)) => {
-                        served.push((key.name.clone(), true));
+                        served.push((&key.name, true));
                         if can_be_key(value, PARTITION_BYTES_MAX) { vec![value.clone()] } else { Vec::new() }
                     }
                     _ => return Err(key.name.clone()),
@@ -180,7 +178,7 @@ impl<'m> Keyspace<'m> {
                     values
                 }
             };
-            partitions = with_each(partitions, &key.name, values);
+            partitions = with_each(&partitions, &key.name, values);
         }
         Ok(partitions)
     }
@@ -188,7 +186,7 @@ impl<'m> Keyspace<'m> {
     fn ranges(
         &self,
         tests: &BTreeMap<&str, Test>,
-        served: &mut Vec<(String, bool)>,
+        served: &mut Vec<(&'m str, bool)>,
     ) -> Vec<Vec<SortCondition>> {
         if let Some((key, template)) = self.sort_template() {
             let selection = template.select(tests, FAN_OUT_MAX);
@@ -210,7 +208,7 @@ impl<'m> Keyspace<'m> {
                 Narrowing::Never => return Vec::new(),
             };
             let last = !matches!(test, SortTest::Equal(_));
-            served.push((key.name.clone(), exact));
+            served.push((&key.name, exact));
             conditions.push(SortCondition { attribute: key.name.clone(), test });
             if last {
                 break;
@@ -229,11 +227,12 @@ impl<'m> Keyspace<'m> {
 
     /// Could an item of this kind lie in this partition and range?
     pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[SortCondition]) -> bool {
-        let partition_fits =
-            self.partition.iter().zip(partition).all(|(key, (_, given))| match (self.maker(key), given) {
+        let partition_fits = self.partition.iter().zip(partition.iter()).all(|(key, (_, given))| {
+            match (self.maker(key), given) {
                 (Maker::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
                 _ => true,
-            });
+            }
+        });
         let sort_fits = match (self.sort_template(), sort) {
             (Some((_, template)), [condition]) => could_contain(template, &condition.test),
             _ => true,
@@ -279,25 +278,15 @@ fn required_by<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> impl Iterator<Ite
 
 /// Each partition so far with each value of one more attribute.
 fn with_each<'m>(
-    mut partitions: Vec<Partition<'m>>,
+    partitions: &[Partition<'m>],
     name: &'m str,
     values: Vec<AttributeValue>,
 ) -> Vec<Partition<'m>> {
-    if let [first] = partitions.as_slice()
-        && first.is_empty()
-    {
-        return values.into_iter().map(|value| vec![(name, value)]).collect();
+    if let [one] = partitions {
+        return values.into_iter().map(|value| one.with((name, value))).collect();
     }
-    if let [value] = values.as_slice() {
-        partitions.iter_mut().for_each(|partition| partition.push((name, value.clone())));
-        return partitions;
-    }
-    let longer = |partition: &Partition<'m>, value: &AttributeValue| {
-        let mut longer = partition.clone();
-        longer.push((name, value.clone()));
-        longer
-    };
-    partitions.iter().flat_map(|partition| values.iter().map(move |value| longer(partition, value))).collect()
+    let with = |partition: &Partition<'m>, value: &AttributeValue| partition.with((name, value.clone()));
+    partitions.iter().flat_map(|partition| values.iter().map(move |value| with(partition, value))).collect()
 }
 
 /// Each partition with each range.

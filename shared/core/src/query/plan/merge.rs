@@ -5,7 +5,8 @@ use std::rc::Rc;
 use super::access::{SortCondition, SortTest};
 use super::build::Built;
 use super::ground::Ground;
-use super::keyspace::{Keyspace, Kind, Partition, Selected};
+use super::keyspace::{Keyspace, Kind, Selected};
+use super::partition::Partition;
 use crate::value::AttributeValue;
 
 /// Joins what can be joined. Only for answers without an order: the joined range comes in the order of the key.
