@@ -76,7 +76,8 @@ pub struct Inserted {
 /// Writes new items, with their folded keys. An item that fails leaves the others alone, and each has an outcome.
 ///
 /// 25 go in one request. An item goes in a PutItem of its own if its statement would be too long, or if it is the first
-/// of its item collection in a table with local indexes: only PutItem says how large the collection is.
+/// of its item collection in a table with local indexes: only PutItem says how large the collection is. So does one item
+/// that is left by itself, in a table without.
 ///
 /// What DynamoDB does not take for now is sent again, [`BACKOFF_ATTEMPTS_MAX`](crate::BACKOFF_ATTEMPTS_MAX) times at most.
 /// Of items with one key the first is written, and is what the others find.
@@ -172,9 +173,7 @@ impl Inserter<'_> {
     /// why they must.
     async fn attempt(&mut self, jobs: &BTreeMap<usize, Job>) -> BTreeMap<usize, Arc<DynamoError>> {
         let batches = batches(self.table, jobs.values());
-        let sends = batches.into_iter().map(|batch| self.send_batch(batch)).collect::<Vec<_>>();
-        let answers: Vec<Answer> =
-            stream::iter(sends).buffer_unordered(self.options.in_flight_max.max(1)).collect().await;
+        let answers = self.send_all(batches).await;
         let (mut again, mut taken) = (BTreeMap::new(), Vec::new());
         for answer in answers {
             self.inserted.requests += answer.requests;
@@ -193,6 +192,16 @@ impl Inserter<'_> {
         }
         self.read_taken(&taken, &mut again).await;
         again
+    }
+
+    async fn send_all(&self, mut batches: Vec<Batch<'_>>) -> Vec<Answer> {
+        if batches.len() == 1
+            && let Some(batch) = batches.pop()
+        {
+            return vec![self.send_batch(batch).await];
+        }
+        let sends = batches.into_iter().map(|batch| self.send_batch(batch)).collect::<Vec<_>>();
+        stream::iter(sends).buffer_unordered(self.options.in_flight_max.max(1)).collect().await
     }
 
     /// Boxed, because the type of a call of the SDK inside of others is too large for whoever waits for it.
