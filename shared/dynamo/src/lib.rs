@@ -40,7 +40,7 @@ pub use read::{
 };
 pub use table::{
     Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table,
-    create_table_input, describe, ensure_table,
+    create_table_input, describe, enable_stream, ensure_table,
 };
 pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SealError, TOKEN_CHARS_MAX, TokenKeys, model_version,

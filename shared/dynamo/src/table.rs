@@ -5,6 +5,7 @@ mod describe;
 mod diff;
 mod ensure;
 mod schema;
+mod stream;
 
 pub use create::{TABLE_ACTIVE_WAIT_MAX, TableOptions, create_table, create_table_input};
 pub use describe::describe;
@@ -12,3 +13,4 @@ pub(crate) use describe::description;
 pub use diff::{Difference, TableDiff};
 pub use ensure::{EnsureError, ensure_table};
 pub use schema::KeyNames;
+pub use stream::enable_stream;

@@ -75,7 +75,7 @@ fn global_index(name: &str, index: &IndexSchema) -> Result<GlobalSecondaryIndex,
         .build()
 }
 
-fn both_images() -> Result<StreamSpecification, BuildError> {
+pub(super) fn both_images() -> Result<StreamSpecification, BuildError> {
     StreamSpecification::builder()
         .stream_enabled(true)
         .stream_view_type(StreamViewType::NewAndOldImages)

@@ -80,6 +80,11 @@ impl TableDiff {
         self.differences.is_empty()
     }
 
+    /// Was a stream asked for, and is there none with both images?
+    pub fn lacks_stream(&self) -> bool {
+        self.differences.contains(&Difference::NoStream)
+    }
+
     /// Can the model be used with this table? What costs money but does no harm does not count.
     pub fn is_compatible(&self) -> bool {
         self.differences.iter().all(|difference| matches!(difference, Difference::UnknownIndex { .. }))

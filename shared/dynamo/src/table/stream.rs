@@ -1,0 +1,25 @@
+//! Switching a table's stream on: most tables have none until something wants to follow them.
+
+use aws_sdk_dynamodb::Client;
+use keyfold_core::model::Table;
+
+use super::create::{both_images, wait_until_active};
+use super::{TableOptions, describe};
+use crate::error::{Call, DynamoError};
+
+/// Switches the table's stream on, with both images, and waits until the table is active again. Whether there was one
+/// before: a stream with both images is left as it is.
+///
+/// A stream of another kind is an error of DynamoDB's: it must be switched off first, and whoever follows it would lose it.
+pub async fn enable_stream(client: &Client, table: &Table) -> Result<bool, DynamoError> {
+    let call = || Call::new("UpdateTable", &table.name);
+    let wanted = TableOptions { stream: true };
+    if !describe(client, table, wanted).await?.lacks_stream() {
+        return Ok(true);
+    }
+    let stream = both_images().map_err(|error| DynamoError::of_build(call(), &error))?;
+    let request = client.update_table().table_name(&table.name).stream_specification(stream);
+    request.send().await.map_err(|error| DynamoError::of(call(), error))?;
+    wait_until_active(client, table).await?;
+    Ok(false)
+}
