@@ -41,7 +41,7 @@ pub use job::Job;
 pub use ledger::LedgerRow;
 pub use mapping::{Mapping, MappingError, MappingHash, Protocol, ProtocolReason};
 pub use quarantine::{Quarantined, Reason};
-pub use record::{ChangeKind, ChangeRecord};
+pub use record::{ChangeKind, ChangeRecord, Received, UnreadableRecord};
 pub use request::{Action, Guard, Outcome, Place, Request, Seen, Write};
 pub use segment::{Checkpoint, CheckpointError, Pass, SegmentId, SegmentRangeError, Slice};
 pub use source_key::SourceKey;

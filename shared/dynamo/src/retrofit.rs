@@ -23,5 +23,5 @@ pub use finalise::finalise_slice;
 pub use keyfold_core::retrofit::control::Head;
 pub use many::STATEMENTS_MAX;
 pub use options::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
-pub use replicate::{Replicated, replicate};
+pub use replicate::{ReplicateOptions, Replicated, replicate};
 pub use verify::{Difference as RetrofitDifference, VerifySlice, verify_slice};

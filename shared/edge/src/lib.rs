@@ -6,6 +6,7 @@
 
 mod claims;
 mod environment;
+mod error_type;
 pub mod log;
 mod manifest_file;
 pub mod metrics;
@@ -13,5 +14,6 @@ mod problem;
 
 pub use claims::Claims;
 pub use environment::{ENDPOINT, Environment, MANIFEST, MANIFEST_FILE, SettingsError};
+pub use error_type::error_type;
 pub use manifest_file::{ManifestError, load};
 pub use problem::{PROBLEM_CONTENT_TYPE, Problem, RETRY_AFTER_SECONDS};

@@ -1,10 +1,19 @@
-//! Keyfold on one machine: an embedded DynamoDB that speaks the real protocol.
+//! Keyfold on one machine: an embedded DynamoDB that speaks the real protocol, and what runs the functions on it.
 //!
 //! [`EmbeddedDynamo`] serves a SQLite database, in memory or in a file, as DynamoDB on a port of this machine. Any client
-//! can use it; [`EmbeddedDynamo::client`] gives one that fits. It is for tests, for the command line and for trying
-//! things out: where it differs from DynamoDB is written down in `docs/adr/0003-embedded-dynamodb.md`.
+//! can use it; [`EmbeddedDynamo::client`] gives one that fits. [`LocalFunction`] runs a function's binary as Lambda does, over
+//! [`runtime_api`]; a [`Pump`] feeds it with a table's stream, as an event source mapping does. All of it is for tests, for the
+//! command line and for trying things out: where the database differs from DynamoDB is written down in
+//! `docs/adr/0003-embedded-dynamodb.md`.
 
 mod embedded;
+mod function;
+mod pump;
+pub mod runtime_api;
 
 pub use dynoxide::Database;
 pub use embedded::{EmbeddedDynamo, EmbeddedError, SHUTDOWN_WAIT_MAX, Store};
+pub use function::{FunctionOptions, LocalFunction};
+pub use pump::{
+    BATCH_RECORDS_MAX, Handler, PAYLOAD_BYTES_MAX, Pump, PumpCounts, PumpError, PumpOptions, Start,
+};

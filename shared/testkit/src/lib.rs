@@ -6,7 +6,6 @@
 //! - [`evaluate`] carries out a plan over the model table, page by page;
 //! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
 //! - [`simulate`] plays histories of the retrofit, with everything that can go wrong;
-//! - `runtime_api` (a feature) is the Lambda Runtime API, for tests that run the functions' binaries;
 //! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
 //!
 //! No production crate depends on this one.
@@ -16,8 +15,6 @@ pub mod evaluate;
 pub mod generate;
 pub mod naive;
 pub mod operation;
-#[cfg(feature = "runtime-api")]
-pub mod runtime_api;
 pub mod simulate;
 pub mod table;
 

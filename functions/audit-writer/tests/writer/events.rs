@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use keyfold_core::value::AttributeValue;
-use keyfold_testkit::runtime_api::Outcome;
+use keyfold_local::runtime_api::Outcome;
 use serde_json::Value;
 
 use crate::function::{Function, SAMPLE};

@@ -9,7 +9,7 @@ use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, scan_page};
 use keyfold_local::EmbeddedDynamo;
-use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 use serde_json::{Value, json};
 
 /// The project's own sample.

@@ -1,7 +1,7 @@
 //! What can be wrong with an audit event, and that the others are written all the same.
 
 use keyfold_core::value::AttributeValue;
-use keyfold_testkit::runtime_api::Outcome;
+use keyfold_local::runtime_api::Outcome;
 use serde_json::{Value, json};
 
 use crate::function::{Function, SAMPLE, event};

@@ -1,7 +1,7 @@
 //! In a table with a scope, callers write for themselves alone.
 
 use keyfold_core::value::AttributeValue;
-use keyfold_testkit::runtime_api::Outcome;
+use keyfold_local::runtime_api::Outcome;
 use serde_json::{Value, json};
 
 use crate::function::{Function, event, parts, request};

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use keyfold_testkit::runtime_api::RuntimeApi;
+use keyfold_local::runtime_api::RuntimeApi;
 
 use crate::function::SAMPLE;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::answers::filled;
 use crate::{MANIFEST, TOKEN_KEYS};
-use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 
 /// A running function. It is ended when it is dropped.
 struct Function(Child);

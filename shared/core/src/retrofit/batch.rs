@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fence::SequenceNumber;
 use super::job::Job;
-use super::record::ChangeRecord;
+use super::record::Received;
 use super::source_key::SourceKey;
 use super::task::{Task, Verdict};
 
@@ -16,10 +16,11 @@ pub const BATCH_RECORDS_MAX: usize = 10_000;
 /// A batch of records, each item's last one to be applied.
 ///
 /// A record carries the whole item and is applied on condition that nothing newer is there, so the earlier ones of the
-/// same item would only be overwritten. Different items may be worked on at once.
+/// same item would only be overwritten. Different items may be worked on at once. A record that cannot be read stands
+/// for itself: nobody knows what it said.
 #[derive(Debug)]
 pub struct Batch {
-    records: Vec<ChangeRecord>,
+    records: Vec<Received>,
     /// For each record: what became of it. An earlier record of an item shares the fate of its last one.
     fates: Vec<Fate>,
 }
@@ -43,10 +44,12 @@ pub enum Disposition {
 
 impl Batch {
     /// The batch of these records, in the order in which the stream gave them.
-    pub fn new(job: &Job, records: Vec<ChangeRecord>) -> Batch {
+    pub fn new<R: Into<Received>>(job: &Job, records: Vec<R>) -> Batch {
+        let records: Vec<Received> = records.into_iter().map(Into::into).collect();
         let mut last: BTreeMap<SourceKey, usize> = BTreeMap::new();
         let mut fates = vec![Fate::Open; records.len()];
         for (at, record) in records.iter().enumerate() {
+            let Received::Change(record) = record else { continue };
             let Some(key) = SourceKey::of(job.mapping().source(), &record.key) else { continue };
             let Some(&before) = last.get(&key) else {
                 last.insert(key, at);
@@ -54,7 +57,7 @@ impl Batch {
             };
             // A late duplicate can come after what is newer.
             let (kept, left) =
-                if record.sequence >= records[before].sequence { (at, before) } else { (before, at) };
+                if Some(&record.sequence) >= records[before].sequence() { (at, before) } else { (before, at) };
             fates[left] = Fate::With(kept);
             last.insert(key, kept);
         }
@@ -64,7 +67,11 @@ impl Batch {
     /// The tasks, each with its record's place in the batch.
     pub fn tasks(&self, job: &Job) -> Vec<(usize, Task)> {
         let open = |at: &usize| self.fates[*at] == Fate::Open;
-        (0..self.records.len()).filter(open).map(|at| (at, job.apply(&self.records[at]))).collect()
+        let task = |at: usize| match &self.records[at] {
+            Received::Change(record) => job.apply(record),
+            Received::Unreadable(record) => job.unreadable(record),
+        };
+        (0..self.records.len()).filter(open).map(|at| (at, task(at))).collect()
     }
 
     /// Notes what became of the record at this place.
@@ -81,10 +88,15 @@ impl Batch {
         }
     }
 
-    /// The records to be delivered again, in the batch's order. Lambda goes on from the first of them.
-    pub fn failures(&self) -> Vec<&SequenceNumber> {
+    /// The places of the records to be delivered again, in the batch's order. Lambda goes on from the first of them.
+    pub fn failed(&self) -> Vec<usize> {
         let failed = |at: &usize| self.disposition(*at) == Disposition::Failed;
-        (0..self.records.len()).filter(failed).map(|at| &self.records[at].sequence).collect()
+        (0..self.records.len()).filter(failed).collect()
+    }
+
+    /// Their sequence numbers, as far as they are known.
+    pub fn failures(&self) -> Vec<&SequenceNumber> {
+        self.failed().into_iter().filter_map(|at| self.records[at].sequence()).collect()
     }
 
     /// How many records there are.

@@ -6,7 +6,7 @@ use super::in_place::InPlace;
 use super::ledger::Move;
 use super::mapping::{Mapping, Protocol};
 use super::quarantine::{Quarantined, Reason};
-use super::record::ChangeRecord;
+use super::record::{ChangeRecord, UnreadableRecord};
 use super::source_key::SourceKey;
 use super::task::{Task, Verdict};
 use crate::value::Item;
@@ -80,6 +80,23 @@ impl Job {
     /// Takes an entry out of the quarantine: after a complete verification found nothing.
     pub fn dismiss(&self, entry: &Quarantined) -> Task {
         Task::leaving(self, entry)
+    }
+
+    /// Notes that a record could not be read. Without a sequence number the entry is as old as a scan: whatever is known
+    /// of the item is newer.
+    pub fn unreadable(&self, record: &UnreadableRecord) -> Task {
+        let fence = match &record.sequence {
+            Some(sequence) => Fence::of_record(self.epoch, sequence.clone()),
+            None => Fence::of_scan(self.epoch),
+        };
+        let key = record.key.as_ref();
+        let item = key.and_then(|key| Some((key, SourceKey::of(self.mapping.source(), key)?)));
+        let entry = match (item, &record.sequence) {
+            (Some((key, source)), _) => Quarantined::item(key, &source, &Reason::Unreadable, fence),
+            (None, Some(_)) => Quarantined::record(fence),
+            (None, None) => Quarantined::named(&record.name, fence),
+        };
+        Task::entering(self, entry)
     }
 
     /// Notes that the stream's records of an item were given up at this one.

@@ -72,12 +72,13 @@ impl Quarantined {
 
     /// The entry for a record that does not tell its item.
     pub fn record(fence: Fence) -> Quarantined {
-        Quarantined {
-            key: None,
-            row: format!("record:{fence}"),
-            code: Reason::Unreadable.code().to_owned(),
-            fence,
-        }
+        Quarantined::named(&fence.to_string(), fence)
+    }
+
+    /// The same for a record that does not even tell its sequence number, under a name of its own.
+    pub fn named(name: &str, fence: Fence) -> Quarantined {
+        let code = Reason::Unreadable.code().to_owned();
+        Quarantined { key: None, row: format!("record:{name}"), code, fence }
     }
 
     /// The write that enters it, unless there is a newer one.

@@ -1,4 +1,4 @@
-//! A change of one item, as the source's stream tells it.
+//! A change of one item, as the source's stream tells it; or what is left of a record that cannot be read.
 
 use super::fence::SequenceNumber;
 use crate::value::Item;
@@ -30,4 +30,41 @@ pub enum ChangeKind {
         /// Because its time to live was over.
         expired: bool,
     },
+}
+
+/// A record that cannot be read: what could be had of it all the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnreadableRecord {
+    /// Its sequence number.
+    pub sequence: Option<SequenceNumber>,
+    /// The item's primary key.
+    pub key: Option<Item>,
+    /// A name for it where neither is known: the same one each time the record is delivered.
+    pub name: String,
+}
+
+/// A record of a batch.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are changes")]
+pub enum Received {
+    /// A change.
+    Change(ChangeRecord),
+    /// A record that cannot be read. It goes into quarantine.
+    Unreadable(UnreadableRecord),
+}
+
+impl Received {
+    /// Its sequence number, if it is known.
+    pub fn sequence(&self) -> Option<&SequenceNumber> {
+        match self {
+            Received::Change(record) => Some(&record.sequence),
+            Received::Unreadable(record) => record.sequence.as_ref(),
+        }
+    }
+}
+
+impl From<ChangeRecord> for Received {
+    fn from(record: ChangeRecord) -> Received {
+        Received::Change(record)
+    }
 }

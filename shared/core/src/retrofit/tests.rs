@@ -232,6 +232,40 @@ fn only_the_newest_record_of_an_item_is_applied() {
 }
 
 #[test]
+fn a_record_that_cannot_be_read_is_quarantined_with_what_is_known_of_it() {
+    let job = job("moved");
+    let entry = |sequence: Option<&str>, key: Option<Item>| {
+        let sequence = sequence.map(|text| SequenceNumber::parse(text).unwrap());
+        let record = UnreadableRecord { sequence, key, name: "event-7".to_owned() };
+        Quarantined::read(put_item(&write(job.unreadable(&record).start(&job)))).unwrap()
+    };
+    let key = record("5", "1", None).key;
+    let known = entry(Some("5"), Some(key.clone()));
+    let fence = Fence::of_record(Epoch::FIRST, SequenceNumber::parse("5").unwrap());
+    assert_eq!((known.key, known.row.as_str(), &known.fence), (Some(key.clone()), "S:1", &fence));
+    assert_eq!(known.code, "record-unreadable");
+    assert_eq!(entry(Some("5"), None).row, format!("record:{fence}"));
+    assert_eq!(entry(None, Some(key)).fence, Fence::of_scan(Epoch::FIRST));
+    assert_eq!(entry(None, None).row, "record:event-7");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_stands_for_itself_in_a_batch() {
+    let job = job("moved");
+    let key = record("5", "a", None).key;
+    let unreadable = UnreadableRecord { sequence: None, key: Some(key), name: String::new() };
+    let records = vec![
+        Received::Change(record("1", "a", None)),
+        Received::Unreadable(unreadable),
+        Received::Change(record("2", "a", None)),
+    ];
+    let mut batch = Batch::new(&job, records);
+    assert_eq!(batch.tasks(&job).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
+    batch.ended(2, Disposition::Settled(Verdict::Written));
+    assert_eq!((batch.failed(), batch.failures().len()), (vec![1], 0));
+}
+
+#[test]
 fn finalising_takes_off_what_was_kept_on_items() {
     let job = job("moved");
     let target = job.mapping().target();

@@ -1,46 +1,82 @@
 //! A batch of stream records, carried over.
 
+use std::time::Instant;
+
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Batch, ChangeRecord, Disposition, SequenceNumber, Task, Verdict};
+use keyfold_core::retrofit::{Batch, Disposition, Received, Task, Verdict};
+use tokio::time::timeout_at;
 
 use super::backfill::unblock;
-use super::{Carrier, RetrofitError};
+use super::{Carrier, IN_FLIGHT_DEFAULT, RetrofitError};
 use crate::error::DynamoError;
+
+/// How a batch is carried over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReplicateOptions {
+    /// Items under way at once.
+    pub in_flight_max: usize,
+    /// When to stop. What is not done by then has failed, though a write that was under way may still be carried out.
+    pub deadline: Option<Instant>,
+}
+
+impl Default for ReplicateOptions {
+    fn default() -> ReplicateOptions {
+        ReplicateOptions { in_flight_max: IN_FLIGHT_DEFAULT, deadline: None }
+    }
+}
 
 /// What a batch came to.
 #[derive(Debug, Default)]
 pub struct Replicated {
-    /// The records to be delivered again, in the batch's order.
-    pub failures: Vec<SequenceNumber>,
-    /// How many records were dealt with: written, superseded, in quarantine.
+    /// The places of the records to be delivered again, in the batch's order.
+    pub failed: Vec<usize>,
+    /// How the records ended that were dealt with: written, superseded, in quarantine.
     pub settled: Vec<Verdict>,
     /// How many stood behind a later record of the same item.
     pub covered: usize,
     /// The first call that failed, if one did.
     pub error: Option<RetrofitError>,
+    /// Was the time up before everything was done?
+    pub late: bool,
 }
 
 /// Carries a batch over: each item's newest record, different items at once.
-pub async fn replicate(carrier: &Carrier, records: Vec<ChangeRecord>, in_flight_max: usize) -> Replicated {
+pub async fn replicate<R: Into<Received>>(
+    carrier: &Carrier,
+    records: Vec<R>,
+    options: &ReplicateOptions,
+) -> Replicated {
     let mut batch = Batch::new(carrier.job(), records);
     let mut done = Replicated { covered: batch.covered(), ..Replicated::default() };
+    match options.deadline {
+        None => all(carrier, &mut batch, &mut done, options).await,
+        Some(deadline) => {
+            let ended = timeout_at(deadline.into(), all(carrier, &mut batch, &mut done, options)).await;
+            done.late = ended.is_err();
+        }
+    }
+    // Records that nobody came to have failed.
+    done.failed = batch.failed();
+    done
+}
+
+async fn all(carrier: &Carrier, batch: &mut Batch, done: &mut Replicated, options: &ReplicateOptions) {
     let mut blocked = Vec::new();
     let tasks = batch.tasks(carrier.job());
-    let mut running =
-        stream::iter(tasks).map(|(at, task)| carry(carrier, at, task)).buffer_unordered(in_flight_max.max(1));
+    let mut running = stream::iter(tasks)
+        .map(|(at, task)| carry(carrier, at, task))
+        .buffer_unordered(options.in_flight_max.max(1));
     while let Some((at, end, task)) = running.next().await {
         match end {
             Ok(Verdict::Blocked) => blocked.push((at, task)),
-            end => note(&mut batch, &mut done, at, end.map_err(Into::into)),
+            end => note(batch, done, at, end.map_err(Into::into)),
         }
     }
     drop(running);
     for (at, mut task) in blocked {
         let end = unblock(carrier, &mut task).await;
-        note(&mut batch, &mut done, at, end);
+        note(batch, done, at, end);
     }
-    done.failures = batch.failures().into_iter().cloned().collect();
-    done
 }
 
 async fn carry(carrier: &Carrier, at: usize, mut task: Task) -> (usize, Result<Verdict, DynamoError>, Task) {

@@ -1,8 +1,8 @@
-//! Lambda's Runtime API on this machine: what a function's binary talks to, so that tests run the very binary that is
-//! deployed.
+//! Lambda's Runtime API on this machine: what a function's binary talks to, so that the very binary runs that is deployed.
 //!
 //! It hands out one event after another and waits for each answer, as the service does. Answers over 6 MB are refused.
-//! What it does not have: extensions, streamed answers, freezing between invocations.
+//! What it does not have: extensions, streamed answers, freezing between invocations. [`LocalFunction`](crate::LocalFunction)
+//! starts processes for it, one Runtime API for each.
 //! <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>
 
 use std::collections::HashMap;
@@ -36,17 +36,22 @@ pub enum Outcome {
     Error(String),
     /// The function said that it cannot start; the text is its error document.
     InitError(String),
-    /// There was no answer in [`INVOCATION_TIME_MAX`].
+    /// There was no answer in time.
     TimedOut,
+    /// The function's process ended before it answered, or did not start; the text says how.
+    Ended(String),
 }
 
 /// An event that waits for an answer.
+#[derive(Debug)]
 struct Invocation {
     id: String,
     event: String,
 }
 
+#[derive(Debug)]
 struct Shared {
+    time_max: Duration,
     waiting: tokio::sync::Mutex<mpsc::UnboundedReceiver<Invocation>>,
     under_way: Mutex<HashMap<String, oneshot::Sender<Outcome>>>,
 }
@@ -65,27 +70,41 @@ impl Shared {
     }
 }
 
-/// A running Runtime API. It stops with the async runtime that it was started in.
+/// A running Runtime API. It stops when it is dropped.
+#[derive(Debug)]
 pub struct RuntimeApi {
     address: SocketAddr,
     events: mpsc::UnboundedSender<Invocation>,
     shared: Arc<Shared>,
     invocations: AtomicU64,
+    server: tokio::task::AbortHandle,
+}
+
+impl Drop for RuntimeApi {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
 }
 
 impl RuntimeApi {
-    /// Starts one on any free port.
+    /// Starts one on any free port, whose invocations may take [`INVOCATION_TIME_MAX`].
     pub async fn start() -> io::Result<RuntimeApi> {
+        RuntimeApi::with_time(INVOCATION_TIME_MAX).await
+    }
+
+    /// The same for invocations that may take this long.
+    pub async fn with_time(time_max: Duration) -> io::Result<RuntimeApi> {
         let (events, waiting) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
+            time_max,
             waiting: tokio::sync::Mutex::new(waiting),
             under_way: Mutex::new(HashMap::new()),
         });
         let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let routes = routes(Arc::clone(&shared));
-        tokio::spawn(async move { axum::serve(listener, routes).await });
-        Ok(RuntimeApi { address, events, shared, invocations: AtomicU64::new(0) })
+        let server = tokio::spawn(async move { axum::serve(listener, routes).await }).abort_handle();
+        Ok(RuntimeApi { address, events, shared, invocations: AtomicU64::new(0), server })
     }
 
     /// The command that starts a function's binary here, with what Lambda puts into its environment and with nothing
@@ -114,7 +133,7 @@ impl RuntimeApi {
         self.shared.under_way().insert(id.clone(), sender);
         // The receiver lives as long as `self.shared`.
         let _ = self.events.send(Invocation { id: id.clone(), event: event.into() });
-        match tokio::time::timeout(INVOCATION_TIME_MAX, outcome).await {
+        match tokio::time::timeout(self.shared.time_max, outcome).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) | Err(_) => {
                 self.shared.under_way().remove(&id);
@@ -138,7 +157,7 @@ async fn next(State(shared): State<Arc<Shared>>) -> Response {
     let Some(Invocation { id, event }) = shared.waiting.lock().await.recv().await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let deadline = SystemTime::now() + INVOCATION_TIME_MAX;
+    let deadline = SystemTime::now() + shared.time_max;
     let deadline = deadline.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().to_string();
     let mut headers = HeaderMap::new();
     for (name, value) in [

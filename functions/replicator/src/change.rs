@@ -1,0 +1,89 @@
+//! From a record's text to a change, or to what is left of a record that cannot be read.
+
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::{
+    ChangeKind, ChangeRecord, Received, SequenceNumber, SourceKey, UnreadableRecord,
+};
+use keyfold_core::value::{AttributeValue, Item};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::event::RawRecord;
+use crate::limits::NAME_CHARS_MAX;
+
+/// Who deletes what has expired.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html>
+const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
+const EXPIRY_TYPE: &str = "Service";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UserIdentity {
+    r#type: String,
+    principal_id: String,
+}
+
+/// Reads a record of this table's stream.
+pub(crate) fn received(source: &Table, raw: &RawRecord<'_>) -> Received {
+    let sequence = raw.sequence().and_then(|text| SequenceNumber::parse(&text).ok());
+    let key = raw.keys().and_then(|keys| key(source, keys));
+    match change(source, raw, sequence.as_ref(), key.as_ref()) {
+        Some(change) => Received::Change(change),
+        None => Received::Unreadable(UnreadableRecord { sequence, key, name: name(raw) }),
+    }
+}
+
+/// The change, if the record tells all of it and does not contradict itself. The old image is not looked at: what is
+/// written depends on the new one alone.
+fn change(
+    source: &Table,
+    raw: &RawRecord<'_>,
+    sequence: Option<&SequenceNumber>,
+    key: Option<&Item>,
+) -> Option<ChangeRecord> {
+    let (sequence, key) = (sequence?.clone(), key?.clone());
+    raw.stream()?;
+    let new: Option<Item> = match raw.new_image() {
+        Some(image) => Some(serde_json::from_str(image).ok()?),
+        None => None,
+    };
+    let same_key = |item: &Item| SourceKey::of(source, item) == SourceKey::of(source, &key);
+    let kind = match (raw.event_name()?.as_str(), &new) {
+        ("INSERT", Some(item)) if same_key(item) => ChangeKind::Insert,
+        ("MODIFY", Some(item)) if same_key(item) => ChangeKind::Modify,
+        ("REMOVE", None) => ChangeKind::Remove { expired: has_expired(raw) },
+        _ => return None,
+    };
+    Some(ChangeRecord { sequence, key, kind, old: None, new })
+}
+
+/// The primary key, if it can be one: an empty value would be refused wherever it is sent.
+fn key(source: &Table, keys: &str) -> Option<Item> {
+    let keys: Item = serde_json::from_str(keys).ok()?;
+    let key = source.key_of(&keys)?;
+    let empty = |value: &AttributeValue| match value {
+        AttributeValue::S(text) => text.is_empty(),
+        AttributeValue::B(bytes) => bytes.is_empty(),
+        _ => false,
+    };
+    (!key.values().any(empty)).then_some(key)
+}
+
+fn has_expired(raw: &RawRecord<'_>) -> bool {
+    let identity = raw.user_identity().and_then(|text| serde_json::from_str::<UserIdentity>(text).ok());
+    identity.is_some_and(|who| who.r#type == EXPIRY_TYPE && who.principal_id == EXPIRY_PRINCIPAL)
+}
+
+/// A name for a record that says neither its key nor its number.
+fn name(raw: &RawRecord<'_>) -> String {
+    let usable = |id: &String| {
+        (1..=NAME_CHARS_MAX).contains(&id.len()) && id.chars().all(|letter| letter.is_ascii_graphic())
+    };
+    match raw.event_id().filter(usable) {
+        Some(id) => format!("event-{id}"),
+        None => Sha256::digest(raw.text)
+            .iter()
+            .take(16)
+            .fold("sha256-".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+    }
+}

@@ -1,0 +1,120 @@
+//! From a batch to its answer: each step is somebody else's.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use keyfold_core::retrofit::{ChangeKind, Received};
+use keyfold_dynamo::retrofit::{Carrier, ReplicateOptions, Replicated, replicate};
+use tokio::time::timeout_at;
+
+use crate::answer::{Answer, answer};
+use crate::change::received;
+use crate::event::{RawBatch, RawRecord};
+use crate::limits::DEADLINE_MARGIN;
+use crate::{Refusal, Replicator, Report};
+
+/// An answer, and what is to be told of it.
+#[derive(Debug)]
+pub struct Handled {
+    /// For Lambda.
+    pub answer: Answer,
+    /// For the log and the metrics.
+    pub report: Report,
+}
+
+/// Takes one batch. The answer names the first record that was not dealt with; an error means that none may count as such.
+pub async fn handle(
+    replicator: &Replicator,
+    event: &str,
+    request_id: &str,
+    deadline: Option<SystemTime>,
+) -> Handled {
+    let started = Instant::now();
+    let mut report = Report {
+        request_id: request_id.to_owned(),
+        retrofit: replicator.retrofit.clone(),
+        code: "ok",
+        ..Report::default()
+    };
+    let answer = match carry_over(replicator, event, stop_at(deadline), &mut report).await {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            report.refuse(&refusal);
+            refusal.answer()
+        }
+    };
+    report.duration = started.elapsed();
+    Handled { answer, report }
+}
+
+async fn carry_over(
+    replicator: &Replicator,
+    event: &str,
+    stop: Option<Instant>,
+    report: &mut Report,
+) -> Result<Answer, Refusal> {
+    let source = replicator.mapping()?.source();
+    let batch = RawBatch::read(event)?;
+    report.records = batch.records.len() as u64;
+    report.age = batch.records.last().and_then(age);
+    let Some(stream) = &batch.stream else { return Ok(answer(None)) };
+    let carrier = in_time(stop, replicator.open(stream)).await?;
+    let records: Vec<Received> = batch.records.iter().map(|raw| received(source, raw)).collect();
+    report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
+    let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
+    let before = carrier.spent();
+    let done = replicate(&carrier, records, &options).await;
+    report.spend(&before, &carrier.spent());
+    report.count(&done);
+    tell_failure(report, &done, &carrier);
+    let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();
+    match numbers.iter().all(|number| number.as_ref().is_some_and(|number| !number.is_empty())) {
+        true => Ok(answer(numbers.first().and_then(Option::as_deref))),
+        // Without a name for it, only the whole batch can be given back.
+        false => Err(Refusal::Unnamed { cause: done.error }),
+    }
+}
+
+fn tell_failure(report: &mut Report, done: &Replicated, carrier: &Carrier) {
+    if let Some(error) = &done.error {
+        report.code = error.code();
+        tracing::warn!(
+            target: keyfold_edge::log::TARGET,
+            request_id = report.request_id,
+            retrofit = carrier.job().mapping().name(),
+            code = error.code(),
+            %error,
+            "a record was not carried over"
+        );
+    } else if done.late {
+        report.code = "timed-out";
+    } else if !done.failed.is_empty() {
+        report.code = "item-not-settled";
+    }
+}
+
+/// When work has to stop.
+fn stop_at(deadline: Option<SystemTime>) -> Option<Instant> {
+    let left = deadline?.duration_since(SystemTime::now()).unwrap_or_default();
+    Some(Instant::now() + left.saturating_sub(DEADLINE_MARGIN))
+}
+
+async fn in_time<T>(
+    stop: Option<Instant>,
+    work: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    match stop {
+        Some(stop) => timeout_at(stop.into(), work).await.unwrap_or(Err(Refusal::TimedOut)),
+        None => work.await,
+    }
+}
+
+fn has_expired(record: &Received) -> bool {
+    matches!(record, Received::Change(change) if change.kind == ChangeKind::Remove { expired: true })
+}
+
+/// How long ago the record's change happened.
+fn age(record: &RawRecord<'_>) -> Option<Duration> {
+    let happened = Duration::try_from_secs_f64(record.seconds()?).ok()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Some(now.saturating_sub(happened))
+}

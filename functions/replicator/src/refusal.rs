@@ -1,0 +1,75 @@
+//! Why a whole batch fails. Nothing was written for any of these, except where it says so.
+
+use keyfold_core::retrofit::MappingError;
+use keyfold_dynamo::retrofit::RetrofitError;
+use keyfold_edge::error_type;
+
+use crate::Answer;
+
+/// Why a whole batch fails.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The event is no batch of stream records.
+    #[error("the event is no batch of stream records: {reason}")]
+    Malformed {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The stream does not carry both images.
+    #[error("the stream's records have view type `{view}`")]
+    ViewType {
+        /// Its view type.
+        view: String,
+    },
+    /// The manifest has no such retrofit.
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+    /// The control table says no, or could not be read.
+    #[error(transparent)]
+    Retrofit(#[from] RetrofitError),
+    /// Time was up before the control table had answered.
+    #[error("the control table did not answer in time")]
+    TimedOut,
+    /// A record without a sequence number was not dealt with: there is no name for the place to go on from. The others
+    /// may have been written.
+    #[error("a record without a sequence number could not be dealt with{}", because(.cause.as_ref()))]
+    Unnamed {
+        /// The first call that failed, if one did.
+        cause: Option<RetrofitError>,
+    },
+}
+
+fn because(cause: Option<&RetrofitError>) -> String {
+    cause.map_or_else(String::new, |cause| format!(": {cause}"))
+}
+
+impl Refusal {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refusal::Malformed { .. } => "malformed-batch",
+            Refusal::ViewType { .. } => "stream-view-type",
+            Refusal::Mapping(error) => error.code(),
+            Refusal::Retrofit(error) => error.code(),
+            Refusal::TimedOut => "timed-out",
+            Refusal::Unnamed { .. } => "record-not-settled",
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Refusal::ViewType { .. } => Some(
+                "a stream's view type cannot be changed: switch it off and on with NEW_AND_OLD_IMAGES".to_owned(),
+            ),
+            Refusal::Mapping(error) => error.hint(),
+            Refusal::Retrofit(error) => error.hint().map(str::to_owned),
+            Refusal::Malformed { .. } | Refusal::TimedOut | Refusal::Unnamed { .. } => None,
+        }
+    }
+
+    pub(crate) fn answer(&self) -> Answer {
+        let hint = self.hint().map_or_else(String::new, |hint| format!(" (hint: {hint})"));
+        Answer::Error { kind: error_type(self.code()), message: format!("{self}{hint}") }
+    }
+}

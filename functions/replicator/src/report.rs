@@ -1,0 +1,175 @@
+//! What is told of one batch afterwards, to the log and to the metrics: names and numbers, never a value.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use keyfold_core::retrofit::Verdict;
+use keyfold_dynamo::retrofit::{Replicated, Spent};
+use keyfold_edge::log::TARGET;
+use keyfold_edge::metrics::Metrics;
+use serde_json::Value;
+
+use crate::Refusal;
+
+/// The metrics' namespace.
+const NAMESPACE: &str = "Keyfold/Replicator";
+
+/// One batch and its outcome.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Report {
+    /// The invocation's id.
+    pub request_id: String,
+    /// The retrofit's name.
+    pub retrofit: String,
+    /// The code of what went wrong first, or `ok`.
+    pub code: &'static str,
+    /// The batch as a whole was refused.
+    pub refused: bool,
+    /// The records that came.
+    pub records: u64,
+    /// Those for which something was written.
+    pub written: u64,
+    /// Those that told nothing new, or of items that the retrofit does not take.
+    pub unchanged: u64,
+    /// Those that something newer had overtaken.
+    pub superseded: u64,
+    /// Those that a later record of the same item stood for.
+    pub covered: u64,
+    /// Those that went into quarantine.
+    pub quarantined: u64,
+    /// Why, with how many of each.
+    pub reasons: BTreeMap<String, u64>,
+    /// Those that must be delivered again.
+    pub failed: u64,
+    /// Deletes of items whose time to live was over.
+    pub expired: u64,
+    /// How long ago the last record's change happened.
+    pub age: Option<Duration>,
+    /// Write units of items.
+    pub write_units: f64,
+    /// Write units of the control table.
+    pub control_units: f64,
+    /// Requests that had to be sent again.
+    pub resent: u64,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl Report {
+    pub(crate) fn refuse(&mut self, refusal: &Refusal) {
+        self.code = refusal.code();
+        self.refused = true;
+        self.failed = self.records;
+    }
+
+    pub(crate) fn count(&mut self, done: &Replicated) {
+        self.covered = done.covered as u64;
+        self.failed = done.failed.len() as u64;
+        for verdict in &done.settled {
+            match verdict {
+                Verdict::Written => self.written += 1,
+                Verdict::Superseded => self.superseded += 1,
+                Verdict::Quarantined(reason) => {
+                    self.quarantined += 1;
+                    *self.reasons.entry(reason.clone()).or_default() += 1;
+                }
+                _ => self.unchanged += 1,
+            }
+        }
+    }
+
+    pub(crate) fn spend(&mut self, before: &Spent, after: &Spent) {
+        self.write_units = after.write.units - before.write.units;
+        self.control_units = after.control.units - before.control.units;
+        self.resent = after.resent - before.resent;
+    }
+
+    /// The outcome as one of few words, for a metric's dimension.
+    pub fn outcome(&self) -> &'static str {
+        match (self.refused, self.failed) {
+            (true, _) => "refused",
+            (false, 0) => "ok",
+            (false, _) => "partly",
+        }
+    }
+
+    /// Writes the log line and the metrics, and a warning where records went into quarantine.
+    pub fn tell(&self) {
+        self.log();
+        for (reason, count) in &self.reasons {
+            tracing::warn!(
+                target: TARGET,
+                request_id = self.request_id,
+                retrofit = self.retrofit,
+                reason,
+                count,
+                "records went into quarantine"
+            );
+        }
+        let metrics = self.metrics();
+        Metrics {
+            namespace: NAMESPACE,
+            dimensions: &[("Retrofit", &self.retrofit), ("Outcome", self.outcome())],
+            metrics: &metrics,
+            properties: &[
+                ("RequestId", Value::from(self.request_id.as_str())),
+                ("Code", Value::from(self.code)),
+            ],
+        }
+        .write();
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of one batch are small")]
+    fn metrics(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let mut metrics = vec![
+            ("Latency", "Milliseconds", milliseconds(self.duration)),
+            ("Records", "Count", self.records as f64),
+            ("Written", "Count", self.written as f64),
+            ("Unchanged", "Count", self.unchanged as f64),
+            ("Superseded", "Count", self.superseded as f64),
+            ("Covered", "Count", self.covered as f64),
+            ("Quarantined", "Count", self.quarantined as f64),
+            ("Failed", "Count", self.failed as f64),
+            ("Expired", "Count", self.expired as f64),
+            ("WriteUnits", "Count", self.write_units),
+            ("ControlWriteUnits", "Count", self.control_units),
+            ("Resent", "Count", self.resent as f64),
+        ];
+        metrics.extend(self.age.map(|age| ("IteratorAge", "Milliseconds", milliseconds(age))));
+        metrics
+    }
+
+    fn log(&self) {
+        // The macro fixes an event's level where it is written, so there are two events.
+        macro_rules! line {
+            ($level:expr) => {
+                tracing::event!(
+                    target: TARGET,
+                    $level,
+                    request_id = self.request_id,
+                    retrofit = self.retrofit,
+                    code = self.code,
+                    records = self.records,
+                    written = self.written,
+                    unchanged = self.unchanged,
+                    superseded = self.superseded,
+                    covered = self.covered,
+                    quarantined = self.quarantined,
+                    failed = self.failed,
+                    expired = self.expired,
+                    age_ms = self.age.map(milliseconds),
+                    write_units = self.write_units,
+                    control_units = self.control_units,
+                    resent = self.resent,
+                    duration_ms = milliseconds(self.duration),
+                    "batch"
+                )
+            };
+        }
+        if self.code == "ok" { line!(tracing::Level::INFO) } else { line!(tracing::Level::ERROR) }
+    }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}

@@ -1,0 +1,9 @@
+//! The replicator as Lambda sees it: the real binary over the Runtime API, on an embedded DynamoDB.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod events;
+mod function;
+mod processes;
+mod refusals;
+mod start;

@@ -1,0 +1,127 @@
+//! A Lambda function on this machine: processes of its binary, as many as there are invocations at once.
+//!
+//! A process takes one event after another, each in its own time. One that dies or is late fails the invocation that it was
+//! at, and another is started for the next: as in Lambda, nothing is tried again here.
+
+mod instance;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use crate::runtime_api::{INVOCATION_TIME_MAX, Outcome};
+use instance::{Handle, Instance};
+
+/// How a function is run.
+#[derive(Debug, Clone)]
+pub struct FunctionOptions {
+    /// Its binary.
+    pub binary: PathBuf,
+    /// Its environment, beside what Lambda puts there.
+    pub environment: Vec<(String, String)>,
+    /// The most processes at once; further invocations wait.
+    pub concurrency: usize,
+    /// How long an invocation may take.
+    pub time_max: Duration,
+    /// Where its log goes; nowhere if `None`.
+    pub log: Option<PathBuf>,
+}
+
+impl FunctionOptions {
+    /// One process at a time of this binary, without a log.
+    pub fn of(binary: impl Into<PathBuf>) -> FunctionOptions {
+        FunctionOptions {
+            binary: binary.into(),
+            environment: Vec::new(),
+            concurrency: 1,
+            time_max: INVOCATION_TIME_MAX,
+            log: None,
+        }
+    }
+
+    /// The same with a variable in its environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> FunctionOptions {
+        self.environment.push((name.to_owned(), value.into()));
+        self
+    }
+}
+
+/// A function. Its processes end when it is dropped.
+#[derive(Debug)]
+pub struct LocalFunction {
+    options: FunctionOptions,
+    slots: Semaphore,
+    idle: Mutex<Vec<Instance>>,
+    alive: Mutex<Vec<Weak<Handle>>>,
+    started: AtomicU64,
+}
+
+impl LocalFunction {
+    /// A function. Its first process is started by its first invocation.
+    pub fn new(options: FunctionOptions) -> LocalFunction {
+        let slots = Semaphore::new(options.concurrency.max(1));
+        LocalFunction {
+            options,
+            slots,
+            idle: Mutex::default(),
+            alive: Mutex::default(),
+            started: AtomicU64::new(0),
+        }
+    }
+
+    /// Gives it an event and waits for what becomes of it.
+    pub async fn invoke(&self, event: impl Into<String>) -> Outcome {
+        let Ok(_slot) = self.slots.acquire().await else {
+            unreachable!("nobody closes the semaphore");
+        };
+        let mut instance = match self.instance().await {
+            Ok(instance) => instance,
+            Err(error) => return Outcome::Ended(format!("it does not start: {error}")),
+        };
+        let outcome = instance.invoke(event.into()).await;
+        // As in Lambda, a process that was late or could not start is not used again.
+        let usable = matches!(outcome, Outcome::Response(_) | Outcome::Error(_));
+        if usable && instance.ended().is_none() {
+            locked(&self.idle).push(instance);
+        }
+        outcome
+    }
+
+    /// Kills one of its processes at once, as `kill -9` does: the one with this number among those that run, counted round.
+    /// Was it at an invocation? `None` if no process runs.
+    pub fn kill(&self, pick: usize) -> Option<bool> {
+        let mut alive = locked(&self.alive);
+        alive.retain(|handle| handle.strong_count() > 0);
+        let handles: Vec<Arc<Handle>> = alive.iter().filter_map(Weak::upgrade).collect();
+        let handle = handles.get(pick.checked_rem(handles.len())?)?;
+        handle.kill();
+        Some(handle.is_busy())
+    }
+
+    /// How many processes were started so far.
+    pub fn started(&self) -> u64 {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// A process that waits for an event.
+    async fn instance(&self) -> std::io::Result<Instance> {
+        loop {
+            let Some(instance) = locked(&self.idle).pop() else { break };
+            if instance.ended().is_none() {
+                return Ok(instance);
+            }
+        }
+        let instance = Instance::start(&self.options).await?;
+        self.started.fetch_add(1, Ordering::Relaxed);
+        locked(&self.alive).push(Arc::downgrade(instance.handle()));
+        Ok(instance)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

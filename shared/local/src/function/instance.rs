@@ -1,0 +1,107 @@
+//! One process of a function, with a Runtime API of its own: so it is known which process an invocation is at.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::process::{Child, Command};
+use tokio::sync::{Notify, oneshot, watch};
+
+use super::FunctionOptions;
+use crate::runtime_api::{Outcome, RuntimeApi};
+
+/// A running process. It is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Instance {
+    api: RuntimeApi,
+    handle: Arc<Handle>,
+    ended: watch::Receiver<Option<String>>,
+    /// Its end ends the process.
+    _held: oneshot::Sender<()>,
+}
+
+/// What others can do with a process, and know of it.
+#[derive(Debug, Default)]
+pub(super) struct Handle {
+    kill: Notify,
+    busy: AtomicBool,
+}
+
+impl Handle {
+    pub(super) fn kill(&self) {
+        self.kill.notify_one();
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+}
+
+impl Instance {
+    pub(super) async fn start(options: &FunctionOptions) -> io::Result<Instance> {
+        let api = RuntimeApi::with_time(options.time_max).await?;
+        let mut command = Command::from(api.command(&options.binary));
+        command.envs(options.environment.iter().map(|(name, value)| (name, value)));
+        let (out, err) = match &options.log {
+            None => (Stdio::null(), Stdio::null()),
+            Some(path) => {
+                let log = OpenOptions::new().create(true).append(true).open(path)?;
+                (Stdio::from(log.try_clone()?), Stdio::from(log))
+            }
+        };
+        let child = command.stdout(out).stderr(err).kill_on_drop(true).spawn()?;
+        let handle = Arc::new(Handle::default());
+        let (held, dropped) = oneshot::channel();
+        let (tell, ended) = watch::channel(None);
+        tokio::spawn(watch_over(child, Arc::clone(&handle), dropped, tell));
+        Ok(Instance { api, handle, ended, _held: held })
+    }
+
+    pub(super) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    /// How the process ended, if it has.
+    pub(super) fn ended(&self) -> Option<String> {
+        self.ended.borrow().clone()
+    }
+
+    pub(super) async fn invoke(&mut self, event: String) -> Outcome {
+        self.handle.busy.store(true, Ordering::Relaxed);
+        let outcome = tokio::select! {
+            // What was answered counts, whatever became of the process afterwards.
+            biased;
+            outcome = self.api.invoke(event) => outcome,
+            ended = self.ended.wait_for(Option::is_some) => {
+                Outcome::Ended(ended.ok().and_then(|how| how.clone()).unwrap_or_default())
+            }
+        };
+        self.handle.busy.store(false, Ordering::Relaxed);
+        outcome
+    }
+}
+
+/// Waits for the end of a process, or brings it about.
+async fn watch_over(
+    mut child: Child,
+    handle: Arc<Handle>,
+    dropped: oneshot::Receiver<()>,
+    tell: watch::Sender<Option<String>>,
+) {
+    let status = tokio::select! {
+        status = child.wait() => status,
+        () = handle.kill.notified() => killed(&mut child).await,
+        _ = dropped => killed(&mut child).await,
+    };
+    tell.send_replace(Some(match status {
+        Ok(status) => format!("its process ended: {status}"),
+        Err(error) => format!("its process is lost: {error}"),
+    }));
+}
+
+async fn killed(child: &mut Child) -> io::Result<std::process::ExitStatus> {
+    child.start_kill()?;
+    child.wait().await
+}

@@ -1,0 +1,139 @@
+//! What of some records is delivered next: whole batches, the rest of one, halves of one that failed. Pure.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::PumpOptions;
+use super::verdict::Verdict;
+
+/// Records that are being delivered, by their places.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    portions: VecDeque<Portion>,
+    retries_max: u32,
+    bisect: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Portion {
+    places: Range<usize>,
+    retries: u32,
+}
+
+/// What follows from a verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum After {
+    /// Go on at once.
+    GoOn,
+    /// The same is delivered again: after the pause of this retry.
+    Again(u32),
+    /// These are given up.
+    GiveUp(Range<usize>),
+}
+
+impl Delivery {
+    /// Delivers these portions, one after the other.
+    pub(super) fn new(portions: impl IntoIterator<Item = Range<usize>>, options: &PumpOptions) -> Delivery {
+        let portions = portions.into_iter().map(|places| Portion { places, retries: 0 }).collect();
+        Delivery { portions, retries_max: options.retries_max, bisect: options.bisect }
+    }
+
+    /// The next portion; `None` if everything is dealt with.
+    pub(super) fn next(&self) -> Option<Range<usize>> {
+        self.portions.front().map(|portion| portion.places.clone())
+    }
+
+    /// Notes what became of it.
+    pub(super) fn ended(&mut self, verdict: Verdict) -> After {
+        let Some(Portion { places, retries }) = self.portions.pop_front() else { return After::GoOn };
+        let several = self.bisect && places.len() > 1;
+        match verdict {
+            Verdict::Done => After::GoOn,
+            // A split costs no retry.
+            Verdict::From(first) if first > 0 => {
+                self.push(places.start + first..places.end, retries);
+                After::GoOn
+            }
+            Verdict::Failed if several => {
+                let middle = places.start + places.len() / 2;
+                self.push(middle..places.end, retries);
+                self.push(places.start..middle, retries);
+                After::GoOn
+            }
+            Verdict::From(_) | Verdict::Failed if retries < self.retries_max => {
+                self.push(places, retries + 1);
+                After::Again(retries + 1)
+            }
+            // The first record was named: it alone is to blame.
+            Verdict::From(_) if several => {
+                self.push(places.start + 1..places.end, 0);
+                After::GiveUp(places.start..places.start + 1)
+            }
+            Verdict::From(_) | Verdict::Failed => After::GiveUp(places),
+        }
+    }
+
+    fn push(&mut self, places: Range<usize>, retries: u32) {
+        if !places.is_empty() {
+            self.portions.push_front(Portion { places, retries });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery(bisect: bool) -> Delivery {
+        let portions = [Range { start: 0, end: 4 }, Range { start: 4, end: 6 }];
+        Delivery::new(portions, &PumpOptions { bisect, retries_max: 1, ..PumpOptions::default() })
+    }
+
+    /// Every portion that is delivered to a handler that cannot take record 2, and what is given up.
+    fn played(bisect: bool, partial: bool) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+        let mut delivery = delivery(bisect);
+        let (mut delivered, mut given_up) = (Vec::new(), Vec::new());
+        while let Some(places) = delivery.next() {
+            let verdict = match places.clone().position(|place| place == 2) {
+                None => Verdict::Done,
+                Some(at) if partial => Verdict::From(at),
+                Some(_) => Verdict::Failed,
+            };
+            delivered.push(places);
+            if let After::GiveUp(places) = delivery.ended(verdict) {
+                given_up.push(places);
+            }
+            assert!(delivered.len() < 100, "it never ends");
+        }
+        (delivered, given_up)
+    }
+
+    #[test]
+    fn a_bad_record_is_found_by_halving_and_given_up_alone() {
+        let (delivered, given_up) = played(true, false);
+        assert_eq!(delivered, [0..4, 0..2, 2..4, 2..3, 2..3, 3..4, 4..6]);
+        assert_eq!(given_up, [Range { start: 2, end: 3 }]);
+    }
+
+    #[test]
+    fn a_named_record_is_given_up_alone_after_its_retries() {
+        let (delivered, given_up) = played(true, true);
+        assert_eq!(delivered, [0..4, 2..4, 2..4, 3..4, 4..6]);
+        assert_eq!(given_up, [Range { start: 2, end: 3 }]);
+    }
+
+    #[test]
+    fn without_halving_good_records_are_given_up_with_the_bad_one() {
+        assert_eq!(played(false, false).1, [Range { start: 0, end: 4 }]);
+        assert_eq!(played(false, true).1, [Range { start: 2, end: 4 }]);
+    }
+
+    #[test]
+    fn retries_are_counted_for_each_record_that_is_left() {
+        let mut delivery = delivery(false);
+        assert_eq!(delivery.ended(Verdict::Failed), After::Again(1));
+        assert_eq!(delivery.ended(Verdict::From(1)), After::GoOn);
+        assert_eq!(delivery.ended(Verdict::From(0)), After::GiveUp(1..4));
+        assert_eq!(delivery.next(), Some(4..6));
+    }
+}

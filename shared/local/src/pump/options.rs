@@ -1,0 +1,85 @@
+//! How a pump works: the settings of an event source mapping.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use keyfold_core::retrofit::SequenceNumber;
+
+/// The most records of a batch here: what one read of the stream gives.
+pub const BATCH_RECORDS_MAX: usize = 1000;
+/// The largest event; a batch is closed before it grows beyond.
+pub const PAYLOAD_BYTES_MAX: usize = 6 * 1024 * 1024;
+/// The most parts of a shard that are worked on at once.
+pub(super) const PARALLEL_MAX: usize = 10;
+
+/// The longest pause between two tries.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// The doublings after which the pause grows no more.
+const DOUBLINGS_MAX: u32 = 10;
+
+/// Where to begin.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Start {
+    /// With the oldest record there is: `TRIM_HORIZON`.
+    #[default]
+    Oldest,
+    /// With the next one that is written: `LATEST`.
+    Latest,
+    /// After this record.
+    After(SequenceNumber),
+}
+
+/// How a pump works.
+#[derive(Debug, Clone)]
+pub struct PumpOptions {
+    /// Where to begin.
+    pub start: Start,
+    /// The most records of a batch, up to [`BATCH_RECORDS_MAX`].
+    pub batch_records: usize,
+    /// How many batches are under way at once, up to 10: the `ParallelizationFactor`. Records of one item stay in order.
+    pub parallel: usize,
+    /// How often what failed is delivered again before it is given up: the `MaximumRetryAttempts`.
+    pub retries_max: u32,
+    /// Is a batch that failed halved? `BisectBatchOnFunctionError`.
+    pub bisect: bool,
+    /// Is the answer looked at? `ReportBatchItemFailures`.
+    pub partial: bool,
+    /// The pause before the first retry; it doubles up to 5 s.
+    pub retry_pause: Duration,
+    /// The pause after the stream had nothing new.
+    pub poll: Duration,
+    /// Where that goes which is given up: a file of JSON lines. Without one it is only counted.
+    pub on_failure: Option<PathBuf>,
+}
+
+impl Default for PumpOptions {
+    fn default() -> PumpOptions {
+        PumpOptions {
+            start: Start::Oldest,
+            batch_records: 100,
+            parallel: 1,
+            retries_max: 10,
+            bisect: true,
+            partial: true,
+            retry_pause: Duration::from_millis(100),
+            poll: Duration::from_millis(20),
+            on_failure: None,
+        }
+    }
+}
+
+impl PumpOptions {
+    pub(super) fn batch_records(&self) -> usize {
+        self.batch_records.clamp(1, BATCH_RECORDS_MAX)
+    }
+
+    pub(super) fn parallel(&self) -> usize {
+        self.parallel.clamp(1, PARALLEL_MAX)
+    }
+
+    /// The pause before this retry, counted from 1.
+    pub(super) fn pause(&self, retry: u32) -> Duration {
+        let doublings = retry.saturating_sub(1).min(DOUBLINGS_MAX);
+        self.retry_pause.saturating_mul(1 << doublings).min(PAUSE_MAX)
+    }
+}

@@ -1,0 +1,150 @@
+//! Reads a stream in process: the database's own reader tells who deleted what has expired, which the SDK's client loses.
+//!
+//! There is one shard. It shows an ending sequence number while it is open, so that says nothing about its end; it is the
+//! number of its last record.
+
+use dynoxide::Database;
+use dynoxide::actions::describe_stream::DescribeStreamRequest;
+use dynoxide::actions::get_records::GetRecordsRequest;
+use dynoxide::actions::get_shard_iterator::GetShardIteratorRequest;
+use dynoxide::actions::list_streams::ListStreamsRequest;
+use keyfold_core::retrofit::SequenceNumber;
+use serde_json::Value;
+
+use super::{PumpError, Start};
+
+/// A table's stream.
+pub(super) struct Stream {
+    database: Database,
+    table: String,
+    arn: String,
+    shard: String,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stream").field("arn", &self.arn).finish_non_exhaustive()
+    }
+}
+
+/// A place in a stream.
+#[derive(Debug, Clone)]
+pub(super) struct Reader(String);
+
+/// A record as Lambda hands it over, and what must be known of it here.
+#[derive(Debug, Clone)]
+pub(super) struct StreamRecord {
+    /// The record's JSON.
+    pub(super) json: String,
+    /// The digits by which an answer names it.
+    pub(super) sequence: String,
+    /// The item's key, the same text for the same item.
+    pub(super) key: String,
+    /// When it was written, in seconds since 1970.
+    pub(super) seconds: f64,
+}
+
+impl Stream {
+    pub(super) async fn open(database: Database, table: String) -> Result<Stream, PumpError> {
+        let request = ListStreamsRequest { table_name: Some(table.clone()), ..ListStreamsRequest::default() };
+        let listed = blocking(&database, &table, move |database| database.list_streams(request)).await?;
+        let Some(stream) = listed.streams.into_iter().next() else {
+            return Err(PumpError::NoStream { table });
+        };
+        let mut opened = Stream { database, table, arn: stream.stream_arn, shard: String::new() };
+        opened.shard = opened.shards().await?.into_iter().next().map(|(id, _)| id).unwrap_or_default();
+        Ok(opened)
+    }
+
+    pub(super) fn table(&self) -> &str {
+        &self.table
+    }
+
+    pub(super) fn arn(&self) -> &str {
+        &self.arn
+    }
+
+    pub(super) fn shard(&self) -> &str {
+        &self.shard
+    }
+
+    /// The last record there is now.
+    pub(super) async fn end(&self) -> Result<Option<SequenceNumber>, PumpError> {
+        let end = self.shards().await?.into_iter().next().and_then(|(_, end)| end);
+        Ok(end.and_then(|text| SequenceNumber::parse(&text).ok()))
+    }
+
+    /// A reader that begins there.
+    pub(super) async fn reader(&self, start: &Start) -> Result<Reader, PumpError> {
+        let (kind, sequence_number) = match start {
+            Start::Oldest => ("TRIM_HORIZON", None),
+            Start::Latest => ("LATEST", None),
+            Start::After(sequence) => ("AFTER_SEQUENCE_NUMBER", Some(sequence.to_string())),
+        };
+        let request = GetShardIteratorRequest {
+            stream_arn: self.arn.clone(),
+            shard_id: self.shard.clone(),
+            shard_iterator_type: kind.to_owned(),
+            sequence_number,
+        };
+        let got = self.call(move |database| database.get_shard_iterator(request)).await?;
+        Ok(Reader(got.shard_iterator.unwrap_or_default()))
+    }
+
+    /// The next records, up to `most`.
+    pub(super) async fn read(&self, reader: &mut Reader, most: usize) -> Result<Vec<StreamRecord>, PumpError> {
+        let request = GetRecordsRequest { shard_iterator: reader.0.clone(), limit: Some(most) };
+        let got = self.call(move |database| database.get_records(request)).await?;
+        if let Some(next) = got.next_shard_iterator {
+            reader.0 = next;
+        }
+        got.records.iter().map(|record| self.record(record)).collect()
+    }
+
+    fn record(&self, record: &dynoxide::actions::get_records::Record) -> Result<StreamRecord, PumpError> {
+        let unreadable = |error: serde_json::Error| self.unreadable(&error.to_string());
+        let mut json = serde_json::to_value(record).map_err(unreadable)?;
+        json["eventSourceARN"] = Value::from(self.arn.as_str());
+        let mut keys: Vec<_> = record.dynamodb.keys.iter().collect();
+        keys.sort_by_key(|(name, _)| *name);
+        Ok(StreamRecord {
+            json: json.to_string(),
+            sequence: record.dynamodb.sequence_number.clone(),
+            key: serde_json::to_string(&keys).map_err(unreadable)?,
+            seconds: record.dynamodb.approximate_creation_date_time,
+        })
+    }
+
+    /// Each shard with the number of its last record.
+    async fn shards(&self) -> Result<Vec<(String, Option<String>)>, PumpError> {
+        let request = DescribeStreamRequest { stream_arn: self.arn.clone(), ..DescribeStreamRequest::default() };
+        let described = self.call(move |database| database.describe_stream(request)).await?;
+        let shards = described.stream_description.shards.into_iter();
+        Ok(shards.map(|shard| (shard.shard_id, shard.sequence_number_range.ending_sequence_number)).collect())
+    }
+
+    fn unreadable(&self, reason: &str) -> PumpError {
+        PumpError::Unreadable { table: self.table.clone(), reason: reason.to_owned() }
+    }
+
+    async fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Database) -> dynoxide::Result<T> + Send + 'static,
+    ) -> Result<T, PumpError> {
+        blocking(&self.database, &self.table, call).await
+    }
+}
+
+/// A call of the database, which blocks.
+async fn blocking<T: Send + 'static>(
+    database: &Database,
+    table: &str,
+    call: impl FnOnce(&Database) -> dynoxide::Result<T> + Send + 'static,
+) -> Result<T, PumpError> {
+    let shared = database.clone();
+    let unreadable = |reason: String| PumpError::Unreadable { table: table.to_owned(), reason };
+    match tokio::task::spawn_blocking(move || call(&shared)).await {
+        Ok(result) => result.map_err(|error| unreadable(error.to_string())),
+        Err(error) => Err(unreadable(error.to_string())),
+    }
+}
