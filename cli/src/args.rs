@@ -80,8 +80,11 @@ pub(crate) enum Command {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DemoArgs {
     /// How many events the table holds.
-    #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
     pub(crate) items: u32,
+    /// Give the items of one table their keys where they are, in place of a new table.
+    #[arg(long)]
+    pub(crate) in_place: bool,
 }
 
 /// A request: whole as JSON, or put together from conditions.

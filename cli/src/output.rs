@@ -1,20 +1,34 @@
 //! What is printed: results on standard output, errors on standard error, JSON where it was asked for.
 
+use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::rc::Rc;
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// Where and how to print.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Output {
     /// JSON instead of text.
     pub(crate) json: bool,
+    /// Where values go that another command wants for itself.
+    kept: Option<Kept>,
 }
+
+/// The values that a command would have printed.
+pub(crate) type Kept = Rc<RefCell<Vec<Value>>>;
 
 impl Output {
     pub(crate) fn new(json: bool) -> Output {
-        Output { json }
+        Output { json, kept: None }
+    }
+
+    /// The same, with results kept in place of printed: one command runs another.
+    pub(crate) fn keeping(&self) -> (Output, Kept) {
+        let kept = Kept::default();
+        (Output { json: true, kept: Some(Rc::clone(&kept)) }, kept)
     }
 
     /// A text for people. A closed pipe is nobody's mistake.
@@ -24,6 +38,10 @@ impl Output {
 
     /// A value for machines.
     pub(crate) fn value(&self, value: &impl Serialize) -> anyhow::Result<()> {
+        if let Some(kept) = &self.kept {
+            kept.borrow_mut().push(serde_json::to_value(value)?);
+            return Ok(());
+        }
         let text = serde_json::to_string_pretty(value)?;
         let _ = writeln!(anstream::stdout().lock(), "{text}");
         Ok(())
@@ -43,6 +61,16 @@ impl Output {
         } else {
             let _ = writeln!(anstream::stderr().lock(), "error: {error:#}");
         }
+    }
+
+    /// A text that stands out. Where there are no colours it does not.
+    pub(crate) fn strong(&self, text: &str) -> String {
+        format!("\x1b[1m{text}\x1b[0m")
+    }
+
+    /// A text that stands back.
+    pub(crate) fn faint(&self, text: &str) -> String {
+        format!("\x1b[2m{text}\x1b[0m")
     }
 
     /// Should diagnostics be coloured? `NO_COLOR` and pipes say no.
@@ -69,4 +97,28 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A number with commas between its thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn thousands_are_told_apart() {
+        let shown = [0, 999, 1000, 100_000, 1_234_567].map(grouped);
+        assert_eq!(shown, ["0", "999", "1,000", "100,000", "1,234,567"]);
+    }
 }

@@ -21,20 +21,23 @@ use crate::output::Output;
 pub(super) fn run(path: &Path, args: &RetrofitArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let model = model(path, out)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match &args.command {
-            RetrofitCommand::Plan(args) => plan::run(&model, args, out).await,
-            RetrofitCommand::Start(args) => steps::start(&model, args, out).await,
-            RetrofitCommand::Backfill(args) => passes::backfill(&model, args, out).await,
-            RetrofitCommand::Verify(args) => passes::verify(&model, args, false, out).await,
-            RetrofitCommand::Repair(args) => passes::verify(&model, args, true, out).await,
-            RetrofitCommand::Status(args) => status::run(&model, args, out).await,
-            RetrofitCommand::Cutover(args) => steps::cutover(&model, args, out).await,
-            RetrofitCommand::Undo(args) => steps::undo(&model, args, out).await,
-            RetrofitCommand::Finalise(args) => steps::finalise(&model, args, out).await,
-            RetrofitCommand::Abandon(args) => steps::abandon(&model, args, out).await,
-        }
-    })
+    runtime.block_on(on(&model, args, out))
+}
+
+/// Runs a command on a model that is known already.
+pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        RetrofitCommand::Plan(args) => plan::run(model, args, out).await,
+        RetrofitCommand::Start(args) => steps::start(model, args, out).await,
+        RetrofitCommand::Backfill(args) => passes::backfill(model, args, out).await,
+        RetrofitCommand::Verify(args) => passes::verify(model, args, false, out).await,
+        RetrofitCommand::Repair(args) => passes::verify(model, args, true, out).await,
+        RetrofitCommand::Status(args) => status::run(model, args, out).await,
+        RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
+        RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
+        RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,
+        RetrofitCommand::Abandon(args) => steps::abandon(model, args, out).await,
+    }
 }
 
 /// The carrier of a retrofit that was not started yet, or whose epoch does not matter.

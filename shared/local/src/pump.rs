@@ -139,7 +139,13 @@ impl Pump {
             locked(&progress).position = stream.end().await?;
         }
         let (stop, stopped) = watch::channel(false);
-        let work = work::Work { handler, options, progress: Arc::clone(&progress), stopped, stream: Arc::clone(&stream) };
+        let work = work::Work {
+            handler,
+            options,
+            progress: Arc::clone(&progress),
+            stopped,
+            stream: Arc::clone(&stream),
+        };
         let task = tokio::spawn(work.run(reader));
         Ok(Pump { stream, progress, stop, task })
     }

@@ -1,0 +1,107 @@
+//! The plain protocol, for comparison: a replicator that updates what exists, a scan with a queue that writes what does not
+//! exist yet. It looks right, and is what one writes first. Nothing else in Keyfold writes like this.
+
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt};
+use keyfold_core::model::Table;
+use keyfold_core::value::Item;
+use keyfold_dynamo::{
+    Client, Expected, PageRequest, PutNewOptions, ScanPage, Update, WriteError, delete, put, put_new_all,
+    scan_page, update,
+};
+use keyfold_local::runtime_api::Outcome;
+use keyfold_local::{Database, Pump, PumpError, PumpOptions, Start};
+use serde_json::Value;
+
+/// The queue between scan and writes, as large as scripts of this kind have it.
+const QUEUE_ITEMS: usize = 10_000;
+/// Writes of the queue under way at once.
+const WRITES_IN_FLIGHT: usize = 8;
+/// Items of one write.
+const BATCH_ITEMS: usize = 25;
+
+/// Follows the source's stream from now on, into this table.
+pub(super) async fn follow(
+    database: &Database,
+    source: &Table,
+    client: &Client,
+    table: &Table,
+) -> Result<Pump, PumpError> {
+    let (client, table) = (client.clone(), Arc::new(table.clone()));
+    let handler = move |event: String| {
+        let (client, table) = (client.clone(), Arc::clone(&table));
+        async move {
+            match apply_all(&client, &table, &event).await {
+                Ok(()) => Outcome::Response(r#"{"batchItemFailures":[]}"#.to_owned()),
+                Err(error) => Outcome::Error(error.to_string()),
+            }
+        }
+    };
+    let options = PumpOptions { start: Start::Latest, ..PumpOptions::default() };
+    Pump::start(database, &source.name, Arc::new(handler), options).await
+}
+
+async fn apply_all(client: &Client, table: &Table, event: &str) -> anyhow::Result<()> {
+    let event: Value = serde_json::from_str(event)?;
+    for record in event["Records"].as_array().into_iter().flatten() {
+        apply(client, table, record).await?;
+    }
+    Ok(())
+}
+
+async fn apply(client: &Client, table: &Table, record: &Value) -> anyhow::Result<()> {
+    let image = |name: &str| serde_json::from_value::<Item>(record["dynamodb"][name].clone());
+    match record["eventName"].as_str() {
+        Some("INSERT") => drop(put(client, table, image("NewImage")?).await?),
+        Some("MODIFY") => change(client, table, image("NewImage")?).await?,
+        _ => drop(delete(client, table, &image("Keys")?, &Expected::nothing()).await?),
+    }
+    Ok(())
+}
+
+/// Updates the item, if it exists.
+async fn change(client: &Client, table: &Table, item: Item) -> anyhow::Result<()> {
+    let Some(key) = table.key_of(&item) else { return Ok(()) };
+    let mut change = Update::new().reading();
+    for (name, value) in item.iter().filter(|(name, _)| !key.contains_key(*name)) {
+        change = change.set(name, value.clone());
+    }
+    match update(client, table, &key, &change).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == "item-not-found" => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Copies what does not exist yet. How many items it wrote.
+pub(super) async fn copy(client: &Client, source: &Table, table: &Table) -> anyhow::Result<u64> {
+    let (mut queue, mut written, mut start_key) = (Vec::new(), 0, None);
+    loop {
+        let page =
+            PageRequest { table: source.name.clone(), consistent: true, start_key, ..PageRequest::default() };
+        let page = scan_page(client, &ScanPage { page, segment: None }).await?;
+        queue.extend(page.items);
+        start_key = page.last_key;
+        if queue.len() >= QUEUE_ITEMS || start_key.is_none() {
+            written += flush(client, table, std::mem::take(&mut queue)).await?;
+        }
+        if start_key.is_none() {
+            return Ok(written);
+        }
+    }
+}
+
+async fn flush(client: &Client, table: &Table, queue: Vec<Item>) -> Result<u64, WriteError> {
+    let batches: Vec<Vec<Item>> = queue.chunks(BATCH_ITEMS).map(<[Item]>::to_vec).collect();
+    let options = PutNewOptions { in_flight_max: 1, ..PutNewOptions::default() };
+    let writes = batches.into_iter().map(|batch| put_new_all(client, table, batch, &options));
+    let mut running = stream::iter(writes).buffer_unordered(WRITES_IN_FLIGHT);
+    let mut written = 0;
+    while let Some(done) = running.next().await {
+        for outcome in done.outcomes {
+            written += u64::from(matches!(outcome?, keyfold_dynamo::PutNew::Written));
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,113 @@
+//! What the demo plays on: an embedded DynamoDB with the sample's tables, and the commands of `keyfold retrofit` on it.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use futures_util::stream;
+use keyfold_core::manifest;
+use keyfold_core::model::{Model, Table};
+use keyfold_core::query::QueryRequest;
+use keyfold_core::value::Item;
+use keyfold_dynamo::{Answer, Client, RunOptions, TableOptions, enable_stream, load, run as run_plan};
+use keyfold_local::EmbeddedDynamo;
+use serde_json::Value;
+
+use super::events::{QUESTION, event};
+use crate::args::{Args, Command};
+use crate::commands::{request, retrofit};
+use crate::output::Output;
+
+/// The sample that the root of the repository holds.
+const MANIFEST: &str = include_str!("../../../../keyfold.toml");
+/// The control table of the demo's retrofit.
+pub(super) const CONTROL: &str = "keyfold-control";
+
+/// The sample's tables on an embedded DynamoDB.
+pub(super) struct Stage {
+    pub(super) model: Model,
+    pub(super) server: EmbeddedDynamo,
+    pub(super) client: Client,
+    /// The retrofit's name in the manifest.
+    pub(super) retrofit: &'static str,
+    /// Where the events are, as programs know it that write no folded keys.
+    pub(super) source: Table,
+    /// Where they shall be found.
+    pub(super) target: Table,
+}
+
+impl Stage {
+    /// An old table with so many events, and a new one; or the new one alone, with events that lack their keys.
+    pub(super) async fn set(items: u32, in_place: bool) -> anyhow::Result<Stage> {
+        let model =
+            manifest::parse("keyfold.toml", MANIFEST).model.context("the built-in sample has mistakes")?;
+        let table =
+            |id: &str| model.table(id).cloned().with_context(|| format!("the sample has no table `{id}`"));
+        let target = table("audit")?;
+        let (retrofit, old) = if in_place { ("auditInPlace", "audit") } else { ("auditV2", "audit-legacy") };
+        let source = Table { indexes: Vec::new(), ..table(old)? };
+        let server = EmbeddedDynamo::memory()?;
+        let client = server.client();
+        server.create_tables([&table(old)?, &target], TableOptions::default()).await?;
+        load(&client, &source, stream::iter((0..items).map(|number| event(number, number)))).await?;
+        enable_stream(&client, &source).await?;
+        Ok(Stage { model, server, client, retrofit, source, target })
+    }
+
+    /// The answer to the question.
+    pub(super) async fn ask(&self) -> anyhow::Result<Answer> {
+        self.ask_of(&self.model, QUESTION).await
+    }
+
+    /// The same without any index: what a scan with a filter costs.
+    pub(super) async fn ask_by_scan(&self) -> anyhow::Result<Answer> {
+        let mut without = self.model.clone();
+        without.tables.iter_mut().for_each(|table| table.indexes.clear());
+        let mut request: QueryRequest = serde_json::from_str(QUESTION)?;
+        (request.scan, request.count) = (true, true);
+        request.order.clear();
+        self.ask_of(&without, &serde_json::to_string(&request)?).await
+    }
+
+    /// The same by one attribute's index, the rest filtered.
+    pub(super) async fn ask_by_filter(&self) -> anyhow::Result<Answer> {
+        let mut without = self.model.clone();
+        for table in &mut without.tables {
+            table.indexes.retain(|index| index.name != "byResourceActionUser");
+        }
+        let request: QueryRequest = serde_json::from_str(QUESTION)?;
+        self.ask_of(&without, &serde_json::to_string(&request)?).await
+    }
+
+    async fn ask_of(&self, model: &Model, question: &str) -> anyhow::Result<Answer> {
+        let request: QueryRequest = serde_json::from_str(question)?;
+        let checked = request::checked(model, &request)?;
+        let plan = request::planned(&checked)?;
+        Ok(run_plan(&self.client, checked.table, &plan, None, &RunOptions::default()).await?)
+    }
+
+    /// All events of the source, to look at.
+    pub(super) async fn sample(&self) -> anyhow::Result<Vec<Item>> {
+        let page = keyfold_dynamo::PageRequest {
+            table: self.source.name.clone(),
+            limit: Some(500),
+            ..keyfold_dynamo::PageRequest::default()
+        };
+        Ok(keyfold_dynamo::scan_page(&self.client, &keyfold_dynamo::ScanPage { page, segment: None })
+            .await?
+            .items)
+    }
+
+    /// Runs `keyfold retrofit ...` as somebody at a terminal would, and returns what `--json` prints.
+    pub(super) async fn retrofit(&self, arguments: &[&str], out: &Output) -> anyhow::Result<Value> {
+        let line = ["keyfold", "retrofit"].into_iter().chain(arguments.iter().copied());
+        let place = ["--endpoint", self.server.endpoint(), "--control", CONTROL];
+        let args = Args::try_parse_from(line.chain(place))?;
+        let Command::Retrofit(args) = &args.command else { unreachable!("it says `retrofit`") };
+        let (kept, values) = out.keeping();
+        let code = retrofit::on(&self.model, args, &kept).await?;
+        ensure!(code == ExitCode::SUCCESS, "`keyfold retrofit {}` says no", arguments.join(" "));
+        let value = values.borrow_mut().pop();
+        value.context("the command says nothing")
+    }
+}
