@@ -91,12 +91,15 @@ impl LocalFunction {
         outcome
     }
 
-    /// Kills one of its processes at once, as `kill -9` does: the one with this number among those that run, counted round.
-    /// Was it at an invocation? `None` if no process runs.
+    /// Kills one of its processes at once, as `kill -9` does: the one with this number, counted round, among those at an
+    /// invocation, or if there is none of them among all that run. Was it at one? `None` if no process runs.
     pub fn kill(&self, pick: usize) -> Option<bool> {
         let mut alive = locked(&self.alive);
         alive.retain(|handle| handle.strong_count() > 0);
-        let handles: Vec<Arc<Handle>> = alive.iter().filter_map(Weak::upgrade).collect();
+        let mut handles: Vec<Arc<Handle>> = alive.iter().filter_map(Weak::upgrade).collect();
+        if handles.iter().any(|handle| handle.is_busy()) {
+            handles.retain(|handle| handle.is_busy());
+        }
         let handle = handles.get(pick.checked_rem(handles.len())?)?;
         handle.kill();
         Some(handle.is_busy())

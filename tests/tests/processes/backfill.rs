@@ -1,0 +1,78 @@
+//! The backfill, by the real command in a process of its own, again and again; it can be killed like the functions.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::deployment::Deployment;
+
+/// Items in a second, so that it lasts while others write.
+const RATE: &str = "1500";
+
+/// Passes that follow one another until they are ended. One that is killed is taken up where it was.
+pub(crate) struct Backfill {
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    kill: Notify,
+    running: AtomicBool,
+    stop: AtomicBool,
+    passes: AtomicU64,
+}
+
+impl Backfill {
+    pub(crate) fn start(deployment: &Arc<Deployment>, retrofit: &'static str) -> Backfill {
+        let shared = Arc::new(Shared::default());
+        let task = tokio::spawn(passes(Arc::clone(deployment), retrofit, Arc::clone(&shared)));
+        Backfill { shared, task }
+    }
+
+    /// Kills its process, if one runs; did one?
+    pub(crate) fn kill(&self) -> bool {
+        let running = self.shared.running.swap(false, Ordering::Relaxed);
+        if running {
+            self.shared.kill.notify_one();
+        }
+        running
+    }
+
+    /// Ends it after a pass that was not killed; how many passes there were.
+    pub(crate) async fn finish(self) -> u64 {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.task.await.unwrap();
+        self.shared.passes.load(Ordering::Relaxed)
+    }
+}
+
+async fn passes(deployment: Arc<Deployment>, retrofit: &'static str, shared: Arc<Shared>) {
+    let mut again = false;
+    while !(shared.stop.load(Ordering::Relaxed) && again) {
+        let mut words = vec!["backfill", retrofit, "--segments", "4", "--concurrency", "2"];
+        words.extend(if shared.stop.load(Ordering::Relaxed) { [].as_slice() } else { &["--rate", RATE] });
+        words.extend(again.then_some("--again"));
+        let mut command = deployment.command(&words);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        shared.running.store(true, Ordering::Relaxed);
+        let killed = tokio::select! {
+            _ = child.wait() => false,
+            () = shared.kill.notified() => true,
+        };
+        shared.running.store(false, Ordering::Relaxed);
+        if killed {
+            child.kill().await.unwrap();
+            // It goes on where it was.
+            again = false;
+            continue;
+        }
+        let ended = child.wait_with_output().await.unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        shared.passes.fetch_add(1, Ordering::Relaxed);
+        again = true;
+    }
+}

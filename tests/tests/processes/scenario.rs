@@ -1,0 +1,159 @@
+//! One retrofit from its start to its end, with everything killed now and then on the way.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use keyfold_local::{FunctionOptions, LocalFunction, Pump, PumpOptions, Start};
+use serde_json::json;
+
+use crate::backfill::Backfill;
+use crate::deployment::Deployment;
+use crate::own::{Plain, differences};
+use crate::programs::program;
+use crate::writers::Writers;
+
+/// How often something is killed, if nobody says.
+const KILLS_DEFAULT: usize = 8;
+/// The writers write at least so often.
+const WRITES_MIN: u64 = 1500;
+/// The shortest and the longest time between two kills, in milliseconds.
+const KILL_PAUSE_MS: std::ops::Range<u64> = 5..60;
+/// Processes of the replicator at once.
+const REPLICATORS: usize = 3;
+/// How long the stream may take to be drained.
+const DRAIN_WAIT: Duration = Duration::from_secs(180);
+/// A batch is tried again as often as it may be killed.
+const RETRIES_MAX: u32 = 1000;
+/// Attributes that a retrofit keeps on target items until it is finalised.
+const OWN: [&str; 2] = ["keyfold_fence", "keyfold_source"];
+const TOMBSTONE: &str = "keyfold_tombstone";
+
+pub(crate) struct Scenario {
+    pub(crate) retrofit: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) target: &'static str,
+    /// What becomes of an item.
+    pub(crate) own: fn(&Plain) -> Plain,
+    /// May items lack attributes?
+    pub(crate) partial: bool,
+}
+
+#[derive(Debug, Default)]
+struct Kills {
+    replicator: usize,
+    backfill: usize,
+}
+
+impl Scenario {
+    pub(crate) async fn play(&self) {
+        let kills = variable("KEYFOLD_KILLS").map_or(KILLS_DEFAULT, |kills| usize::try_from(kills).unwrap());
+        let seed = variable("KEYFOLD_SEED").unwrap_or_else(|| fastrand::u64(..));
+        println!("{}: KEYFOLD_SEED={seed} KEYFOLD_KILLS={kills}", self.retrofit);
+        let begun = Instant::now();
+        let deployment = Arc::new(Deployment::start(self.source).await);
+        let (function, pump) = self.follow(&deployment).await;
+        deployment.done(&["start", self.retrofit]).await;
+
+        let unaware = deployment.unaware(self.source);
+        let writers = Writers::start(&deployment.dynamo.client(), &unaware, self.partial, seed);
+        let backfill = Backfill::start(&deployment, self.retrofit);
+        let killed = kill(&function, &backfill, kills, seed).await;
+        while writers.writes() < WRITES_MIN {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let writes = writers.stop().await;
+        let passes = backfill.finish().await;
+        pump.drained(DRAIN_WAIT).await.unwrap();
+
+        let counts = pump.counts();
+        println!(
+            "{}: {writes} writes, {} records in {} invocations, {} failed, {} partly; killed {killed:?}; {passes} passes; {} \
+             processes; {:.1} s",
+            self.retrofit,
+            counts.records,
+            counts.invocations,
+            counts.failed,
+            counts.partly,
+            function.started(),
+            begun.elapsed().as_secs_f64()
+        );
+        assert_eq!(killed.replicator + killed.backfill, kills);
+        assert_eq!(counts.given_up, 0, "records went to the on-failure file");
+        self.agrees(&deployment).await;
+        self.ends(&deployment, pump).await;
+    }
+
+    /// The replicator, fed with what is written from now on. What is there already is the backfill's.
+    async fn follow(&self, deployment: &Deployment) -> (Arc<LocalFunction>, Pump) {
+        let options = FunctionOptions::of(program("replicator"))
+            .env("KEYFOLD_MANIFEST", deployment.manifest().to_str().unwrap())
+            .env("KEYFOLD_ENDPOINT", deployment.dynamo.endpoint())
+            .env("KEYFOLD_RETROFIT", self.retrofit);
+        let log = Some(deployment.folder.path().join("replicator.log"));
+        let options = FunctionOptions { concurrency: REPLICATORS, log, ..options };
+        let function = Arc::new(LocalFunction::new(options));
+        let options = PumpOptions {
+            start: Start::Latest,
+            batch_records: 50,
+            parallel: REPLICATORS,
+            retries_max: RETRIES_MAX,
+            retry_pause: Duration::from_millis(5),
+            on_failure: Some(deployment.folder.path().join("failures.jsonl")),
+            ..PumpOptions::default()
+        };
+        let table = &deployment.table(self.source).name;
+        let pump = Pump::start(deployment.dynamo.database(), table, Arc::clone(&function), options).await.unwrap();
+        (function, pump)
+    }
+
+    /// The command's verification and our own say the same.
+    async fn agrees(&self, deployment: &Deployment) {
+        let found: Vec<Plain> = deployment.items(self.target).await;
+        let found: Vec<Plain> = found
+            .into_iter()
+            .filter(|item| !item.contains_key(TOMBSTONE))
+            .map(|mut item| {
+                item.retain(|name, _| !OWN.contains(&name.as_str()));
+                item
+            })
+            .collect();
+        let wanted = self.wanted(deployment).await;
+        assert_eq!(differences(&wanted, &found), [""; 0], "of {} items", wanted.len());
+        let verified = deployment.done(&["verify", self.retrofit]).await;
+        assert_eq!(verified["counts"]["same"], verified["counts"]["items"], "{verified}");
+        let status = deployment.done(&["status", self.retrofit]).await;
+        assert_eq!(status["gates"], json!([]), "{status}");
+    }
+
+    /// After the cut-over nothing is left of the retrofit on the target's items.
+    async fn ends(&self, deployment: &Deployment, pump: Pump) {
+        pump.stop().await.unwrap();
+        deployment.done(&["cutover", self.retrofit]).await;
+        deployment.done(&["finalise", self.retrofit, "--settle", "0"]).await;
+        let found = deployment.items(self.target).await;
+        assert_eq!(differences(&self.wanted(deployment).await, &found), [""; 0]);
+    }
+
+    async fn wanted(&self, deployment: &Deployment) -> Vec<Plain> {
+        deployment.items(self.source).await.iter().map(self.own).collect()
+    }
+}
+
+/// Kills so often: a replicator that is at a batch, or the backfill.
+async fn kill(function: &LocalFunction, backfill: &Backfill, kills: usize, seed: u64) -> Kills {
+    let mut random = fastrand::Rng::with_seed(!seed);
+    let mut killed = Kills::default();
+    while killed.replicator + killed.backfill < kills {
+        tokio::time::sleep(Duration::from_millis(random.u64(KILL_PAUSE_MS))).await;
+        if random.u8(..4) == 0 {
+            killed.backfill += usize::from(backfill.kill());
+        } else if function.kill(random.usize(..REPLICATORS)) == Some(true) {
+            killed.replicator += 1;
+        }
+    }
+    killed
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
