@@ -6,8 +6,9 @@ use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE
 use keyfold_core::retrofit::{LedgerRow, Place, Protocol, Quarantined, Reason, control};
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::scene::{FOLDED, KEYS_MAX, REFUSED, key, number_of};
+use super::scene::{FOLDED, KEYS_MAX, NAMES, REFUSED, number_of};
 use super::store::place;
+use super::truth::Wanted;
 use super::world::World;
 use super::writers::{is_fold, natural};
 
@@ -69,12 +70,11 @@ impl World<'_> {
 
     /// Is what this item has at this place of the target not what it should have there?
     fn is_ghost(&self, number: usize, at: &str) -> bool {
-        let Some(source) = self.truth.item(number) else { return true };
-        match self.wanted(source) {
-            Ok(Some(wanted)) => place(self.scene.mapping().target(), &wanted) != at,
-            Ok(None) => true,
+        match self.truth.wanted(number) {
+            Wanted::Item(wanted) => place(self.scene.mapping().target(), wanted) != at,
+            Wanted::Nothing => true,
             // Whatever there was before stays until the item can be mapped.
-            Err(()) => false,
+            Wanted::Impossible => false,
         }
     }
 
@@ -90,37 +90,42 @@ impl World<'_> {
         }
     }
 
-    fn wanted(&self, item: &Item) -> Result<Option<Item>, ()> {
-        let wanted = self.scene.mapping().target_item(item).map_err(|_| ())?;
+    /// What the target should have for an item that a writer wrote.
+    pub(super) fn wanted(&self, item: &Item) -> Wanted {
+        let Ok(wanted) = self.scene.mapping().target_item(item) else { return Wanted::Impossible };
         let refused = match item.get("v") {
             Some(AttributeValue::S(text)) if text == REFUSED => !self.scene.is_in_place(),
             // No room for what the retrofit keeps on it.
             Some(AttributeValue::S(_)) => true,
             _ => false,
         };
-        if refused && wanted.is_some() { Err(()) } else { Ok(wanted) }
+        match wanted {
+            None => Wanted::Nothing,
+            Some(_) if refused => Wanted::Impossible,
+            Some(wanted) => Wanted::Item(wanted),
+        }
     }
 
     /// How this source key stands, at the place where it should be.
     pub(super) fn state_of(&self, number: usize) -> State {
-        let stored = self.get(Place::Source, &key(number));
+        let stored = self.source.at(NAMES[number]);
         if self.scene.is_in_place() {
             return self.state_in_place(number, stored);
         }
         if stored != self.truth.item(number) {
             return State::Lost;
         }
-        let wanted = match stored.map_or(Ok(None), |item| self.wanted(item)) {
-            Err(()) => return State::Unmappable,
-            Ok(None) => return State::Right,
-            Ok(Some(wanted)) => wanted,
+        let wanted = match self.truth.wanted(number) {
+            Wanted::Impossible => return State::Unmappable,
+            Wanted::Nothing => return State::Right,
+            Wanted::Item(wanted) => wanted,
         };
-        match self.get(Place::Target, &wanted) {
+        match self.get(Place::Target, wanted) {
             None => State::Stale,
             Some(there) if is_foreign(there) => State::Occupied,
             Some(there) if there.contains_key(TOMBSTONE_ATTRIBUTE) => State::Stale,
             Some(there) if self.owner_of(there) != Some(number) => State::Occupied,
-            Some(there) if is_bare(there, &wanted) => State::Right,
+            Some(there) if is_bare(there, wanted) => State::Right,
             Some(_) => State::Stale,
         }
     }
@@ -133,15 +138,15 @@ impl World<'_> {
             (Some(_), None) => return State::Lost,
             (Some(truth), Some(stored)) => (truth, stored),
         };
-        let wanted = self.wanted(truth);
-        if matches!(&wanted, Ok(Some(wanted)) if wanted == stored) {
+        let wanted = self.truth.wanted(number);
+        if matches!(wanted, Wanted::Item(wanted) if wanted == stored) {
             return State::Right;
         }
         match (natural(stored) == *truth, stored.get(FOLDED)) {
             (false, _) => State::Lost,
             // An index would refuse such a key, and the writer with it.
             (true, Some(folded)) if !is_fold(folded) => State::Lost,
-            (true, _) if wanted.is_err() => State::Unmappable,
+            (true, _) if matches!(wanted, Wanted::Impossible) => State::Unmappable,
             (true, _) => State::Stale,
         }
     }
@@ -196,7 +201,7 @@ impl World<'_> {
             let entry = known[number].as_ref();
             let explained = match state {
                 State::Right => entry.is_none_or(|entry| self.stands_in_the_way(number, entry)),
-                State::Unmappable => entry.is_some(),
+                State::Unmappable => entry.is_some() || self.is_taken(number),
                 // The verifier has named it, see `agree`; it is no repair's to solve.
                 State::Occupied => true,
                 State::Stale | State::Ghost | State::Lost => false,
@@ -210,6 +215,13 @@ impl World<'_> {
             return Err(Wrong::new("repaired, and a record that could not be read is still in quarantine"));
         }
         self.check_ledger()
+    }
+
+    /// Has another item the place that this one would have?
+    fn is_taken(&self, number: usize) -> bool {
+        let item = self.truth.item(number).and_then(|item| self.scene.mapping().target_item(item).ok()?);
+        let there = item.and_then(|item| self.get(Place::Target, &item));
+        there.is_some_and(|there| self.owner_of(there) != Some(number))
     }
 
     /// An item that is gone, where somebody else's item keeps its tombstone from being put.
@@ -245,11 +257,11 @@ impl World<'_> {
         let (known, states) = (self.quarantined(), self.states());
         let mut wanted = 0;
         for number in 0..self.keys {
-            match self.truth.item(number).map(|item| self.wanted(item)) {
-                Some(Ok(Some(mapped))) if self.get(Place::Target, &mapped) == Some(&mapped) => wanted += 1,
-                None | Some(Ok(None) | Err(())) => {}
-                Some(Ok(Some(_))) if known[number].is_some() || states[number] == State::Occupied => {}
-                Some(Ok(Some(_))) => {
+            match self.truth.wanted(number) {
+                Wanted::Item(mapped) if self.get(Place::Target, mapped) == Some(mapped) => wanted += 1,
+                Wanted::Nothing | Wanted::Impossible => {}
+                Wanted::Item(_) if known[number].is_some() || states[number] == State::Occupied => {}
+                Wanted::Item(_) => {
                     return Err(Wrong::new(format!("finalised, and k{number} is not there")));
                 }
             }

@@ -25,7 +25,9 @@ impl World<'_> {
     pub(super) fn conclude(&mut self) -> Result<(), Wrong> {
         self.replay_given_up()?;
         self.check_drained()?;
-        self.repair_amid_faults()?;
+        if self.faults.are_on() {
+            self.repair_amid_faults()?;
+        }
         let on = self.faults.calm();
         self.repair_until_still()?;
         self.check_repaired()?;
@@ -52,7 +54,7 @@ impl World<'_> {
 
     /// Both sides are compared and repaired while requests are lost, come late and again: that must do no harm.
     fn repair_amid_faults(&mut self) -> Result<(), Wrong> {
-        for _ in 0..self.random.below(3) {
+        for _ in 0..self.random.below(4).saturating_sub(1) {
             self.verify_under_way();
             for _ in 0..self.random.between(10, 40) {
                 if self.random.chance(10) {
@@ -90,7 +92,7 @@ impl World<'_> {
         let mut findings = Vec::new();
         let both = !self.scene.is_in_place() && !self.bites(Mutant::OneSided);
         for pass in [Some(Pass::VerifySource), both.then_some(Pass::VerifyTarget)].into_iter().flatten() {
-            let mut verification = Verification::new(pass, false);
+            let mut verification = Verification::alone(pass);
             let mut turns = 0;
             while self.step(&mut verification) {
                 (turns, self.turns) = (turns + 1, self.turns + 1);

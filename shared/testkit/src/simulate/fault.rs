@@ -149,6 +149,11 @@ impl Faults {
         self.on & (1 << fault as u64) != 0
     }
 
+    /// Is any on?
+    pub(super) fn are_on(&self) -> bool {
+        self.on != 0
+    }
+
     /// Notes that it was hit.
     pub(super) fn hit(&mut self, fault: Fault) {
         self.hits[fault as usize] += 1;

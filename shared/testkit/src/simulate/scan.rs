@@ -1,12 +1,12 @@
 //! Runs of a segment of the backfill: pages are read item by item, as DynamoDB reads them, so that writes fall between.
 
-use keyfold_core::retrofit::{Checkpoint, Pass, Place, SegmentId, Slice, Verdict};
+use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, Slice, Verdict};
 use keyfold_core::value::Item;
 
 use super::check::Wrong;
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::scene::key;
+use super::scene::{NAMES, key};
 use super::work::{Errand, Kind, Owner, Reading, Run, Waiting};
 use super::world::{Version, World};
 
@@ -121,7 +121,7 @@ impl World<'_> {
                 return stale;
             }
         }
-        let item = self.get(Place::Source, &key(number)).cloned();
+        let item = self.source.at(NAMES[number]).cloned();
         self.note(|| format!("scan reads k{number}: {}", if item.is_some() { "there" } else { "nothing" }));
         item
     }

@@ -69,6 +69,8 @@ to = "same"
 pub const EPOCHS: u16 = 3;
 /// The most source keys.
 pub const KEYS_MAX: usize = 4;
+/// The source keys.
+pub const NAMES: [&str; KEYS_MAX] = ["k0", "k1", "k2", "k3"];
 /// The attribute that is folded in place.
 pub const FOLDED: &str = "byBoth_pk";
 /// A text that makes a key too long.
@@ -130,7 +132,7 @@ pub fn text(value: &str) -> AttributeValue {
 
 /// The key of the source item with this number.
 pub fn key(number: usize) -> Item {
-    Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]))
+    Item::from(HashMap::from([("id".to_owned(), text(NAMES[number]))]))
 }
 
 /// The number of a source item, by its key attribute.

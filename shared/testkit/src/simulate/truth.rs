@@ -7,10 +7,24 @@ use super::scene::KEYS_MAX;
 /// For so many turns an eventually consistent read may still see what was there before.
 const STALE_TURNS: u64 = 12;
 
+/// What the target should have for an item.
+#[derive(Debug, Default)]
+pub(super) enum Wanted {
+    /// Nothing: there is no item, or it is not selected.
+    #[default]
+    Nothing,
+    /// This item, apart from what the retrofit keeps on it.
+    Item(Item),
+    /// It cannot be mapped, or the target does not take it.
+    Impossible,
+}
+
 /// What writers know of each item.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
     items: [Option<Item>; KEYS_MAX],
+    /// What the target should have for each: nothing, an item, or something that cannot be.
+    wanted: [Wanted; KEYS_MAX],
     writes: [u32; KEYS_MAX],
     /// Was it ever there?
     known: [bool; KEYS_MAX],
@@ -24,6 +38,11 @@ impl Truth {
         self.items[number].as_ref()
     }
 
+    /// What the target should have for it.
+    pub(super) fn wanted(&self, number: usize) -> &Wanted {
+        &self.wanted[number]
+    }
+
     /// How often it was written.
     pub(super) fn writes(&self, number: usize) -> u32 {
         self.writes[number]
@@ -35,8 +54,9 @@ impl Truth {
     }
 
     /// A writer writes or deletes it.
-    pub(super) fn wrote(&mut self, number: usize, item: Option<Item>) {
+    pub(super) fn wrote(&mut self, number: usize, item: Option<Item>, wanted: Wanted) {
         self.known[number] |= item.is_some();
+        self.wanted[number] = wanted;
         self.items[number] = item;
         self.writes[number] += 1;
     }

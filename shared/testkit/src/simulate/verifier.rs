@@ -23,6 +23,8 @@ pub(super) struct Verification {
     /// The place of the last item that was scanned.
     after: String,
     looking: Option<Looking>,
+    /// Nothing else goes on.
+    alone: bool,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -45,8 +47,13 @@ struct Looking {
 }
 
 impl Verification {
-    pub(super) fn new(pass: Pass, repairs: bool) -> Verification {
-        Verification { pass, repairs, after: String::new(), looking: None, findings: Vec::new() }
+    fn new(pass: Pass, repairs: bool) -> Verification {
+        Verification { pass, repairs, after: String::new(), looking: None, alone: false, findings: Vec::new() }
+    }
+
+    /// One that runs while nothing else goes on.
+    pub(super) fn alone(pass: Pass) -> Verification {
+        Verification { alone: true, ..Verification::new(pass, false) }
     }
 }
 
@@ -117,8 +124,8 @@ impl World<'_> {
         let job = self.job();
         let (check, step) = if is_source { Check::of_source(job, item) } else { Check::of_target(job, item) };
         let number = if is_source { Some(number_of(item)) } else { self.owner_of(item) };
-        let (source, target) =
-            if is_source { (Some(item.clone()), None) } else { (None, Some(item.clone())) };
+        let remembered = self.has(Mutant::HastyVerifier).then(|| item.clone());
+        let (source, target) = if is_source { (remembered, None) } else { (None, remembered) };
         verification.after = place.to_owned();
         let writes = number.map_or(0, |number| self.truth.writes(number));
         let records = self.stream.records.len();
@@ -151,7 +158,7 @@ impl World<'_> {
                 if self.is_scan_throttled() {
                     CheckStep::Send(request)
                 } else {
-                    let outcome = self.looked(&mut looking, &request);
+                    let outcome = self.looked(&mut looking, &request, verification.alone);
                     looking.check.told(job, outcome)
                 }
             }
@@ -163,14 +170,20 @@ impl World<'_> {
     }
 
     /// Reads one side of the item.
-    fn looked(&mut self, looking: &mut Looking, request: &Request) -> Outcome {
+    fn looked(&mut self, looking: &mut Looking, request: &Request, alone: bool) -> Outcome {
         let Request::Get { place, .. } = request else { unreachable!("a check only reads") };
         let is_target = *place == Place::Target;
-        if is_target && let Some(number) = looking.number {
+        if is_target
+            && !alone
+            && let Some(number) = looking.number
+        {
             looking.right = Some(self.state_of(number) == State::Right);
         }
-        let again = looking.steps > 1 && self.has(Mutant::HastyVerifier);
         let outcome = self.send(request, Kind::Verify);
+        if !self.has(Mutant::HastyVerifier) {
+            return outcome;
+        }
+        let again = looking.steps > 1;
         let Outcome::Got(item) = &outcome else { return outcome };
         match place {
             Place::Source if again && looking.source.is_some() => Outcome::Got(looking.source.clone()),

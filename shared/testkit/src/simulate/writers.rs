@@ -4,7 +4,8 @@ use keyfold_core::retrofit::Place;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::{Deed, Fault};
-use super::scene::{FOLDED, Flaw, item, key};
+use super::scene::{FOLDED, Flaw, NAMES, item, key};
+use super::truth::Wanted;
 use super::work::short;
 use super::world::World;
 
@@ -72,7 +73,7 @@ impl World<'_> {
     fn remove(&mut self, number: usize, expired: bool) {
         self.note(|| format!("k{number} {}", if expired { "expires" } else { "is deleted by a writer" }));
         self.faults.did(if expired { Deed::Expire } else { Deed::Delete });
-        self.truth.wrote(number, None);
+        self.truth.wrote(number, None, Wanted::Nothing);
         self.set(Place::Source, &key(number), None, expired);
     }
 
@@ -99,7 +100,8 @@ impl World<'_> {
             return self.note(|| format!("a writer cannot fold k{number}, and writes nothing"));
         };
         self.note(|| format!("writer: k{number} is {}", short(&stored)));
-        self.truth.wrote(number, Some(new));
+        let wanted = self.wanted(&new);
+        self.truth.wrote(number, Some(new), wanted);
         self.set(Place::Source, &key(number), Some(stored), false);
     }
 
@@ -113,7 +115,7 @@ impl World<'_> {
         }
         let mut stored = new.clone();
         if let Written::Some(names) = written
-            && let Some(there) = self.get(Place::Source, &key(number))
+            && let Some(there) = self.source.at(NAMES[number])
         {
             stored = there.clone();
             let changed = names.iter().filter_map(|name| Some((*name, new.get(*name)?)));
