@@ -45,13 +45,16 @@ impl World<'_> {
         match self.random.below(10) {
             0..3 if self.faults.is_on(Fault::Duplicate) => self.duplicate(),
             3 if self.faults.is_on(Fault::Redrive) && !self.stream.shards.is_empty() => self.redrive(),
-            4 if self.faults.is_on(Fault::Repair) => {
+            4 | 5 if self.faults.is_on(Fault::Repair) => {
                 self.faults.hit(Fault::Repair);
-                let number = self.random.below(self.keys);
+                // Of an item that changes just now, or of any.
+                let newest = self.stream.records.last().filter(|_| self.random.chance(70));
+                let number = newest.map(|newest| newest.number);
+                let number = number.unwrap_or_else(|| self.random.below(self.keys));
                 let other = self.faults.strikes(Fault::Versions, &mut self.random, 20);
                 self.repair_one(&key(number), Version { epoch: self.epoch, other });
             }
-            5 | 6 if self.faults.is_on(Fault::Release) => self.release_one(),
+            6 if self.faults.is_on(Fault::Release) => self.release_one(),
             7 if self.faults.is_on(Fault::Verify) => self.verify_under_way(),
             8 => self.begin_throttling(),
             9 if self.has(Mutant::TombstonesEarly) || self.has(Mutant::FinaliseEarly) => {
@@ -132,6 +135,7 @@ impl World<'_> {
             self.unseen[self.stream.records[*record].number] = true;
         }
         self.epoch += 1;
+        self.bites(Mutant::EpochIgnored);
         match self.head.restarted(self.scene.mapping(), Some(&stream_name(self.epoch))) {
             Ok(head) => self.head = head,
             Err(error) => unreachable!("{error}"),

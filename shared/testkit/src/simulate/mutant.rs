@@ -1,6 +1,7 @@
 //! Ways to weaken the protocols from outside: the simulator is good for something only if it notices each of them.
 
 use keyfold_core::query::Condition;
+use keyfold_core::query::condition::{Comparison, Path};
 use keyfold_core::retrofit::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{Action, Guard, Place, Protocol, Write, control};
 use keyfold_core::value::{AttributeValue, Item};
@@ -131,6 +132,8 @@ impl Mutant {
             | Mutant::ErrorIsEnd
             | Mutant::CheckpointFirst
             | Mutant::HastyVerifier
+            | Mutant::Latest
+            | Mutant::NoRescan
             | Mutant::VerifyErrorIsEnd
             | Mutant::FailuresHidden
             | Mutant::FirstOnly
@@ -163,16 +166,15 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: Kind) -> Option<Weak
         Action::Update { .. } | Action::Delete(_) => None,
     };
     let has = |name: &str| is_target && put.is_some_and(|item| item.contains_key(name));
-    let unguarded = matches!(write.guard, Guard::AbsentOr(_) | Guard::Absent);
     match mutant {
         Mutant::NoTombstone if has(TOMBSTONE_ATTRIBUTE) => {
             put.map(|item| Weak::Write(Write { action: Action::Delete(item.clone()), ..write.clone() }))
         }
         Mutant::NoGuard if is_target && put.is_some() => anyhow(write),
         Mutant::NoOwner if has(OWNER_ATTRIBUTE) => anyhow(write),
-        Mutant::NoFence if has(FENCE_ATTRIBUTE) && kind == Kind::Record && unguarded => anyhow(write),
-        Mutant::BackfillOverwrites if kind == Kind::Scan => anyhow(write),
-        Mutant::RepairUnguarded if kind == Kind::Repair && write.place != Place::Source => anyhow(write),
+        Mutant::NoFence if has(FENCE_ATTRIBUTE) && kind == Kind::Record => over_ours(write),
+        Mutant::BackfillOverwrites if kind == Kind::Scan => over_ours(write),
+        Mutant::RepairUnguarded if kind == Kind::Repair && write.place != Place::Source => over_ours(write),
         Mutant::DiscardReplayed if kind == Kind::Replay => anyhow(write),
         Mutant::NoLedger if is_row(write, "ledger#") => Some(Weak::Nothing),
         Mutant::LedgerUnguarded if is_row(write, "ledger#") => anyhow(write),
@@ -196,6 +198,13 @@ fn guarded(write: &Write, guard: Guard) -> Option<Weak> {
 /// The same write, whatever is there.
 fn anyhow(write: &Write) -> Option<Weak> {
     guarded(write, Guard::AbsentOr(Condition::All(Vec::new())))
+}
+
+/// The same write, over whatever the retrofit has put there.
+fn over_ours(write: &Write) -> Option<Weak> {
+    let has = |name: &str| Condition::Is(Path::attribute(name), Comparison::Exists(true));
+    let ours = [FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, control::FENCE].map(has);
+    guarded(write, Guard::AbsentOr(Condition::Any(ours.to_vec())))
 }
 
 /// Does it put a row whose partition key begins so into the control table?

@@ -8,6 +8,8 @@ use super::world::World;
 
 /// Turns with writers.
 const TURNS_MAX: usize = 90;
+/// Turns before a stream that begins too late.
+const EARLY_TURNS: usize = 20;
 /// Turns until everything must have drained.
 const DRAIN_TURNS_MAX: usize = 6_000;
 
@@ -35,10 +37,12 @@ impl World<'_> {
 
     /// The stream begins, then the backfill: never the other way round.
     fn open(&mut self) {
+        let mut before = self.random.below(3);
         if self.bites(Mutant::ScanFirst) {
             self.begin_backfill();
+            before += EARLY_TURNS;
         }
-        for _ in 0..self.random.below(3) {
+        for _ in 0..before {
             self.turn();
         }
         if !self.unfollowed {
@@ -47,17 +51,29 @@ impl World<'_> {
         for _ in 0..self.random.below(4) {
             self.turn();
         }
-        if self.has(Mutant::Latest) {
-            for shard in 0..self.stream.shards.len() {
-                let left = self.stream.shards[shard].records.len() - self.stream.shards[shard].at;
-                if left > 0 {
-                    self.bitten();
-                    self.stream.pass(shard, left);
-                }
-            }
-        }
         if !self.has(Mutant::ScanFirst) {
             self.begin_backfill();
+        }
+        if self.has(Mutant::Latest) {
+            self.follow_from_latest();
+        }
+    }
+
+    /// The stream is followed from its end, some time after the scan has begun.
+    fn follow_from_latest(&mut self) {
+        for shard in &mut self.stream.shards {
+            shard.lags_until = u64::MAX;
+        }
+        for _ in 0..EARLY_TURNS {
+            self.turn();
+        }
+        for shard in 0..self.stream.shards.len() {
+            let left = self.stream.shards[shard].records.len() - self.stream.shards[shard].at;
+            self.stream.shards[shard].lags_until = 0;
+            if left > 0 {
+                self.bitten();
+                self.stream.pass(shard, left);
+            }
         }
     }
 

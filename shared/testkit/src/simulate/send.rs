@@ -139,7 +139,7 @@ impl World<'_> {
     pub(super) fn exchange(&mut self, work: &mut Work) -> Exchange {
         let write = writes(&work.request);
         if self.throttled(work).is_some() {
-            if write && self.bites(Mutant::ThrottledIsWritten) {
+            if write && work.errand.kind != Kind::Repair && self.bites(Mutant::ThrottledIsWritten) {
                 return Exchange::Heard(Outcome::Written);
             }
             return self.resend(work);

@@ -127,6 +127,12 @@ impl Stream {
         })
     }
 
+    /// Is the newest record's number smaller than that of the record before?
+    pub(super) fn is_inverted(&self) -> bool {
+        let [.., before, last] = self.records.as_slice() else { return false };
+        before.epoch == last.epoch && last.record.sequence < before.record.sequence
+    }
+
     /// Was it switched off?
     pub(super) fn is_off(&self) -> bool {
         !self.on && !self.shards.is_empty()

@@ -234,9 +234,13 @@ impl<'s> World<'s> {
         }
         let as_text = self.mutant == Some(Mutant::TextSequence);
         let change = Change { number, old, new, expired };
-        if self.stream.push(&mut self.random, &change, as_text)
-            && self.faults.strikes(Fault::Unreadable, &mut self.random, 4)
-        {
+        if !self.stream.push(&mut self.random, &change, as_text) {
+            return;
+        }
+        if as_text && self.stream.is_inverted() {
+            self.bitten();
+        }
+        if self.faults.strikes(Fault::Unreadable, &mut self.random, 4) {
             self.blot();
         }
     }
