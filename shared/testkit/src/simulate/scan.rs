@@ -118,6 +118,7 @@ impl World<'_> {
             let stale = self.truth.stale(number, self.turns).cloned();
             if let Some(stale) = stale {
                 self.bitten();
+                self.note(|| format!("scan reads k{number} as it was"));
                 return stale;
             }
         }

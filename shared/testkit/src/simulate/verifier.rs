@@ -177,7 +177,12 @@ impl World<'_> {
             && !alone
             && let Some(number) = looking.number
         {
-            looking.right = Some(self.state_of(number) == State::Right);
+            looking.right = match self.state_of(number) {
+                State::Right => Some(true),
+                State::Unmappable | State::Occupied | State::Stale => Some(false),
+                // No comparison of the two sides can see that.
+                State::Ghost | State::Lost => None,
+            };
         }
         let outcome = self.send(request, Kind::Verify);
         if !self.has(Mutant::HastyVerifier) {
