@@ -1,29 +1,42 @@
 //! The retrofit, simulated: one thread, one seed, the core's real code over tables in memory, and everything that can
 //! go wrong.
 //!
-//! A history has writers, a stream with shards, the replicator's invocations and the backfill's segments. All of them
-//! take turns, one request at a time, in an order that the seed draws; faults are switched on and off for each history.
-//! At its end everything drains, and then the tables must be right: see `check`.
+//! A history has writers, a stream with shards, the replicator's invocations, the backfill's segments and the verifier.
+//! All of them take turns, one request at a time, in an order that the seed draws; faults are switched on and off for
+//! each history. At its end everything drains, and then the tables must be right: see `check`.
 //!
-//! - [`scene`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on;
-//! - `world` carries requests out, `tasks` moves tasks on, `play` has the turns, `conclude` the end;
-//! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened.
+//! - [`scene`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on, `truth` is what
+//!   writers wrote;
+//! - `play` has the turns, `conclude` the end; `writers`, `invoke`, `scan` and `verifier` are who takes turns;
+//! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
+//! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
+//! - [`campaign`] plays many histories, on several threads.
 
+pub mod campaign;
 mod check;
 mod conclude;
+mod disturb;
 pub mod fault;
+mod invoke;
 pub mod mutant;
 mod naive;
 mod play;
+mod scan;
 pub mod scene;
+mod send;
 mod store;
 mod stream;
 mod tasks;
+mod throttle;
+mod truth;
+mod verifier;
 mod work;
 mod world;
+mod writers;
 
+pub use campaign::{Campaign, Tally};
 pub use check::Wrong;
-pub use fault::Fault;
+pub use fault::{Deed, Deeds, Fault, Hits};
 pub use mutant::Mutant;
 pub use naive::naive;
 pub use scene::Scene;
@@ -34,8 +47,12 @@ use world::World;
 pub struct History {
     /// What is wrong, if anything.
     pub wrong: Option<Wrong>,
-    /// How often each fault was hit, in the order of [`Fault::ALL`].
-    pub hits: Vec<u64>,
+    /// How often each fault was hit.
+    pub hits: Hits,
+    /// How often writers did what.
+    pub deeds: Deeds,
+    /// How often the weakened protocol made a difference.
+    pub bites: u64,
     /// What happened, if it was asked for.
     pub trace: Vec<String>,
 }
@@ -44,5 +61,11 @@ pub struct History {
 pub fn history(scene: &Scene, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
     let mut world = World::new(scene, seed, mutant, trace);
     let wrong = world.play().err();
-    History { wrong, hits: world.faults.hits, trace: world.trace.unwrap_or_default() }
+    History {
+        wrong,
+        hits: world.faults.hits,
+        deeds: world.faults.deeds,
+        bites: world.bites,
+        trace: world.trace.unwrap_or_default(),
+    }
 }

@@ -3,51 +3,62 @@
 //! `KEYFOLD_HISTORIES` says how many of each protocol; `KEYFOLD_SEED` the first seed.
 
 use keyfold_core::retrofit::Protocol;
-use keyfold_testkit::simulate::{Fault, Mutant, Scene, history, naive};
+use keyfold_testkit::simulate::{Campaign, Deed, Fault, Mutant, Scene, Tally, history, naive};
 
 const HISTORIES_DEFAULT: u64 = 500;
+const PROTOCOLS: [Protocol; 3] = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
+fn campaign(histories: u64, mutant: Option<Mutant>) -> Campaign {
+    Campaign { seed: number("KEYFOLD_SEED", 0), histories, mutant, threads: 2 }
+}
+
 /// Plays the histories of one protocol, and says how often each fault was hit.
-fn play(protocol: Protocol) -> Vec<u64> {
+fn play(protocol: Protocol) -> Tally {
     let scene = Scene::of(protocol);
-    let (first, count) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT));
-    let mut hits = vec![0; Fault::ALL.len()];
-    for seed in first..first + count {
-        let played = history(&scene, seed, None, false);
-        if let Some(wrong) = played.wrong {
-            let trace = history(&scene, seed, None, true).trace.join("\n");
-            panic!("{trace}\n{protocol:?}, seed {seed}: {wrong}");
-        }
-        hits.iter_mut().zip(&played.hits).for_each(|(sum, hit)| *sum += hit);
+    let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&scene);
+    if let Some((seed, wrong)) = &tally.wrong {
+        let trace = history(&scene, *seed, None, true).trace.join("\n");
+        panic!("{trace}\n{protocol:?}, seed {seed}: {wrong}");
     }
-    hits
+    tally
+}
+
+/// The faults that these histories never hit.
+fn missed(tally: &Tally) -> Vec<Fault> {
+    Fault::ALL.iter().copied().filter(|fault| tally.hits[*fault as usize] == 0).collect()
 }
 
 #[test]
-fn every_history_in_place_ends_right() {
-    play(Protocol::InPlace);
+fn every_history_in_place_ends_right_and_meets_every_fault_that_there_is_in_place() {
+    let tally = play(Protocol::InPlace);
+    let others = [Fault::Conflict, Fault::Refused, Fault::Foreign, Fault::Huge, Fault::Collision];
+    assert!(missed(&tally).iter().all(|fault| others.contains(fault)), "{:?}", missed(&tally));
 }
 
 #[test]
-fn every_history_with_fences_ends_right() {
-    play(Protocol::Fenced);
+fn every_history_with_fences_ends_right_and_meets_every_fault_that_there_is_with_fences() {
+    let tally = play(Protocol::Fenced);
+    let others = [Fault::Conflict, Fault::WritersFold, Fault::NoStream, Fault::Huge, Fault::Collision];
+    assert!(missed(&tally).iter().all(|fault| others.contains(fault)), "{:?}", missed(&tally));
 }
 
 #[test]
-fn every_history_with_a_ledger_ends_right_and_meets_every_fault() {
-    let hits = play(Protocol::Ledger);
-    for (fault, hits) in Fault::ALL.iter().zip(hits) {
-        assert!(hits > 0, "{} never happened", fault.name());
+fn every_history_with_a_ledger_ends_right_and_meets_every_fault_that_there_is_with_a_ledger() {
+    let tally = play(Protocol::Ledger);
+    let others = [Fault::WritersFold, Fault::NoStream, Fault::Huge];
+    assert!(missed(&tally).iter().all(|fault| others.contains(fault)), "{:?}", missed(&tally));
+    for deed in Deed::ALL {
+        assert!(tally.deeds[*deed as usize] > 0, "no writer ever did a {}", deed.name());
     }
 }
 
 #[test]
 fn a_seed_plays_the_same_history_again() {
-    for protocol in [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger] {
+    for protocol in PROTOCOLS {
         let scene = Scene::of(protocol);
         for seed in 0..40 {
             let (first, second) = (history(&scene, seed, None, true), history(&scene, seed, None, true));
@@ -58,10 +69,44 @@ fn a_seed_plays_the_same_history_again() {
 }
 
 #[test]
-fn a_protocol_without_tombstones_is_caught() {
+fn a_history_is_the_same_whether_or_not_it_is_traced() {
+    let scene = Scene::of(Protocol::Ledger);
+    for seed in 0..100 {
+        let (traced, plain) = (history(&scene, seed, None, true), history(&scene, seed, None, false));
+        assert_eq!((traced.hits, traced.deeds), (plain.hits, plain.deeds), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_comes_out_does_not_depend_on_the_number_of_threads() {
     let scene = Scene::of(Protocol::Fenced);
-    let caught = |seed| history(&scene, seed, Some(Mutant::NoTombstone), false).wrong.is_some();
-    assert!((0..1_000).any(caught));
+    for mutant in [None, Some(Mutant::NoTombstone)] {
+        let on = |threads| Campaign { threads, ..campaign(150, mutant) }.play(&scene);
+        let (one, three) = (on(1), on(3));
+        assert_eq!((one.histories, &one.wrong), (three.histories, &three.wrong));
+        if mutant.is_none() {
+            assert_eq!(one, three);
+        } else {
+            assert!(one.wrong.is_some(), "the weakened protocol is caught");
+        }
+    }
+}
+
+#[test]
+fn protocols_that_are_weakened_are_caught() {
+    let quick = [
+        (Protocol::InPlace, Mutant::NoInputs),
+        (Protocol::InPlace, Mutant::Stub),
+        (Protocol::InPlace, Mutant::WholeItem),
+        (Protocol::Fenced, Mutant::NoTombstone),
+        (Protocol::Fenced, Mutant::HastyVerifier),
+        (Protocol::Ledger, Mutant::NotAtomic),
+        (Protocol::Ledger, Mutant::FinaliseOpen),
+    ];
+    for (protocol, mutant) in quick {
+        let tally = campaign(1_000, Some(mutant)).play(&Scene::of(protocol));
+        assert!(tally.wrong.is_some(), "{} survives", mutant.name());
+    }
 }
 
 #[test]

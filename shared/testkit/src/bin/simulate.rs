@@ -1,7 +1,8 @@
 //! Plays histories of the retrofit: `cargo run --release -p keyfold-testkit --bin simulate -- --histories 10000`.
 //!
-//! `--seed S` is the first seed, `--protocol in-place|fenced|ledger` plays one protocol, `--mutant NAME` one weakened
-//! protocol, `--mutants` all of them; `--naive` plays the protocol without guards; `--trace` prints what happened.
+//! `--histories N` of each protocol, `--seed S` the first seed, `--protocol in-place|fenced|ledger` one protocol,
+//! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and
+//! `--why` says what catches each; `--naive` plays the protocol without guards; `--trace` prints what happened.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -9,35 +10,42 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use keyfold_core::retrofit::Protocol;
-use keyfold_testkit::simulate::{Fault, Mutant, Scene, history, naive};
+use keyfold_testkit::simulate::{Campaign, Deed, Fault, Mutant, Scene, Tally, Wrong, history};
 
 const PROTOCOLS: [(Protocol, &str); 3] =
     [(Protocol::InPlace, "in-place"), (Protocol::Fenced, "fenced"), (Protocol::Ledger, "ledger")];
 const HISTORIES_DEFAULT: u64 = 10_000;
+const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger] [--threads T] \
+[--mutant NAME | --mutants [--why]] [--naive] [--trace]";
+/// The last lines of a trace that `--why` shows.
+const WHY_LINES: usize = 40;
 
 struct Arguments {
     histories: u64,
     seed: u64,
+    threads: u64,
     protocol: Option<Protocol>,
     mutant: Option<Mutant>,
     mutants: bool,
+    why: bool,
     naive: bool,
     trace: bool,
 }
 
+type Scenes = Vec<(Scene, &'static str)>;
+
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
-        println!(
-            "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger] [--mutant NAME | --mutants] [--naive] [--trace]"
-        );
+        println!("{USAGE}");
         return ExitCode::from(2);
     };
     let chosen = |protocol: Protocol| arguments.protocol.is_none_or(|wanted| wanted == protocol);
     let scenes = PROTOCOLS.iter().filter(|(protocol, _)| chosen(*protocol));
-    let scenes: Vec<(Scene, &str)> = scenes.map(|(protocol, name)| (Scene::of(*protocol), *name)).collect();
-    let fine = match (arguments.mutants, arguments.naive) {
-        (true, _) => mutants(&scenes, &arguments),
-        (_, true) => naives(&scenes, &arguments),
+    let scenes: Scenes = scenes.map(|(protocol, name)| (Scene::of(*protocol), *name)).collect();
+    let fine = match &arguments {
+        Arguments { mutants: true, .. } => mutants(&scenes, &arguments),
+        Arguments { naive: true, .. } => naives(&scenes, &arguments),
+        Arguments { trace: true, .. } => traces(&scenes, &arguments),
         _ => plain(&scenes, &arguments),
     };
     ExitCode::from(u8::from(!fine))
@@ -47,9 +55,11 @@ fn arguments() -> Option<Arguments> {
     let mut read = Arguments {
         histories: HISTORIES_DEFAULT,
         seed: 0,
+        threads: std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64),
         protocol: None,
         mutant: None,
         mutants: false,
+        why: false,
         naive: false,
         trace: false,
     };
@@ -58,12 +68,14 @@ fn arguments() -> Option<Arguments> {
         match word.as_str() {
             "--histories" => read.histories = words.next()?.parse().ok()?,
             "--seed" => read.seed = words.next()?.parse().ok()?,
+            "--threads" => read.threads = words.next()?.parse().ok().filter(|threads| *threads > 0)?,
             "--protocol" => {
                 let name = words.next()?;
                 read.protocol = Some(PROTOCOLS.iter().find(|(_, known)| *known == name)?.0);
             }
             "--mutant" => read.mutant = Some(Mutant::named(&words.next()?)?),
             "--mutants" => read.mutants = true,
+            "--why" => read.why = true,
             "--naive" => read.naive = true,
             "--trace" => read.trace = true,
             _ => return None,
@@ -72,83 +84,113 @@ fn arguments() -> Option<Arguments> {
     Some(read)
 }
 
-/// The first history of these that goes wrong.
-fn first_wrong(scene: &Scene, arguments: &Arguments, mutant: Mutant) -> Option<u64> {
-    let seeds = arguments.seed..arguments.seed + arguments.histories;
-    seeds.into_iter().find(|seed| history(scene, *seed, Some(mutant), false).wrong.is_some())
+fn campaign(arguments: &Arguments, mutant: Option<Mutant>) -> Campaign {
+    let Arguments { seed, histories, threads, .. } = *arguments;
+    Campaign { seed, histories, mutant, threads }
 }
 
-fn plain(scenes: &[(Scene, &str)], arguments: &Arguments) -> bool {
-    let mut hits = vec![0; Fault::ALL.len()];
+fn plain(scenes: &Scenes, arguments: &Arguments) -> bool {
     let begun = Instant::now();
+    let mut tallies = Vec::new();
     for (scene, name) in scenes {
-        for seed in arguments.seed..arguments.seed + arguments.histories {
-            let played = history(scene, seed, arguments.mutant, arguments.trace);
-            for (sum, hit) in hits.iter_mut().zip(&played.hits) {
-                *sum += hit;
-            }
-            if let Some(wrong) = played.wrong {
-                for line in history(scene, seed, arguments.mutant, true).trace {
-                    println!("{line}");
-                }
-                let mutant =
-                    arguments.mutant.map_or(String::new(), |mutant| format!(" --mutant {}", mutant.name()));
-                println!("{name}, seed {seed}: {wrong}");
-                println!(
-                    "again: cargo run --release -p keyfold-testkit --bin simulate -- --protocol {name} --seed {seed} --histories 1{mutant}"
-                );
-                return false;
-            }
-            for line in played.trace {
-                println!("{line}");
-            }
+        let of_this = Instant::now();
+        let tally = campaign(arguments, arguments.mutant).play(scene);
+        if let Some((seed, wrong)) = &tally.wrong {
+            failed(scene, name, *seed, wrong, arguments.mutant);
+            return false;
         }
+        tallies.push((*name, tally, of_this.elapsed().as_secs_f64()));
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    let total = arguments.histories * scenes.len() as u64;
-    for (fault, hit) in Fault::ALL.iter().zip(&hits) {
-        println!("{hit:>9}  {}", fault.name());
+    table(&tallies);
+    for (name, tally, seconds) in &tallies {
+        println!("{name}: {} histories, {:.0} a second", tally.histories, tally.histories as f64 / seconds);
     }
-    println!("{total} histories, all right; {:.0} a second", total as f64 / seconds);
+    let total: u64 = tallies.iter().map(|(_, tally, _)| tally.histories).sum();
+    let rate = total as f64 / begun.elapsed().as_secs_f64();
+    println!(
+        "{total} histories, all right; {rate:.0} a second on {} threads, seeds from {}",
+        arguments.threads, arguments.seed
+    );
     true
 }
 
-/// Weakened protocols that the histories do not show yet, both in place: the checker takes the table for the truth, so it
-/// sees no stub, and the stream mends what a write without its inputs in the guard has spoilt.
-const NOT_SHOWN_YET: [&str; 2] = ["no-inputs", "stub"];
+/// How often each fault was hit and each deed was done, per protocol.
+fn table(tallies: &[(&str, Tally, f64)]) {
+    let line = |name: &str, count: &dyn Fn(&Tally) -> u64| {
+        let counts: Vec<String> =
+            tallies.iter().map(|(_, tally, _)| format!("{:>12}", count(tally))).collect();
+        println!("{name:<24}{}", counts.concat());
+    };
+    let names: Vec<String> = tallies.iter().map(|(name, ..)| format!("{name:>12}")).collect();
+    println!("{:<24}{}", "writers", names.concat());
+    for (at, deed) in Deed::ALL.iter().enumerate() {
+        line(deed.name(), &|tally| tally.deeds[at]);
+    }
+    println!("{:<24}{}", "faults", names.concat());
+    for (at, fault) in Fault::ALL.iter().enumerate() {
+        line(fault.name(), &|tally| tally.hits[at]);
+    }
+}
 
-fn mutants(scenes: &[(Scene, &str)], arguments: &Arguments) -> bool {
-    let (mut survivors, mut known) = (0, 0);
-    for mutant in Mutant::ALL {
-        let concerned = scenes.iter().filter(|(scene, _)| mutant.concerns(scene.protocol));
-        let found =
-            concerned.filter_map(|(scene, name)| Some((first_wrong(scene, arguments, *mutant)?, *name)));
-        match found.min() {
-            Some((seed, name)) => {
-                println!(
-                    "{:<22} caught after {:>6} histories  {name}, seed {seed}",
-                    mutant.name(),
-                    seed - arguments.seed + 1
-                );
-            }
-            None if NOT_SHOWN_YET.contains(&mutant.name()) => {
-                known += 1;
-                println!("{:<22} survives, as is known: the histories cannot show it yet", mutant.name());
-            }
-            None => {
-                survivors += 1;
-                println!("{:<22} SURVIVES {} histories", mutant.name(), arguments.histories);
+/// Prints a failing history with the command that plays it again.
+fn failed(scene: &Scene, name: &str, seed: u64, wrong: &Wrong, mutant: Option<Mutant>) {
+    for line in history(scene, seed, mutant, true).trace {
+        println!("{line}");
+    }
+    let mutant = mutant.map_or(String::new(), |mutant| format!(" --mutant {}", mutant.name()));
+    println!("{name}, seed {seed}: {wrong}");
+    println!(
+        "again: cargo run --release -p keyfold-testkit --bin simulate -- --protocol {name} --seed {seed} --histories 1{mutant}"
+    );
+}
+
+fn traces(scenes: &Scenes, arguments: &Arguments) -> bool {
+    let mut fine = true;
+    for (scene, name) in scenes {
+        for seed in arguments.seed..arguments.seed + arguments.histories {
+            println!("{name}, seed {seed}");
+            let played = history(scene, seed, arguments.mutant, true);
+            played.trace.iter().for_each(|line| println!("{line}"));
+            if let Some(wrong) = played.wrong {
+                println!("{name}, seed {seed}: {wrong}");
+                fine = false;
             }
         }
     }
-    println!("{} of {} caught", Mutant::ALL.len() - survivors - known, Mutant::ALL.len());
+    fine
+}
+
+/// Every weakened protocol must be caught, with each of the protocols that it concerns.
+fn mutants(scenes: &Scenes, arguments: &Arguments) -> bool {
+    let (mut caught, mut survivors) = (0, 0);
+    for mutant in Mutant::ALL {
+        for (scene, name) in scenes.iter().filter(|(scene, _)| mutant.concerns(scene.protocol)) {
+            let tally = campaign(arguments, Some(*mutant)).play(scene);
+            let Some((seed, wrong)) = tally.wrong else {
+                survivors += 1;
+                println!("{:<20} {name:<8} SURVIVES {} histories", mutant.name(), arguments.histories);
+                continue;
+            };
+            caught += 1;
+            let after = tally.histories;
+            println!("{:<20} {name:<8} after {after:>5} histories (seed {seed}): {wrong}", mutant.name());
+            let played = history(scene, seed, Some(*mutant), arguments.why);
+            if played.bites == 0 {
+                survivors += 1;
+                println!("{:<20} {name:<8} NOT BY ITS WEAKNESS: it made no difference", mutant.name());
+            }
+            let lines = &played.trace[played.trace.len().saturating_sub(WHY_LINES)..];
+            lines.iter().for_each(|line| println!("    | {line}"));
+        }
+    }
+    let names = Mutant::ALL.len();
+    println!("{names} weakened protocols: {caught} times caught, {survivors} survive");
     survivors == 0
 }
 
-fn naives(scenes: &[(Scene, &str)], arguments: &Arguments) -> bool {
+fn naives(scenes: &Scenes, arguments: &Arguments) -> bool {
     for (scene, name) in scenes.iter().filter(|(scene, _)| !scene.is_in_place()) {
-        let seeds = arguments.seed..arguments.seed + arguments.histories;
-        let wrong = seeds.filter(|seed| !naive(scene, *seed)).count();
+        let wrong = campaign(arguments, None).naive(scene);
         println!("{name}: {wrong} of {} histories end with lost, stale or ghost items", arguments.histories);
     }
     true

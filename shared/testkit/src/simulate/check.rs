@@ -1,14 +1,16 @@
-//! Is the target right? Looked at from outside, without the verifier, and then compared with what it says.
+//! Is the target right? Looked at from outside, without the verifier, and by what writers wrote.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::retrofit::{LedgerRow, Place, Protocol, SourceKey};
-use keyfold_core::value::Item;
+use keyfold_core::retrofit::{LedgerRow, Place, Protocol, Quarantined, Reason, control};
+use keyfold_core::value::{AttributeValue, Item};
 
-use super::scene::{REFUSED, text};
+use super::scene::{FOLDED, KEYS_MAX, NAMES, REFUSED, number_of};
 use super::store::place;
+use super::truth::Wanted;
 use super::world::World;
+use super::writers::{is_fold, natural};
 
 /// What is wrong with a history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,133 +39,196 @@ pub(super) enum State {
     Stale,
     /// The source has no such item, and the target has.
     Ghost,
+    /// The source is not what its writers wrote.
+    Lost,
 }
+
+/// What each source key has in quarantine.
+pub(super) type Known = [Option<Quarantined>; KEYS_MAX];
 
 impl World<'_> {
     /// How each source key stands.
-    pub(super) fn states(&self) -> BTreeMap<String, State> {
-        let table = self.scene.mapping().source();
-        let mut states: BTreeMap<String, State> = BTreeMap::new();
-        for (key, item) in self.source.iter() {
-            states.insert(key.clone(), self.state_of(item));
+    pub(super) fn states(&self) -> [State; KEYS_MAX] {
+        let mut states = [State::Right; KEYS_MAX];
+        for (number, state) in states.iter_mut().enumerate().take(self.keys) {
+            *state = self.state_of(number);
         }
         if self.scene.is_in_place() {
             return states;
         }
         for (at, item) in self.target.iter() {
-            if is_foreign(item) || item.contains_key(TOMBSTONE_ATTRIBUTE) {
+            if item.contains_key(TOMBSTONE_ATTRIBUTE) {
                 continue;
             }
-            let owner = self.owner_text(item);
-            let Some(source) = self.source.iter().find(|(key, _)| **key == owner).map(|(_, item)| item)
-            else {
-                states.insert(owner, State::Ghost);
-                continue;
-            };
-            let wanted = self.wanted(source);
-            let here = match &wanted {
-                Ok(Some(wanted)) => place(self.scene.mapping().target(), wanted) == *at,
-                Ok(None) => false,
-                // Whatever there was before stays until the item can be mapped.
-                Err(()) => true,
-            };
-            if !here {
-                states.insert(place(table, source), State::Ghost);
+            let Some(owner) = self.owner_of(item) else { continue };
+            if self.is_ghost(owner, at) {
+                states[owner] = State::Ghost;
             }
         }
         states
     }
 
-    fn owner_text(&self, item: &Item) -> String {
-        let owner = match self.scene.protocol {
-            Protocol::Ledger => item.get(OWNER_ATTRIBUTE).and_then(SourceKey::read),
-            _ => SourceKey::of(self.scene.mapping().source(), item),
-        };
-        owner.map_or_else(|| "nobody".to_owned(), |owner| owner.to_string())
-    }
-
-    fn wanted(&self, item: &Item) -> Result<Option<Item>, ()> {
-        let wanted = self.scene.mapping().target_item(item).map_err(|_| ())?;
-        let refused = !self.scene.is_in_place() && item.get("v") == Some(&text(REFUSED));
-        if refused && wanted.is_some() { Err(()) } else { Ok(wanted) }
-    }
-
-    fn state_of(&self, item: &Item) -> State {
-        let there = match self.wanted(item) {
-            Err(()) => return State::Unmappable,
-            Ok(None) => return State::Right,
-            Ok(Some(wanted)) if self.scene.is_in_place() => {
-                return if wanted == *item { State::Right } else { State::Stale };
-            }
-            Ok(Some(wanted)) => (self.get(Place::Target, &wanted).cloned(), wanted),
-        };
-        match there {
-            (None, _) => State::Stale,
-            (Some(there), _) if is_foreign(&there) => State::Occupied,
-            (Some(there), _) if there.contains_key(TOMBSTONE_ATTRIBUTE) => State::Stale,
-            (Some(there), _) if self.owner_text(&there) != place(self.scene.mapping().source(), item) => {
-                State::Occupied
-            }
-            (Some(there), wanted) if bare(&there) == wanted => State::Right,
-            _ => State::Stale,
+    /// Is what this item has at this place of the target not what it should have there?
+    fn is_ghost(&self, number: usize, at: &str) -> bool {
+        match self.truth.wanted(number) {
+            Wanted::Item(wanted) => place(self.scene.mapping().target(), wanted) != at,
+            Wanted::Nothing => true,
+            // Whatever there was before stays until the item can be mapped.
+            Wanted::Impossible => false,
         }
     }
 
-    /// The source keys in quarantine.
-    pub(super) fn quarantined(&self) -> BTreeSet<String> {
-        let table = self.scene.mapping().source();
-        self.quarantine().iter().filter_map(|entry| Some(place(table, entry.key.as_ref()?))).collect()
+    /// The number of the source item that a target item is of; `None` if it is somebody else's.
+    pub(super) fn owner_of(&self, item: &Item) -> Option<usize> {
+        if is_foreign(item) {
+            return None;
+        }
+        match (self.scene.protocol, item.get(OWNER_ATTRIBUTE)) {
+            (Protocol::Ledger, Some(AttributeValue::S(owner))) => owner.strip_prefix("S:k")?.parse().ok(),
+            (Protocol::Ledger, _) => None,
+            (Protocol::InPlace | Protocol::Fenced, _) => Some(number_of(item)),
+        }
+    }
+
+    /// What the target should have for an item that a writer wrote.
+    pub(super) fn wanted(&self, item: &Item) -> Wanted {
+        let Ok(wanted) = self.scene.mapping().target_item(item) else { return Wanted::Impossible };
+        let refused = match item.get("v") {
+            Some(AttributeValue::S(text)) if text == REFUSED => !self.scene.is_in_place(),
+            // No room for what the retrofit keeps on it.
+            Some(AttributeValue::S(_)) => true,
+            _ => false,
+        };
+        match wanted {
+            None => Wanted::Nothing,
+            Some(_) if refused => Wanted::Impossible,
+            Some(wanted) => Wanted::Item(wanted),
+        }
+    }
+
+    /// How this source key stands, at the place where it should be.
+    pub(super) fn state_of(&self, number: usize) -> State {
+        let stored = self.source.at(NAMES[number]);
+        if self.scene.is_in_place() {
+            return self.state_in_place(number, stored);
+        }
+        if stored != self.truth.item(number) {
+            return State::Lost;
+        }
+        let wanted = match self.truth.wanted(number) {
+            Wanted::Impossible => return State::Unmappable,
+            Wanted::Nothing => return State::Right,
+            Wanted::Item(wanted) => wanted,
+        };
+        match self.get(Place::Target, wanted) {
+            None => State::Stale,
+            Some(there) if is_foreign(there) => State::Occupied,
+            Some(there) if there.contains_key(TOMBSTONE_ATTRIBUTE) => State::Stale,
+            Some(there) if self.owner_of(there) != Some(number) => State::Occupied,
+            Some(there) if is_bare(there, wanted) => State::Right,
+            Some(_) => State::Stale,
+        }
+    }
+
+    /// Natural attributes are exactly what writers wrote; the folded key is exactly theirs.
+    fn state_in_place(&self, number: usize, stored: Option<&Item>) -> State {
+        let (truth, stored) = match (self.truth.item(number), stored) {
+            (None, None) => return State::Right,
+            (None, Some(_)) => return State::Ghost,
+            (Some(_), None) => return State::Lost,
+            (Some(truth), Some(stored)) => (truth, stored),
+        };
+        let wanted = self.truth.wanted(number);
+        if matches!(wanted, Wanted::Item(wanted) if wanted == stored) {
+            return State::Right;
+        }
+        match (natural(stored) == *truth, stored.get(FOLDED)) {
+            (false, _) => State::Lost,
+            // An index would refuse such a key, and the writer with it.
+            (true, Some(folded)) if !is_fold(folded) => State::Lost,
+            (true, _) if matches!(wanted, Wanted::Impossible) => State::Unmappable,
+            (true, _) => State::Stale,
+        }
+    }
+
+    /// What is in quarantine, by source key.
+    pub(super) fn quarantined(&self) -> Known {
+        let mut known = Known::default();
+        for entry in self.quarantine() {
+            if let Some(number) = entry.key.as_ref().map(number_of) {
+                known[number] = Some(entry);
+            }
+        }
+        known
     }
 
     /// After draining and before any repair: everything that is not right is known.
     pub(super) fn check_drained(&self) -> Result<(), Wrong> {
         let known = self.quarantined();
-        for (key, state) in self.states() {
+        for (number, state) in self.states().into_iter().enumerate() {
             let explained = match state {
                 State::Right => true,
-                // Found by verification.
-                State::Occupied if self.scene.protocol == Protocol::Fenced => true,
-                // Deleted while there was no stream.
-                State::Ghost if self.epoch > 0 => true,
-                _ => known.contains(&key),
+                State::Lost => false,
+                State::Ghost if self.scene.is_in_place() => false,
+                // Deleted while there was no stream: no scan finds that.
+                State::Ghost if self.unseen[number] => true,
+                // Found by verification, as is what could not be written where it stood.
+                State::Occupied | State::Stale | State::Ghost
+                    if self.scene.protocol == Protocol::Fenced && self.obstructed[number] =>
+                {
+                    true
+                }
+                _ => known[number].is_some() || self.is_blotted(number),
             };
             if !explained {
-                return Err(Wrong::new(format!("drained, and {key} is {state:?}, and not in quarantine")));
+                return Err(Wrong::new(format!("drained, and k{number} is {state:?}, and not in quarantine")));
             }
         }
         self.check_ledger()
     }
 
-    /// After repairs: only what cannot be repaired is not right.
+    /// Is a record of this item in quarantine that did not tell whose it is?
+    fn is_blotted(&self, number: usize) -> bool {
+        let partition = control::quarantine_partition(self.scene.mapping().name());
+        let entered = |row: &String| self.get(Place::Control, &control::key(&partition, row)).is_some();
+        self.unreadable.iter().any(|(of, row)| *of == number && entered(row))
+    }
+
+    /// After repairs: only what cannot be repaired is not right, and that is in quarantine or named by the verifier.
     pub(super) fn check_repaired(&self) -> Result<(), Wrong> {
-        let table = self.scene.mapping().source();
         let known = self.quarantined();
-        let states = self.states();
-        for (key, state) in &states {
+        for (number, state) in self.states().into_iter().enumerate() {
+            let entry = known[number].as_ref();
             let explained = match state {
-                State::Right => true,
-                State::Unmappable => known.contains(key),
-                State::Occupied => known.contains(key) || self.scene.protocol == Protocol::Fenced,
-                State::Stale | State::Ghost => false,
+                State::Right => entry.is_none_or(|entry| self.stands_in_the_way(number, entry)),
+                State::Unmappable => entry.is_some() || self.is_taken(number),
+                // The verifier has named it, see `agree`; it is no repair's to solve.
+                State::Occupied => true,
+                State::Stale | State::Ghost | State::Lost => false,
             };
             if !explained {
-                return Err(Wrong::new(format!("repaired, and {key} is {state:?}")));
+                let entry = entry.map(|entry| &entry.code);
+                return Err(Wrong::new(format!("repaired, and k{number} is {state:?}, quarantine: {entry:?}")));
             }
         }
-        let genuine = |key: &&String| {
-            // Where somebody else's item stands, not even a tombstone can be put.
-            let in_the_way = || {
-                let id = |item: &Item| SourceKey::of(table, item).map(|id| id.to_string());
-                let mut foreign = self.target.iter().filter(|(_, item)| is_foreign(item));
-                foreign.any(|(_, item)| id(item).as_ref() == Some(*key))
-            };
-            matches!(states.get(*key), Some(State::Unmappable | State::Occupied))
-                || (self.scene.protocol == Protocol::Fenced && in_the_way())
-        };
-        if let Some(key) = known.iter().find(|key| !genuine(key)) {
-            return Err(Wrong::new(format!("repaired, and {key} is in quarantine for nothing")));
+        if self.quarantine().iter().any(|entry| entry.key.is_none()) {
+            return Err(Wrong::new("repaired, and a record that could not be read is still in quarantine"));
         }
         self.check_ledger()
+    }
+
+    /// Has another item the place that this one would have?
+    fn is_taken(&self, number: usize) -> bool {
+        let item = self.truth.item(number).and_then(|item| self.scene.mapping().target_item(item).ok()?);
+        let there = item.and_then(|item| self.get(Place::Target, &item));
+        there.is_some_and(|there| self.owner_of(there) != Some(number))
+    }
+
+    /// An item that is gone, where somebody else's item keeps its tombstone from being put.
+    fn stands_in_the_way(&self, number: usize, entry: &Quarantined) -> bool {
+        self.scene.protocol == Protocol::Fenced
+            && entry.code == Reason::Foreign.code()
+            && self.foreign.iter().any(|item| number_of(item) == number)
     }
 
     /// The ledger's rows name exactly what is in the target.
@@ -172,20 +237,15 @@ impl World<'_> {
             return Ok(());
         }
         let target = self.scene.mapping().target();
-        let mut named: BTreeMap<String, String> = BTreeMap::new();
-        for (_, row) in self.control.iter() {
-            let Some(known) = LedgerRow::read(row).filter(|row| row.target.is_some()) else { continue };
-            let (Some(at), Some(keyfold_core::value::AttributeValue::M(source))) =
-                (known.target, row.get(keyfold_core::retrofit::control::SOURCE_KEY))
-            else {
-                continue;
-            };
-            let source = place(self.scene.mapping().source(), &Item::from(source.clone()));
-            named.insert(place(target, &at), source);
+        let mut named: BTreeMap<String, Option<usize>> = BTreeMap::new();
+        for (_, row) in self.control.iter().filter(|(place, _)| place.starts_with("ledger#")) {
+            let Some(at) = LedgerRow::read(row).and_then(|row| row.target) else { continue };
+            let Some(AttributeValue::M(source)) = row.get(control::SOURCE_KEY) else { continue };
+            named.insert(place(target, &at).into_owned(), Some(number_of(&Item::from(source.clone()))));
         }
         let held = self.target.iter().filter(|(_, item)| !is_foreign(item));
-        let held: BTreeMap<String, String> =
-            held.map(|(at, item)| (at.clone(), self.owner_text(item))).collect();
+        let held: BTreeMap<String, Option<usize>> =
+            held.map(|(at, item)| (at.to_owned(), self.owner_of(item))).collect();
         if named != held {
             return Err(Wrong::new(format!("the ledger names {named:?}, and there is {held:?}")));
         }
@@ -193,39 +253,51 @@ impl World<'_> {
     }
 
     /// After finalising: nothing of the retrofit is left, and items are what they are mapped to.
-    pub(super) fn check_finalised(&self, foreign: &[Item]) -> Result<(), Wrong> {
-        let mut wanted: BTreeSet<String> = BTreeSet::new();
-        for (key, item) in self.source.iter() {
-            let Ok(Some(mapped)) = self.wanted(item) else { continue };
-            match self.get(Place::Target, &mapped) {
-                Some(there) if *there == mapped => {
-                    wanted.insert(place(self.scene.mapping().target(), &mapped));
+    pub(super) fn check_finalised(&self) -> Result<(), Wrong> {
+        let (known, states) = (self.quarantined(), self.states());
+        let mut wanted = 0;
+        for number in 0..self.keys {
+            match self.truth.wanted(number) {
+                Wanted::Item(mapped) if self.get(Place::Target, mapped) == Some(mapped) => wanted += 1,
+                Wanted::Nothing | Wanted::Impossible => {}
+                Wanted::Item(_) if known[number].is_some() || states[number] == State::Occupied => {}
+                Wanted::Item(_) => {
+                    return Err(Wrong::new(format!("finalised, and k{number} is not there")));
                 }
-                _ if self.quarantined().contains(key) || self.scene.protocol == Protocol::Fenced => {}
-                _ => return Err(Wrong::new(format!("finalised, and {key} is not there"))),
             }
         }
-        for (at, item) in self.target.iter() {
-            if OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name)) {
-                return Err(Wrong::new(format!("finalised, and {at} still has marks")));
-            }
+        if let Some((at, _)) = self.target.iter().find(|(_, item)| has_marks(item)) {
+            return Err(Wrong::new(format!("finalised, and {at} still has marks")));
         }
-        let left: Vec<Item> = self.target.items().into_iter().filter(is_foreign).collect();
-        if left != foreign {
-            return Err(Wrong::new("somebody else's item has changed"));
+        let unmappable = states.iter().filter(|state| **state == State::Unmappable).count();
+        let ours = self.target.iter().filter(|(_, item)| !is_foreign(item)).count();
+        if ours < wanted || ours > wanted + unmappable {
+            return Err(Wrong::new(format!("finalised: {wanted} items should be there, and {ours} are")));
         }
-        let rows = self.control.iter().filter(|(_, row)| LedgerRow::read(row).is_some());
-        let rows = rows.filter(|(at, _)| at.contains("ledger#")).count();
+        self.check_foreign()?;
+        let rows = self.control.iter().filter(|(place, _)| place.starts_with("ledger#")).count();
         if rows > 0 { Err(Wrong::new("finalised, and the ledger has rows")) } else { Ok(()) }
+    }
+
+    /// What somebody else put there is there, and untouched.
+    pub(super) fn check_foreign(&self) -> Result<(), Wrong> {
+        let there = self.target.iter().filter(|(_, item)| is_foreign(item)).count();
+        let same = |item: &Item| self.get(Place::Target, item) == Some(item);
+        if there == self.foreign.len() && self.foreign.iter().all(same) {
+            return Ok(());
+        }
+        Err(Wrong::new("somebody else's item was overwritten"))
     }
 }
 
-fn bare(item: &Item) -> Item {
-    let mut item = item.clone();
-    for name in OWN_ATTRIBUTES {
-        item.remove(name);
-    }
-    item
+fn has_marks(item: &Item) -> bool {
+    OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name))
+}
+
+/// Is it the wanted item, apart from what the retrofit keeps on it?
+fn is_bare(there: &Item, wanted: &Item) -> bool {
+    let marks = OWN_ATTRIBUTES.iter().filter(|name| there.contains_key(**name)).count();
+    there.len() == wanted.len() + marks && wanted.iter().all(|(name, value)| there.get(name) == Some(value))
 }
 
 /// Is it an item of somebody else?

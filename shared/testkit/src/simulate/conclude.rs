@@ -1,144 +1,226 @@
-//! After everything has drained: check, verify, repair until nothing changes, check again, finalise, check.
+//! After everything has drained: check, verify and repair while faults go on, check, verify and repair in quiet until
+//! nothing changes, check, finalise, check.
 
-use std::collections::BTreeSet;
+use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::{Pass, Request, finalise};
+use keyfold_core::verify::{Class, Finding};
 
-use keyfold_core::retrofit::{Quarantined, Request, finalise};
-use keyfold_core::value::Item;
-use keyfold_core::verify::{Check, CheckStep, Class, Finding};
-
-use super::check::{State, Wrong, is_foreign};
+use super::check::{State, Wrong};
+use super::fault::Fault;
 use super::mutant::Mutant;
-use super::work::{Kind, Owner};
+use super::scene::{KEYS_MAX, number_of};
+use super::verifier::Verification;
+use super::work::{Kind, Late, Owner};
 use super::world::World;
 
 /// Rounds of repairs.
 const ROUNDS_MAX: usize = 6;
-/// Steps of one check.
-const CHECK_STEPS_MAX: usize = 64;
+/// Turns of one verification.
+const VERIFY_TURNS_MAX: usize = 2_000;
+/// How often finalising begins anew.
+const FINALISE_MAX: usize = 20;
 
 impl World<'_> {
     /// Checks, repairs and finalises.
     pub(super) fn conclude(&mut self) -> Result<(), Wrong> {
-        self.faults.end();
-        let foreign: Vec<Item> = self.target.items().into_iter().filter(is_foreign).collect();
         self.replay_given_up()?;
         self.check_drained()?;
-        for round in 0..ROUNDS_MAX {
-            let findings = self.verify()?;
-            self.agree(&findings)?;
-            let before = (self.source.clone(), self.target.clone(), self.quarantined());
-            self.note(|| {
-                format!(
-                    "round {round} of repairs: {:?}",
-                    findings.iter().map(|f| f.class).collect::<Vec<_>>()
-                )
-            });
-            self.repair(&findings)?;
-            if before == (self.source.clone(), self.target.clone(), self.quarantined()) {
-                break;
-            }
-            if round + 1 == ROUNDS_MAX {
-                return Err(Wrong::new("repairs never end"));
-            }
+        if self.faults.are_on() {
+            self.repair_amid_faults()?;
         }
+        let on = self.faults.calm();
+        self.repair_until_still()?;
         self.check_repaired()?;
         if self.scene.is_in_place() {
             return Ok(());
         }
-        for item in self.target.items() {
-            if let Some(write) = finalise::clean(self.scene.mapping().target(), &item) {
-                self.send(&Request::Write(write), Kind::Scan);
-            }
-        }
-        self.forget_ledger();
-        self.check_finalised(&foreign)
+        self.check_foreign()?;
+        self.faults.restore(on);
+        self.finalise()?;
+        self.check_finalised()
     }
 
     /// What a weakened protocol does with records that were given up.
     fn replay_given_up(&mut self) -> Result<(), Wrong> {
         for record in std::mem::take(&mut self.given_up) {
-            let (of, epoch) = (self.stream.records[record].record.clone(), self.stream.records[record].epoch);
-            let task = self.job_of(epoch).apply(&of);
-            self.start(task, Kind::Replay, Owner::Nobody, epoch);
-            self.finish()?;
+            let of = &self.stream.records[record];
+            let version = super::world::Version { epoch: of.epoch, other: false };
+            let task = self.job_of(version).apply(&of.record);
+            self.start(task, Kind::Replay, Owner::Nobody, version);
+            self.drain()?;
         }
         Ok(())
     }
 
-    /// Carries tasks out until none is left.
-    fn finish(&mut self) -> Result<(), Wrong> {
-        self.drain()
+    /// Both sides are compared and repaired while requests are lost, come late and again: that must do no harm.
+    fn repair_amid_faults(&mut self) -> Result<(), Wrong> {
+        for _ in 0..self.random.below(4).saturating_sub(1) {
+            self.verify_under_way();
+            for _ in 0..self.random.between(10, 40) {
+                if self.random.chance(10) {
+                    self.disturb_quietly();
+                }
+                self.go_on();
+            }
+            self.drain()?;
+            self.check_drained()?;
+        }
+        Ok(())
+    }
+
+    /// Verifies and repairs until nothing changes any more.
+    fn repair_until_still(&mut self) -> Result<(), Wrong> {
+        for _ in 0..ROUNDS_MAX {
+            let findings = self.verify()?;
+            self.note(|| format!("found: {:?}", findings.iter().map(|f| f.class).collect::<Vec<_>>()));
+            self.agree(&findings)?;
+            let before = (self.changes, self.quarantined_rows());
+            self.repair(&findings)?;
+            if before == (self.changes, self.quarantined_rows()) {
+                return Ok(());
+            }
+        }
+        Err(Wrong::new("repairs never end"))
+    }
+
+    fn quarantined_rows(&self) -> Vec<String> {
+        self.quarantine().into_iter().map(|entry| entry.row).collect()
     }
 
     /// Verifies both ways.
     fn verify(&mut self) -> Result<Vec<Finding>, Wrong> {
         let mut findings = Vec::new();
-        for item in self.source.items() {
-            let (check, step) = Check::of_source(self.job(), &item);
-            findings.push(self.check(check, step)?);
-        }
-        if self.scene.is_in_place() || self.has(Mutant::OneSided) {
-            return Ok(findings);
-        }
-        for item in self.target.items() {
-            let (check, step) = Check::of_target(self.job(), &item);
-            findings.push(self.check(check, step)?);
-        }
-        Ok(findings)
-    }
-
-    fn check(&mut self, mut check: Check, mut step: CheckStep) -> Result<Finding, Wrong> {
-        for _ in 0..CHECK_STEPS_MAX {
-            step = match step {
-                CheckStep::Done(finding) => return Ok(finding),
-                CheckStep::Pause => check.paused(),
-                CheckStep::Send(request) => {
-                    let outcome = self.send(&request, Kind::Repair);
-                    check.told(self.job(), outcome)
+        let both = !self.scene.is_in_place() && !self.bites(Mutant::OneSided);
+        for pass in [Some(Pass::VerifySource), both.then_some(Pass::VerifyTarget)].into_iter().flatten() {
+            let mut verification = Verification::alone(pass);
+            let mut turns = 0;
+            while self.step(&mut verification) {
+                (turns, self.turns) = (turns + 1, self.turns + 1);
+                if turns > VERIFY_TURNS_MAX {
+                    return Err(Wrong::new("a verification never ends"));
                 }
-            };
+            }
+            findings.append(&mut verification.findings);
         }
-        Err(Wrong::new("a check never ends"))
+        self.wrong.take().map_or(Ok(findings), Err)
     }
 
-    /// The verifier finds the same items as the checker.
+    /// The verifier finds the same items as the checker, and every item of somebody else.
     fn agree(&self, findings: &[Finding]) -> Result<(), Wrong> {
-        let table = self.scene.mapping().source();
-        let text = |finding: &Finding| Some(super::store::place(table, finding.key.as_ref()?));
-        let differs = |finding: &&Finding| finding.class != Class::Same;
-        let found: BTreeSet<String> = findings.iter().filter(differs).filter_map(text).collect();
+        let mut found = [false; KEYS_MAX];
+        let mut nobodys = 0;
         let states = self.states();
-        let wrong = |state: &State| *state != State::Right;
-        let known: BTreeSet<String> =
-            states.iter().filter(|(_, state)| wrong(state)).map(|(key, _)| key.clone()).collect();
-        // A refused item with its former version still there is a difference to both; one that was never there too.
+        for finding in findings.iter().filter(|finding| finding.class != Class::Same) {
+            let Some(number) = finding.key.as_ref().map(number_of) else {
+                nobodys += 1;
+                continue;
+            };
+            found[number] = true;
+            if !is_named(states[number], finding.class) {
+                let (state, class) = (states[number], finding.class.name());
+                return Err(Wrong::new(format!("the verifier calls k{number} {class}, and it is {state:?}")));
+            }
+        }
+        let known = states.map(|state| state != State::Right);
         if found != known {
-            return Err(Wrong::new(format!("the verifier finds {found:?}, and {known:?} are not right")));
+            let text = format!("the verifier finds {found:?}, and the items are {states:?}");
+            return Err(Wrong::new(text));
+        }
+        if nobodys != self.foreign.len() && !self.has(Mutant::OneSided) {
+            return Err(Wrong::new("the verifier does not name somebody else's item"));
         }
         Ok(())
     }
 
     /// Repairs what can be, and releases what is in quarantine.
     fn repair(&mut self, findings: &[Finding]) -> Result<(), Wrong> {
-        if self.has(Mutant::NoRelease) {
-            return Ok(());
-        }
+        let clean = findings.iter().all(|finding| finding.class == Class::Same);
         for entry in self.quarantine() {
-            self.release(&entry)?;
+            if self.bites(Mutant::NoRelease) {
+                continue;
+            }
+            let job = self.job();
+            let task = match job.release(&entry) {
+                Some(task) => task,
+                // What no item is known of can be dismissed once nothing else is the matter.
+                None if clean || self.is_settled() => job.dismiss(&entry),
+                None => continue,
+            };
+            self.start(task, Kind::Repair, Owner::Nobody, self.version());
+            self.drain()?;
         }
         for finding in findings {
             let Some(key) = finding.key.as_ref().filter(|_| finding.class.is_repairable()) else { continue };
             if finding.class != Class::Quarantined {
-                self.start(self.job().repair(key), Kind::Repair, Owner::Nobody, self.epoch);
-                self.finish()?;
+                self.repair_one(key, self.version());
+                self.drain()?;
             }
         }
         Ok(())
     }
 
-    fn release(&mut self, entry: &Quarantined) -> Result<(), Wrong> {
-        let Some(task) = self.job().release(entry) else { return Ok(()) };
-        self.start(task, Kind::Repair, Owner::Nobody, self.epoch);
-        self.finish()
+    /// Is everything right that can be?
+    fn is_settled(&self) -> bool {
+        let fixed = |state: &State| matches!(state, State::Right | State::Unmappable | State::Occupied);
+        self.states().iter().all(fixed)
+    }
+
+    /// Takes off what the retrofit kept on the target's items, and begins anew when that crashes. What comes late from
+    /// the stream is refused by then.
+    fn finalise(&mut self) -> Result<(), Wrong> {
+        for phase in [Phase::CutOver, Phase::Finalising] {
+            self.head = self.head.to(phase).map_err(|error| Wrong::new(error.to_string()))?;
+        }
+        for attempt in 0..FINALISE_MAX {
+            if attempt == FINALISE_MAX / 2 {
+                self.faults.end();
+            }
+            let done = self.clean();
+            if self.faults.is_on(Fault::Duplicate) && !self.stream.records.is_empty() {
+                self.duplicate();
+            }
+            while !self.late.is_empty() {
+                self.send_late(0);
+            }
+            if done {
+                return self.drain();
+            }
+        }
+        Err(Wrong::new("finalising never ends"))
+    }
+
+    /// One pass over target and ledger; false if it crashes.
+    fn clean(&mut self) -> bool {
+        let (mapping, target) = (self.scene.mapping(), self.target.items());
+        let writes = target.iter().filter_map(|item| finalise::clean(mapping.target(), item));
+        let rows = self.control.items();
+        let writes = writes.chain(rows.iter().filter_map(|row| finalise::forget(mapping.name(), row)));
+        for write in writes.map(Request::Write) {
+            if self.faults.strikes(Fault::CrashBefore, &mut self.random, 3) {
+                return false;
+            }
+            if self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
+                self.late.push(Late { request: write, kind: Kind::Finalise });
+                return false;
+            }
+            self.send(&write, Kind::Finalise);
+            if self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
+                self.send(&write, Kind::Finalise);
+            }
+            if self.faults.strikes(Fault::CrashAfter, &mut self.random, 3) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// May a verifier call an item that stands so by this name?
+fn is_named(state: State, class: Class) -> bool {
+    match state {
+        State::Right | State::Lost => false,
+        State::Occupied => matches!(class, Class::Collision | Class::Quarantined | Class::Extra),
+        State::Ghost => matches!(class, Class::Extra | Class::Missing | Class::Quarantined | Class::Collision),
+        State::Stale | State::Unmappable => class != Class::InFlight,
     }
 }

@@ -4,8 +4,7 @@
 use keyfold_core::retrofit::{ChangeRecord, Place};
 use keyfold_core::value::Item;
 
-use super::scene::{Flaw, Scene, item, key};
-use super::stream::number_of;
+use super::scene::{Flaw, Scene, item, key, number_of};
 use super::world::World;
 
 /// Turns of a history.
@@ -55,7 +54,7 @@ pub fn naive(scene: &Scene, seed: u64) -> bool {
 
 fn write(world: &mut World<'_>) {
     let number = world.random.below(world.keys);
-    let new = (!world.random.chance(25)).then(|| item(&mut world.random, number, Flaw::None));
+    let new = (!world.random.chance(25)).then(|| item(&mut world.random, number, Flaw::None, true));
     world.set(Place::Source, &key(number), new, false);
 }
 

@@ -69,8 +69,14 @@ to = "same"
 pub const EPOCHS: u16 = 3;
 /// The most source keys.
 pub const KEYS_MAX: usize = 4;
+/// The source keys.
+pub const NAMES: [&str; KEYS_MAX] = ["k0", "k1", "k2", "k3"];
+/// The attribute that is folded in place.
+pub const FOLDED: &str = "byBoth_pk";
 /// A text that makes a key too long.
-const LONG: usize = 2_100;
+const LONG: usize = 2_050;
+/// A text that makes a source item so large that there is no room for anything else on it.
+const HUGE: usize = 409_575;
 /// The text of an item that the target's table refuses.
 pub const REFUSED: &str = "refused";
 
@@ -80,6 +86,8 @@ pub struct Scene {
     pub protocol: Protocol,
     /// One job for each epoch.
     pub jobs: Vec<Job>,
+    /// The same with another version of the mapping.
+    pub others: Vec<Job>,
     /// The control table.
     pub control: Table,
 }
@@ -87,17 +95,10 @@ pub struct Scene {
 impl Scene {
     /// The retrofit with this protocol.
     pub fn of(protocol: Protocol) -> Scene {
-        let parsed = parse("simulate.toml", TABLES);
-        let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
-        let name = match protocol {
-            Protocol::InPlace => "inPlace",
-            Protocol::Fenced => "fenced",
-            Protocol::Ledger => "ledger",
-        };
-        let Ok(mapping) = Mapping::of(&model, name) else { unreachable!("it is in the text above") };
-        assert_eq!(mapping.protocol(), protocol);
-        let jobs = (1..=EPOCHS).filter_map(Epoch::new).map(|epoch| Job::new(mapping.clone(), epoch));
-        Scene { protocol, jobs: jobs.collect(), control: control::table("control") }
+        let other = TABLES.replace("{a}-{b}", "{b}-{a}");
+        let (jobs, others) = (jobs(TABLES, protocol), jobs(&other, protocol));
+        assert_ne!(jobs[0].mapping().hash(), others[0].mapping().hash());
+        Scene { protocol, jobs, others, control: control::table("control") }
     }
 
     /// The mapping.
@@ -111,6 +112,19 @@ impl Scene {
     }
 }
 
+fn jobs(tables: &str, protocol: Protocol) -> Vec<Job> {
+    let parsed = parse("simulate.toml", tables);
+    let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
+    let name = match protocol {
+        Protocol::InPlace => "inPlace",
+        Protocol::Fenced => "fenced",
+        Protocol::Ledger => "ledger",
+    };
+    let Ok(mapping) = Mapping::of(&model, name) else { unreachable!("it is in the text above") };
+    assert_eq!(mapping.protocol(), protocol);
+    (1..=EPOCHS).filter_map(Epoch::new).map(|epoch| Job::new(mapping.clone(), epoch)).collect()
+}
+
 /// A string value.
 pub fn text(value: &str) -> AttributeValue {
     AttributeValue::S(value.to_owned())
@@ -118,7 +132,15 @@ pub fn text(value: &str) -> AttributeValue {
 
 /// The key of the source item with this number.
 pub fn key(number: usize) -> Item {
-    Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]))
+    Item::from(HashMap::from([("id".to_owned(), text(NAMES[number]))]))
+}
+
+/// The number of a source item, by its key attribute.
+pub fn number_of(item: &Item) -> usize {
+    match item.get("id") {
+        Some(AttributeValue::S(id)) => id.get(1..).and_then(|digits| digits.parse().ok()).unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// What may be wrong with an item.
@@ -130,28 +152,27 @@ pub enum Flaw {
     Poison,
     /// The key that it makes is too long.
     Long,
+    /// It is as large as an item can be.
+    Huge,
     /// The target's table does not take it.
     Refused,
 }
 
-/// A new source item.
-pub fn item(random: &mut Random, number: usize, flaw: Flaw) -> Item {
+/// A new source item. Items that do not collide have texts of their own.
+pub fn item(random: &mut Random, number: usize, flaw: Flaw, collides: bool) -> Item {
     let mut item = key(number);
-    item.insert("a".to_owned(), text(if random.chance(50) { "x" } else { "y" }));
-    item.insert("b".to_owned(), text(if random.chance(50) { "x" } else { "y" }));
+    let of = |random: &mut Random| if random.chance(50) { "x" } else { "y" };
+    let a = of(random);
+    item.insert("a".to_owned(), if collides { text(a) } else { text(&format!("{a}{number}")) });
+    item.insert("b".to_owned(), text(of(random)));
     item.insert("kind".to_owned(), text(if random.chance(85) { "in" } else { "out" }));
     item.insert("v".to_owned(), AttributeValue::N(random.between(1, 4).to_string()));
     match flaw {
-        Flaw::None => {}
-        Flaw::Poison => {
-            item.insert("a".to_owned(), AttributeValue::N("1".to_owned()));
-        }
-        Flaw::Long => {
-            item.insert("b".to_owned(), text(&"z".repeat(LONG)));
-        }
-        Flaw::Refused => {
-            item.insert("v".to_owned(), text(REFUSED));
-        }
-    }
+        Flaw::None => None,
+        Flaw::Poison => item.insert("a".to_owned(), AttributeValue::N("1".to_owned())),
+        Flaw::Long => item.insert("b".to_owned(), text(&"z".repeat(LONG))),
+        Flaw::Huge => item.insert("v".to_owned(), text(&"z".repeat(HUGE))),
+        Flaw::Refused => item.insert("v".to_owned(), text(REFUSED)),
+    };
     item
 }

@@ -1,26 +1,39 @@
 //! A table in memory: items by the text of their keys. No indexes, no capacity: only what guards see.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Action, SourceKey};
-use keyfold_core::value::Item;
+use keyfold_core::retrofit::Action;
+use keyfold_core::value::{AttributeValue, Item};
 
 /// The items of one table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Store {
-    items: BTreeMap<String, Item>,
+    items: BTreeMap<Box<str>, Item>,
 }
 
 impl Store {
     /// The item with the key that this item has.
     pub(super) fn get(&self, table: &Table, key: &Item) -> Option<&Item> {
-        self.items.get(&place(table, key))
+        self.items.get(&*place(table, key))
+    }
+
+    /// The item at this place.
+    pub(super) fn at(&self, place: &str) -> Option<&Item> {
+        self.items.get(place)
     }
 
     /// All items, by their keys' texts.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Item)> {
-        self.items.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Item)> {
+        self.items.iter().map(|(place, item)| (&**place, item))
+    }
+
+    /// The first item after this place: what a scan reads next.
+    pub(super) fn after(&self, place: &str) -> Option<(&str, &Item)> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let mut rest = self.items.range::<str, _>((Excluded(place), Unbounded));
+        rest.next().map(|(place, item)| (&**place, item))
     }
 
     /// All items.
@@ -29,7 +42,7 @@ impl Store {
     }
 
     /// What the item would be after this action, which carries its key.
-    pub(super) fn after(&self, table: &Table, action: &Action) -> Option<Item> {
+    pub(super) fn outcome(&self, table: &Table, action: &Action) -> Option<Item> {
         match action {
             Action::Put(item) => Some(item.clone()),
             Action::Delete(_) => None,
@@ -49,10 +62,16 @@ impl Store {
     /// Sets or removes the item with this key.
     pub(super) fn set(&mut self, table: &Table, key: &Item, item: Option<Item>) {
         let place = place(table, key);
-        match item {
-            Some(item) => self.items.insert(place, item),
-            None => self.items.remove(&place),
+        let Some(item) = item else {
+            self.items.remove(&*place);
+            return;
         };
+        match self.items.get_mut(&*place) {
+            Some(there) => *there = item,
+            None => {
+                self.items.insert(place.into(), item);
+            }
+        }
     }
 }
 
@@ -64,8 +83,15 @@ pub(super) fn key_in(action: &Action) -> &Item {
     }
 }
 
-/// The text of an item's key.
-pub(super) fn place(table: &Table, key: &Item) -> String {
-    let Some(text) = SourceKey::of(table, key) else { unreachable!("whoever writes checks the key") };
-    text.to_string()
+/// The text of an item's key. All keys here are texts.
+pub(super) fn place<'i>(table: &Table, key: &'i Item) -> Cow<'i, str> {
+    let of = |name: &str| match key.get(name) {
+        Some(AttributeValue::S(text)) => text.as_str(),
+        _ => unreachable!("whoever writes checks the key"),
+    };
+    let partition = of(&table.partition.name);
+    match &table.sort {
+        None => Cow::Borrowed(partition),
+        Some(sort) => Cow::Owned([partition, of(&sort.name)].join("|")),
+    }
 }

@@ -3,18 +3,32 @@
 use keyfold_core::retrofit::{ChangeKind, ChangeRecord, SequenceNumber};
 use keyfold_core::value::Item;
 
+use super::scene::key;
 use crate::generate::Random;
 
 /// Splits go so deep.
 const DEPTH_MAX: u32 = 3;
 
-/// A record, and the epoch of its stream.
+/// A record, the epoch of its stream, and the item it is of.
 #[derive(Debug, Clone)]
 pub(super) struct Delivered {
     /// The record.
     pub(super) record: ChangeRecord,
     /// The number of its job.
     pub(super) epoch: usize,
+    /// The number of its source item.
+    pub(super) number: usize,
+    /// Was it dealt with, or given up, at least once?
+    pub(super) dealt_with: bool,
+}
+
+/// What happens to an item.
+pub(super) struct Change<'i> {
+    pub(super) number: usize,
+    pub(super) old: Option<&'i Item>,
+    pub(super) new: Option<&'i Item>,
+    /// Its time to live is over.
+    pub(super) expired: bool,
 }
 
 /// A shard: the records of those keys whose digest ends in these bits.
@@ -32,6 +46,10 @@ pub(super) struct Shard {
     pub(super) busy: bool,
     /// How often the batch at this place has failed.
     pub(super) attempts: usize,
+    /// The most records of the next batch, after a failure; and how many the failed one had.
+    pub(super) halved: Option<(usize, usize)>,
+    /// It stands still until this turn.
+    pub(super) lags_until: u64,
 }
 
 /// The stream of one table.
@@ -62,35 +80,29 @@ impl Stream {
         self.shards = vec![Shard::new(None, 0, 0)];
     }
 
-    /// Takes a change down, if it is one.
-    pub(super) fn push(
-        &mut self,
-        random: &mut Random,
-        key: &Item,
-        old: Option<&Item>,
-        new: Option<&Item>,
-        expired: bool,
-        as_text: bool,
-    ) {
-        if !self.on || old == new {
-            return;
+    /// Takes a change down, if it is one. `as_text` makes numbers that only a comparison of texts would order so.
+    pub(super) fn push(&mut self, random: &mut Random, change: &Change<'_>, as_text: bool) -> bool {
+        if !self.on || change.old == change.new {
+            return false;
         }
         self.sequence += random.between(1, 5) as u64;
         let digits = if as_text { format!("{:0<40}", self.sequence) } else { self.sequence.to_string() };
         let Ok(sequence) = SequenceNumber::parse(&digits) else { unreachable!("these are digits") };
-        let kind = match (old, new) {
+        let kind = match (change.old, change.new) {
             (None, _) => ChangeKind::Insert,
-            (_, None) => ChangeKind::Remove { expired },
+            (_, None) => ChangeKind::Remove { expired: change.expired },
             _ => ChangeKind::Modify,
         };
-        let record = ChangeRecord { sequence, key: key.clone(), kind, old: old.cloned(), new: new.cloned() };
-        let number = number_of(key);
+        let number = change.number;
+        let (old, new) = (change.old.cloned(), change.new.cloned());
+        let record = ChangeRecord { sequence, key: key(number), kind, old, new };
         let takes = |shard: &Shard| !shard.closed && number & ((1 << shard.depth) - 1) == shard.bits;
         let Some(leaf) = self.shards.iter_mut().find(|shard| takes(shard)) else {
             unreachable!("the open shards have every key")
         };
         leaf.records.push(self.records.len());
-        self.records.push(Delivered { record, epoch: self.epoch });
+        self.records.push(Delivered { record, epoch: self.epoch, number, dealt_with: false });
+        true
     }
 
     /// Splits an open shard, if there is one that may.
@@ -106,13 +118,40 @@ impl Stream {
     }
 
     /// The shards from which a batch can be taken.
-    pub(super) fn ready(&self) -> Vec<usize> {
+    pub(super) fn ready(&self, turn: u64) -> impl Iterator<Item = usize> {
         let over = |at: usize| self.shards[at].at == self.shards[at].records.len() && !self.shards[at].busy;
-        let ready = |at: &usize| {
+        (0..self.shards.len()).filter(move |at| {
             let shard = &self.shards[*at];
-            !shard.busy && shard.at < shard.records.len() && shard.parent.is_none_or(over)
-        };
-        (0..self.shards.len()).filter(ready).collect()
+            let waits = shard.busy || shard.at == shard.records.len() || shard.lags_until > turn;
+            !waits && shard.parent.is_none_or(over)
+        })
+    }
+
+    /// Is the newest record's number smaller than that of the record before?
+    pub(super) fn is_inverted(&self) -> bool {
+        let [.., before, last] = self.records.as_slice() else { return false };
+        before.epoch == last.epoch && last.record.sequence < before.record.sequence
+    }
+
+    /// Was it switched off?
+    pub(super) fn is_off(&self) -> bool {
+        !self.on && !self.shards.is_empty()
+    }
+
+    /// Moves a shard on.
+    pub(super) fn pass(&mut self, shard: usize, count: usize) {
+        let shard = &mut self.shards[shard];
+        let end = (shard.at + count).min(shard.records.len());
+        for record in &shard.records[shard.at..end] {
+            self.records[*record].dealt_with = true;
+        }
+        shard.at = end;
+    }
+
+    /// Is a record of this item, of those before this place, still to be dealt with for the first time?
+    pub(super) fn is_under_way(&self, number: usize, before: usize) -> bool {
+        let open = |at: &usize| *at < before && self.records[*at].number == number && !self.records[*at].dealt_with;
+        self.shards.iter().any(|shard| shard.records[shard.at..].iter().any(open))
     }
 
     /// Has everything been dealt with?
@@ -123,14 +162,17 @@ impl Stream {
 
 impl Shard {
     fn new(parent: Option<usize>, depth: u32, bits: usize) -> Shard {
-        Shard { parent, depth, bits, closed: false, records: Vec::new(), at: 0, busy: false, attempts: 0 }
-    }
-}
-
-/// The number of a source key.
-pub(super) fn number_of(key: &Item) -> usize {
-    match key.get("id") {
-        Some(keyfold_core::value::AttributeValue::S(id)) => id[1..].parse().unwrap_or(0),
-        _ => 0,
+        Shard {
+            parent,
+            depth,
+            bits,
+            closed: false,
+            records: Vec::new(),
+            at: 0,
+            busy: false,
+            attempts: 0,
+            halved: None,
+            lags_until: 0,
+        }
     }
 }

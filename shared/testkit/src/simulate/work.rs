@@ -1,8 +1,10 @@
 //! Tasks under way, and those who wait for them: invocations of the replicator, runs of a segment.
 
 use keyfold_core::retrofit::segment::PageNumber;
-use keyfold_core::retrofit::{Batch, Checkpoint, Request, Slice, Task};
+use keyfold_core::retrofit::{Action, Batch, Checkpoint, Outcome, Request, Slice, Task, Write};
 use keyfold_core::value::Item;
+
+use super::world::Version;
 
 /// Whose task it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +19,10 @@ pub(super) enum Kind {
     Discard,
     /// A record replayed by a weakened protocol.
     Replay,
+    /// A comparison.
+    Verify,
+    /// The end of the retrofit.
+    Finalise,
 }
 
 /// Who waits for it.
@@ -32,18 +38,36 @@ pub(super) enum Owner {
     Nobody,
 }
 
-/// A task that has a request to send.
-pub(super) struct Work {
+/// A task, and on whose behalf it runs.
+pub(super) struct Errand {
     /// The task.
     pub(super) task: Task,
     /// Whose it is.
     pub(super) kind: Kind,
     /// Who waits.
     pub(super) owner: Owner,
-    /// The number of its job.
-    pub(super) epoch: usize,
+    /// Its job.
+    pub(super) version: Version,
+    /// How often it was blocked.
+    pub(super) blocked: usize,
+}
+
+/// A task that has a request to send.
+pub(super) struct Work {
+    /// The task.
+    pub(super) errand: Errand,
     /// What it wants sent.
     pub(super) request: Request,
+    /// How often the request was throttled.
+    pub(super) attempts: usize,
+}
+
+/// A task that waits for others to move.
+pub(super) struct Waiting<P> {
+    /// Its place.
+    pub(super) at: P,
+    /// The task.
+    pub(super) task: Task,
     /// How often it was blocked.
     pub(super) blocked: usize,
 }
@@ -61,28 +85,38 @@ pub(super) struct Invocation {
     /// Tasks under way.
     pub(super) open: usize,
     /// Tasks that wait for others to move.
-    pub(super) blocked: Vec<(usize, Task, usize)>,
-    /// The number of its job.
-    pub(super) epoch: usize,
+    pub(super) blocked: Vec<Waiting<usize>>,
+    /// Its job.
+    pub(super) version: Version,
 }
 
 /// A segment at work.
 pub(super) struct Run {
-    /// Its number.
-    pub(super) id: u64,
     /// The slice.
     pub(super) slice: Slice,
     /// The last checkpoint that was given back.
     pub(super) returned: Checkpoint,
+    /// The page that is being read.
+    pub(super) reading: Option<Reading>,
     /// Tasks under way.
     pub(super) open: usize,
     /// Tasks that wait for others to move.
-    pub(super) blocked: Vec<(PageNumber, Task, usize)>,
-    /// The number of its job.
-    pub(super) epoch: usize,
+    pub(super) blocked: Vec<Waiting<PageNumber>>,
+    /// Its job.
+    pub(super) version: Version,
 }
 
-/// A request whose sender has gone.
+/// A page of a scan, read item by item: between two of them, anything may be written.
+pub(super) struct Reading {
+    /// What was read so far.
+    pub(super) items: Vec<Item>,
+    /// The number of the next item.
+    pub(super) at: usize,
+    /// The most items.
+    pub(super) limit: usize,
+}
+
+/// A request that timed out.
 pub(super) struct Late {
     /// What will be carried out.
     pub(super) request: Request,
@@ -97,34 +131,44 @@ pub(super) fn writes(request: &Request) -> bool {
 
 /// What a request is, in a line of the trace.
 pub(super) fn line(request: &Request) -> String {
-    let short = |item: &Item| {
-        let mut parts: Vec<String> = item
-            .iter()
-            .map(|(name, value)| {
-                let text = format!("{value:?}");
-                let text: String = text.chars().take(90).collect();
-                format!("{name}={text}")
-            })
-            .collect();
-        parts.sort();
-        parts.join(" ")
-    };
-    let write = |write: &keyfold_core::retrofit::Write| {
-        use keyfold_core::retrofit::Action;
-        let action = match &write.action {
-            Action::Put(item) => format!("put {{{}}}", short(item)),
-            Action::Delete(key) => format!("delete {{{}}}", short(key)),
-            Action::Update { key, set, remove } => {
-                let mut set = set.clone();
-                set.sort_by(|a, b| a.0.cmp(&b.0));
-                format!("update {{{}}} set {set:?} remove {remove:?}", short(key))
-            }
-        };
-        format!("{:?} {action}", write.place)
-    };
     match request {
         Request::Get { place, key } => format!("get {place:?} {{{}}}", short(key)),
-        Request::Write(one) => write(one),
-        Request::Transact(all) => all.iter().map(write).collect::<Vec<_>>().join(" + "),
+        Request::Write(one) => line_of(one),
+        Request::Transact(all) => all.iter().map(line_of).collect::<Vec<_>>().join(" + "),
+    }
+}
+
+fn line_of(write: &Write) -> String {
+    let action = match &write.action {
+        Action::Put(item) => format!("put {{{}}}", short(item)),
+        Action::Delete(key) => format!("delete {{{}}}", short(key)),
+        Action::Update { key, set, remove } => {
+            let mut set = set.clone();
+            set.sort_by(|a, b| a.0.cmp(&b.0));
+            format!("update {{{}}} set {set:?} remove {remove:?}", short(key))
+        }
+    };
+    format!("{:?} {action}", write.place)
+}
+
+/// An item in a line of the trace, its attributes in their order.
+pub(super) fn short(item: &Item) -> String {
+    let part = |(name, value): (&String, &keyfold_core::value::AttributeValue)| {
+        let text: String = format!("{value:?}").chars().take(90).collect();
+        format!("{name}={text}")
+    };
+    let mut parts: Vec<String> = item.iter().map(part).collect();
+    parts.sort();
+    parts.join(" ")
+}
+
+/// What came of a request, in a line of the trace.
+pub(super) fn outcome_name(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Got(_) => "got".to_owned(),
+        Outcome::Written => "written".to_owned(),
+        Outcome::Refused(_) => "refused".to_owned(),
+        Outcome::Cancelled(held) => format!("cancelled {held:?}"),
+        Outcome::Rejected(code) => format!("rejected {code}"),
     }
 }

@@ -1,21 +1,30 @@
-//! The state of one history: tables, stream, and everything under way. Here requests are carried out.
+//! The state of one history: tables, stream, what writers know, and everything under way.
 
 use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Action, Job, Outcome, Place, Request, Seen, Write};
+use keyfold_core::retrofit::control::Head;
+use keyfold_core::retrofit::{Job, Place};
 use keyfold_core::value::Item;
 
+use super::check::Wrong;
 use super::fault::{Fault, Faults};
-use super::mutant::{Mutant, weakened};
-use super::scene::{REFUSED, Scene, text};
-use super::store::{Store, key_in};
-use super::stream::Stream;
-use super::work::{Invocation, Kind, Late, Run, Work, line, writes};
+use super::mutant::Mutant;
+use super::scene::{KEYS_MAX, Scene, number_of};
+use super::store::Store;
+use super::stream::{Change, Stream};
+use super::throttle::Throttles;
+use super::truth::Truth;
+use super::verifier::Verification;
+use super::work::{Invocation, Late, Run, Work};
 use crate::generate::Random;
 
-/// How many older states of the source an eventually consistent scan can still see.
-const STALE_MAX: usize = 3;
+/// Which job: of this epoch, and of the retrofit's mapping or another version of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) epoch: usize,
+    pub(super) other: bool,
+}
 
 /// A history under way.
 pub(super) struct World<'s> {
@@ -25,29 +34,49 @@ pub(super) struct World<'s> {
     pub(super) random: Random,
     /// What goes wrong.
     pub(super) faults: Faults,
+    /// What is throttled now.
+    pub(super) throttles: Throttles,
     /// How the protocol is weakened.
     pub(super) mutant: Option<Mutant>,
+    /// How often that made a difference.
+    pub(super) bites: u64,
+    /// The first thing that was seen to be wrong before the end.
+    pub(super) wrong: Option<Wrong>,
+    /// What writers wrote.
+    pub(super) truth: Truth,
     /// The source's table, and in place the target's.
     pub(super) source: Store,
-    /// Older states of it, the newest last; only kept for a weakened scan.
-    pub(super) stale: Vec<Store>,
     /// The target's table.
     pub(super) target: Store,
-    /// The control table.
+    /// The control table, but for the retrofit's row.
     pub(super) control: Store,
+    /// The retrofit's row.
+    pub(super) head: Head,
     /// The source's stream.
     pub(super) stream: Stream,
-    /// Which job is at work.
+    /// No stream is followed, and every writer folds.
+    pub(super) unfollowed: bool,
+    /// The number of the stream that is followed.
     pub(super) epoch: usize,
     /// How many source keys there are.
     pub(super) keys: usize,
+    /// Items of somebody else in the target.
+    pub(super) foreign: Vec<Item>,
+    /// Whose places in the target somebody else's item has been at.
+    pub(super) obstructed: [bool; KEYS_MAX],
+    /// Of which items a stream took records with it when it was switched off.
+    pub(super) unseen: [bool; KEYS_MAX],
+    /// Records that do not tell their item: its number, and the row that they have in quarantine.
+    pub(super) unreadable: Vec<(usize, String)>,
     /// Tasks under way.
     pub(super) works: Vec<Work>,
     /// Batches under way.
     pub(super) invocations: BTreeMap<u64, Invocation>,
     /// Segments under way.
     pub(super) runs: BTreeMap<u64, Run>,
-    /// Requests whose senders have gone.
+    /// Comparisons under way.
+    pub(super) verifications: Vec<Verification>,
+    /// Requests that timed out and are still to be carried out.
     pub(super) late: Vec<Late>,
     /// Records given up, whose note is not yet made.
     pub(super) notes: Vec<usize>,
@@ -55,6 +84,10 @@ pub(super) struct World<'s> {
     pub(super) given_up: Vec<usize>,
     /// The next number of an invocation or a run.
     pub(super) next_id: u64,
+    /// How many turns there were.
+    pub(super) turns: u64,
+    /// How often an item of the source or the target changed.
+    pub(super) changes: u64,
     /// What happened, if anybody wants to know.
     pub(super) trace: Option<Vec<String>>,
 }
@@ -64,44 +97,82 @@ impl<'s> World<'s> {
     pub(super) fn new(scene: &'s Scene, seed: u64, mutant: Option<Mutant>, trace: bool) -> World<'s> {
         let mut random = Random::new(seed);
         let faults = Faults::drawn(&mut random);
-        let keys = random.between(2, super::scene::KEYS_MAX);
+        let keys = random.between(2, KEYS_MAX);
         World {
             scene,
             random,
             faults,
+            throttles: Throttles::default(),
             mutant,
+            bites: 0,
+            wrong: None,
+            truth: Truth::default(),
             source: Store::default(),
-            stale: Vec::new(),
             target: Store::default(),
             control: Store::default(),
+            head: Head::begun(scene.mapping(), Some(&stream_name(0))),
             stream: Stream::new(),
+            unfollowed: false,
             epoch: 0,
             keys,
+            foreign: Vec::new(),
+            obstructed: [false; KEYS_MAX],
+            unseen: [false; KEYS_MAX],
+            unreadable: Vec::new(),
             works: Vec::new(),
             invocations: BTreeMap::new(),
             runs: BTreeMap::new(),
+            verifications: Vec::new(),
             late: Vec::new(),
             notes: Vec::new(),
             given_up: Vec::new(),
             next_id: 0,
+            turns: 0,
+            changes: 0,
             trace: trace.then(Vec::new),
         }
     }
 
     /// The job at work.
     pub(super) fn job(&self) -> &'s Job {
-        self.job_of(self.epoch)
+        self.job_of(self.version())
     }
 
-    /// The job of this epoch.
-    pub(super) fn job_of(&self, epoch: usize) -> &'s Job {
-        let epoch = if self.mutant == Some(Mutant::EpochIgnored) { 0 } else { epoch };
-        &self.scene.jobs[epoch]
+    /// The version of the job at work.
+    pub(super) fn version(&self) -> Version {
+        Version { epoch: self.epoch, other: false }
+    }
+
+    /// The job of this version.
+    pub(super) fn job_of(&self, version: Version) -> &'s Job {
+        let epoch = if self.has(Mutant::EpochIgnored) { 0 } else { version.epoch };
+        if version.other { &self.scene.others[epoch] } else { &self.scene.jobs[epoch] }
     }
 
     /// Is the protocol weakened in this way?
     pub(super) fn has(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
+    }
+
+    /// The same; and then it makes a difference now.
+    pub(super) fn bites(&mut self, mutant: Mutant) -> bool {
+        let bites = self.has(mutant);
+        if bites {
+            self.bitten();
+        }
+        bites
+    }
+
+    /// The weakened protocol makes a difference.
+    pub(super) fn bitten(&mut self) {
+        self.bites += 1;
+        let name = self.mutant.map_or("", Mutant::name);
+        self.note(|| format!("  !! {name}"));
+    }
+
+    /// Something is wrong before the end.
+    pub(super) fn fail(&mut self, wrong: Wrong) {
+        self.wrong.get_or_insert(wrong);
     }
 
     /// A number for an invocation or a run.
@@ -137,152 +208,57 @@ impl<'s> World<'s> {
     /// Changes a table; the source's stream takes it down.
     pub(super) fn set(&mut self, place: Place, key: &Item, item: Option<Item>, expired: bool) {
         let mapping = self.scene.mapping();
+        if self.get(place, key) == item.as_ref() {
+            return;
+        }
+        self.changes += u64::from(place != Place::Control);
         match place {
             Place::Control => self.control.set(&self.scene.control, key, item),
             Place::Target if !self.scene.is_in_place() => self.target.set(mapping.target(), key, item),
             Place::Source | Place::Target => {
-                let table = mapping.source();
-                if self.has(Mutant::EventualScan) {
-                    self.stale.push(self.source.clone());
-                    if self.stale.len() > STALE_MAX {
-                        self.stale.remove(0);
-                    }
-                }
-                let old = self.source.get(table, key);
-                let as_text = self.mutant == Some(Mutant::TextSequence);
-                let Some(key) = table.key_of(key) else { unreachable!("whoever writes checks the key") };
-                self.stream.push(&mut self.random, &key, old, item.as_ref(), expired, as_text);
-                self.source.set(table, &key, item);
+                self.take_down(key, item.as_ref(), expired);
+                self.source.set(mapping.source(), key, item);
             }
         }
     }
 
-    /// Carries a request out.
-    pub(super) fn send(&mut self, request: &Request, kind: Kind) -> Outcome {
-        let outcome = match request {
-            Request::Get { place, key } => return Outcome::Got(self.get(*place, key).cloned()),
-            Request::Write(write) => self.write(write, kind),
-            Request::Transact(writes) => self.transact(writes, kind),
-        };
-        self.note(|| format!("    {kind:?} {} -> {}", line(request), outcome_name(&outcome)));
-        outcome
-    }
-
-    fn write(&mut self, write: &Write, kind: Kind) -> Outcome {
-        let Some(write) = self.weaken(write, kind) else { return Outcome::Written };
-        if self.is_refused(&write) {
-            return Outcome::Rejected("refused-by-table".to_owned());
+    /// A change of the source, before it is made.
+    fn take_down(&mut self, key: &Item, new: Option<&Item>, expired: bool) {
+        let number = number_of(key);
+        let old = self.source.get(self.scene.mapping().source(), key);
+        if self.mutant.is_some() {
+            self.truth.replaced(number, self.turns, old);
         }
-        if self.holds(&write) {
-            self.apply(&write);
-            return Outcome::Written;
+        if self.stream.is_off() {
+            self.unseen[number] = true;
         }
-        // The response may or may not carry the item that was met.
-        let there = self.get(write.place, key_in(&write.action)).cloned();
-        Outcome::Refused(match (self.random.chance(50), there) {
-            (true, _) => Seen::Unknown,
-            (false, None) => Seen::Nothing,
-            (false, Some(item)) => Seen::Item(Box::new(item)),
-        })
-    }
-
-    fn transact(&mut self, sent: &[Write], kind: Kind) -> Outcome {
-        let weak: Vec<Option<Write>> = sent.iter().map(|write| self.weaken(write, kind)).collect();
-        if weak.iter().flatten().any(|write| self.is_refused(write)) {
-            return Outcome::Rejected("refused-by-table".to_owned());
+        let as_text = self.mutant == Some(Mutant::TextSequence);
+        let change = Change { number, old, new, expired };
+        if !self.stream.push(&mut self.random, &change, as_text) {
+            return;
         }
-        let held: Vec<bool> =
-            weak.iter().map(|write| write.as_ref().is_none_or(|write| self.holds(write))).collect();
-        let all = held.iter().all(|held| *held);
-        for (write, held) in weak.iter().zip(&held) {
-            if let (Some(write), true) = (write, all || (self.has(Mutant::NotAtomic) && *held)) {
-                self.apply(write);
-            }
+        if as_text && self.stream.is_inverted() {
+            self.bitten();
         }
-        if all { Outcome::Written } else { Outcome::Cancelled(held) }
-    }
-
-    fn weaken(&self, write: &Write, kind: Kind) -> Option<Write> {
-        match self.mutant {
-            Some(mutant) => weakened(mutant, write, kind),
-            None => Some(write.clone()),
+        if self.faults.strikes(Fault::Unreadable, &mut self.random, 4) {
+            self.blot();
         }
     }
 
-    fn is_refused(&self, write: &Write) -> bool {
-        let Action::Put(item) = &write.action else { return false };
-        write.place == Place::Target && item.get("v") == Some(&text(REFUSED))
-    }
-
-    fn holds(&self, write: &Write) -> bool {
-        write.guard.holds(self.get(write.place, key_in(&write.action)))
-    }
-
-    fn apply(&mut self, write: &Write) {
-        let (table, store) = self.table(write.place);
-        let item = store.after(table, &write.action);
-        self.set(write.place, key_in(&write.action), item, false);
-    }
-
-    /// Carries out a request whose sender has gone.
-    pub(super) fn send_late(&mut self, at: usize) {
-        let late = self.late.swap_remove(at);
-        self.note(|| "  a late request is carried out".to_owned());
-        self.send(&late.request, late.kind);
-    }
-
-    /// Sends what a task wants sent, with all that can go wrong; `None` if the task hears nothing now.
-    pub(super) fn exchange(&mut self, at: usize) -> Exchange {
-        let (request, kind) = (self.works[at].request.clone(), self.works[at].kind);
-        let write = writes(&request);
-        let random = &mut self.random;
-        if self.faults.strikes(Fault::Throttle, random, 8) {
-            if write && self.mutant == Some(Mutant::ThrottledIsWritten) {
-                return Exchange::Heard(Outcome::Written);
-            }
-            return Exchange::Again;
-        }
-        if matches!(request, Request::Transact(_)) && self.faults.strikes(Fault::Conflict, random, 10) {
-            return Exchange::Again;
-        }
-        if self.faults.strikes(Fault::CrashBefore, random, 2) {
-            return Exchange::Crashed;
-        }
-        if write && self.faults.strikes(Fault::Zombie, random, 4) {
-            self.late.push(Late { request, kind });
-            return Exchange::Crashed;
-        }
-        let mut outcome = self.send(&request, kind);
-        if write && self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
-            self.note(|| "  the response is lost; sent again".to_owned());
-            // A transaction's token makes the second one the first one, for ten minutes.
-            if !matches!(request, Request::Transact(_)) || self.random.chance(50) {
-                outcome = self.send(&request, kind);
-            }
-        }
-        if self.faults.strikes(Fault::CrashAfter, &mut self.random, 3) {
-            return Exchange::Crashed;
-        }
-        Exchange::Heard(outcome)
+    /// The newest record does not tell its item.
+    fn blot(&mut self) {
+        let Some(last) = self.stream.records.last_mut() else { return };
+        let record = &mut last.record;
+        (record.key, record.old, record.new) = (Item::default(), None, None);
+        let (number, sequence) = (last.number, record.sequence.clone());
+        let fence = keyfold_core::retrofit::Fence::of_record(self.job().epoch(), sequence);
+        let row = keyfold_core::retrofit::Quarantined::record(fence).row;
+        self.note(|| format!("a record of k{number} cannot be read"));
+        self.unreadable.push((number, row));
     }
 }
 
-/// What a task hears.
-pub(super) enum Exchange {
-    /// This.
-    Heard(Outcome),
-    /// Nothing: the request is sent again.
-    Again,
-    /// Nothing: it is no more.
-    Crashed,
-}
-
-fn outcome_name(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Got(_) => "got".to_owned(),
-        Outcome::Written => "written".to_owned(),
-        Outcome::Refused(_) => "refused".to_owned(),
-        Outcome::Cancelled(held) => format!("cancelled {held:?}"),
-        Outcome::Rejected(code) => format!("rejected {code}"),
-    }
+/// The name of the stream of an epoch.
+pub(super) fn stream_name(epoch: usize) -> String {
+    format!("stream-{epoch}")
 }

@@ -1,0 +1,104 @@
+//! Many histories, on several threads. Each history has one thread and one seed; what comes out does not depend on how
+//! many threads there are.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Deed, Deeds, Fault, Hits, Mutant, Scene, Wrong, history, naive};
+
+/// Which histories are played.
+#[derive(Debug, Clone, Copy)]
+pub struct Campaign {
+    /// The first seed.
+    pub seed: u64,
+    /// How many.
+    pub histories: u64,
+    /// The weakened protocol, if it is one.
+    pub mutant: Option<Mutant>,
+    /// On how many threads.
+    pub threads: u64,
+}
+
+/// What came of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    /// How many were played, up to the one that is wrong.
+    pub histories: u64,
+    /// How often each fault was hit.
+    pub hits: Hits,
+    /// How often writers did what.
+    pub deeds: Deeds,
+    /// The first seed whose history is wrong, and what is wrong.
+    pub wrong: Option<(u64, Wrong)>,
+}
+
+impl Campaign {
+    /// Plays them all, or up to the first that is wrong.
+    pub fn play(&self, scene: &Scene) -> Tally {
+        // Threads take every n-th seed, and none goes past a seed that is known to be wrong.
+        let worst = AtomicU64::new(u64::MAX);
+        let tallies = self.on_threads(|first| self.part(scene, first, &worst));
+        let wrong = tallies.iter().filter_map(|tally| tally.wrong.clone()).min_by_key(|(seed, _)| *seed);
+        let mut sum = Tally::none();
+        for tally in tallies {
+            sum.add(&tally);
+        }
+        if let Some((seed, wrong)) = wrong {
+            sum.histories = seed - self.seed + 1;
+            sum.wrong = Some((seed, wrong));
+        }
+        sum
+    }
+
+    fn part(&self, scene: &Scene, first: u64, worst: &AtomicU64) -> Tally {
+        let mut tally = Tally::none();
+        let mut seed = self.seed + first;
+        while seed < self.seed + self.histories && seed < worst.load(Ordering::Relaxed) {
+            let played = history(scene, seed, self.mutant, false);
+            tally.histories += 1;
+            let sums = tally.hits.iter_mut().zip(&played.hits).chain(tally.deeds.iter_mut().zip(&played.deeds));
+            sums.for_each(|(sum, count)| *sum += count);
+            if let Some(wrong) = played.wrong {
+                worst.fetch_min(seed, Ordering::Relaxed);
+                tally.wrong = Some((seed, wrong));
+                break;
+            }
+            seed += self.threads;
+        }
+        tally
+    }
+
+    /// How many histories the protocol without guards ends wrong.
+    pub fn naive(&self, scene: &Scene) -> u64 {
+        let wrong = |first: u64| {
+            let seeds = (self.seed + first..self.seed + self.histories).step_by(self.threads as usize);
+            seeds.filter(|seed| !naive(scene, *seed)).count() as u64
+        };
+        self.on_threads(wrong).into_iter().sum()
+    }
+
+    fn on_threads<T: Send>(&self, part: impl Fn(u64) -> T + Sync) -> Vec<T> {
+        let part = &part;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads).map(|first| scope.spawn(move || part(first))).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, T>| match thread.join() {
+                Ok(done) => done,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            threads.into_iter().map(join).collect()
+        })
+    }
+}
+
+impl Tally {
+    /// Of no history.
+    pub fn none() -> Tally {
+        Tally { histories: 0, hits: [0; Fault::ALL.len()], deeds: [0; Deed::ALL.len()], wrong: None }
+    }
+
+    /// Adds what came of other histories.
+    pub fn add(&mut self, other: &Tally) {
+        self.histories += other.histories;
+        let sums = self.hits.iter_mut().zip(&other.hits).chain(self.deeds.iter_mut().zip(&other.deeds));
+        sums.for_each(|(sum, count)| *sum += count);
+    }
+}

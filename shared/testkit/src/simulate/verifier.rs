@@ -1,0 +1,233 @@
+//! The verifier at work while everything goes on: it must not call a write under way a difference, nor miss one that
+//! stands still, and what it repairs must do no harm.
+
+use keyfold_core::retrofit::{Outcome, Pass, Place, Request};
+use keyfold_core::value::Item;
+use keyfold_core::verify::{Check, CheckStep, Class, Finding};
+
+use super::check::{State, Wrong};
+use super::fault::Fault;
+use super::mutant::Mutant;
+use super::scene::number_of;
+use super::work::Kind;
+use super::world::World;
+
+/// Steps of one check.
+const CHECK_STEPS_MAX: usize = 64;
+
+/// A comparison of one side with the other.
+pub(super) struct Verification {
+    pass: Pass,
+    /// Repairs what it finds.
+    repairs: bool,
+    /// The place of the last item that was scanned.
+    after: String,
+    looking: Option<Looking>,
+    /// Nothing else goes on.
+    alone: bool,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// An item that is being compared.
+struct Looking {
+    check: Check,
+    step: CheckStep,
+    number: Option<usize>,
+    /// What there was when the check began: writes of the item, and records.
+    writes: u32,
+    records: usize,
+    /// What there was when its pause began.
+    paused_at: usize,
+    /// Was the item right when its target was last read?
+    right: Option<bool>,
+    steps: usize,
+    /// What a hasty verifier remembers of both sides.
+    source: Option<Item>,
+    target: Option<Item>,
+}
+
+impl Verification {
+    fn new(pass: Pass, repairs: bool) -> Verification {
+        Verification { pass, repairs, after: String::new(), looking: None, alone: false, findings: Vec::new() }
+    }
+
+    /// One that runs while nothing else goes on.
+    pub(super) fn alone(pass: Pass) -> Verification {
+        Verification { alone: true, ..Verification::new(pass, false) }
+    }
+}
+
+impl World<'_> {
+    /// Both sides are compared while everything goes on.
+    pub(super) fn verify_under_way(&mut self) {
+        if !self.verifications.is_empty() {
+            return;
+        }
+        self.faults.hit(Fault::Verify);
+        let repairs = self.random.chance(60);
+        self.note(|| format!("a verification begins, repairs: {repairs}"));
+        self.verifications.push(Verification::new(Pass::VerifySource, repairs));
+        if !self.scene.is_in_place() {
+            self.verifications.push(Verification::new(Pass::VerifyTarget, repairs));
+        }
+    }
+
+    /// How many verifications do not pause.
+    pub(super) fn ready_verifications(&self) -> usize {
+        self.verifications.iter().filter(|verification| !self.pauses(verification)).count()
+    }
+
+    /// A pause is longer than what was under way when it began.
+    fn pauses(&self, verification: &Verification) -> bool {
+        let Some(looking) = &verification.looking else { return false };
+        let Some(number) = looking.number else { return false };
+        looking.step == CheckStep::Pause && self.stream.is_under_way(number, looking.paused_at)
+    }
+
+    /// What pauses waits for nothing any more.
+    pub(super) fn end_pauses(&mut self) {
+        for looking in self.verifications.iter_mut().filter_map(|one| one.looking.as_mut()) {
+            looking.paused_at = 0;
+        }
+    }
+
+    /// One turn of the verification with this number, of those that do not pause.
+    pub(super) fn go_on_with_verification(&mut self, nth: usize) {
+        let ready = |at: &usize| !self.pauses(&self.verifications[*at]);
+        let Some(at) = (0..self.verifications.len()).filter(ready).nth(nth) else { return };
+        let mut verification = self.verifications.swap_remove(at);
+        if self.step(&mut verification) {
+            self.verifications.push(verification);
+        }
+    }
+
+    /// Moves it on; false if it is over.
+    pub(super) fn step(&mut self, verification: &mut Verification) -> bool {
+        let Some(looking) = verification.looking.take() else { return self.scan_next(verification) };
+        if self.faults.strikes(Fault::CrashBefore, &mut self.random, 1) {
+            self.note(|| "  the verifier crashes, and begins anew".to_owned());
+            verification.findings.clear();
+            verification.after.clear();
+            return true;
+        }
+        self.look(verification, looking);
+        true
+    }
+
+    fn scan_next(&mut self, verification: &mut Verification) -> bool {
+        if self.is_scan_throttled() {
+            return !self.bites(Mutant::VerifyErrorIsEnd);
+        }
+        let is_source = verification.pass == Pass::VerifySource;
+        let store = if is_source { &self.source } else { &self.target };
+        let Some((place, item)) = store.after(&verification.after) else { return false };
+        let job = self.job();
+        let (check, step) = if is_source { Check::of_source(job, item) } else { Check::of_target(job, item) };
+        let number = if is_source { Some(number_of(item)) } else { self.owner_of(item) };
+        let remembered = self.has(Mutant::HastyVerifier).then(|| item.clone());
+        let (source, target) = if is_source { (remembered, None) } else { (None, remembered) };
+        verification.after = place.to_owned();
+        let writes = number.map_or(0, |number| self.truth.writes(number));
+        let records = self.stream.records.len();
+        verification.looking = Some(Looking {
+            check,
+            step,
+            number,
+            writes,
+            records,
+            paused_at: records,
+            right: None,
+            steps: 0,
+            source,
+            target,
+        });
+        true
+    }
+
+    fn look(&mut self, verification: &mut Verification, mut looking: Looking) {
+        looking.steps += 1;
+        if looking.steps > CHECK_STEPS_MAX {
+            return self.fail(Wrong::new("a check never ends"));
+        }
+        let job = self.job();
+        let step = std::mem::replace(&mut looking.step, CheckStep::Pause);
+        looking.step = match step {
+            CheckStep::Done(finding) => return self.found(verification, &looking, finding),
+            CheckStep::Pause => looking.check.paused(),
+            CheckStep::Send(request) => {
+                if self.is_scan_throttled() {
+                    CheckStep::Send(request)
+                } else {
+                    let outcome = self.looked(&mut looking, &request, verification.alone);
+                    looking.check.told(job, outcome)
+                }
+            }
+        };
+        if looking.step == CheckStep::Pause {
+            looking.paused_at = if self.bites(Mutant::HastyVerifier) { 0 } else { self.stream.records.len() };
+        }
+        verification.looking = Some(looking);
+    }
+
+    /// Reads one side of the item.
+    fn looked(&mut self, looking: &mut Looking, request: &Request, alone: bool) -> Outcome {
+        let Request::Get { place, .. } = request else { unreachable!("a check only reads") };
+        let is_target = *place == Place::Target;
+        if is_target
+            && !alone
+            && let Some(number) = looking.number
+        {
+            looking.right = match self.state_of(number) {
+                State::Right => Some(true),
+                State::Unmappable | State::Occupied | State::Stale => Some(false),
+                // No comparison of the two sides can see that.
+                State::Ghost | State::Lost => None,
+            };
+        }
+        let outcome = self.send(request, Kind::Verify);
+        if !self.has(Mutant::HastyVerifier) {
+            return outcome;
+        }
+        let again = looking.steps > 1;
+        let Outcome::Got(item) = &outcome else { return outcome };
+        match place {
+            Place::Source if again && looking.source.is_some() => Outcome::Got(looking.source.clone()),
+            Place::Target if again && looking.target.is_some() => Outcome::Got(looking.target.clone()),
+            Place::Source => {
+                looking.source.clone_from(item);
+                outcome
+            }
+            Place::Target => {
+                looking.target.clone_from(item);
+                outcome
+            }
+            Place::Control => outcome,
+        }
+    }
+
+    fn found(&mut self, verification: &mut Verification, looking: &Looking, finding: Finding) {
+        self.note(|| format!("  verifier: k{:?} is {}", looking.number, finding.class.name()));
+        if let Some(number) = looking.number {
+            self.judge(verification.pass, number, looking, finding.class);
+        }
+        let wanted = finding.class.is_repairable() && finding.class != Class::Quarantined;
+        if let Some(key) = finding.key.as_ref().filter(|_| verification.repairs && wanted) {
+            self.repair_one(key, self.version());
+        }
+        verification.findings.push(finding);
+    }
+
+    /// Is the finding true?
+    fn judge(&mut self, pass: Pass, number: usize, looking: &Looking, class: Class) {
+        let differs = matches!(class, Class::Missing | Class::Extra | Class::Different);
+        let still = self.truth.writes(number) == looking.writes;
+        let name = class.name();
+        if differs && self.stream.is_under_way(number, looking.records) {
+            self.fail(Wrong::new(format!("k{number} is called {name} while its change is under way")));
+        } else if differs && class != Class::Extra && still && looking.right == Some(true) {
+            self.fail(Wrong::new(format!("k{number} is called {name} and is right")));
+        } else if class == Class::Same && pass == Pass::VerifySource && still && looking.right == Some(false) {
+            self.fail(Wrong::new(format!("k{number} is called the same and is not")));
+        }
+    }
+}
