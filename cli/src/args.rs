@@ -265,8 +265,9 @@ pub(crate) struct RetrofitPassArgs {
     /// How many segments are worked on at once.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub(crate) concurrency: usize,
-    /// The most items in a second, of all segments together.
-    #[arg(long, value_name = "ITEMS")]
+    /// The capacity units in a second, reads and writes of all segments together: it begins with as many and never
+    /// exceeds them. Without it, it begins with 1000 and grows while nothing is throttled.
+    #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
     /// Begin anew.
     #[arg(long)]
@@ -283,6 +284,9 @@ pub(crate) struct RetrofitVerifyArgs {
     /// How many segments are worked on at once.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub(crate) concurrency: usize,
+    /// The capacity units in a second, as for a backfill.
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) rate: Option<f64>,
     /// How many differences to print, by their keys.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) show: usize,

@@ -2,8 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
@@ -13,21 +14,27 @@ use keyfold_local::EmbeddedDynamo;
 use serde_json::Value;
 
 const ITEMS: usize = 1200;
+/// A rate that holds nothing up.
+const FAST: &str = "1000000";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-fn retrofit(server: &EmbeddedDynamo, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_keyfold"))
+fn command(server: &EmbeddedDynamo, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+    command
         .current_dir(root())
         .env_remove("KEYFOLD_MANIFEST")
         .env("NO_COLOR", "1")
         .args(["--json", "retrofit"])
         .args(arguments)
-        .args(["--endpoint", server.endpoint()])
-        .output()
-        .unwrap()
+        .args(["--endpoint", server.endpoint()]);
+    command
+}
+
+fn retrofit(server: &EmbeddedDynamo, arguments: &[&str]) -> Output {
+    command(server, arguments).output().unwrap()
 }
 
 fn done(server: &EmbeddedDynamo, arguments: &[&str]) -> Value {
@@ -78,9 +85,9 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     assert!(refused(&server, &["status", "auditV2"]).contains("table"), "nothing was started");
     done(&server, &["start", "auditV2"]);
     assert!(refused(&server, &["cutover", "auditV2"]).contains("backfill was not begun"));
-    let first = done(&server, &["backfill", "auditV2", "--segments", "3"]);
+    let first = done(&server, &["backfill", "auditV2", "--segments", "3", "--rate", FAST]);
     assert_eq!(first["counts"]["written"], ITEMS);
-    let second = done(&server, &["backfill", "auditV2", "--segments", "3", "--again"]);
+    let second = done(&server, &["backfill", "auditV2", "--segments", "3", "--again", "--rate", FAST]);
     assert_eq!(
         (&second["counts"]["superseded"], second["writeUnits"].as_f64()),
         (&Value::from(ITEMS), Some(0.0))
@@ -113,14 +120,49 @@ async fn items_get_their_keys_in_place_and_a_second_pass_writes_nothing() {
     legacy(&server, table).await;
     assert!(refused(&server, &["start", "auditInPlace"]).contains("no stream"));
     done(&server, &["start", "auditInPlace", "--no-stream"]);
-    let first = done(&server, &["backfill", "auditInPlace"]);
+    let first = done(&server, &["backfill", "auditInPlace", "--rate", FAST]);
     assert_eq!(first["counts"]["written"], ITEMS);
-    let second = done(&server, &["backfill", "auditInPlace", "--again"]);
+    let second = done(&server, &["backfill", "auditInPlace", "--again", "--rate", FAST]);
     assert_eq!(
         (&second["counts"]["unchanged"], second["writeUnits"].as_f64()),
         (&Value::from(ITEMS), Some(0.0))
     );
     assert_eq!(done(&server, &["verify", "auditInPlace"])["counts"]["same"], ITEMS);
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_goes_on() {
+    let model = sample().model.unwrap();
+    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables([new], TableOptions::default()).await.unwrap();
+    server.create_tables([old], TableOptions { stream: true }).await.unwrap();
+    legacy(&server, old).await;
+    done(&server, &["start", "auditV2"]);
+    // At this rate it takes half a minute: about 5 units for an item.
+    let slow = ["backfill", "auditV2", "--segments", "2", "--rate", "200"];
+    let mut child = command(&server, &slow).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Once it has shown how far it is.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    for wanted in [" items, ", " items/s, ", " units, ", " throttled, ", " left"] {
+        assert!(line.contains(wanted), "{line}");
+    }
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let said: Vec<_> = lines.map(Result::unwrap).collect();
+    assert!(said.iter().any(|line| line.contains("ctrl-C again")), "{said:?}");
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let first: Value = serde_json::from_str(&text).unwrap();
+    let written = first["counts"]["written"].as_u64().unwrap();
+    assert!(first["done"] == false && written > 0 && written < ITEMS as u64, "{first}");
+    // It goes on where it was: what was written is neither written nor looked at again.
+    let second = done(&server, &["backfill", "auditV2", "--segments", "2", "--rate", FAST]);
+    assert_eq!((&second["done"], &second["counts"]["written"]), (&true.into(), &ITEMS.into()));
+    assert_eq!(second["counts"].get("superseded"), None);
     server.shutdown();
 }
 

@@ -1,7 +1,9 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
+mod interrupt;
 mod passes;
 mod plan;
+mod progress;
 mod status;
 mod steps;
 
@@ -46,6 +48,8 @@ async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<Carri
         Some(url) => Settings::at(Endpoint::parse(url)?),
         None => Settings::from_env()?,
     };
+    // What is throttled must be seen, not sent again in silence: the carrier has attempts of its own.
+    let endpoint = Settings { attempts_max: 1, ..endpoint };
     let mapping = Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
     let job = Job::new(mapping, Epoch::FIRST);
     Ok(Carrier::new(client(&endpoint).await, job, &args.control))

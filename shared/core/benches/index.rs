@@ -96,6 +96,7 @@ fn audit(projection: Projection) -> Table {
         indexes: vec![index],
         scope: BTreeMap::new(),
         expect: keyfold_core::model::Expect::default(),
+        ttl: None,
         collection_bytes_warn: 8 << 30,
     }
 }

@@ -52,6 +52,8 @@ pub struct Table {
     pub attributes: BTreeMap<String, Attribute>,
     /// The attribute in which an item says which entity it is, if the manifest names one.
     pub entity_attribute: Option<String>,
+    /// The attribute with the second since 1970 after which DynamoDB may delete an item, if the manifest names one.
+    pub ttl: Option<String>,
     /// The entities that share the table; empty where all items are of one kind.
     pub entities: Vec<Entity>,
     /// The local and global secondary indexes.

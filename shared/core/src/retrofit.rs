@@ -9,6 +9,7 @@
 //! - [`request`] is what can be sent, and what can come of it;
 //! - [`task`] brings one item up to date: `fenced`, `in_place` and `ledger` are the three protocols;
 //! - [`batch`] is a stream batch, [`segment`] a part of a scan with its checkpoint;
+//! - [`rate`] is how fast a worker may go, [`lease`] which one may;
 //! - [`control`] are the rows of the control table: phase, segments, quarantine, ledger; [`finalise`] cleans up.
 //!
 //! Every write is conditional, and may be repeated, come late, or be lost after it was carried out: the conditions are
@@ -22,10 +23,12 @@ pub mod finalise;
 pub mod gates;
 mod in_place;
 pub mod job;
+pub mod lease;
 mod ledger;
 pub mod mapping;
 pub mod progress;
 pub mod quarantine;
+pub mod rate;
 pub mod record;
 pub mod request;
 pub mod segment;
@@ -38,9 +41,11 @@ mod tests;
 pub use batch::{Batch, Disposition};
 pub use fence::{Epoch, Fence, SequenceNumber, SequenceNumberError};
 pub use job::Job;
+pub use lease::Lease;
 pub use ledger::LedgerRow;
 pub use mapping::{Mapping, MappingError, MappingHash, Protocol, ProtocolReason};
 pub use quarantine::{Quarantined, Reason};
+pub use rate::{Rate, ThrottledBy};
 pub use record::{ChangeKind, ChangeRecord, Received, UnreadableRecord};
 pub use request::{Action, Guard, Outcome, Place, Request, Seen, Write};
 pub use segment::{Checkpoint, CheckpointError, Pass, SegmentId, SegmentRangeError, Slice};

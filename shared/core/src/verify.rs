@@ -3,6 +3,13 @@
 //! A [`Check`] is a state machine like the retrofit's tasks: it says what it wants read, and ends with a [`Finding`]. A
 //! first difference means nothing while writers go on: both sides are read again, strongly consistent, after a pause,
 //! until two looks show the same. Nothing is ever written here; a repair is a task of its own.
+//!
+//! [`expiry`] knows which items a table's time to live may delete any time: those are no drift.
+
+pub mod expiry;
+
+#[cfg(test)]
+mod tests;
 
 use crate::retrofit::mapping::same_item;
 use crate::retrofit::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
@@ -29,6 +36,8 @@ pub enum Class {
     Different,
     /// It changed with every look.
     InFlight,
+    /// They do not agree, and the table's time to live may delete it any time.
+    Expired,
     /// It is in the quarantine.
     Quarantined,
     /// Something else stands at its place in the target.
@@ -37,12 +46,13 @@ pub enum Class {
 
 impl Class {
     /// Every class.
-    pub const ALL: [Class; 7] = [
+    pub const ALL: [Class; 8] = [
         Class::Same,
         Class::Missing,
         Class::Extra,
         Class::Different,
         Class::InFlight,
+        Class::Expired,
         Class::Quarantined,
         Class::Collision,
     ];
@@ -55,9 +65,15 @@ impl Class {
             Class::Extra => "extra",
             Class::Different => "different",
             Class::InFlight => "in-flight",
+            Class::Expired => "expired",
             Class::Quarantined => "quarantined",
             Class::Collision => "collision",
         }
+    }
+
+    /// Does it keep the two sides from agreeing?
+    pub fn is_drift(self) -> bool {
+        !matches!(self, Class::Same | Class::Expired)
     }
 
     /// Can a repair change it?
@@ -97,6 +113,8 @@ pub struct Check {
     key: Option<Item>,
     /// Where a scan of the target found it.
     found_at: Option<Item>,
+    /// The second since 1970, if whoever asks knows it.
+    now_seconds: Option<u64>,
     source: Option<Item>,
     target: Option<Item>,
     phase: Phase,
@@ -116,33 +134,44 @@ enum Phase {
 }
 
 impl Check {
-    /// A scanned source item, to be looked for in the target.
+    /// A scanned source item, to be looked for in the target. Nothing counts as expired.
     pub fn of_source(job: &Job, item: &Item) -> (Check, CheckStep) {
-        let mut check = Check::new(job.mapping().source().key_of(item), None);
+        Check::of_source_at(job, item, None)
+    }
+
+    /// The same at this second since 1970.
+    pub fn of_source_at(job: &Job, item: &Item, now_seconds: Option<u64>) -> (Check, CheckStep) {
+        let mut check = Check::new(job.mapping().source().key_of(item), None, now_seconds);
         check.source = Some(item.clone());
         let step = check.read_target(job);
         (check, step)
     }
 
-    /// A scanned target item, to be looked for in the source.
+    /// A scanned target item, to be looked for in the source. Nothing counts as expired.
     pub fn of_target(job: &Job, item: &Item) -> (Check, CheckStep) {
+        Check::of_target_at(job, item, None)
+    }
+
+    /// The same at this second since 1970.
+    pub fn of_target_at(job: &Job, item: &Item, now_seconds: Option<u64>) -> (Check, CheckStep) {
         let mapping = job.mapping();
         let key = mapping.owner(item).and_then(|owner| owner.item(mapping.source()));
-        let mut check = Check::new(key, mapping.target().key_of(item));
+        let mut check = Check::new(key, mapping.target().key_of(item), now_seconds);
         check.target = Some(item.clone());
         let step = match &check.key {
             _ if item.contains_key(TOMBSTONE_ATTRIBUTE) => check.done(Class::Same),
             // Nobody put it there for this retrofit.
-            None => check.done(Class::Extra),
+            None => check.done(check.or_expired(job, Class::Extra)),
             Some(key) => CheckStep::Send(Request::Get { place: Place::Source, key: key.clone() }),
         };
         (check, step)
     }
 
-    fn new(key: Option<Item>, found_at: Option<Item>) -> Check {
+    fn new(key: Option<Item>, found_at: Option<Item>, now_seconds: Option<u64>) -> Check {
         Check {
             key,
             found_at,
+            now_seconds,
             source: None,
             target: None,
             phase: Phase::Source,
@@ -219,6 +248,7 @@ impl Check {
             self.target.as_ref(),
             self.found_at.is_some(),
         );
+        let class = self.or_expired(job, class);
         if class == Class::Same {
             self.moved |= self.looks > 0;
             return self.done(Class::Same);
@@ -236,6 +266,19 @@ impl Check {
             return self.ask_quarantine(job, Class::InFlight);
         }
         CheckStep::Pause
+    }
+
+    /// The difference, or that a time to live makes an end of it without anybody's doing.
+    fn or_expired(&self, job: &Job, class: Class) -> Class {
+        let Some(now) = self.now_seconds else { return class };
+        let over = match class {
+            Class::Extra => self.target.as_ref().is_some_and(|item| expiry::goes_from_target(job, item, now)),
+            Class::Missing | Class::Different => {
+                self.source.as_ref().is_some_and(|item| expiry::goes_from_source(job, item, now))
+            }
+            _ => false,
+        };
+        if over { Class::Expired } else { class }
     }
 
     /// A difference that is known is called by its name.

@@ -50,6 +50,8 @@ fn many_indexes(count: usize, allow: &str) -> String {
 fn language() -> Vec<(&'static [&'static str], String)> {
     vec![
         (&[], rest("")),
+        (&[], table("ttl = \"n\"", "")),
+        (&["unknown-attribute"], table("ttl = \"nn\"", "")),
         (&["missing-field"], String::new()),
         (&["too-large"], "#".repeat((1 << 20) + 1)),
         (&["toml-syntax"], rest("[tables.t.indexes.x\npartition = 1")),
@@ -65,6 +67,7 @@ fn language() -> Vec<(&'static [&'static str], String)> {
         (&["wrong-type"], rest("[tables.t.indexes.byN]\npartition = 7")),
         (&["wrong-type"], rest("[prices]\nread-million = \"0.125\"")),
         (&["wrong-type"], table("entity-attribute = \"n\"", "")),
+        (&["wrong-type"], table("ttl = \"kind\"", "")),
         (&["wrong-type"], rest("[tables.t.entities.e]\nwhen = { n = \"one\" }")),
         (&["wrong-type"], rest("[retrofits.r]\nfrom = \"t\"\nto = \"t\"\nset = { n = \"one\" }")),
         (&["wrong-type"], "tables = 1".to_owned()),

@@ -7,6 +7,7 @@ mod page;
 mod query;
 mod scan;
 
+pub(crate) use batch_get::batch_get_watched;
 pub use batch_get::{BATCH_GET_KEYS_MAX, BatchGet, Got, batch_get};
 pub use page::{Fetch, PAGE_ITEMS_MAX, Page, PageRequest};
 pub(crate) use query::query_from;

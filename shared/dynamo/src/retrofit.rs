@@ -7,9 +7,13 @@
 mod backfill;
 mod carrier;
 mod control;
+mod estimate;
 mod finalise;
+mod hold;
+mod lookup;
 mod many;
 mod options;
+mod pace;
 mod preflight;
 mod replicate;
 mod statement;
@@ -17,9 +21,10 @@ mod transact;
 mod verify;
 mod write;
 
-pub use backfill::{SliceEnd, backfill_slice};
+pub use backfill::{SliceEnd, Watch, backfill_slice};
 pub use carrier::{Carrier, RetrofitError, Spent};
 pub use finalise::finalise_slice;
+pub use hold::LEASE_TIME;
 pub use keyfold_core::retrofit::control::Head;
 pub use many::STATEMENTS_MAX;
 pub use options::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};

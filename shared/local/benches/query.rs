@@ -103,6 +103,7 @@ fn table() -> Table {
         indexes: Vec::new(),
         scope: [].into(),
         expect: Expect::default(),
+        ttl: None,
         collection_bytes_warn: 0,
     }
 }

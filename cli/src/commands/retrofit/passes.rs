@@ -1,16 +1,22 @@
 //! The passes over the tables: backfill, and the comparison of both sides with or without repair.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::{Checkpoint, Pass, Protocol, SegmentId};
-use keyfold_dynamo::retrofit::{Carrier, RetrofitError, SliceOptions, backfill_slice, verify_slice};
+use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, progress};
+use keyfold_dynamo::retrofit::{
+    Carrier, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice, verify_slice,
+};
 use serde_json::json;
 
+use super::interrupt::{INTERRUPTED, watched};
+use super::progress::Progress;
 use super::{explained, segments, started};
 use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs};
 use crate::output::Output;
@@ -21,6 +27,7 @@ pub(super) async fn backfill(
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
     let (carrier, head) = started(model, &args.target).await?;
+    let carrier = carrier.paced(args.rate);
     head.check_open(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
     if args.again {
         carrier.forget_segments(Pass::Backfill).await.map_err(explained)?;
@@ -33,50 +40,51 @@ pub(super) async fn backfill(
             other.segment().total()
         );
     }
-    carrier.store_verified(None).await.map_err(explained)?;
-    let begun = Instant::now();
-    let options = SliceOptions {
-        items_per_second: args.rate.map(|rate| rate / f64::from(args.segments)),
-        ..SliceOptions::default()
-    };
-    let runs = segments(args.segments)?.into_iter().map(|segment| one_segment(&carrier, segment, &options));
+    carrier.begin_writing().await.map_err(explained)?;
+    let options =
+        SliceOptions { stop: watched(out), owner: Some(owner()), store: true, ..SliceOptions::default() };
+    let shown = Progress::new(out, &carrier, carrier.items_about().await.map_err(explained)?);
+    let runs =
+        segments(args.segments)?.into_iter().map(|segment| one_segment(&carrier, segment, &options, &shown));
     let mut running = stream::iter(runs).buffer_unordered(args.concurrency.max(1));
     let mut counts = BTreeMap::new();
-    let mut failed = None;
+    let (mut failed, mut done) = (None, true);
     while let Some(end) = running.next().await {
         match end {
             Ok(checkpoint) => {
                 add(&mut counts, &checkpoint);
-                progress(out, &counts, begun);
+                done &= checkpoint.is_done();
             }
             Err(error) => failed = failed.or(Some(error)),
         }
     }
     drop(running);
+    shown.ends();
     if let Some(error) = failed {
         return Err(explained(error));
     }
-    report(out, &carrier, "backfill", &counts, begun)?;
-    Ok(ExitCode::SUCCESS)
+    report(out, &carrier, "backfill", &counts, &shown, done)?;
+    Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
-/// One segment to its end, page by page; each page's checkpoint is stored once its writes are durable.
+/// One segment to its end, or to the page at which it is interrupted.
 async fn one_segment(
     carrier: &Carrier,
     segment: SegmentId,
     options: &SliceOptions,
+    shown: &Progress<'_>,
 ) -> Result<Checkpoint, RetrofitError> {
-    let mut checkpoint = carrier.checkpoint(Pass::Backfill, segment).await?;
-    let one_page = SliceOptions { pages_max: Some(1), ..*options };
-    while !checkpoint.is_done() {
-        let end = backfill_slice(carrier, checkpoint, &one_page, &mut |_| {}).await;
-        carrier.store_checkpoint(&end.checkpoint).await?;
-        if let Some(error) = end.error {
-            return Err(error);
-        }
-        checkpoint = end.checkpoint;
+    let checkpoint = carrier.checkpoint(Pass::Backfill, segment).await?;
+    shown.begins(&checkpoint);
+    if checkpoint.is_done() || options.stop.load(Ordering::Relaxed) {
+        return Ok(checkpoint);
     }
-    Ok(checkpoint)
+    let mut watch = |checkpoint: &Checkpoint| {
+        shown.page(checkpoint);
+        ControlFlow::Continue(())
+    };
+    let end = backfill_slice(carrier, checkpoint, options, &mut watch).await;
+    end.error.map_or(Ok(end.checkpoint), Err)
 }
 
 /// Compares both sides. Exit code 1 if anything does not agree.
@@ -87,53 +95,87 @@ pub(super) async fn verify(
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
     let (carrier, head) = started(model, &args.target).await?;
+    let carrier = carrier.paced(args.rate);
     if repair {
         head.check_open(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
+        carrier.begin_writing().await.map_err(explained)?;
         for entry in carrier.quarantine().await.map_err(explained)? {
             carrier.release(&entry).await.map_err(explained)?;
         }
     }
-    let begun = Instant::now();
-    let both = carrier.job().mapping().protocol() != Protocol::InPlace;
-    let passes = [Some(Pass::VerifySource), both.then_some(Pass::VerifyTarget)];
+    let passes = progress::comparison(carrier.job().mapping().protocol());
+    let items = carrier.items_about().await.map_err(explained)?.saturating_mul(passes.len() as u64);
+    let shown = Progress::new(out, &carrier, items);
+    let options =
+        SliceOptions { stop: watched(out), owner: Some(owner()), store: !repair, ..SliceOptions::default() };
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    let mut differences = Vec::new();
-    let options = SliceOptions::default();
-    for pass in passes.into_iter().flatten() {
-        let ends = segments(args.segments)?.into_iter().map(|segment| {
-            let checkpoint = Checkpoint::start(carrier.job(), pass, segment);
-            let (carrier, options) = (&carrier, &options);
-            async move { verify_slice(carrier, checkpoint, repair, options, &mut |_| {}).await }
-        });
+    let (mut differences, mut count, mut done) = (Vec::new(), 0, true);
+    for pass in passes {
+        if !repair {
+            carrier.forget_segments(*pass).await.map_err(explained)?;
+        }
+        let ends = segments(args.segments)?
+            .into_iter()
+            .map(|segment| compared(&carrier, *pass, segment, repair, &options, &shown));
         let mut running = stream::iter(ends).buffer_unordered(args.concurrency.max(1));
         while let Some(end) = running.next().await {
+            let end = end.map_err(explained)?;
             // What was not read is not clean.
             if let Some(error) = end.error {
                 return Err(explained(error));
             }
             add(&mut counts, &end.checkpoint);
+            count += progress::differences_of(&end.checkpoint);
+            done &= end.checkpoint.is_done();
             differences.extend(end.differences);
         }
     }
-    let fine = ["items", "same", "repaired"];
-    let count: u64 =
-        counts.iter().filter(|(name, _)| !fine.contains(&name.as_str())).map(|(_, count)| count).sum();
-    // A repair changes what was compared: only a comparison without one counts.
-    carrier.store_verified((!repair).then_some(count)).await.map_err(explained)?;
+    shown.ends();
     for difference in differences.iter().take(args.show) {
-        let key = difference
-            .key
-            .as_ref()
-            .and_then(|key| keyfold_core::retrofit::SourceKey::of(carrier.job().mapping().source(), key));
-        let key = key.map_or_else(|| "(no source key)".to_owned(), |key| key.to_string());
-        out.note(format!(
-            "{} {key}{}\n",
-            difference.class.name(),
-            if difference.repaired { ", repaired" } else { "" }
-        ));
+        name(&carrier, difference, out);
     }
-    report(out, &carrier, if repair { "repair" } else { "verify" }, &counts, begun)?;
-    Ok(if count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    report(out, &carrier, if repair { "repair" } else { "verify" }, &counts, &shown, done)?;
+    Ok(match (done, count) {
+        (false, _) => ExitCode::from(INTERRUPTED),
+        (true, 0) => ExitCode::SUCCESS,
+        (true, _) => ExitCode::FAILURE,
+    })
+}
+
+/// One segment of one side. A comparison is kept in the control table; one that repairs changes what it compares.
+async fn compared(
+    carrier: &Carrier,
+    pass: Pass,
+    segment: SegmentId,
+    repair: bool,
+    options: &SliceOptions,
+    shown: &Progress<'_>,
+) -> Result<VerifySlice, RetrofitError> {
+    let checkpoint = if repair || options.stop.load(Ordering::Relaxed) {
+        Checkpoint::start(carrier.job(), pass, segment)
+    } else {
+        carrier.begin_comparison(pass, segment).await?
+    };
+    let mut watch = |checkpoint: &Checkpoint| {
+        shown.page(checkpoint);
+        ControlFlow::Continue(())
+    };
+    Ok(verify_slice(carrier, checkpoint, repair, options, &mut watch).await)
+}
+
+/// One difference, by its class and the source item's key.
+fn name(carrier: &Carrier, difference: &RetrofitDifference, out: &Output) {
+    let source = carrier.job().mapping().source();
+    let key = difference.key.as_ref().and_then(|key| keyfold_core::retrofit::SourceKey::of(source, key));
+    let key = key.map_or_else(|| "(no source key)".to_owned(), |key| key.to_string());
+    let repaired = if difference.repaired { ", repaired" } else { "" };
+    out.note(format!("{} {key}{repaired}\n", difference.class.name()));
+}
+
+/// A name of this run, for its leases.
+fn owner() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("cli-{}-{:x}", std::process::id(), now.as_nanos())
 }
 
 fn add(counts: &mut BTreeMap<String, u64>, checkpoint: &Checkpoint) {
@@ -142,41 +184,37 @@ fn add(counts: &mut BTreeMap<String, u64>, checkpoint: &Checkpoint) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-fn rate(items: u64, begun: Instant) -> f64 {
-    items as f64 / begun.elapsed().as_secs_f64().max(0.001)
-}
-
-fn progress(out: &Output, counts: &BTreeMap<String, u64>, begun: Instant) {
-    let items = counts.get("items").copied().unwrap_or(0);
-    out.note(format!("{items} items, {:.0} items/s\n", rate(items, begun)));
-}
-
 fn report(
     out: &Output,
     carrier: &Carrier,
     what: &str,
     counts: &BTreeMap<String, u64>,
-    begun: Instant,
+    shown: &Progress<'_>,
+    done: bool,
 ) -> anyhow::Result<()> {
     let spent = carrier.spent();
-    let items = counts.get("items").copied().unwrap_or(0);
+    let rate = shown.items_per_second();
     if out.json {
         return out.value(&json!({
-            "pass": what, "counts": counts, "itemsPerSecond": rate(items, begun).round(),
+            "pass": what, "done": done, "counts": counts, "itemsPerSecond": rate.round(),
             "readUnits": spent.read.units, "writeUnits": spent.write.units,
-            "controlWriteUnits": spent.control.units, "resent": spent.resent,
+            "controlWriteUnits": spent.control.units, "resent": spent.resent, "throttled": spent.throttles,
         }));
     }
     let counted: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
     out.text(format!(
-        "{what}: {} ({:.0} items/s, {} read units, {} write units, {} of the control table, {} sent again)\n",
+        "{what}: {} ({rate:.0} items/s, {} read units, {} write units, {} of the control table, {} sent again)\n",
         counted.join(", "),
-        rate(items, begun),
         spent.read.units,
         spent.write.units,
         spent.control.units,
         spent.resent
     ));
+    if !done {
+        out.text(format!(
+            "interrupted: the same command {}\n",
+            if what == "backfill" { "goes on" } else { "begins anew" }
+        ));
+    }
     Ok(())
 }

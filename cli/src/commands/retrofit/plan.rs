@@ -3,29 +3,19 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use keyfold_core::cost::RetrofitEstimate;
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::{Place, Protocol};
-use keyfold_dynamo::{PageRequest, ScanPage, scan_page};
 use serde_json::json;
 
-use super::unstarted;
+use super::{explained, unstarted};
 use crate::args::RetrofitPlanArgs;
 use crate::output::{Output, columns};
 
 pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let carrier = unstarted(model, &args.target).await?;
     let mapping = carrier.job().mapping();
-    let source = carrier.table(Place::Source);
-    let page = PageRequest { table: source.name.clone(), limit: Some(args.sample), ..PageRequest::default() };
-    let page = scan_page(carrier.client(), &ScanPage { page, segment: None }).await?;
-    let items = match args.items.or(source.expect.items) {
-        Some(items) => items,
-        None => carrier.items_about().await.map_err(super::explained)?.max(page.scanned),
-    };
-    let (in_place, moves) = (mapping.protocol() == Protocol::InPlace, mapping.protocol() == Protocol::Ledger);
-    let estimate = RetrofitEstimate::of(source, mapping.target(), in_place, moves, items, &page.items)
-        .context("the source shows no items to judge by; give --items 0 if it is empty")?;
+    let estimate = carrier.estimate(args.items, args.sample).await.map_err(explained)?;
+    let estimate =
+        estimate.context("the source shows no items to judge by; give --items 0 if it is empty")?;
     let dollars = estimate.dollars(&model.prices);
     if out.json {
         out.value(&json!({

@@ -1,5 +1,6 @@
 //! From one phase of a retrofit to the next.
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -88,7 +89,10 @@ pub(super) async fn finalise(
     for pass in target.into_iter().chain(ledger) {
         for segment in segments(1)? {
             let checkpoint = Checkpoint::start(carrier.job(), pass, segment);
-            let end = finalise_slice(&carrier, checkpoint, &SliceOptions::default(), &mut |_| {}).await;
+            let end = finalise_slice(&carrier, checkpoint, &SliceOptions::default(), &mut |_| {
+                ControlFlow::Continue(())
+            })
+            .await;
             if let Some(error) = end.error {
                 return Err(explained(error));
             }

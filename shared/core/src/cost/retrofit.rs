@@ -6,6 +6,8 @@
 use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
 use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
 use crate::model::Table;
+use crate::retrofit::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE};
+use crate::retrofit::{Epoch, Fence, Mapping, Protocol, SourceKey};
 use crate::value::Item;
 
 /// What a ledger row holds besides the two keys: epoch, sequence number, and its attributes' names.
@@ -96,6 +98,25 @@ impl RetrofitEstimate {
         Some(sums.scaled(to, Scale { items, sampled }))
     }
 
+    /// The same for a retrofit's mapping, with all that it selects, renames, sets, drops and keeps on the target's items.
+    pub fn of_mapping(mapping: &Mapping, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
+        let sampled = u64::try_from(sample.len()).ok()?;
+        if sampled == 0 && items > 0 {
+            return None;
+        }
+        let to = mapping.target();
+        let mut sums = Sums { indexes: vec![(0, WriteUnits::ZERO); to.indexes.len()], ..Sums::default() };
+        for item in sample {
+            sums.scan_bytes += item_bytes(item);
+            match mapping.target_item(item) {
+                Ok(Some(mapped)) => sums.mapped(mapping, item, mapped),
+                Ok(None) => {}
+                Err(_) => sums.refused += 1,
+            }
+        }
+        Some(sums.scaled(to, Scale { items, sampled }))
+    }
+
     /// All writes: table, ledger and indexes.
     pub fn write_units(&self) -> WriteUnits {
         self.table_write + self.ledger_write + self.indexes.iter().map(|index| index.write).sum()
@@ -120,6 +141,30 @@ impl Sums {
         Ok(())
     }
 
+    fn mapped(&mut self, mapping: &Mapping, source: &Item, mut mapped: Item) {
+        let to = mapping.target();
+        match mapping.protocol() {
+            Protocol::InPlace if mapped == *source => {}
+            Protocol::InPlace => self.write(to, Some(source), &mapped, false),
+            Protocol::Fenced => {
+                mapped.insert(FENCE_ATTRIBUTE.to_owned(), Fence::of_scan(Epoch::FIRST).value());
+                self.write(to, None, &mapped, false);
+            }
+            Protocol::Ledger => {
+                let owner = SourceKey::of(mapping.source(), source).map(|key| key.value());
+                mapped.extend(owner.map(|owner| (OWNER_ATTRIBUTE.to_owned(), owner)));
+                self.write(to, None, &mapped, true);
+                self.in_ledger(mapping.source(), to, source, &mapped);
+            }
+        }
+    }
+
+    fn in_ledger(&mut self, from: &Table, to: &Table, source: &Item, target: &Item) {
+        let row = ledger_row_bytes(from, to, source, target);
+        self.ledger += WriteUnits::of(row).transactional();
+        self.storage += signed(row + STORAGE_OVERHEAD_BYTES);
+    }
+
     fn new_table(
         &mut self,
         from: &Table,
@@ -130,9 +175,7 @@ impl Sums {
         let keyed = to.with_keys(item.clone())?;
         self.write(to, None, &keyed, key_can_move);
         if key_can_move {
-            let row = ledger_row_bytes(from, to, item, &keyed);
-            self.ledger += WriteUnits::of(row).transactional();
-            self.storage += signed(row + STORAGE_OVERHEAD_BYTES);
+            self.in_ledger(from, to, item, &keyed);
         }
         Ok(())
     }

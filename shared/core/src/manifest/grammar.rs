@@ -9,6 +9,7 @@ pub(super) const TABLE: &[&str] = &[
     "partition",
     "sort",
     "entity-attribute",
+    "ttl",
     "verbatim",
     "scope",
     "allow",

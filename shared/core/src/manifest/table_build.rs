@@ -40,6 +40,7 @@ pub(super) fn build<'a>(
         sort: sort?.into_iter().next(),
         attributes: table.attributes.by_name.clone(),
         entity_attribute: table.entity_attribute.as_ref().map(|name| name.value.to_owned()),
+        ttl: table.ttl.clone(),
         entities: table
             .entities
             .iter()

@@ -32,6 +32,7 @@ pub(super) struct TableText<'a> {
     pub(super) sort: Option<KeyText<'a>>,
     pub(super) verbatim: bool,
     pub(super) entity_attribute: Option<Text<'a>>,
+    pub(super) ttl: Option<String>,
     pub(super) attributes: Attributes,
     pub(super) entities: Vec<EntityText<'a>>,
     pub(super) indexes: Vec<IndexText<'a>>,
@@ -68,6 +69,7 @@ impl<'a> TableText<'a> {
             sort: key(&fields, "sort", findings),
             verbatim: fields.boolean("verbatim", findings).unwrap_or(false),
             entity_attribute,
+            ttl: ttl(&fields, id.value, &attributes, findings),
             entities,
             indexes: indexes.iter().map(|entry| IndexText::read(entry, id.value, findings)).collect(),
             scope: scope(&fields, id.value, &attributes, findings),
@@ -104,6 +106,24 @@ fn entity_attribute<'a>(
         findings.report(Code::WrongType, name.span.clone(), message);
     }
     Some(name)
+}
+
+/// The attribute by which DynamoDB deletes items: seconds since 1970.
+fn ttl(
+    fields: &Fields<'_>,
+    table: &str,
+    attributes: &Attributes,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
+    let name = fields.text("ttl", findings)?;
+    let kind = attributes.find(&name, table, findings)?.kind;
+    if kind != AttributeKind::Number {
+        let message = format!("{} must be a number attribute", fields.what("ttl"));
+        findings
+            .report(Code::WrongType, name.span.clone(), message)
+            .hint("DynamoDB deletes an item by a number of seconds since 1970, and by nothing else");
+    }
+    Some(name.value.to_owned())
 }
 
 fn scope(

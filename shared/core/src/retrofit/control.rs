@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `retrofit#NAME` | `head` | [`Head`]: phase, mapping, epoch, stream |
 //! | `segments#NAME` | `PASS#000003/000008` | how far a segment is |
+//! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |
 //! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target |
 
@@ -49,6 +50,7 @@ pub fn table(name: &str) -> Table {
         entities: Vec::new(),
         indexes: Vec::new(),
         scope: BTreeMap::new(),
+        ttl: None,
         collection_bytes_warn: u64::MAX,
         expect: Expect::default(),
     }
@@ -65,6 +67,11 @@ pub fn key(partition: &str, sort: &str) -> Item {
 /// The partition of a retrofit's segments.
 pub fn segments_partition(retrofit: &str) -> String {
     format!("segments#{retrofit}")
+}
+
+/// The partition of the leases on a retrofit's segments.
+pub fn leases_partition(retrofit: &str) -> String {
+    format!("leases#{retrofit}")
 }
 
 /// The partition of a retrofit's quarantine.

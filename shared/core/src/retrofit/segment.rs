@@ -103,6 +103,9 @@ pub struct Checkpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<Item>,
     done: bool,
+    /// What was true when the segment was begun: see [`progress`](super::progress).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
     counts: BTreeMap<String, u64>,
 }
 
@@ -167,8 +170,20 @@ impl Checkpoint {
             segment,
             after: None,
             done: false,
+            mark: None,
             counts: BTreeMap::new(),
         }
+    }
+
+    /// The same, begun under this mark.
+    #[must_use]
+    pub fn marked(self, mark: Option<String>) -> Checkpoint {
+        Checkpoint { mark, ..self }
+    }
+
+    /// The mark under which the segment was begun.
+    pub fn mark(&self) -> Option<&str> {
+        self.mark.as_deref()
     }
 
     /// Reads a checkpoint, which must be of this job, pass and segment.

@@ -40,6 +40,15 @@ pub struct Got {
 
 /// Reads a batch of items. Keys that DynamoDB leaves unprocessed are asked for again; all are read, or it is an error.
 pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoError> {
+    batch_get_watched(client, batch, &|_| {}).await
+}
+
+/// The same; whoever watches is told of each time that something has to be asked for again.
+pub(crate) async fn batch_get_watched(
+    client: &Client,
+    batch: &BatchGet,
+    watch: &(dyn Fn(&DynamoError) + Sync),
+) -> Result<Got, DynamoError> {
     let call = || Call::new("BatchGetItem", &batch.table);
     let given = batch.keys.len();
     if given > BATCH_GET_KEYS_MAX {
@@ -55,8 +64,14 @@ pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoE
             pause(attempt - 1).await;
         }
         match send(client, batch, &keys, &mut got).await {
-            Ok(left) => keys = left,
-            Err(error) if error.is_retryable() && attempt + 1 < BACKOFF_ATTEMPTS_MAX => {}
+            Ok(left) => {
+                keys = left;
+                if !keys.is_empty() {
+                    let (call, left) = (call(), keys.len());
+                    watch(&DynamoError::Unprocessed { call, left, attempts: attempt + 1 });
+                }
+            }
+            Err(error) if error.is_retryable() && attempt + 1 < BACKOFF_ATTEMPTS_MAX => watch(&error),
             Err(error) => return Err(error),
         }
     }

@@ -1,9 +1,11 @@
 //! One slice of a segment: pages are read and carried over until the slice must end.
 
-use std::time::Instant;
+use std::ops::ControlFlow;
 
+use futures_util::future::join3;
 use keyfold_core::retrofit::{Checkpoint, Pass, Place, Slice, Task, Verdict};
 
+use super::hold::Hold;
 use super::many::carry_all;
 use super::{Carrier, RetrofitError, SliceOptions};
 use crate::{Page, PageRequest, ScanPage, Segment, scan_page};
@@ -17,41 +19,92 @@ pub struct SliceEnd {
     pub error: Option<RetrofitError>,
 }
 
-/// Carries pages of the source over, from the checkpoint on. `watch` is told the checkpoint after each page.
+/// Is told the checkpoint after each page, and may end the slice there.
+pub type Watch<'w> = dyn FnMut(&Checkpoint) -> ControlFlow<()> + Send + 'w;
+
+/// Carries pages of the source over, from the checkpoint on.
 pub async fn backfill_slice(
     carrier: &Carrier,
     checkpoint: Checkpoint,
     options: &SliceOptions,
-    watch: &mut dyn FnMut(&Checkpoint),
+    watch: &mut Watch<'_>,
 ) -> SliceEnd {
     debug_assert_eq!(checkpoint.pass(), Pass::Backfill, "another pass has another slice");
+    let mut hold = match Hold::take(carrier, &checkpoint, options).await {
+        Ok(hold) => hold,
+        Err(error) => return SliceEnd { checkpoint, error: Some(error) },
+    };
+    let before = checkpoint.clone();
     let mut slice = Slice::from(checkpoint);
-    let error = run(carrier, &mut slice, options, watch).await.err();
-    SliceEnd { checkpoint: slice.checkpoint().clone(), error }
+    let ran = in_time(options, run(carrier, &mut slice, &mut hold, options, watch)).await;
+    let checkpoint = slice.checkpoint().clone();
+    let ended = hold.end(carrier, &checkpoint).await;
+    let error = match ran {
+        Some(ran) => ran.and(ended).err(),
+        None if checkpoint == before => Some(RetrofitError::OutOfTime),
+        None => ended.err(),
+    };
+    SliceEnd { checkpoint, error }
 }
 
+/// Waits for the work, up to the end of the options' time: then `None`.
+pub(super) async fn in_time<T>(options: &SliceOptions, work: impl Future<Output = T>) -> Option<T> {
+    match options.stop_at {
+        Some(end) => tokio::time::timeout_at(end.into(), work).await.ok(),
+        None => Some(work.await),
+    }
+}
+
+/// The next page is read while the one before is written.
 async fn run(
     carrier: &Carrier,
     slice: &mut Slice,
+    hold: &mut Hold,
     options: &SliceOptions,
-    watch: &mut dyn FnMut(&Checkpoint),
+    watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
-    let mut pages = 0;
-    while slice.next().is_some() && !options.ends_before(pages) {
-        let begun = Instant::now();
-        let page = read_page(carrier, Place::Source, slice, options).await?;
-        let number = slice.page(page.items.len(), page.last_key);
+    let (mut pages, mut ahead) = (0, None);
+    while slice.next().is_some() && options.may_begin(pages) && carrier.turn(options).await {
+        let page = match ahead.take() {
+            Some(page) => page,
+            None => read_page(carrier, Place::Source, slice, options).await?,
+        };
+        let Page { items, last_key, .. } = page;
+        let (count, number) = (items.len(), slice.page(items.len(), last_key));
         let careful = slice.is_careful(number);
-        let items = page.items.len();
-        let tasks = page.items.iter().map(|item| carrier.job().backfill(item, careful)).collect();
-        for verdict in settle(carrier, tasks, options).await? {
+        let tasks = items.into_iter().map(|item| carrier.job().backfill(&item, careful)).collect();
+        pages += 1;
+        let (settled, next, kept) = join3(
+            settle(carrier, tasks, options),
+            read_ahead(carrier, slice, options, pages),
+            hold.keep(carrier, slice.checkpoint()),
+        )
+        .await;
+        for verdict in settled? {
             slice.settled(number, &verdict);
         }
-        watch(slice.checkpoint());
-        pages += 1;
-        tokio::time::sleep(options.time_for(items).saturating_sub(begun.elapsed())).await;
+        carrier.carried(count);
+        let stop = watch(slice.checkpoint()).is_break();
+        kept?;
+        ahead = next?;
+        if stop {
+            break;
+        }
     }
     Ok(())
+}
+
+/// Reads the page after the one that is being written, if there will be one.
+async fn read_ahead(
+    carrier: &Carrier,
+    slice: &Slice,
+    options: &SliceOptions,
+    pages: u32,
+) -> Result<Option<Page>, RetrofitError> {
+    if slice.next().is_none() || !options.may_begin(pages) {
+        return Ok(None);
+    }
+    read_page(carrier, Place::Source, slice, options).await.map(Some)
 }
 
 /// Reads the slice's next page.
@@ -64,14 +117,15 @@ pub(super) async fn read_page(
     let segment = slice.checkpoint().segment();
     let page = PageRequest {
         table: carrier.table(place).name.clone(),
-        limit: Some(options.page_items),
+        limit: Some(carrier.page_items(options.page_items)),
         consistent: true,
         start_key: slice.next().flatten().cloned(),
         ..PageRequest::default()
     };
     let segment = Segment { number: segment.number(), total: segment.total() };
-    let page = scan_page(carrier.client(), &ScanPage { page, segment: Some(segment) }).await?;
-    carrier.spending().read.add(&page.consumed);
+    let scan = ScanPage { page, segment: Some(segment) };
+    let page = carrier.patiently(async || scan_page(carrier.client(), &scan).await).await?;
+    carrier.has_read(&page.consumed);
     Ok(page)
 }
 

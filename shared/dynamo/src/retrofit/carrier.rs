@@ -8,12 +8,14 @@ use keyfold_core::retrofit::control::{self, ControlError};
 use keyfold_core::retrofit::{CheckpointError, Job, Outcome, Place, Request, Step, Task, Verdict};
 use keyfold_core::value::Item;
 
+use super::pace::Pace;
 use super::transact::transact;
 use super::write::write;
+use crate::BatchGet;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
-use crate::{BatchGet, batch_get};
+use crate::read::batch_get_watched;
 
 /// Why a part of a retrofit ended early. What was written before stays, and may be done again.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +65,25 @@ pub enum RetrofitError {
         /// What differs.
         differences: String,
     },
+    /// Another worker has the segment.
+    #[error("segment {segment} of retrofit `{retrofit}` is in the hands of another worker")]
+    LeaseTaken {
+        /// The retrofit.
+        retrofit: String,
+        /// The segment.
+        segment: String,
+    },
+    /// Another worker has taken the segment over.
+    #[error("segment {segment} of retrofit `{retrofit}` was taken over by another worker")]
+    LeaseLost {
+        /// The retrofit.
+        retrofit: String,
+        /// The segment.
+        segment: String,
+    },
+    /// Not one page was done in the time there was.
+    #[error("the time was over before a page was done")]
+    OutOfTime,
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
     Refused {
@@ -83,6 +104,9 @@ impl RetrofitError {
             RetrofitError::Raced { .. } => "retrofit-raced",
             RetrofitError::NotSettled { .. } => "item-not-settled",
             RetrofitError::Refused { .. } => "write-refused",
+            RetrofitError::LeaseTaken { .. } => "segment-leased",
+            RetrofitError::LeaseLost { .. } => "lease-lost",
+            RetrofitError::OutOfTime => "out-of-time",
             RetrofitError::NoStream { .. } => "source-without-stream",
             RetrofitError::WrongView { .. } => "stream-view-type",
             RetrofitError::WrongTable { .. } => "table-differs",
@@ -95,6 +119,10 @@ impl RetrofitError {
             RetrofitError::Dynamo(error) => error.hint(),
             RetrofitError::Control(error) => error.hint(),
             RetrofitError::Raced { .. } | RetrofitError::NotSettled { .. } => Some("run it again"),
+            RetrofitError::LeaseTaken { .. } | RetrofitError::LeaseLost { .. } => {
+                Some("a lease that is not renewed ends after half a minute")
+            }
+            RetrofitError::OutOfTime => Some("give the function more time, or a higher rate"),
             RetrofitError::NoStream { .. } => Some(
                 "switch the source's stream on with NEW_AND_OLD_IMAGES; in place, --no-stream does without",
             ),
@@ -117,8 +145,10 @@ pub struct Spent {
     pub write: Consumed,
     /// Write units of the control table: checkpoints, ledger, quarantine.
     pub control: Consumed,
-    /// Requests that were throttled or met another write, each time counted.
+    /// Requests that were throttled, met another write or got no answer, each time counted.
     pub resent: u64,
+    /// Those of them that were throttled.
+    pub throttles: u64,
 }
 
 /// The three tables of a retrofit, and a client for them.
@@ -126,14 +156,22 @@ pub struct Spent {
 pub struct Carrier {
     client: Client,
     job: Job,
-    control: Table,
+    pub(super) control: Table,
+    pub(super) pace: Option<Pace>,
     spent: Mutex<Spent>,
 }
 
 impl Carrier {
     /// Carries out this job, with the control table of this name.
     pub fn new(client: Client, job: Job, control_table: &str) -> Carrier {
-        Carrier { client, job, control: control::table(control_table), spent: Mutex::default() }
+        Carrier { client, job, control: control::table(control_table), pace: None, spent: Mutex::default() }
+    }
+
+    /// The same at a rate: it begins at `most` capacity units in a second, reads and writes together, and never exceeds
+    /// them; without `most` it finds its own. It yields to throttling, and recovers slowly.
+    #[must_use]
+    pub fn paced(self, most: Option<f64>) -> Carrier {
+        Carrier { pace: Some(Pace::new(most)), ..self }
     }
 
     /// The job.
@@ -153,13 +191,6 @@ impl Carrier {
 
     pub(super) fn spending(&self) -> MutexGuard<'_, Spent> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts what a write consumed.
-    pub(super) fn wrote(&self, table: &str, consumed: &Consumed) {
-        let mut spent = self.spending();
-        let control = table == self.control.name;
-        if control { &mut spent.control } else { &mut spent.write }.add(consumed);
     }
 
     /// The table at this place.
@@ -189,19 +220,39 @@ impl Carrier {
 
     /// Sends a request until it is answered, or the attempts are used up.
     pub async fn send(&self, request: &Request) -> Result<Outcome, DynamoError> {
+        let sent = match request {
+            // A batch of reads has attempts of its own.
+            Request::Get { .. } => self.send_once(request).await,
+            Request::Write(_) | Request::Transact(_) => {
+                self.patiently(async || self.send_once(request).await).await
+            }
+        };
+        match sent {
+            // Whatever is there, DynamoDB will not take this write: the item's task knows what to do.
+            Err(error @ (DynamoError::Invalid { .. } | DynamoError::CollectionFull { .. }))
+                if !matches!(request, Request::Get { .. }) =>
+            {
+                Ok(Outcome::Rejected(error.code().to_owned()))
+            }
+            answer => answer,
+        }
+    }
+
+    /// Calls until there is an answer, or an error that does not pass, or the attempts are used up.
+    pub(super) async fn patiently<T>(
+        &self,
+        call: impl AsyncFn() -> Result<T, DynamoError>,
+    ) -> Result<T, DynamoError> {
         let mut attempt = 0;
         loop {
-            match self.send_once(request).await {
-                Err(error) if error.is_retryable() && attempt + 1 < BACKOFF_ATTEMPTS_MAX => {
-                    self.spending().resent += 1;
-                    pause(attempt).await;
+            match call().await {
+                Err(error) if error.is_retryable() => {
+                    self.failed(&error);
                     attempt += 1;
-                }
-                // Whatever is there, DynamoDB will not take this write: the item's task knows what to do.
-                Err(error @ (DynamoError::Invalid { .. } | DynamoError::CollectionFull { .. }))
-                    if !matches!(request, Request::Get { .. }) =>
-                {
-                    return Ok(Outcome::Rejected(error.code().to_owned()));
+                    if attempt >= BACKOFF_ATTEMPTS_MAX {
+                        return Err(error);
+                    }
+                    pause(attempt - 1).await;
                 }
                 answer => return answer,
             }
@@ -223,8 +274,8 @@ impl Carrier {
     pub(super) async fn read(&self, place: Place, keys: Vec<Item>) -> Result<Vec<Item>, DynamoError> {
         let table = self.table(place).name.clone();
         let batch = BatchGet { table, keys, consistent: true, ..BatchGet::default() };
-        let got = batch_get(&self.client, &batch).await?;
-        self.spending().read.add(&got.consumed);
+        let got = batch_get_watched(&self.client, &batch, &|error| self.failed(error)).await?;
+        self.has_read(&got.consumed);
         Ok(got.items)
     }
 }

@@ -57,7 +57,8 @@ impl Carrier {
                 ..PageRequest::default()
             };
             let query = QueryPage { page, key_condition: condition.text.clone(), forward: true };
-            let page = query_page(self.client(), &query).await?;
+            let page = self.patiently(async || query_page(self.client(), &query).await).await?;
+            self.has_read(&page.consumed);
             rows.extend(page.items);
             start_key = page.last_key;
             if start_key.is_none() {
@@ -103,19 +104,39 @@ impl Carrier {
         Ok(())
     }
 
-    /// What the last comparison of both sides found in this epoch: how many items do not agree.
-    pub async fn verified(&self) -> Result<Option<u64>, RetrofitError> {
-        let rows = self.read(Place::Control, vec![progress::verified_key(self.job())]).await?;
-        Ok(rows.first().and_then(|row| progress::read_verified(self.job(), row)))
+    /// The beginning of a segment of a comparison, under the mark of this moment; what an earlier one found there is
+    /// forgotten.
+    pub async fn begin_comparison(
+        &self,
+        pass: Pass,
+        segment: SegmentId,
+    ) -> Result<Checkpoint, RetrofitError> {
+        let checkpoint = Checkpoint::start(self.job(), pass, segment).marked(self.mark().await?);
+        self.note(progress::begin_segment(self.job(), &checkpoint)).await?;
+        Ok(checkpoint)
     }
 
-    /// Notes what a comparison of both sides found; `None` forgets the last one.
-    pub async fn store_verified(&self, differences: Option<u64>) -> Result<(), RetrofitError> {
-        self.note(match differences {
-            Some(count) => progress::store_verified(self.job(), count),
-            None => progress::forget_verified(self.job()),
-        })
-        .await
+    /// Notes that something will be written: what was compared before says nothing any more.
+    pub async fn begin_writing(&self) -> Result<(), RetrofitError> {
+        let mark = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
+        self.note(progress::store_mark(self.job(), &mark)).await
+    }
+
+    async fn mark(&self) -> Result<Option<String>, RetrofitError> {
+        let rows = self.read(Place::Control, vec![progress::mark_key(self.job())]).await?;
+        Ok(rows.first().and_then(progress::read_mark))
+    }
+
+    /// What comparisons of both sides found since something was last written: how many items do not agree. `None` if none
+    /// is complete.
+    pub async fn differences(&self) -> Result<Option<u64>, RetrofitError> {
+        let protocol = self.job().mapping().protocol();
+        let mark = self.mark().await?;
+        let mut segments = Vec::new();
+        for pass in progress::comparison(protocol) {
+            segments.extend(self.segments(*pass).await?);
+        }
+        Ok(progress::differences(protocol, mark.as_deref(), &segments))
     }
 
     /// A write of a row that another worker may have written already.

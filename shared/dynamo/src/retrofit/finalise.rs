@@ -4,14 +4,14 @@ use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::{Checkpoint, Outcome, Pass, Place, Request, Slice, finalise};
 
 use super::backfill::read_page;
-use super::{Carrier, RetrofitError, SliceEnd, SliceOptions};
+use super::{Carrier, RetrofitError, SliceEnd, SliceOptions, Watch};
 
 /// Cleans pages from the checkpoint on.
 pub async fn finalise_slice(
     carrier: &Carrier,
     checkpoint: Checkpoint,
     options: &SliceOptions,
-    watch: &mut dyn FnMut(&Checkpoint),
+    watch: &mut Watch<'_>,
 ) -> SliceEnd {
     let mut slice = Slice::from(checkpoint);
     let error = run(carrier, &mut slice, options, watch).await.err();
@@ -22,13 +22,13 @@ async fn run(
     carrier: &Carrier,
     slice: &mut Slice,
     options: &SliceOptions,
-    watch: &mut dyn FnMut(&Checkpoint),
+    watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let ledger = slice.checkpoint().pass() == Pass::EmptyLedger;
     let place = if ledger { Place::Control } else { Place::Target };
     let mapping = carrier.job().mapping();
     let mut pages = 0;
-    while slice.next().is_some() && !options.ends_before(pages) {
+    while slice.next().is_some() && options.may_begin(pages) && carrier.turn(options).await {
         let page = read_page(carrier, place, slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
         let writes = page.items.iter().map(|item| {
@@ -60,8 +60,11 @@ async fn run(
             slice.counted(number, name);
         }
         drop(sent);
-        watch(slice.checkpoint());
+        carrier.carried(page.items.len());
         pages += 1;
+        if watch(slice.checkpoint()).is_break() {
+            break;
+        }
     }
     Ok(())
 }

@@ -6,11 +6,12 @@ use aws_sdk_dynamodb::types::{
     BatchStatementErrorCodeEnum as Code, BatchStatementRequest, ReturnConsumedCapacity,
 };
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Step, Task, Verdict};
-use keyfold_core::value::{Item, equal};
+use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Step, Task, ThrottledBy, Verdict};
+use keyfold_core::value::Item;
 
 use super::Carrier;
 use super::statement::{Statement, statement};
+use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::read::BATCH_GET_KEYS_MAX;
@@ -123,61 +124,102 @@ async fn run(carrier: &Carrier, group: Group) -> Vec<Ended> {
 type Told = Vec<(Waiting, Option<Outcome>)>;
 
 async fn read_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Item)>) -> Told {
-    let mut keys: Vec<Item> = Vec::with_capacity(batch.len());
-    for (_, key) in &batch {
-        if !keys.iter().any(|known| same_key(known, key)) {
-            keys.push(key.clone());
+    let (waiting, keys): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+    // After an error each is read by itself, so that its own error is known.
+    let got: Vec<_> = match carrier.look_up(place, &keys, 1).await {
+        Ok(items) => items.into_iter().map(|item| Some(Outcome::Got(item))).collect(),
+        Err(_) => keys.iter().map(|_| None).collect(),
+    };
+    waiting.into_iter().zip(got).collect()
+}
+
+/// Sends the statements until each is carried out or refused, or the attempts are used up. What is left is sent by itself,
+/// so that its own error is known: all of it is conditional.
+async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Statement)>) -> Told {
+    let mut told: Told = Vec::with_capacity(batch.len());
+    let mut left = batch;
+    for attempt in 0..BACKOFF_ATTEMPTS_MAX {
+        if attempt > 0 {
+            pause(attempt - 1).await;
+        }
+        let Some(answers) = execute(carrier, place, &left).await else { break };
+        let mut again = Vec::new();
+        for ((waiting, statement), answer) in left.into_iter().zip(answers) {
+            match answer {
+                Answered::Told(outcome) => told.push((waiting, Some(outcome))),
+                Answered::Again => again.push((waiting, statement)),
+                Answered::Alone => told.push((waiting, None)),
+            }
+        }
+        left = again;
+        if left.is_empty() {
+            return told;
         }
     }
-    let Ok(items) = carrier.read(place, keys).await else {
-        return batch.into_iter().map(|(waiting, _)| (waiting, None)).collect();
-    };
-    let holds = |item: &Item, key: &Item| {
-        key.iter().all(|(name, value)| item.get(name).is_some_and(|at| equal(at, value)))
-    };
-    let of = |key: &Item| items.iter().find(|item| holds(item, key)).cloned();
-    batch.into_iter().map(|(waiting, key)| (waiting, Some(Outcome::Got(of(&key))))).collect()
+    told.extend(left.into_iter().map(|(waiting, _)| (waiting, None)));
+    told
 }
 
-fn same_key(a: &Item, b: &Item) -> bool {
-    a.len() == b.len() && a.iter().all(|(name, value)| b.get(name).is_some_and(|other| equal(value, other)))
+/// What a statement came to.
+enum Answered {
+    Told(Outcome),
+    /// It can pass if it is sent again.
+    Again,
+    /// Its error says too little.
+    Alone,
 }
 
-async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Statement)>) -> Told {
-    let (waiting, statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-    // After an error each is sent again by itself: all of it is conditional.
-    let outcomes = execute(carrier, place, statements).await.unwrap_or_default();
-    let outcomes = outcomes.into_iter().chain(std::iter::repeat(None));
-    waiting.into_iter().zip(outcomes).collect()
-}
-
-async fn execute(
-    carrier: &Carrier,
-    place: Place,
-    statements: Vec<Statement>,
-) -> Result<Vec<Option<Outcome>>, DynamoError> {
+/// Sends the statements once; `None` if that cannot pass.
+async fn execute(carrier: &Carrier, place: Place, batch: &[(Waiting, Statement)]) -> Option<Vec<Answered>> {
     let call = || Call::new("BatchExecuteStatement", &carrier.table(place).name);
-    let request = |statement: Statement| {
-        let parameters = statement.parameters.into_iter().map(Into::into).collect();
-        BatchStatementRequest::builder().statement(statement.text).set_parameters(Some(parameters)).build()
+    let request = |(_, statement): &(Waiting, Statement)| {
+        let parameters = statement.parameters.iter().cloned().map(Into::into).collect();
+        BatchStatementRequest::builder().statement(&statement.text).set_parameters(Some(parameters)).build()
     };
-    let requests = statements.into_iter().map(request).collect::<Result<Vec<_>, _>>();
-    let requests = requests.map_err(|error| DynamoError::of_build(call(), &error))?;
-    let answer = carrier
+    let requests = batch.iter().map(request).collect::<Result<Vec<_>, _>>().ok()?;
+    let sent = carrier
         .client()
         .batch_execute_statement()
         .set_statements(Some(requests))
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .send()
         .await
-        .map_err(|error| DynamoError::of(call(), error))?;
-    carrier.spending().write.add(&Consumed::of_all(answer.consumed_capacity()));
-    let outcome = |error: Option<&Code>| match error {
-        None => Some(Outcome::Written),
-        Some(Code::DuplicateItem | Code::ConditionalCheckFailed) => Some(Outcome::Refused(Seen::Unknown)),
-        // Sent again by itself: then its own error is known, and what can pass is waited for.
-        Some(_) => None,
+        .map_err(|error| DynamoError::of(call(), error));
+    let answer = match sent {
+        Ok(answer) => answer,
+        Err(error) => {
+            let again = error.is_retryable();
+            carrier.failed(&error);
+            return again.then(|| batch.iter().map(|_| Answered::Again).collect());
+        }
     };
+    carrier.wrote(&carrier.table(place).name, &Consumed::of_all(answer.consumed_capacity()));
     let responses = answer.responses.unwrap_or_default();
-    Ok(responses.iter().map(|response| outcome(response.error().and_then(|error| error.code()))).collect())
+    let mut answers: Vec<_> = responses
+        .iter()
+        .map(|response| answered(carrier, response.error().and_then(|error| error.code())))
+        .collect();
+    // An answer without a word for each statement says nothing of the others.
+    answers.resize_with(batch.len(), || Answered::Alone);
+    Some(answers)
+}
+
+fn answered(carrier: &Carrier, error: Option<&Code>) -> Answered {
+    match error {
+        None => Answered::Told(Outcome::Written),
+        Some(Code::DuplicateItem | Code::ConditionalCheckFailed) => {
+            Answered::Told(Outcome::Refused(Seen::Unknown))
+        }
+        Some(Code::ThrottlingError | Code::ProvisionedThroughputExceeded | Code::RequestLimitExceeded) => {
+            carrier.spending().resent += 1;
+            // A statement's error does not say what was exhausted.
+            carrier.throttled(ThrottledBy::Table);
+            Answered::Again
+        }
+        Some(Code::TransactionConflict | Code::InternalServerError) => {
+            carrier.spending().resent += 1;
+            Answered::Again
+        }
+        Some(_) => Answered::Alone,
+    }
 }

@@ -1,5 +1,7 @@
-//! How far one slice goes.
+//! How far one slice goes, and what it leaves in the control table.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Requests under way at once.
@@ -10,46 +12,54 @@ pub const PAGE_ITEMS_DEFAULT: u32 = 500;
 const RECHECK_PAUSE: Duration = Duration::from_millis(200);
 
 /// The limits of a slice.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SliceOptions {
     /// No page is begun after this; `None` to go on to the end.
     pub deadline: Option<Instant>,
+    /// The slice ends here, whatever is under way; `None` to wait for it. What was under way may still be carried out.
+    pub stop_at: Option<Instant>,
+    /// Once this is set, no page is begun.
+    pub stop: Arc<AtomicBool>,
     /// No more pages than this; `None` for any number.
     pub pages_max: Option<u32>,
-    /// Items of a page.
+    /// The most items of a page.
     pub page_items: u32,
     /// Requests under way at once.
     pub in_flight_max: usize,
-    /// The most items in a second; `None` for as many as can be.
-    pub items_per_second: Option<f64>,
     /// The pause before a difference is looked at again.
     pub recheck_pause: Duration,
+    /// Who works on the segment: takes its lease, and stops where somebody else has it. `None` works without a lease.
+    pub owner: Option<String>,
+    /// Is the checkpoint kept in the control table?
+    pub store: bool,
 }
 
 impl Default for SliceOptions {
     fn default() -> SliceOptions {
         SliceOptions {
             deadline: None,
+            stop_at: None,
+            stop: Arc::default(),
             pages_max: None,
             page_items: PAGE_ITEMS_DEFAULT,
             in_flight_max: IN_FLIGHT_DEFAULT,
-            items_per_second: None,
             recheck_pause: RECHECK_PAUSE,
+            owner: None,
+            store: false,
         }
     }
 }
 
 impl SliceOptions {
-    /// Must the slice end before page number `page`, counted from 0?
-    pub(super) fn ends_before(&self, page: u32) -> bool {
-        self.pages_max.is_some_and(|most| page >= most)
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    /// May page number `page`, counted from 0, be begun?
+    pub(super) fn may_begin(&self, page: u32) -> bool {
+        self.pages_max.is_none_or(|most| page < most)
+            && self.deadline.is_none_or(|deadline| Instant::now() < deadline)
+            && !self.is_stopped()
     }
 
-    /// How long `items` items have to take at least.
-    pub(super) fn time_for(&self, items: usize) -> Duration {
-        #[expect(clippy::cast_precision_loss, reason = "a page has few items")]
-        let seconds = self.items_per_second.map_or(0.0, |rate| items as f64 / rate.max(0.1));
-        Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    /// Has somebody asked it to stop?
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }

@@ -16,7 +16,8 @@ impl Carrier {
             self.table_there(Place::Target).await?;
         }
         let target = self.table(Place::Target);
-        let difference = describe(self.client(), target, TableOptions::default()).await?;
+        let options = TableOptions::default();
+        let difference = self.patiently(async || describe(self.client(), target, options).await).await?;
         if !difference.is_compatible() {
             let differences = difference.to_string();
             return Err(RetrofitError::WrongTable { table: target.id.clone(), differences });
@@ -38,7 +39,7 @@ impl Carrier {
         Ok(Evidence {
             segments_done: u32::try_from(done).unwrap_or(u32::MAX),
             segments_total: segments.first().map_or(0, |segment| segment.segment().total()),
-            differences: self.verified().await?,
+            differences: self.differences().await?,
             quarantined: self.quarantine().await?.len() as u64,
             indexes_not_active: inactive.collect(),
             stream: self.stream_of(&source).ok(),
@@ -52,7 +53,8 @@ impl Carrier {
     }
 
     async fn table_there(&self, place: Place) -> Result<TableDescription, RetrofitError> {
-        Ok(description(self.client(), self.table(place)).await?)
+        let table = self.table(place);
+        Ok(self.patiently(async || description(self.client(), table).await).await?)
     }
 
     fn stream_of(&self, source: &TableDescription) -> Result<String, RetrofitError> {

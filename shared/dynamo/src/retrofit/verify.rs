@@ -1,12 +1,13 @@
 //! One slice of a verification: of the source against the target, or the other way.
 
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Checkpoint, Pass, Place, Slice, Verdict};
+use keyfold_core::retrofit::{Checkpoint, Outcome, Pass, Place, Request, Slice, Verdict};
 use keyfold_core::value::Item;
 use keyfold_core::verify::{Check, CheckStep, Class, Finding};
 
-use super::backfill::{read_page, unblock};
-use super::{Carrier, RetrofitError, SliceOptions};
+use super::backfill::{in_time, read_page, unblock};
+use super::hold::{Hold, now_seconds};
+use super::{Carrier, RetrofitError, SliceOptions, Watch};
 use crate::error::DynamoError;
 
 /// The most differences that a slice names; all are counted.
@@ -40,66 +41,141 @@ pub async fn verify_slice(
     checkpoint: Checkpoint,
     repair: bool,
     options: &SliceOptions,
-    watch: &mut dyn FnMut(&Checkpoint),
+    watch: &mut Watch<'_>,
 ) -> VerifySlice {
-    let mut slice = Slice::from(checkpoint);
     let mut differences = Vec::new();
-    let error = run(carrier, &mut slice, repair, options, &mut differences, watch).await.err();
-    VerifySlice { checkpoint: slice.checkpoint().clone(), differences, error }
+    let mut hold = match Hold::take(carrier, &checkpoint, options).await {
+        Ok(hold) => hold,
+        Err(error) => return VerifySlice { checkpoint, differences, error: Some(error) },
+    };
+    let before = checkpoint.clone();
+    let mut slice = Slice::from(checkpoint);
+    let found = |difference: Difference| {
+        if differences.len() < DIFFERENCES_MAX {
+            differences.push(difference);
+        }
+    };
+    let ran = in_time(options, run(carrier, &mut slice, &mut hold, repair, options, found, watch)).await;
+    let checkpoint = slice.checkpoint().clone();
+    let ended = hold.end(carrier, &checkpoint).await;
+    let error = match ran {
+        Some(ran) => ran.and(ended).err(),
+        None if checkpoint == before => Some(RetrofitError::OutOfTime),
+        None => ended.err(),
+    };
+    VerifySlice { checkpoint, differences, error }
 }
 
 async fn run(
     carrier: &Carrier,
     slice: &mut Slice,
+    hold: &mut Hold,
     repair: bool,
     options: &SliceOptions,
-    differences: &mut Vec<Difference>,
-    watch: &mut dyn FnMut(&Checkpoint),
+    mut found: impl FnMut(Difference),
+    watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
     let place = if pass == Pass::VerifyTarget { Place::Target } else { Place::Source };
     let mut pages = 0;
-    while slice.next().is_some() && !options.ends_before(pages) {
+    while slice.next().is_some() && options.may_begin(pages) && carrier.turn(options).await {
         let page = read_page(carrier, place, slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
-        let mut found = stream::iter(&page.items)
-            .map(|item| check(carrier, pass, item, options))
+        hold.keep(carrier, slice.checkpoint()).await?;
+        carrier.carried(page.items.len());
+        let findings = check_all(carrier, pass, &page.items, options).await?;
+        let mut ends = stream::iter(findings)
+            .map(async |finding| Ok::<_, RetrofitError>((repair && mend(carrier, &finding).await?, finding)))
             .buffer_unordered(options.in_flight_max.max(1));
-        while let Some(finding) = found.next().await {
-            let finding = finding?;
-            let repaired = repair && mend(carrier, &finding).await?;
-            if finding.class != Class::Same && differences.len() < DIFFERENCES_MAX {
-                differences.push(Difference { class: finding.class, key: finding.key, repaired });
-            }
+        while let Some(end) = ends.next().await {
+            let (repaired, finding) = end?;
             let name = if repaired { "repaired" } else { finding.class.name() };
             slice.counted(number, name);
+            if finding.class != Class::Same {
+                found(Difference { class: finding.class, key: finding.key, repaired });
+            }
         }
-        drop(found);
-        watch(slice.checkpoint());
+        drop(ends);
         pages += 1;
+        if watch(slice.checkpoint()).is_break() {
+            break;
+        }
     }
     Ok(())
 }
 
-async fn check(
+/// Compares the items of a page. All of them look at the same time, and those that differ pause together.
+async fn check_all(
     carrier: &Carrier,
     pass: Pass,
-    item: &Item,
+    items: &[Item],
     options: &SliceOptions,
-) -> Result<Finding, DynamoError> {
-    let (mut check, mut step) = match pass {
-        Pass::VerifyTarget => Check::of_target(carrier.job(), item),
-        _ => Check::of_source(carrier.job(), item),
+) -> Result<Vec<Finding>, DynamoError> {
+    let job = carrier.job();
+    let now = Some(now_seconds());
+    let begun = |item: &Item| match pass {
+        Pass::VerifyTarget => Check::of_target_at(job, item, now),
+        _ => Check::of_source_at(job, item, now),
     };
-    loop {
-        step = match step {
-            CheckStep::Done(finding) => return Ok(finding),
-            CheckStep::Pause => {
-                tokio::time::sleep(options.recheck_pause).await;
-                check.paused()
+    let mut open: Vec<(Check, CheckStep)> = items.iter().map(begun).collect();
+    let mut findings = Vec::with_capacity(items.len());
+    while !open.is_empty() {
+        open = look(carrier, open, options).await?;
+        let mut waiting = Vec::new();
+        for (check, step) in open {
+            match step {
+                CheckStep::Done(finding) => findings.push(finding),
+                step => waiting.push((check, step)),
             }
-            CheckStep::Send(request) => check.told(carrier.job(), carrier.send(&request).await?),
-        };
+        }
+        open = waiting;
+        // Only when nobody has anything to read any more: they pause together.
+        if !open.is_empty() && open.iter().all(|(_, step)| *step == CheckStep::Pause) {
+            tokio::time::sleep(options.recheck_pause).await;
+            for (check, step) in &mut open {
+                *step = check.paused();
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Reads what the checks want read, and tells them.
+async fn look(
+    carrier: &Carrier,
+    open: Vec<(Check, CheckStep)>,
+    options: &SliceOptions,
+) -> Result<Vec<(Check, CheckStep)>, DynamoError> {
+    let mut told = Vec::with_capacity(open.len());
+    let mut wanted: [Vec<(Check, Item)>; 3] = Default::default();
+    for (check, step) in open {
+        match step {
+            CheckStep::Send(Request::Get { place, key }) => wanted[at(place)].push((check, key)),
+            CheckStep::Send(_) => unreachable!("a check only reads"),
+            step => told.push((check, step)),
+        }
+    }
+    for (place, asked) in PLACES.into_iter().zip(wanted) {
+        if asked.is_empty() {
+            continue;
+        }
+        let (checks, keys): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+        let items = carrier.look_up(place, &keys, options.in_flight_max).await?;
+        for (mut check, item) in checks.into_iter().zip(items) {
+            let step = check.told(carrier.job(), Outcome::Got(item));
+            told.push((check, step));
+        }
+    }
+    Ok(told)
+}
+
+const PLACES: [Place; 3] = [Place::Source, Place::Target, Place::Control];
+
+fn at(place: Place) -> usize {
+    match place {
+        Place::Source => 0,
+        Place::Target => 1,
+        Place::Control => 2,
     }
 }
 

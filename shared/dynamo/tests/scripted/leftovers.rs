@@ -20,6 +20,7 @@ fn table() -> Table {
         indexes: Vec::new(),
         scope: Default::default(),
         expect: Default::default(),
+        ttl: None,
         collection_bytes_warn: 0,
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn table(name: &str, partition: &str, sort: Option<&str>, indexes: Ve
         indexes,
         scope: Default::default(),
         expect: Default::default(),
+        ttl: None,
         collection_bytes_warn: 0,
     }
 }

@@ -21,6 +21,7 @@ fn table(index: Index) -> Table {
         indexes: vec![index],
         scope: BTreeMap::new(),
         expect: Default::default(),
+        ttl: None,
         collection_bytes_warn: 0,
     }
 }

@@ -1,0 +1,118 @@
+//! A lease on a segment: one worker at a time carries it over.
+//!
+//! A lease saves units; it keeps nothing right. Two workers on one segment do no harm, because every write is
+//! conditional: they only pay twice. So a lease may run out while its owner still writes, clocks may differ, and a worker
+//! that finds its lease taken merely stops before its next page.
+
+use super::control::{self, number, text, whole};
+use super::job::Job;
+use super::progress::segment_sort;
+use super::request::{Action, Guard, Place, Write, is};
+use super::segment::{Pass, SegmentId};
+use crate::query::condition::{Comparison, Condition};
+use crate::value::{AttributeValue, Item};
+
+const OWNER: &str = "owner";
+const UNTIL: &str = "until";
+
+/// Who works on a segment, and until when nobody else may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Which scan.
+    pub pass: Pass,
+    /// Which part of it.
+    pub segment: SegmentId,
+    /// Who has it. The same owner may take it again any time.
+    pub owner: String,
+    /// The millisecond since 1970 after which anybody may take it.
+    pub until_ms: u64,
+}
+
+impl Lease {
+    /// The write that takes it at this time: where nobody has it, or has had it for too long.
+    pub fn take(&self, job: &Job, now_ms: u64) -> Write {
+        let over = is(UNTIL, Comparison::Less(number(now_ms)));
+        let free = Condition::Any(vec![over, is(OWNER, Comparison::Equal(self.owner_value()))]);
+        Write { place: Place::Control, action: Action::Put(self.row(job)), guard: Guard::AbsentOr(free) }
+    }
+
+    /// The write that keeps it, if nobody else has taken it.
+    pub fn renew(&self, job: &Job) -> Write {
+        let set = vec![(UNTIL.to_owned(), number(self.until_ms))];
+        let action = Action::Update { key: self.key(job), set, remove: Vec::new() };
+        Write { place: Place::Control, action, guard: self.mine() }
+    }
+
+    /// The write that gives it back, if nobody else has taken it.
+    pub fn release(&self, job: &Job) -> Write {
+        Write { place: Place::Control, action: Action::Delete(self.key(job)), guard: self.mine() }
+    }
+
+    /// Who has a segment, as its row says.
+    pub fn read(pass: Pass, segment: SegmentId, row: &Item) -> Option<Lease> {
+        let owner = text(row, OWNER)?.to_owned();
+        Some(Lease { pass, segment, owner, until_ms: whole(row, UNTIL)? })
+    }
+
+    fn mine(&self) -> Guard {
+        Guard::equals(OWNER, self.owner_value())
+    }
+
+    fn owner_value(&self) -> AttributeValue {
+        AttributeValue::S(self.owner.clone())
+    }
+
+    fn key(&self, job: &Job) -> Item {
+        control::key(
+            &control::leases_partition(job.mapping().name()),
+            &segment_sort(job, self.pass, self.segment),
+        )
+    }
+
+    fn row(&self, job: &Job) -> Item {
+        let mut row = self.key(job);
+        row.insert(OWNER.to_owned(), self.owner_value());
+        row.insert(UNTIL.to_owned(), number(self.until_ms));
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retrofit::tests::job;
+
+    fn lease(owner: &str, until_ms: u64) -> Lease {
+        Lease { pass: Pass::Backfill, segment: SegmentId::WHOLE, owner: owner.to_owned(), until_ms }
+    }
+
+    fn row(lease: &Lease) -> Item {
+        match lease.take(&job("moved"), 0).action {
+            Action::Put(row) => row,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_lease_is_taken_where_nobody_has_it_or_its_time_is_over() {
+        let job = job("moved");
+        let theirs = row(&lease("them", 1000));
+        assert_eq!(Lease::read(Pass::Backfill, SegmentId::WHOLE, &theirs), Some(lease("them", 1000)));
+        let takes = |owner: &str, now_ms| lease(owner, now_ms + 1000).take(&job, now_ms).guard;
+        assert!(takes("me", 500).holds(None));
+        assert!(!takes("me", 500).holds(Some(&theirs)));
+        assert!(!takes("me", 1000).holds(Some(&theirs)), "to the last millisecond");
+        assert!(takes("me", 1001).holds(Some(&theirs)));
+        assert!(takes("them", 500).holds(Some(&theirs)), "whoever has it may take it again");
+    }
+
+    #[test]
+    fn a_lease_that_somebody_else_has_is_neither_kept_nor_given_back() {
+        let job = job("moved");
+        let (mine, theirs) = (lease("me", 1000), row(&lease("them", 2000)));
+        for write in [mine.renew(&job), mine.release(&job)] {
+            assert!(!write.guard.holds(Some(&theirs)) && !write.guard.holds(None));
+            assert!(write.guard.holds(Some(&row(&lease("me", 0)))), "its own, even if its time is over");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What a retrofit will cost, judged by a sample of its source.
+
+use keyfold_core::cost::RetrofitEstimate;
+use keyfold_core::retrofit::Place;
+
+use super::{Carrier, RetrofitError};
+use crate::{PageRequest, ScanPage, Segment, scan_page};
+
+/// The sample comes from so many places of the table.
+const SAMPLE_PLACES: u32 = 5;
+
+impl Carrier {
+    /// Prices the whole retrofit, judged by about `sample` items. `items` says how many the source has; else the manifest
+    /// does, or DynamoDB, which counts them every few hours. `None` if there is nothing to judge by. Nothing is written.
+    pub async fn estimate(
+        &self,
+        items: Option<u64>,
+        sample: u32,
+    ) -> Result<Option<RetrofitEstimate>, RetrofitError> {
+        let source = self.table(Place::Source);
+        let mut seen = Vec::new();
+        for number in 0..SAMPLE_PLACES {
+            let page = PageRequest {
+                table: source.name.clone(),
+                limit: Some(sample.div_ceil(SAMPLE_PLACES).max(1)),
+                ..PageRequest::default()
+            };
+            let segment = Some(Segment { number, total: SAMPLE_PLACES });
+            let scan = ScanPage { page, segment };
+            let page = self.patiently(async || scan_page(self.client(), &scan).await).await?;
+            self.has_read(&page.consumed);
+            seen.extend(page.items);
+        }
+        let items = match items.or(source.expect.items) {
+            Some(items) => items,
+            None => self.items_about().await?.max(seen.len() as u64),
+        };
+        Ok(RetrofitEstimate::of_mapping(self.job().mapping(), items, &seen))
+    }
+}

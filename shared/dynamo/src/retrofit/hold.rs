@@ -1,0 +1,99 @@
+//! The lease of a slice, and its checkpoint in the control table.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use keyfold_core::retrofit::{Checkpoint, Lease, Outcome, Place, Request, Write};
+
+use super::{Carrier, RetrofitError, SliceOptions};
+
+/// How long a lease is good for. It is renewed with every page.
+pub const LEASE_TIME: Duration = Duration::from_secs(30);
+/// How often a checkpoint is stored while a slice goes on.
+const STORE_PERIOD: Duration = Duration::from_secs(1);
+
+/// A slice's hold on its segment.
+pub(super) struct Hold {
+    lease: Option<Lease>,
+    store: bool,
+    stored: Instant,
+}
+
+impl Hold {
+    /// Takes the lease of the checkpoint's segment, if the options name an owner.
+    pub(super) async fn take(
+        carrier: &Carrier,
+        checkpoint: &Checkpoint,
+        options: &SliceOptions,
+    ) -> Result<Hold, RetrofitError> {
+        let now = now_ms();
+        let (pass, segment) = (checkpoint.pass(), checkpoint.segment());
+        let lease =
+            options.owner.clone().map(|owner| Lease { pass, segment, owner, until_ms: until_ms(now) });
+        if let Some(lease) = &lease
+            && !written(carrier, lease.take(carrier.job(), now)).await?
+        {
+            let retrofit = carrier.job().mapping().name().to_owned();
+            return Err(RetrofitError::LeaseTaken { retrofit, segment: lease.segment.to_string() });
+        }
+        Ok(Hold { lease, store: options.store, stored: Instant::now() })
+    }
+
+    /// Renews the lease, and now and then stores the checkpoint. An error if somebody else has the segment by now.
+    pub(super) async fn keep(
+        &mut self,
+        carrier: &Carrier,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), RetrofitError> {
+        if let Some(lease) = &mut self.lease {
+            lease.until_ms = until_ms(now_ms());
+            if !written(carrier, lease.renew(carrier.job())).await? {
+                let segment = lease.segment.to_string();
+                self.lease = None;
+                let retrofit = carrier.job().mapping().name().to_owned();
+                return Err(RetrofitError::LeaseLost { retrofit, segment });
+            }
+        }
+        if self.store && self.stored.elapsed() >= STORE_PERIOD {
+            carrier.store_checkpoint(checkpoint).await?;
+            self.stored = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Stores the checkpoint and gives the lease back.
+    pub(super) async fn end(self, carrier: &Carrier, checkpoint: &Checkpoint) -> Result<(), RetrofitError> {
+        if self.store {
+            carrier.store_checkpoint(checkpoint).await?;
+        }
+        if let Some(lease) = self.lease {
+            // Whoever has taken it by now keeps it.
+            written(carrier, lease.release(carrier.job())).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Sends a write of the control table; did its guard hold?
+async fn written(carrier: &Carrier, write: Write) -> Result<bool, RetrofitError> {
+    match carrier.send(&Request::Write(write)).await? {
+        Outcome::Written => Ok(true),
+        Outcome::Rejected(code) => {
+            Err(RetrofitError::Refused { table: carrier.table(Place::Control).id.clone(), code })
+        }
+        _ => Ok(false),
+    }
+}
+
+fn until_ms(now_ms: u64) -> u64 {
+    now_ms.saturating_add(u64::try_from(LEASE_TIME.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The second since 1970.
+pub(super) fn now_seconds() -> u64 {
+    now_ms() / 1000
+}
