@@ -147,6 +147,12 @@ class Retrofit(unittest.TestCase):
         compared = {("VerifierArn", side, segment) for side in ("source", "target") for segment in range(4)}
         self.assertEqual(done, backfilled | compared)
 
+    def test_in_place_there_is_one_side(self):
+        world = World()
+        _, report = play(world, sides=["source"])
+        self.assertEqual((report["compared"], report["clean"]), (120, True))
+        self.assertEqual({event["side"] for which, event in world.calls if which == "VerifierArn"}, {"source"})
+
     def test_one_segment_is_enough(self):
         _, report = play(World(), segments=1)
         self.assertEqual((report["carried"], report["compared"]), (30, 60))
