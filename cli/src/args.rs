@@ -73,6 +73,12 @@ pub(crate) enum Command {
                             keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
     )]
     Retrofit(RetrofitArgs),
+    /// Print the tables' part of the CloudFormation template, or check a template against the manifest.
+    #[command(
+        after_help = "Examples:\n  keyfold template\n  keyfold template --check\n  keyfold template --stages --have audit.byUserAction\n  \
+                            keyfold template --stage 1 --json"
+    )]
+    Template(TemplateArgs),
     /// Run the main job on an embedded DynamoDB: an old table, a new question, its keys, the whole answer.
     Demo(DemoArgs),
 }
@@ -299,4 +305,23 @@ pub(crate) struct RetrofitFinaliseArgs {
     /// Seconds to wait after the last change may have been carried over: longer than any function runs.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub(crate) settle: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TemplateArgs {
+    /// Compare this template with the manifest; exits with 1 if it is not what the manifest says, or would lose records.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "template.yaml", conflicts_with_all = ["stages", "stage"])]
+    pub(crate) check: Option<PathBuf>,
+    /// List the deployments that several new global indexes of a live table need: each adds one.
+    #[arg(long)]
+    pub(crate) stages: bool,
+    /// Print the tables' part as one of these deployments has it.
+    #[arg(long, value_name = "N")]
+    pub(crate) stage: Option<usize>,
+    /// For the deployments: a global index that the live table has already, as TABLE.INDEX.
+    #[arg(long, value_name = "TABLE.INDEX")]
+    pub(crate) have: Vec<String>,
+    /// The control table.
+    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = "keyfold-control")]
+    pub(crate) control: String,
 }

@@ -9,6 +9,7 @@ mod query;
 mod request;
 mod retrofit;
 mod schema;
+mod template;
 mod unfold;
 
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Query(query) => query::run(&args.manifest, query, out),
         Command::Explain(request) => explain::run(&args.manifest, request, out),
         Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
+        Command::Template(template) => template::run(&args.manifest, template, out),
         Command::Demo(demo) => demo::run(demo, out),
     }
 }

@@ -7,6 +7,7 @@ mod commands;
 mod items;
 mod manifest_file;
 mod output;
+mod template;
 
 use std::process::ExitCode;
 

@@ -186,3 +186,25 @@ fn a_question_is_asked_of_an_endpoint_page_by_page() {
     let counted = ask(&["--count"]);
     assert_eq!(counted["count"], whole["count"]);
 }
+
+#[test]
+fn the_template_is_printed_checked_and_staged() {
+    let printed = keyfold(&["template"]);
+    assert!(stdout(&printed).starts_with("Resources:\n  AuditLegacyTable:\n"), "{}", stdout(&printed));
+    let right = keyfold(&["template", "--check"]);
+    assert!(right.status.success(), "{}", stderr(&right));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("template.yaml");
+    let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
+    std::fs::write(&path, text.replace("StartingPosition: TRIM_HORIZON", "StartingPosition: LATEST")).unwrap();
+    let wrong = keyfold(&["template", "--check", path.to_str().unwrap()]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stderr(&wrong).contains(": not-from-the-beginning: mapping `ReplicatorMapping`"), "{}", stderr(&wrong));
+    let staged = json(&["--json", "template", "--stages"]);
+    assert_eq!(staged.as_array().unwrap().len(), 3);
+    assert_eq!(staged[0]["adds"]["audit"], "byResourceActionUser");
+    let rest = keyfold(&["template", "--stages", "--have", "audit.byAction", "--have", "audit.byUserAction"]);
+    assert_eq!(stdout(&rest), "deployment 1: index `byResourceActionUser` to table `audit`\n");
+    let unknown = keyfold(&["template", "--stages", "--have", "audit.nope"]);
+    assert!(!unknown.status.success() && stderr(&unknown).contains("`audit.nope`"));
+}

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +26,10 @@ use tokio::sync::{mpsc, oneshot};
 pub const RESPONSE_BYTES_MAX: usize = 6 * 1024 * 1024;
 /// How long an invocation may take.
 pub const INVOCATION_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// The variable with the folder of the binaries to start in place of those that were built for a test: `cargo lambda build`
+/// puts `NAME/bootstrap` there for each function.
+pub const BINARIES: &str = "KEYFOLD_BINARIES";
 
 /// What became of an invocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,9 +112,9 @@ impl RuntimeApi {
     }
 
     /// The command that starts a function's binary here, with what Lambda puts into its environment and with nothing
-    /// else of ours.
+    /// else of ours. [`BINARIES`] says to start another build of the same function.
     pub fn command(&self, binary: impl AsRef<FilePath>) -> Command {
-        let mut command = Command::new(binary.as_ref());
+        let mut command = Command::new(built(binary.as_ref()));
         command
             .env_clear()
             .env("AWS_LAMBDA_RUNTIME_API", self.address.to_string())
@@ -140,6 +144,15 @@ impl RuntimeApi {
                 Outcome::TimedOut
             }
         }
+    }
+}
+
+/// The binary to start, where a test's own is this one.
+fn built(binary: &FilePath) -> PathBuf {
+    let folder = std::env::var_os(BINARIES).filter(|folder| !folder.is_empty());
+    match (folder, binary.file_name()) {
+        (Some(folder), Some(name)) => FilePath::new(&folder).join(name).join("bootstrap"),
+        _ => binary.to_owned(),
     }
 }
 

@@ -1,0 +1,129 @@
+//! What must be true of the project's own template.
+
+use super::super::node::Node;
+use super::super::resolve::Template;
+use super::super::yaml::read;
+use super::*;
+
+fn template() -> Node {
+    read(TEMPLATE).unwrap()
+}
+
+/// Every statement that allows something, with the resource it belongs to.
+fn statements(root: &Node) -> Vec<(String, Node)> {
+    let mut found = Vec::new();
+    for (id, resource) in root.get("Resources").unwrap().members() {
+        if resource.text_of("Type") != Some("AWS::IAM::Role") {
+            continue;
+        }
+        for policy in resource.at(&["Properties", "Policies"]).unwrap().nodes() {
+            for statement in policy.at(&["PolicyDocument", "Statement"]).unwrap().nodes() {
+                found.push((id.clone(), statement.clone()));
+            }
+        }
+    }
+    found
+}
+
+fn texts(node: &Node) -> Vec<String> {
+    let one = node.as_text().map(str::to_owned);
+    one.into_iter().chain(node.nodes().iter().filter_map(|node| node.as_text().map(str::to_owned))).collect()
+}
+
+fn actions(root: &Node, role: &str) -> Vec<String> {
+    let of_role = statements(root).into_iter().filter(|(id, _)| id == role);
+    of_role.flat_map(|(_, statement)| texts(statement.get("Action").unwrap())).collect()
+}
+
+#[test]
+fn the_template_is_what_the_manifest_says() {
+    assert_eq!(findings(SAMPLE, TEMPLATE), []);
+}
+
+#[test]
+fn no_right_is_for_all_resources_but_sending_traces() {
+    let statements = statements(&template());
+    assert!(statements.len() >= 20);
+    for (role, statement) in statements {
+        let everything = texts(statement.get("Resource").unwrap()).iter().any(|text| text == "*");
+        let actions = texts(statement.get("Action").unwrap());
+        assert!(actions.iter().all(|action| !action.contains('*')), "{role}: {actions:?}");
+        assert!(
+            !everything || actions.iter().all(|action| action.starts_with("xray:Put")),
+            "{role}: {actions:?}"
+        );
+    }
+}
+
+#[test]
+fn each_function_has_a_role_of_its_own_with_the_rights_it_needs_and_no_others() {
+    let root = template();
+    let dynamo = |role: &str| -> BTreeSet<String> {
+        actions(&root, role).into_iter().filter(|action| action.starts_with("dynamodb:")).collect()
+    };
+    let set = |names: &[&str]| names.iter().map(|name| format!("dynamodb:{name}")).collect::<BTreeSet<_>>();
+    assert_eq!(dynamo("AuditWriterRole"), set(&["BatchGetItem", "PartiQLInsert"]));
+    assert_eq!(dynamo("QueryApiRole"), set(&["BatchGetItem", "Query"]));
+    assert!(!dynamo("ReplicatorRole").contains("dynamodb:Scan"));
+    let functions: Vec<&Node> = root
+        .get("Resources")
+        .unwrap()
+        .members()
+        .iter()
+        .map(|(_, node)| node)
+        .filter(|node| node.text_of("Type") == Some("AWS::Serverless::Function"))
+        .collect();
+    let roles: BTreeSet<String> = functions
+        .iter()
+        .map(|function| json(function.at(&["Properties", "Role"]).unwrap()).to_string())
+        .collect();
+    assert_eq!((functions.len(), roles.len()), (5, 5));
+}
+
+#[test]
+fn a_retrofit_into_another_table_only_reads_its_source() {
+    let root = template();
+    let source = |statement: &Node| {
+        json(statement.get("Resource").unwrap()).to_string().contains("table/ResourceAccessAudit\"")
+    };
+    let mut seen = 0;
+    for (role, statement) in statements(&root).into_iter().filter(|(_, statement)| source(statement)) {
+        for action in texts(statement.get("Action").unwrap()) {
+            let reads = ["BatchGetItem", "DescribeTable", "Query", "Scan"];
+            assert!(reads.iter().any(|read| action == format!("dynamodb:{read}")), "{role}: {action}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6);
+}
+
+#[test]
+fn the_api_is_closed_unless_its_being_open_is_said() {
+    let root = template();
+    assert_eq!(root.at(&["Parameters", "Authorization", "Default"]).and_then(Node::as_text), Some("iam"));
+    let template = Template::of(root.clone());
+    let mut routes = 0;
+    for resource in
+        template.resources().into_iter().filter(|resource| resource.kind == "AWS::ApiGatewayV2::Route")
+    {
+        let found =
+            template.resolved(resource.node.at(&["Properties", "AuthorizationType"]).unwrap()).unwrap();
+        assert_eq!(found.as_text(), Some("AWS_IAM"), "{}", resource.id);
+        routes += 1;
+    }
+    assert_eq!(routes, 6);
+}
+
+#[test]
+fn the_template_loses_nothing_when_it_is_changed_or_removed() {
+    for from in [
+        "DeletionPolicy: Retain",
+        "DeletionProtectionEnabled: true",
+        "SSEEnabled: true",
+        "PointInTimeRecoveryEnabled: true",
+    ] {
+        let (name, value) = from.split_once(": ").unwrap();
+        let other = if value == "true" { "false" } else { "Delete" };
+        assert_eq!(changed(from, &format!("{name}: {other}")), ["differs"], "{from}");
+    }
+}

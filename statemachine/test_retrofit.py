@@ -1,0 +1,225 @@
+"""Plays the state machine of a retrofit with functions that only pretend.
+
+It knows the states, JSONata and retries that retrofit.asl.json uses, no more, and neither waits nor runs anything at once.
+Needs `jsonata-python`. Run: python -m unittest discover -s statemachine
+"""
+
+import json
+import pathlib
+import unittest
+
+import jsonata
+
+MACHINE = json.loads(pathlib.Path(__file__).with_name("retrofit.asl.json").read_text())
+STEPS_MAX = 20_000
+
+
+class Failed(Exception):
+    def __init__(self, error, cause=""):
+        super().__init__(f"{error}: {cause}")
+        self.error, self.cause = error, cause
+
+
+def value_of(template, states, variables):
+    """A template with its expressions replaced by their values."""
+    if isinstance(template, dict):
+        return {name: value_of(part, states, variables) for name, part in template.items()}
+    if isinstance(template, list):
+        return [value_of(part, states, variables) for part in template]
+    if not (isinstance(template, str) and template.startswith("{%")):
+        return template
+    expression = jsonata.Jsonata(template[2:-2].strip())
+    expression.assign("states", states)
+    for name, value in variables.items():
+        expression.assign(name, value)
+    value = expression.evaluate(None)
+    if value is None:
+        raise Failed("States.QueryEvaluationError", template)
+    return json.loads(json.dumps(value))
+
+
+class Player:
+    def __init__(self, call):
+        self.call, self.steps, self.trace, self.retried = call, 0, [], 0
+
+    def run(self, machine, given):
+        states, name, variables = machine["States"], machine["StartAt"], {}
+        while True:
+            self.steps += 1
+            if self.steps > STEPS_MAX:
+                raise Failed("StepsMax")
+            state = states[name]
+            self.trace.append(name)
+            kind = state["Type"]
+            if kind == "Succeed":
+                return given
+            if kind == "Fail":
+                raise Failed(state["Error"], value_of(state.get("Cause", ""), {"input": given}, variables))
+            at = {"input": given}
+            if kind == "Choice":
+                for choice in state["Choices"]:
+                    if value_of(choice["Condition"], at, variables) is True:
+                        variables.update(value_of(choice.get("Assign", {}), at, variables))
+                        name = choice["Next"]
+                        break
+                else:
+                    name = state["Default"]
+                continue
+            if kind == "Task":
+                at["result"] = self.task(state, value_of(state["Arguments"], at, variables))
+            if kind == "Map":
+                at["result"] = self.map(state, at, variables)
+            assigned = value_of(state.get("Assign", {}), at, variables)
+            given = value_of(state["Output"], at, variables) if "Output" in state else at.get("result", given)
+            variables.update(assigned)
+            if state.get("End"):
+                return given
+            name = state["Next"]
+
+    def task(self, state, arguments):
+        attempts = {}
+        while True:
+            try:
+                return self.call(state["Resource"], arguments)
+            except Failed as failed:
+                rules = enumerate(state.get("Retry", []))
+                matches = lambda rule: {failed.error, "States.ALL"} & set(rule["ErrorEquals"])
+                at, rule = next(((at, rule) for at, rule in rules if matches(rule)), (None, {"MaxAttempts": 0}))
+                attempts[at] = attempts.get(at, 0) + 1
+                if attempts[at] > rule["MaxAttempts"]:
+                    raise
+                self.retried += 1
+
+    def map(self, state, at, variables):
+        value_of(state["MaxConcurrency"], at, variables)
+        results = []
+        for index, item in enumerate(value_of(state["Items"], at, variables)):
+            context = {**at, "context": {"Map": {"Item": {"Index": index, "Value": item}}}}
+            results.append(self.run(state["ItemProcessor"], value_of(state["ItemSelector"], context, variables)))
+        return results
+
+
+class World:
+    """Functions that need three slices for each segment."""
+
+    def __init__(self, slices=3, differences=0, mapping="Enabled", lag=("OK",), fails=()):
+        self.slices, self.differences, self.mapping = slices, differences, mapping
+        self.lag, self.fails, self.calls = list(lag), list(fails), []
+
+    def __call__(self, resource, arguments):
+        if resource.endswith("getEventSourceMapping"):
+            return {"State": self.mapping}
+        if resource.endswith("describeAlarms"):
+            state = self.lag.pop(0) if len(self.lag) > 1 else self.lag[0]
+            return {"MetricAlarms": [{"StateValue": state}]}
+        which, event = arguments["FunctionName"].strip("${}"), arguments["Payload"]
+        if self.fails:
+            failure = self.fails.pop(0)
+            if failure:
+                raise Failed(failure)
+        self.calls.append((which, event))
+        if event.get("dryRun"):
+            return {"Payload": {"done": True, "checkpoint": "x", "counts": {"items": 7}}}
+        slice_ = int(event.get("checkpoint", "0")) + 1
+        counts = {"items": 10 * slice_}
+        if which == "VerifierArn":
+            differs = self.differences if event["segment"] == 0 and event["side"] == "source" else 0
+            counts |= {"same": 10 * slice_ - differs, "missing": differs}
+        return {"Payload": {"done": slice_ >= self.slices, "checkpoint": str(slice_), "counts": counts}}
+
+
+def play(world, **given):
+    player = Player(world)
+    return player, player.run(MACHINE, {"retrofit": "auditV2", "segments": 4, **given})
+
+
+class Retrofit(unittest.TestCase):
+    def test_every_segment_goes_to_its_end_and_is_compared_on_both_sides(self):
+        world = World()
+        _, report = play(world)
+        self.assertEqual((report["carried"], report["compared"], report["clean"]), (120, 240, True))
+        done = {
+            (which, event.get("side"), event["segment"])
+            for which, event in world.calls
+            if event.get("checkpoint") == "2"
+        }
+        backfilled = {("BackfillerArn", None, segment) for segment in range(4)}
+        compared = {("VerifierArn", side, segment) for side in ("source", "target") for segment in range(4)}
+        self.assertEqual(done, backfilled | compared)
+
+    def test_in_place_there_is_one_side(self):
+        world = World()
+        _, report = play(world, sides=["source"])
+        self.assertEqual((report["compared"], report["clean"]), (120, True))
+        self.assertEqual({event["side"] for which, event in world.calls if which == "VerifierArn"}, {"source"})
+
+    def test_one_segment_is_enough(self):
+        _, report = play(World(), segments=1)
+        self.assertEqual((report["carried"], report["compared"]), (30, 60))
+
+    def test_the_rate_is_shared_and_a_first_slice_has_no_checkpoint(self):
+        world = World()
+        play(world, rate=100, concurrency=2)
+        slices = [event for which, event in world.calls if which == "BackfillerArn" and "dryRun" not in event]
+        self.assertEqual({event["rate"] for event in slices}, {50})
+        self.assertEqual(sum("checkpoint" not in event for event in slices), 4)
+
+    def test_differences_fail_the_run_and_are_told(self):
+        with self.assertRaises(Failed) as raised:
+            play(World(differences=2))
+        self.assertEqual(raised.exception.error, "Keyfold.Differences")
+        self.assertIn("2 items", raised.exception.cause)
+
+    def test_nothing_is_compared_before_the_stream_is_drained(self):
+        player, _ = play(World(lag=["ALARM"] * 9 + ["OK"]))
+        self.assertEqual(player.trace.count("Drain"), 9)
+        self.assertLess(max(at for at, name in enumerate(player.trace) if name == "Drain"), player.trace.index("Verify"))
+
+    def test_a_stream_that_is_never_drained_ends_the_run(self):
+        with self.assertRaises(Failed) as raised:
+            play(World(lag=["ALARM"]))
+        self.assertEqual(raised.exception.error, "Keyfold.NotDrained")
+
+    def test_nothing_begins_while_nobody_follows_the_stream(self):
+        world = World(mapping="Disabled")
+        with self.assertRaises(Failed) as raised:
+            play(world)
+        self.assertEqual(raised.exception.error, "Keyfold.StreamNotFollowed")
+        self.assertTrue(all(event.get("dryRun") for _, event in world.calls))
+        play(world, stream=False)
+
+    def test_what_may_pass_is_tried_again_and_what_cannot_is_not(self):
+        player, _ = play(World(fails=[None] + ["Keyfold.Throttled"] * 20))
+        self.assertEqual(player.retried, 20)
+        for error in ("Keyfold.MappingChanged", "Keyfold.UnknownRetrofit", "Keyfold.CheckpointOfAnother"):
+            player = Player(World(fails=[None, error]))
+            with self.assertRaises(Failed) as raised:
+                player.run(MACHINE, {"retrofit": "auditV2", "segments": 4})
+            self.assertEqual((raised.exception.error, player.retried), (error, 0))
+
+    def test_a_segment_that_never_ends_is_given_up(self):
+        with self.assertRaises(Failed) as raised:
+            play(World(slices=10**6))
+        self.assertEqual(raised.exception.error, "Keyfold.TooManySlices")
+
+    def test_bad_input_is_refused_before_anything_is_called(self):
+        for given in ({"segments": 0}, {"segments": 10001}, {"segments": "4"}, {"segments": 1.5}, {"retrofit": 4}):
+            world = World()
+            with self.assertRaises(Failed) as raised:
+                play(world, **given)
+            self.assertEqual((raised.exception.error, world.calls), ("Keyfold.BadInput", []))
+
+    def test_every_name_that_a_state_goes_to_is_there(self):
+        def check(machine):
+            names = set(machine["States"])
+            for state in machine["States"].values():
+                targets = [state.get("Next"), state.get("Default")] + [c["Next"] for c in state.get("Choices", [])]
+                self.assertLessEqual({target for target in targets if target}, names)
+                if "ItemProcessor" in state:
+                    check(state["ItemProcessor"])
+
+        check(MACHINE)
+
+
+if __name__ == "__main__":
+    unittest.main()
