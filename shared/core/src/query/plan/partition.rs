@@ -1,0 +1,58 @@
+//! The attributes of one partition key with their values. Nearly always it is one, which then lies in no memory of its own:
+//! a fan-out has many partitions.
+
+use std::ops::Deref;
+
+use crate::value::AttributeValue;
+
+/// An attribute of a key, with its value.
+pub(super) type Part<'m> = (&'m str, AttributeValue);
+
+/// A partition's key.
+#[derive(Debug, Clone)]
+pub(super) enum Partition<'m> {
+    One(Part<'m>),
+    Several(Vec<Part<'m>>),
+}
+
+impl<'m> Partition<'m> {
+    /// A key of no attribute yet.
+    pub(super) fn empty() -> Partition<'m> {
+        Partition::Several(Vec::new())
+    }
+
+    /// The key with one more attribute.
+    pub(super) fn with(&self, part: Part<'m>) -> Partition<'m> {
+        if self.is_empty() {
+            return Partition::One(part);
+        }
+        let mut parts = self.to_vec();
+        parts.push(part);
+        Partition::Several(parts)
+    }
+
+    /// All attributes.
+    pub(super) fn into_parts(self) -> Vec<Part<'m>> {
+        match self {
+            Partition::One(part) => vec![part],
+            Partition::Several(parts) => parts,
+        }
+    }
+}
+
+impl<'m> Deref for Partition<'m> {
+    type Target = [Part<'m>];
+
+    fn deref(&self) -> &[Part<'m>] {
+        match self {
+            Partition::One(part) => std::slice::from_ref(part),
+            Partition::Several(parts) => parts,
+        }
+    }
+}
+
+impl PartialEq for Partition<'_> {
+    fn eq(&self, other: &Partition<'_>) -> bool {
+        **self == **other
+    }
+}
