@@ -10,7 +10,7 @@ use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, check, plan};
 use keyfold_dynamo::RunOptions;
 
 use crate::answer::Answer;
-use crate::caller::Claims;
+use crate::caller;
 use crate::page::Pages;
 use crate::problem::Problem;
 use crate::settings::{ANSWER_TIME_MAX, Auth};
@@ -22,9 +22,16 @@ const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
 /// Who asks whom, and until when.
 pub(crate) struct Asker<'a> {
     pub(crate) api: &'a Api,
-    pub(crate) claims: &'a Claims,
+    pub(crate) caller: &'a Caller,
     /// When the invocation ends, if it does.
     pub(crate) deadline: Option<SystemTime>,
+}
+
+impl Asker<'_> {
+    /// Does the API answer this caller at all? A table's scope is another matter.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.api.limits.auth == Auth::Open || caller::is_known(self.caller)
+    }
 }
 
 /// A request that will be answered.
@@ -74,12 +81,12 @@ fn prepare<'a>(
     request: &QueryRequest,
     record: &mut Record,
 ) -> Result<Planned<'a>, Problem> {
-    let Asker { api, claims, .. } = asker;
+    let Asker { api, caller, .. } = asker;
     let request = QueryRequest { scan: request.scan && api.limits.allow_scan, ..request.clone() };
     record.table = api.model.table(&request.table).map(|table| table.id.clone());
     // A table with a scope refuses a caller without its claims, whatever the settings say.
-    let checked = check(&api.model, &request, &Caller::Claims(claims.by_path().clone()))?;
-    if checked.table.scope.is_empty() && claims.is_empty() && api.limits.auth == Auth::Claims {
+    let checked = check(&api.model, &request, caller)?;
+    if checked.table.scope.is_empty() && !asker.may_ask() {
         return Err(Problem::not_authenticated());
     }
     let plan = plan(&checked).map_err(|error| refused(error, api.limits.allow_scan))?;

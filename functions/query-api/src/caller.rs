@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use keyfold_core::query::check::Caller;
 use lambda_http::aws_lambda_events::apigw::{
     ApiGatewayRequestAuthorizer, ApiGatewayRequestAuthorizerIamDescription,
 };
@@ -58,21 +59,25 @@ impl Claims {
         found.claims()
     }
 
-    /// Does anybody vouch for the caller?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// For core's check. Nobody who comes by Lambda is trusted.
+    pub(crate) fn caller(self) -> Caller {
+        Caller::Claims(self.0)
     }
+}
 
-    /// For core's check.
-    pub(crate) fn by_path(&self) -> &BTreeMap<String, String> {
-        &self.0
+/// Does anybody vouch for the caller?
+pub(crate) fn is_known(caller: &Caller) -> bool {
+    match caller {
+        Caller::Trusted => true,
+        Caller::Claims(claims) => !claims.is_empty(),
     }
+}
 
-    /// Who asks, for the binding of page tokens: every claim but the passing ones.
-    pub(crate) fn identity(&self) -> String {
-        let lasting = self.0.iter().filter(|(path, _)| !PASSING.contains(&path.as_str()));
-        serde_json::json!(lasting.collect::<BTreeMap<_, _>>()).to_string()
-    }
+/// Who asks, for the binding of page tokens: every claim but the passing ones.
+pub(crate) fn identity(caller: &Caller) -> String {
+    let Caller::Claims(claims) = caller else { return "trusted".to_owned() };
+    let lasting = claims.iter().filter(|(path, _)| !PASSING.contains(&path.as_str()));
+    serde_json::json!(lasting.collect::<BTreeMap<_, _>>()).to_string()
 }
 
 /// Claims on the way; a path that two values claim counts for nothing.

@@ -2,39 +2,30 @@
 
 use std::time::Instant;
 
+use http::{HeaderValue, Response, StatusCode, header};
 use keyfold_core::query::QueryRequest;
-use lambda_http::http::{HeaderValue, Response, StatusCode, header};
-use lambda_http::request::RequestContext;
-use lambda_http::{Body, Request, RequestExt};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::Answer;
 use crate::ask::{Asker, explain, query};
-use crate::caller::Claims;
 use crate::exact::exact;
 use crate::params::{PARAMS_MAX, Params};
 use crate::plain::Format;
 use crate::problem::Problem;
 use crate::route::{Route, route};
 use crate::settings::{ANSWER_BYTES_MAX, BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
-use crate::{Api, Record, openapi, question};
+use crate::{Api, ApiRequest, Record, openapi, question};
 
-/// A response, and what is to be told of it.
-#[derive(Debug)]
-pub struct Handled {
-    /// For the caller.
-    pub response: Response<Body>,
-    /// For the log and the metrics.
-    pub record: Record,
-}
-
-/// Answers one request. There is always an answer.
-pub async fn handle(api: &Api, request: Request) -> Handled {
+/// Answers one request: the response, and what is to be told of it to the log and the metrics. There is always an answer;
+/// a refusal is a problem document.
+///
+/// This is the whole API. [`handle`](crate::handle) calls it for Lambda's events; a server on this machine calls it itself.
+pub async fn respond(api: &Api, request: &ApiRequest) -> (Response<String>, Record) {
     let started = Instant::now();
     let mut record =
-        Record { request_id: request_id(&request), route: "none", code: "ok", ..Record::default() };
-    let mut response = match respond(api, &request, &mut record).await {
+        Record { request_id: request.id.clone(), route: "none", code: "ok", ..Record::default() };
+    let mut response = match answer(api, request, &mut record).await {
         Ok(body) => success(body),
         Err(problem) => {
             record.code = problem.code;
@@ -45,16 +36,15 @@ pub async fn handle(api: &Api, request: Request) -> Handled {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     record.status = response.status().as_u16();
     record.duration = started.elapsed();
-    Handled { response, record }
+    (response, record)
 }
 
-async fn respond(api: &Api, request: &Request, record: &mut Record) -> Result<String, Problem> {
-    let route = route(request.method(), path(request))?;
+async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<String, Problem> {
+    let route = route(&request.method, &request.path)?;
     record.route = route.name();
     let mut params = params(request)?;
     let format = format(&mut params)?;
-    let claims = Claims::of(request);
-    let asker = Asker { api, claims: &claims, deadline: deadline(request) };
+    let asker = Asker { api, caller: &request.caller, deadline: request.deadline };
     match route {
         Route::Health => json_text(&json!({ "status": "ok", "manifest": api.version_text() })),
         Route::OpenApi => json_text(&openapi(api.model(), api.limits.auth)),
@@ -70,36 +60,8 @@ async fn respond(api: &Api, request: &Request, record: &mut Record) -> Result<St
     }
 }
 
-/// The path without the API's stage.
-fn path(request: &Request) -> &str {
-    let raw = match request.raw_http_path() {
-        "" => request.uri().path(),
-        raw => raw,
-    };
-    let Some(RequestContext::ApiGatewayV2(context)) = request.request_context_ref() else { return raw };
-    let stage = context.stage.as_deref().filter(|stage| *stage != "$default");
-    stage
-        .and_then(|stage| raw.strip_prefix('/')?.strip_prefix(stage))
-        .filter(|rest| rest.starts_with('/'))
-        .unwrap_or(raw)
-}
-
-fn request_id(request: &Request) -> String {
-    if let Some(RequestContext::ApiGatewayV2(context)) = request.request_context_ref()
-        && let Some(id) = &context.request_id
-    {
-        return id.clone();
-    }
-    request.lambda_context_ref().map(|context| context.request_id.clone()).unwrap_or_default()
-}
-
-/// When Lambda ends the invocation; `None` outside of Lambda.
-fn deadline(request: &Request) -> Option<std::time::SystemTime> {
-    request.lambda_context_ref().filter(|context| context.deadline > 0).map(lambda_http::Context::deadline)
-}
-
-fn params(request: &Request) -> Result<Params, Problem> {
-    let query = request.uri().query().unwrap_or_default();
+fn params(request: &ApiRequest) -> Result<Params, Problem> {
+    let query = &request.query;
     if query.len() > QUERY_STRING_BYTES_MAX {
         return Err(Problem::body_too_large(QUERY_STRING_BYTES_MAX));
     }
@@ -119,8 +81,8 @@ fn format(params: &mut Params) -> Result<Format, Problem> {
     }
 }
 
-fn body(request: &Request) -> Result<QueryRequest, Problem> {
-    let bytes: &[u8] = request.body();
+fn body(request: &ApiRequest) -> Result<QueryRequest, Problem> {
+    let bytes = &request.body;
     if bytes.len() > BODY_BYTES_MAX {
         return Err(Problem::body_too_large(BODY_BYTES_MAX));
     }
@@ -139,8 +101,8 @@ fn json_text(body: &impl Serialize) -> Result<String, Problem> {
     if text.len() > ANSWER_BYTES_MAX { Err(Problem::answer_too_large(ANSWER_BYTES_MAX)) } else { Ok(text) }
 }
 
-fn success(body: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+fn success(body: String) -> Response<String> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -1,8 +1,9 @@
 //! The query API: a question over HTTP becomes a plan, the plan becomes an answer.
 //!
-//! [`handle`] takes a request of an HTTP API, of a function URL or of a server on this machine, and always has an answer:
-//! a refusal is an RFC 9457 problem document. What is asked, what may be asked and how it is read is decided by
-//! `keyfold-core`; `keyfold-dynamo` reads. Start with [`Settings`], [`Api::start`] and [`handle`].
+//! [`respond`] takes a request and always has an answer: a refusal is an RFC 9457 problem document. It knows nothing of
+//! Lambda, so a server on this machine can call it; [`handle`] calls it for a request of an HTTP API or of a function URL.
+//! What is asked, what may be asked and how it is read is decided by `keyfold-core`; `keyfold-dynamo` reads. Start with
+//! [`Settings`], [`Api::start`] and [`respond`].
 
 mod answer;
 mod api;
@@ -11,6 +12,7 @@ mod caller;
 mod edge;
 mod exact;
 mod handler;
+mod lambda;
 pub mod log;
 pub mod metrics;
 mod openapi;
@@ -20,14 +22,18 @@ mod plain;
 mod problem;
 mod question;
 mod record;
+mod request;
 mod route;
 pub mod settings;
 
 pub use api::{Api, StartError};
 pub use edge::serve;
-pub use handler::{Handled, handle};
+pub use handler::respond;
+pub use keyfold_core::query::check::Caller;
+pub use lambda::{Handled, handle};
 pub use openapi::openapi;
 pub use record::Record;
+pub use request::ApiRequest;
 pub use settings::{
     ANSWER_BYTES_MAX, ANSWER_TIME_MAX, Auth, BODY_BYTES_MAX, Limits, PAGE_TOKEN_SECONDS,
     QUERY_STRING_BYTES_MAX, READ_UNITS_MAX_DEFAULT, Settings, SettingsError,

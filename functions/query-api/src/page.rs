@@ -7,6 +7,7 @@ use keyfold_dynamo::{Binding, Position};
 
 use crate::Api;
 use crate::ask::Asker;
+use crate::caller::identity;
 use crate::problem::Problem;
 use crate::settings::PAGE_TOKEN_SECONDS;
 
@@ -22,7 +23,7 @@ impl<'a> Pages<'a> {
     pub(crate) fn of(asker: &Asker<'a>, request: &QueryRequest) -> Pages<'a> {
         Pages {
             api: asker.api,
-            binding: Binding::new(request, &asker.claims.identity(), &asker.api.version),
+            binding: Binding::new(request, &identity(asker.caller), &asker.api.version),
             now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         }
     }

@@ -4,10 +4,9 @@
 
 mod from;
 
+use http::{HeaderValue, Response, StatusCode, header};
 use keyfold_core::query::explain::Turned;
 use keyfold_core::value::NumberError;
-use lambda_http::Body;
-use lambda_http::http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
 /// The media type of a problem document.
@@ -64,7 +63,7 @@ impl Problem {
     }
 
     /// The problem as an answer.
-    pub(crate) fn response(&self, instance: &str) -> Response<Body> {
+    pub(crate) fn response(&self, instance: &str) -> Response<String> {
         let document = Document {
             kind: format!("urn:keyfold:problem:{}", self.code),
             title: title(self.code),
@@ -76,7 +75,7 @@ impl Problem {
             instance,
         };
         let body = serde_json::to_string(&document).unwrap_or_default();
-        let mut response = Response::new(Body::from(body));
+        let mut response = Response::new(body);
         *response.status_mut() = self.status;
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
         if let Some((name, value)) = self.header {

@@ -1,6 +1,6 @@
 //! Method and path: which of the five things is asked for.
 
-use lambda_http::http::Method;
+use http::Method;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

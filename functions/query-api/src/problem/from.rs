@@ -1,10 +1,10 @@
 //! From the errors of core, of the executor and of tokens to problems: one status for each code.
 
+use http::StatusCode;
 use keyfold_core::query::PlanError;
 use keyfold_core::query::check::RequestError;
 use keyfold_core::query::explain;
 use keyfold_dynamo::{BadToken, DynamoError, QueryError, SealError};
-use lambda_http::http::StatusCode;
 
 use super::{Problem, Refused};
 use crate::question::QuestionError;

@@ -91,7 +91,7 @@ pub(crate) fn api_of(manifest: &str, endpoint: &str, limits: Limits) -> Api {
 /// What came back.
 pub(crate) struct Got {
     pub(crate) status: u16,
-    pub(crate) headers: lambda_http::http::HeaderMap,
+    pub(crate) headers: http::HeaderMap,
     pub(crate) body: Value,
     pub(crate) record: keyfold_query_api::Record,
 }
