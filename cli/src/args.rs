@@ -79,8 +79,32 @@ pub(crate) enum Command {
                             keyfold template --stage 1 --json"
     )]
     Template(TemplateArgs),
+    /// Run everything on this machine until ctrl-C: DynamoDB, streams, replicator, query API, audit writer.
+    #[command(
+        after_help = "Examples:\n  keyfold local\n  keyfold local --data ./data --port 8000 --api-port 3000\n  \
+                            keyfold local --functions target/lambda\n\n\
+                            Then, for example:\n  keyfold query --endpoint http://127.0.0.1:8000 --table audit --where id=e1\n  \
+                            curl http://127.0.0.1:3000/health"
+    )]
+    Local(LocalArgs),
     /// Run the main job on an embedded DynamoDB: an old table, a new question, its keys, the whole answer.
     Demo(DemoArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LocalArgs {
+    /// A folder that keeps the data; in memory if not given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// The port of DynamoDB; 0 for any free one.
+    #[arg(long, default_value_t = 8000, value_name = "PORT")]
+    pub(crate) port: u16,
+    /// The port of query API and audit writer; 0 for any free one.
+    #[arg(long, default_value_t = 3000, value_name = "PORT")]
+    pub(crate) api_port: u16,
+    /// A folder with the functions' binaries, to run these as Lambda does; in this process if not given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) functions: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -4,6 +4,7 @@ mod check;
 mod demo;
 mod explain;
 mod fold;
+mod local;
 mod plan;
 mod query;
 mod request;
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Explain(request) => explain::run(&args.manifest, request, out),
         Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
         Command::Template(template) => template::run(&args.manifest, template, out),
+        Command::Local(local) => local::run(&args.manifest, local, out),
         Command::Demo(demo) => demo::run(demo, out),
     }
 }

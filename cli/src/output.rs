@@ -1,9 +1,8 @@
 //! What is printed: results on standard output, errors on standard error, JSON where it was asked for.
 
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +17,7 @@ pub(crate) struct Output {
 }
 
 /// The values that a command would have printed.
-pub(crate) type Kept = Rc<RefCell<Vec<Value>>>;
+pub(crate) type Kept = Arc<Mutex<Vec<Value>>>;
 
 impl Output {
     pub(crate) fn new(json: bool) -> Output {
@@ -28,7 +27,12 @@ impl Output {
     /// The same, with results kept in place of printed: one command runs another.
     pub(crate) fn keeping(&self) -> (Output, Kept) {
         let kept = Kept::default();
-        (Output { json: true, kept: Some(Rc::clone(&kept)) }, kept)
+        (Output { json: true, kept: Some(Arc::clone(&kept)) }, kept)
+    }
+
+    /// May something be drawn on a terminal? Not beside JSON, unless that goes to another command.
+    pub(crate) fn draws(&self) -> bool {
+        !self.json || self.kept.is_some()
     }
 
     /// A text for people. A closed pipe is nobody's mistake.
@@ -39,7 +43,7 @@ impl Output {
     /// A value for machines.
     pub(crate) fn value(&self, value: &impl Serialize) -> anyhow::Result<()> {
         if let Some(kept) = &self.kept {
-            kept.borrow_mut().push(serde_json::to_value(value)?);
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(serde_json::to_value(value)?);
             return Ok(());
         }
         let text = serde_json::to_string_pretty(value)?;

@@ -8,17 +8,17 @@
 
 mod embedded;
 mod function;
-#[cfg(feature = "in-process")]
-mod in_process;
 mod pump;
 pub mod runtime_api;
+#[cfg(feature = "stack")]
+mod stack;
 
 pub use dynoxide::Database;
 pub use embedded::{EmbeddedDynamo, EmbeddedError, SHUTDOWN_WAIT_MAX, Store};
 pub use function::{FunctionOptions, LocalFunction};
-#[cfg(feature = "in-process")]
-pub use in_process::InProcessReplicator;
 pub use keyfold_dynamo::Client;
 pub use pump::{
     BATCH_RECORDS_MAX, Handler, PAYLOAD_BYTES_MAX, Pump, PumpCounts, PumpError, PumpOptions, Start,
 };
+#[cfg(feature = "stack")]
+pub use stack::{CONTROL_TABLE, InProcessReplicator, Stack, StackError, StackOptions};

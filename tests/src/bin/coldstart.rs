@@ -90,7 +90,8 @@ fn functions(folder: &Path) -> anyhow::Result<Vec<Function>> {
     let mut functions = Vec::new();
     for entry in entries {
         let entry = entry?;
-        let (name, binary) = (entry.file_name().to_string_lossy().into_owned(), entry.path().join("bootstrap"));
+        let (name, binary) =
+            (entry.file_name().to_string_lossy().into_owned(), entry.path().join("bootstrap"));
         if binary.is_file() {
             functions.push(Function { name, binary, wall: Vec::new(), cpu: Vec::new() });
         }

@@ -19,19 +19,22 @@ use scenario::Scenario;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_table_with_fences_loses_nothing() {
-    let scenario = Scenario { retrofit: "moved", source: "old", target: "new", own: own::moved, partial: true };
+    let scenario =
+        Scenario { retrofit: "moved", source: "old", target: "new", own: own::moved, partial: true };
     scenario.play().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_table_in_place_gets_every_key() {
-    let scenario = Scenario { retrofit: "inPlace", source: "same", target: "same", own: own::in_place, partial: true };
+    let scenario =
+        Scenario { retrofit: "inPlace", source: "same", target: "same", own: own::in_place, partial: true };
     scenario.play().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_table_whose_keys_move_loses_nothing() {
     // An item without the attributes of its key could not be in the target at all.
-    let scenario = Scenario { retrofit: "keyed", source: "old", target: "keyed", own: own::keyed, partial: false };
+    let scenario =
+        Scenario { retrofit: "keyed", source: "old", target: "keyed", own: own::keyed, partial: false };
     scenario.play().await;
 }

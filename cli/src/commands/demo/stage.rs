@@ -1,6 +1,7 @@
 //! What the demo plays on: an embedded DynamoDB with the sample's tables, and the commands of `keyfold retrofit` on it.
 
 use std::process::ExitCode;
+use std::sync::PoisonError;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
@@ -107,7 +108,7 @@ impl Stage {
         let (kept, values) = out.keeping();
         let code = retrofit::on(&self.model, args, &kept).await?;
         ensure!(code == ExitCode::SUCCESS, "`keyfold retrofit {}` says no", arguments.join(" "));
-        let value = values.borrow_mut().pop();
+        let value = values.lock().unwrap_or_else(PoisonError::into_inner).pop();
         value.context("the command says nothing")
     }
 }

@@ -11,7 +11,7 @@ pub(super) const INTERRUPTED: u8 = 130;
 /// What is set when somebody presses ctrl-C.
 pub(super) fn watched(out: &Output) -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (set, out) = (Arc::clone(&stop), *out);
+    let (set, out) = (Arc::clone(&stop), out.clone());
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_err() {
             return;

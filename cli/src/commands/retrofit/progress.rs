@@ -43,7 +43,7 @@ impl<'p> Progress<'p> {
     /// The progress of a pass over about so many items.
     pub(super) fn new(out: &'p Output, carrier: &'p Carrier, total: u64) -> Progress<'p> {
         let state = State { items: BTreeMap::new(), before: 0, shown: None };
-        let bar = std::io::stderr().is_terminal() && !out.json;
+        let bar = std::io::stderr().is_terminal() && out.draws();
         Progress { out, carrier, total, begun: Instant::now(), bar, state: Mutex::new(state) }
     }
 

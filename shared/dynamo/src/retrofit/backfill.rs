@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use futures_util::FutureExt;
 use futures_util::future::join3;
 use keyfold_core::retrofit::{Checkpoint, Pass, Place, Slice, Task, Verdict};
 
@@ -124,7 +125,7 @@ pub(super) async fn read_page(
     };
     let segment = Segment { number: segment.number(), total: segment.total() };
     let scan = ScanPage { page, segment: Some(segment) };
-    let page = carrier.patiently(async || scan_page(carrier.client(), &scan).await).await?;
+    let page = carrier.patiently(|| scan_page(carrier.client(), &scan).boxed()).await?;
     carrier.has_read(&page.consumed);
     Ok(page)
 }

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aws_sdk_dynamodb::Client;
+use futures_util::future::{BoxFuture, FutureExt};
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, ControlError};
 use keyfold_core::retrofit::{CheckpointError, Job, Outcome, Place, Request, Step, Task, Verdict};
@@ -224,7 +225,7 @@ impl Carrier {
             // A batch of reads has attempts of its own.
             Request::Get { .. } => self.send_once(request).await,
             Request::Write(_) | Request::Transact(_) => {
-                self.patiently(async || self.send_once(request).await).await
+                self.patiently(|| self.send_once(request).boxed()).await
             }
         };
         match sent {
@@ -239,9 +240,11 @@ impl Carrier {
     }
 
     /// Calls until there is an answer, or an error that does not pass, or the attempts are used up.
-    pub(super) async fn patiently<T>(
+    ///
+    /// The calls are boxed: with an async closure the compiler cannot tell that a task of this may go to another thread.
+    pub(super) async fn patiently<'c, T>(
         &self,
-        call: impl AsyncFn() -> Result<T, DynamoError>,
+        call: impl Fn() -> BoxFuture<'c, Result<T, DynamoError>>,
     ) -> Result<T, DynamoError> {
         let mut attempt = 0;
         loop {

@@ -1,5 +1,6 @@
 //! The control table's rows: a retrofit's head, and its quarantine.
 
+use futures_util::FutureExt;
 use keyfold_core::query::condition::{Comparison, Condition, Path};
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::retrofit::control::{self, Head};
@@ -57,7 +58,7 @@ impl Carrier {
                 ..PageRequest::default()
             };
             let query = QueryPage { page, key_condition: condition.text.clone(), forward: true };
-            let page = self.patiently(async || query_page(self.client(), &query).await).await?;
+            let page = self.patiently(|| query_page(self.client(), &query).boxed()).await?;
             self.has_read(&page.consumed);
             rows.extend(page.items);
             start_key = page.last_key;

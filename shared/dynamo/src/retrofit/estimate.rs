@@ -1,5 +1,6 @@
 //! What a retrofit will cost, judged by a sample of its source.
 
+use futures_util::FutureExt;
 use keyfold_core::cost::RetrofitEstimate;
 use keyfold_core::retrofit::Place;
 
@@ -27,7 +28,7 @@ impl Carrier {
             };
             let segment = Some(Segment { number, total: SAMPLE_PLACES });
             let scan = ScanPage { page, segment };
-            let page = self.patiently(async || scan_page(self.client(), &scan).await).await?;
+            let page = self.patiently(|| scan_page(self.client(), &scan).boxed()).await?;
             self.has_read(&page.consumed);
             seen.extend(page.items);
         }

@@ -1,6 +1,7 @@
 //! What must be true of the tables before a retrofit begins, and before it is cut over.
 
 use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
+use futures_util::FutureExt;
 use keyfold_core::retrofit::gates::Evidence;
 use keyfold_core::retrofit::{Pass, Place, Protocol};
 
@@ -17,7 +18,7 @@ impl Carrier {
         }
         let target = self.table(Place::Target);
         let options = TableOptions::default();
-        let difference = self.patiently(async || describe(self.client(), target, options).await).await?;
+        let difference = self.patiently(|| describe(self.client(), target, options).boxed()).await?;
         if !difference.is_compatible() {
             let differences = difference.to_string();
             return Err(RetrofitError::WrongTable { table: target.id.clone(), differences });
@@ -54,7 +55,7 @@ impl Carrier {
 
     async fn table_there(&self, place: Place) -> Result<TableDescription, RetrofitError> {
         let table = self.table(place);
-        Ok(self.patiently(async || description(self.client(), table).await).await?)
+        Ok(self.patiently(|| description(self.client(), table).boxed()).await?)
     }
 
     fn stream_of(&self, source: &TableDescription) -> Result<String, RetrofitError> {

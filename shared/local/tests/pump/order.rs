@@ -26,7 +26,8 @@ async fn records_come_once_in_their_order_and_another_pump_goes_on() {
     }
     let seen = Seen::default();
     let options = PumpOptions { batch_records: 10, ..quick() };
-    let pump = Pump::start(dynamo.database(), "streamed-events", remembering(&seen), options.clone()).await.unwrap();
+    let pump =
+        Pump::start(dynamo.database(), "streamed-events", remembering(&seen), options.clone()).await.unwrap();
     pump.drained(DRAIN_WAIT).await.unwrap();
     let sizes: Vec<usize> = seen.lock().unwrap().iter().map(Vec::len).collect();
     assert_eq!(sizes, [10, 10, 5]);

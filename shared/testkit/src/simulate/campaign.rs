@@ -55,7 +55,8 @@ impl Campaign {
         while seed < self.seed + self.histories && seed < worst.load(Ordering::Relaxed) {
             let played = history(scene, seed, self.mutant, false);
             tally.histories += 1;
-            let sums = tally.hits.iter_mut().zip(&played.hits).chain(tally.deeds.iter_mut().zip(&played.deeds));
+            let sums =
+                tally.hits.iter_mut().zip(&played.hits).chain(tally.deeds.iter_mut().zip(&played.deeds));
             sums.for_each(|(sum, count)| *sum += count);
             if let Some(wrong) = played.wrong {
                 worst.fetch_min(seed, Ordering::Relaxed);

@@ -181,7 +181,9 @@ impl World<'_> {
                 _ => known[number].is_some() || self.is_blotted(number),
             };
             if !explained {
-                return Err(Wrong::new(format!("drained, and k{number} is {state:?}, and not in quarantine")));
+                return Err(Wrong::new(format!(
+                    "drained, and k{number} is {state:?}, and not in quarantine"
+                )));
             }
         }
         self.check_ledger()
@@ -208,7 +210,9 @@ impl World<'_> {
             };
             if !explained {
                 let entry = entry.map(|entry| &entry.code);
-                return Err(Wrong::new(format!("repaired, and k{number} is {state:?}, quarantine: {entry:?}")));
+                return Err(Wrong::new(format!(
+                    "repaired, and k{number} is {state:?}, quarantine: {entry:?}"
+                )));
             }
         }
         if self.quarantine().iter().any(|entry| entry.key.is_none()) {

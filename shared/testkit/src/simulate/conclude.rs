@@ -220,7 +220,9 @@ fn is_named(state: State, class: Class) -> bool {
     match state {
         State::Right | State::Lost => false,
         State::Occupied => matches!(class, Class::Collision | Class::Quarantined | Class::Extra),
-        State::Ghost => matches!(class, Class::Extra | Class::Missing | Class::Quarantined | Class::Collision),
+        State::Ghost => {
+            matches!(class, Class::Extra | Class::Missing | Class::Quarantined | Class::Collision)
+        }
         State::Stale | State::Unmappable => class != Class::InFlight,
     }
 }

@@ -38,8 +38,7 @@ impl World<'_> {
         }
         let returned = Checkpoint::start(self.job_of(version), Pass::Backfill, segment);
         let (id, slice) = (self.id(), Slice::from(returned.clone()));
-        self.runs
-            .insert(id, Run { slice, returned, reading: None, open: 0, blocked: Vec::new(), version });
+        self.runs.insert(id, Run { slice, returned, reading: None, open: 0, blocked: Vec::new(), version });
     }
 
     /// One turn of a run.

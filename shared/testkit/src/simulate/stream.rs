@@ -150,7 +150,8 @@ impl Stream {
 
     /// Is a record of this item, of those before this place, still to be dealt with for the first time?
     pub(super) fn is_under_way(&self, number: usize, before: usize) -> bool {
-        let open = |at: &usize| *at < before && self.records[*at].number == number && !self.records[*at].dealt_with;
+        let open =
+            |at: &usize| *at < before && self.records[*at].number == number && !self.records[*at].dealt_with;
         self.shards.iter().any(|shard| shard.records[shard.at..].iter().any(open))
     }
 

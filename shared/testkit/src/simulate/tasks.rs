@@ -107,8 +107,7 @@ impl World<'_> {
                 let settled = self.bites(Mutant::GivenUpIsSettled);
                 let Some(invocation) = self.invocations.get_mut(&id) else { return };
                 invocation.open -= 1;
-                let end =
-                    if settled { Disposition::Settled(Verdict::Written) } else { Disposition::Failed };
+                let end = if settled { Disposition::Settled(Verdict::Written) } else { Disposition::Failed };
                 invocation.batch.ended(at, end);
                 self.invocation_over(id);
             }

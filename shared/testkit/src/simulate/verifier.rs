@@ -48,7 +48,14 @@ struct Looking {
 
 impl Verification {
     fn new(pass: Pass, repairs: bool) -> Verification {
-        Verification { pass, repairs, after: String::new(), looking: None, alone: false, findings: Vec::new() }
+        Verification {
+            pass,
+            repairs,
+            after: String::new(),
+            looking: None,
+            alone: false,
+            findings: Vec::new(),
+        }
     }
 
     /// One that runs while nothing else goes on.
@@ -226,7 +233,8 @@ impl World<'_> {
             self.fail(Wrong::new(format!("k{number} is called {name} while its change is under way")));
         } else if differs && class != Class::Extra && still && looking.right == Some(true) {
             self.fail(Wrong::new(format!("k{number} is called {name} and is right")));
-        } else if class == Class::Same && pass == Pass::VerifySource && still && looking.right == Some(false) {
+        } else if class == Class::Same && pass == Pass::VerifySource && still && looking.right == Some(false)
+        {
             self.fail(Wrong::new(format!("k{number} is called the same and is not")));
         }
     }

@@ -1,5 +1,4 @@
-//! Functions of Keyfold as handlers in this process, as the pump and the local stack call them: the same code that the
-//! binaries run, without a process for each.
+//! The replicator behind a stream pump: in this process, or as its binary.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +9,49 @@ use keyfold_dynamo::Settings as DynamoSettings;
 use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_replicator::{Answer, Replicator, Settings, handle};
 
+use super::{CONTROL_TABLE, StackError, StackOptions, binary};
 use crate::pump::Handler;
 use crate::runtime_api::Outcome;
-use crate::{Client, EmbeddedDynamo};
+use crate::{Client, EmbeddedDynamo, FunctionOptions, LocalFunction};
+
+/// Its binary.
+const NAME: &str = "replicator";
+
+/// A replicator, wherever it runs.
+#[derive(Debug)]
+pub(super) enum AnyReplicator {
+    Here(Box<InProcessReplicator>),
+    Binary(LocalFunction),
+}
+
+/// The replicator of this retrofit, as the options have it.
+pub(super) fn handler(
+    model: &Model,
+    retrofit: &str,
+    dynamo: &EmbeddedDynamo,
+    options: &StackOptions,
+) -> Result<AnyReplicator, StackError> {
+    let Some(folder) = &options.functions else {
+        let here = InProcessReplicator::new(model, retrofit, CONTROL_TABLE, dynamo);
+        return Ok(AnyReplicator::Here(Box::new(here)));
+    };
+    let manifest = std::path::absolute(&options.manifest).unwrap_or_else(|_| options.manifest.clone());
+    let function = FunctionOptions::of(binary(folder, NAME)?)
+        .env("KEYFOLD_MANIFEST", manifest.display().to_string())
+        .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
+        .env("KEYFOLD_RETROFIT", retrofit)
+        .env("KEYFOLD_CONTROL_TABLE", CONTROL_TABLE);
+    Ok(AnyReplicator::Binary(LocalFunction::new(function)))
+}
+
+impl Handler for AnyReplicator {
+    async fn invoke(&self, event: String) -> Outcome {
+        match self {
+            AnyReplicator::Here(replicator) => replicator.invoke(event).await,
+            AnyReplicator::Binary(function) => function.invoke(event).await,
+        }
+    }
+}
 
 /// The replicator of one retrofit, in this process.
 #[derive(Debug)]

@@ -1,0 +1,54 @@
+//! `keyfold local`: the whole stack on this machine, until ctrl-C.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use keyfold_core::model::Model;
+use keyfold_local::{Stack, StackOptions};
+use serde_json::json;
+
+use crate::args::LocalArgs;
+use crate::manifest_file::model;
+use crate::output::{Output, columns};
+
+pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(manifest, out)?;
+    let options = StackOptions {
+        manifest: manifest.to_owned(),
+        data: args.data.clone(),
+        port: args.port,
+        api_port: args.api_port,
+        functions: args.functions.clone(),
+    };
+    // One thread: what is slow, the database and the functions' own work, has threads and processes elsewhere.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let stack = Stack::start(&model, &options).await?;
+        told(&model, &stack, out)?;
+        tokio::signal::ctrl_c().await.context("cannot wait for ctrl-C")?;
+        stack.shutdown();
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn told(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
+    let tables: Vec<&str> = model.tables.iter().map(|table| table.name.as_str()).collect();
+    if out.json {
+        return out
+            .value(&json!({ "dynamodb": stack.dynamo().endpoint(), "api": stack.api(), "tables": tables }));
+    }
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    out.text(columns(&[
+        row("DynamoDB", stack.dynamo().endpoint().to_owned()),
+        row(
+            "query API",
+            format!("{}/query, /explain, /tables/TABLE/questions/QUESTION, /openapi.json", stack.api()),
+        ),
+        row("audit writer", format!("POST {}/audit", stack.api())),
+        row("console", format!("{}/", stack.api())),
+        row("tables", tables.join(", ")),
+    ]));
+    out.note("ctrl-C stops it\n");
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Everything on one machine: the embedded DynamoDB with the manifest's tables, the replicator of each retrofit behind its
+//! source's stream, query API and audit writer over HTTP.
+//!
+//! The functions run in this process, or as the very binaries that are deployed. Start with [`Stack::start`].
+
+mod api;
+mod event;
+mod follow;
+mod replicator;
+mod writer;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::table as control_table;
+use keyfold_dynamo::{EnsureError, TableOptions, ensure_table};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+pub use replicator::InProcessReplicator;
+
+use crate::{EmbeddedDynamo, EmbeddedError, Store};
+
+/// The file that holds the data, in the folder that is given for it.
+const DATA_FILE: &str = "keyfold.sqlite";
+/// Where retrofits keep how far they are.
+pub const CONTROL_TABLE: &str = "keyfold-control";
+
+/// What is to be started.
+#[derive(Debug, Clone)]
+pub struct StackOptions {
+    /// The manifest's path, for functions that read it themselves.
+    pub manifest: PathBuf,
+    /// A folder that keeps the data; in memory if `None`.
+    pub data: Option<PathBuf>,
+    /// The port of DynamoDB; 0 for any free one.
+    pub port: u16,
+    /// The port of the HTTP API; 0 for any free one.
+    pub api_port: u16,
+    /// A folder with the functions' binaries; in this process if `None`.
+    pub functions: Option<PathBuf>,
+}
+
+/// Why the stack does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StackError {
+    /// The embedded DynamoDB does not.
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    /// The folder for the data cannot be made.
+    #[error("cannot make the folder `{}` for the data", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A table is there otherwise than the manifest says, or cannot be made.
+    #[error(transparent)]
+    Table(#[from] EnsureError),
+    /// A stream cannot be switched on.
+    #[error(transparent)]
+    Stream(#[from] keyfold_dynamo::DynamoError),
+    /// Somebody else has the HTTP API's port.
+    #[error("port {port} is in use; give another with --api-port")]
+    PortInUse {
+        /// The port.
+        port: u16,
+    },
+    /// The HTTP API's port cannot be listened on.
+    #[error("cannot listen on port {port}")]
+    Listen {
+        /// The port.
+        port: u16,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A function's binary is not where it should be.
+    #[error("there is no `{name}` in `{}`; build it with `cargo lambda build` or `cargo build`", folder.display())]
+    NoBinary {
+        /// The function.
+        name: &'static str,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A function does not start in this process.
+    #[error("the {name} does not start: {reason}")]
+    Function {
+        /// The function.
+        name: &'static str,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// A running stack. It stops when it is dropped.
+#[derive(Debug)]
+pub struct Stack {
+    dynamo: EmbeddedDynamo,
+    api: SocketAddr,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Stack {
+    /// Starts everything.
+    pub async fn start(model: &Model, options: &StackOptions) -> Result<Stack, StackError> {
+        let listener = listen(options.api_port).await?;
+        let dynamo = EmbeddedDynamo::start(&store(options.data.as_deref())?, options.port)?;
+        tables(model, &dynamo).await?;
+        let api =
+            listener.local_addr().map_err(|source| StackError::Listen { port: options.api_port, source })?;
+        let routes = api::routes(model, &dynamo, options).await?;
+        let mut tasks = vec![tokio::spawn(api::serve(listener, routes))];
+        for retrofit in &model.retrofits {
+            let handler = replicator::handler(model, &retrofit.name, &dynamo, options)?;
+            let follower =
+                follow::Follower::new(model, &retrofit.name, &dynamo, handler, options.data.as_deref());
+            tasks.extend(follower.map(|follower| tokio::spawn(follower.run())));
+        }
+        Ok(Stack { dynamo, api, tasks })
+    }
+
+    /// Where DynamoDB answers.
+    pub fn dynamo(&self) -> &EmbeddedDynamo {
+        &self.dynamo
+    }
+
+    /// Where the HTTP API answers.
+    pub fn api(&self) -> String {
+        format!("http://{}", self.api)
+    }
+
+    /// Stops everything: requests of DynamoDB that are under way are answered.
+    pub fn shutdown(mut self) {
+        self.tasks.drain(..).for_each(|task| task.abort());
+        self.dynamo.shutdown();
+    }
+}
+
+async fn listen(port: u16) -> Result<TcpListener, StackError> {
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|source| {
+        match source.kind() {
+            std::io::ErrorKind::AddrInUse => StackError::PortInUse { port },
+            _ => StackError::Listen { port, source },
+        }
+    })
+}
+
+fn store(data: Option<&Path>) -> Result<Store, StackError> {
+    let Some(folder) = data else { return Ok(Store::Memory) };
+    std::fs::create_dir_all(folder)
+        .map_err(|source| StackError::Folder { path: folder.to_owned(), source })?;
+    Ok(Store::File(folder.join(DATA_FILE)))
+}
+
+/// The manifest's tables, with a stream where a retrofit begins, and the control table.
+async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError> {
+    let client = dynamo.client();
+    dynamo.create_tables(&model.tables, TableOptions::default()).await?;
+    for source in model.retrofits.iter().filter_map(|retrofit| model.table(&retrofit.from)) {
+        keyfold_dynamo::enable_stream(&client, source).await?;
+    }
+    ensure_table(&client, &control_table(CONTROL_TABLE), TableOptions::default()).await?;
+    Ok(())
+}
+
+/// The binary of a function: as `cargo lambda build` lays it, or as `cargo build` does.
+fn binary(folder: &Path, name: &'static str) -> Result<PathBuf, StackError> {
+    [folder.join(name).join("bootstrap"), folder.join(name)]
+        .into_iter()
+        .find(|path| path.is_file())
+        .ok_or_else(|| StackError::NoBinary { name, folder: folder.to_owned() })
+}

@@ -1,0 +1,80 @@
+//! Follows a retrofit's source while the retrofit is open: what an event source mapping does that is switched on with the
+//! retrofit and off after it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dynoxide::Database;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::{Epoch, Job, Mapping};
+use keyfold_dynamo::retrofit::Carrier;
+use tokio::time::sleep;
+
+use super::CONTROL_TABLE;
+use super::replicator::AnyReplicator;
+use crate::{EmbeddedDynamo, Pump, PumpOptions};
+
+/// How often the control table is asked whether the retrofit is open.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often a batch is tried again: for about a day, as a stream keeps its records, a mapping would; here it is enough to
+/// outlast what a person looks into.
+const RETRIES_MAX: u32 = 1000;
+
+/// Starts and stops the pump of one retrofit.
+pub(super) struct Follower {
+    carrier: Carrier,
+    database: Database,
+    table: String,
+    handler: Arc<AnyReplicator>,
+    on_failure: Option<PathBuf>,
+}
+
+impl Follower {
+    /// Of this retrofit; `None` if its mapping has mistakes: `keyfold retrofit` tells them.
+    pub(super) fn new(
+        model: &Model,
+        retrofit: &str,
+        dynamo: &EmbeddedDynamo,
+        handler: AnyReplicator,
+        data: Option<&Path>,
+    ) -> Option<Follower> {
+        let mapping = Mapping::of(model, retrofit).ok()?;
+        let table = mapping.source().name.clone();
+        let carrier = Carrier::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), CONTROL_TABLE);
+        let on_failure = data.map(|folder| folder.join(format!("{retrofit}-failed.jsonl")));
+        let database = dynamo.database().clone();
+        Some(Follower { carrier, database, table, handler: Arc::new(handler), on_failure })
+    }
+
+    pub(super) async fn run(self) {
+        let mut pump: Option<Pump> = None;
+        loop {
+            let open = self.is_open().await;
+            if open && pump.is_none() {
+                // Without a stream there is nothing to follow, until there is one.
+                pump = self.pump().await;
+            } else if !open && let Some(pump) = pump.take() {
+                // What the handler would not take is in the file.
+                let _ = pump.stop().await;
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    async fn is_open(&self) -> bool {
+        match self.carrier.head().await {
+            Ok(head) => head.check_open(self.carrier.job().mapping()).is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    async fn pump(&self) -> Option<Pump> {
+        let options = PumpOptions {
+            retries_max: RETRIES_MAX,
+            on_failure: self.on_failure.clone(),
+            ..PumpOptions::default()
+        };
+        Pump::start(&self.database, &self.table, Arc::clone(&self.handler), options).await.ok()
+    }
+}
