@@ -49,6 +49,15 @@ pub(crate) enum Command {
     /// Print the JSON Schema of the manifest, for completion in editors.
     #[command(after_help = "Example:\n  keyfold schema > keyfold.schema.json")]
     Schema,
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Examples:\n  keyfold completions bash > ~/.local/share/bash-completion/completions/keyfold\n  \
+                            keyfold completions zsh > ~/.zfunc/_keyfold"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     /// Show for each question which index serves it, what it costs, or what is missing.
     #[command(after_help = "Examples:\n  keyfold plan\n  keyfold plan --table audit --explain")]
     Plan(PlanArgs),

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod check;
+mod completions;
 mod demo;
 mod explain;
 mod fold;
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Fold(fold) => fold::run(&args.manifest, fold, out),
         Command::Unfold(unfold) => unfold::run(&args.manifest, unfold, out),
         Command::Schema => schema::run(out),
+        Command::Completions { shell } => completions::run(*shell, out),
         Command::Plan(plan) => plan::run(&args.manifest, plan, out),
         Command::Query(query) => query::run(&args.manifest, query, out),
         Command::Explain(request) => explain::run(&args.manifest, request, out),

@@ -49,7 +49,7 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     let tell = Teller { out };
     let items = grouped(u64::from(args.items));
     tell.title(&format!(
-        "An audit table with {items} events. It is asked for one event at a time, by its id."
+        "An audit table with {items} events. It can be asked for one event, by its id."
     ));
     let stage = Stage::set(args.items, args.in_place).await?;
     tell.title(QUESTION_IN_WORDS);
@@ -68,7 +68,7 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let early = stage.ask().await?.count;
     let there = matching(&stage).await?;
-    tell.line(&format!("asked now: {early} of {there} events. What was written before is not in the index"));
+    tell.line(&format!("asked now: {early} of {there} events; what was there before is not in the index"));
 
     tell.command(&format!("keyfold retrofit backfill {} --segments {SEGMENTS}", stage.retrofit));
     let backfill = stage.retrofit(&["backfill", stage.retrofit, "--segments", SEGMENTS], out).await?;
@@ -113,7 +113,7 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
 
 /// Copies the same table by the plain protocol, with the same writers at work.
 async fn play_plain(stage: &Stage, tell: &Teller<'_>) -> anyhow::Result<(Table, Pump)> {
-    tell.title("The same once more, as one would write it first: update what exists, copy what does not.");
+    tell.title("The same, as one would write it first: update what exists, copy what does not.");
     let table = Table { name: PLAIN_TABLE.to_owned(), ..stage.target.clone() };
     create_table(&stage.client, &table, TableOptions::default()).await?;
     let pump = plain::follow(stage.server.database(), &stage.source, &stage.client, &table).await?;

@@ -64,7 +64,7 @@ impl Summary {
             row(
                 "write units",
                 format!(
-                    "{} for {} items written; the least is {}",
+                    "{} for {} items; the least is {}",
                     grouped(whole(self.write_units)),
                     grouped(self.written),
                     self.least_units.map_or_else(|| "unknown".to_owned(), grouped),
