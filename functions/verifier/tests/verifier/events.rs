@@ -30,6 +30,10 @@ fn shown(outcome: &Outcome) -> String {
             if answer["units"]["control"].as_f64().is_some_and(|units| units > 0.0) {
                 answer["units"]["control"] = json!("some");
             }
+            // A mark is another each time.
+            if answer["checkpoint"]["mark"].is_string() {
+                answer["checkpoint"]["mark"] = json!("MARK");
+            }
             serde_json::to_string_pretty(&answer).unwrap()
         }
         Outcome::Error(text) => {
