@@ -33,12 +33,11 @@ pub(crate) fn prepare(job: &Job, in_place: bool, items: usize) -> Prepared {
             _ => unreachable!("the sample's ids are texts"),
         };
         let statement = if in_place {
-            let inputs = ["accessedBy", "action", "id", "resourceId", "timestamp"];
+            let inputs = ["accessedBy", "action", "id", "resourceId"];
             let new: Vec<_> = mapped.keys().filter(|name| !source.contains_key(*name)).cloned().collect();
             let set: String = new.iter().map(|name| format!(" SET \"{name}\" = ?")).collect();
             let tests: Vec<String> = inputs.iter().map(|name| format!("\"{name}\" = ?")).collect();
-            let missing: String = new.iter().map(|name| format!(" AND \"{name}\" IS MISSING")).collect();
-            let text = format!("UPDATE \"{table}\"{set} WHERE {}{missing}", tests.join(" AND "));
+            let text = format!("UPDATE \"{table}\"{set} WHERE {}", tests.join(" AND "));
             let names = new.iter().map(String::as_str).chain(inputs);
             request(text, names.map(|name| mapped[name].clone().into()).collect())
         } else {
