@@ -1,8 +1,8 @@
 //! What every function does the same way: read its settings, load the manifest, write its log and its metrics, say what
 //! went wrong, and know who asks.
 //!
-//! Functions never import each other; what they share is here. Nothing here knows an event type, and nothing here calls
-//! DynamoDB.
+//! Functions never import each other; what they share is here. Nothing here knows an event type of AWS. What the functions
+//! of a retrofit share is in [`retrofit`].
 
 mod claims;
 mod environment;
@@ -11,6 +11,7 @@ pub mod log;
 mod manifest_file;
 pub mod metrics;
 mod problem;
+pub mod retrofit;
 
 pub use claims::Claims;
 pub use environment::{ENDPOINT, Environment, MANIFEST, MANIFEST_FILE, SettingsError};

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use keyfold_core::model::Model;
-use serde_json::json;
 
 use super::{explained, unstarted};
 use crate::args::RetrofitPlanArgs;
@@ -18,21 +17,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
         estimate.context("the source shows no items to judge by; give --items 0 if it is empty")?;
     let dollars = estimate.dollars(&model.prices);
     if out.json {
-        out.value(&json!({
-            "retrofit": mapping.name(),
-            "mapping": mapping.hash().as_str(),
-            "protocol": mapping.protocol().name(),
-            "because": mapping.reason().to_string(),
-            "items": estimate.items,
-            "sampled": estimate.sampled,
-            "written": estimate.items_written,
-            "refused": estimate.items_refused,
-            "readUnits": estimate.scan_read.as_f64(),
-            "writeUnits": estimate.write_units().get(),
-            "storageBytes": estimate.storage_bytes,
-            "dollars": { "reads": dollars.reads.to_string(), "writes": dollars.writes.to_string(),
-                         "storageMonth": dollars.storage_month.to_string() },
-        }))?;
+        out.value(&estimate.document(mapping, &model.prices))?;
         return Ok(ExitCode::SUCCESS);
     }
     let row = |name: &str, value: String| vec![name.to_owned(), value];

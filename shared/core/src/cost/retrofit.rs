@@ -122,6 +122,26 @@ impl RetrofitEstimate {
         self.table_write + self.ledger_write + self.indexes.iter().map(|index| index.write).sum()
     }
 
+    /// The estimate as a document, for machines.
+    pub fn document(&self, mapping: &Mapping, prices: &Prices) -> serde_json::Value {
+        let dollars = self.dollars(prices);
+        serde_json::json!({
+            "retrofit": mapping.name(),
+            "mapping": mapping.hash().as_str(),
+            "protocol": mapping.protocol().name(),
+            "because": mapping.reason().to_string(),
+            "items": self.items,
+            "sampled": self.sampled,
+            "written": self.items_written,
+            "refused": self.items_refused,
+            "readUnits": self.scan_read.as_f64(),
+            "writeUnits": self.write_units().get(),
+            "storageBytes": self.storage_bytes,
+            "dollars": { "reads": dollars.reads.to_string(), "writes": dollars.writes.to_string(),
+                         "storageMonth": dollars.storage_month.to_string() },
+        })
+    }
+
     /// The same in dollars.
     pub fn dollars(&self, prices: &Prices) -> RetrofitDollars {
         RetrofitDollars {

@@ -145,6 +145,8 @@ pub struct Mapping {
     protocol: Protocol,
     reason: ProtocolReason,
     hash: MappingHash,
+    /// Every attribute of a stored item that what is written in place depends on.
+    inputs: BTreeSet<String>,
 }
 
 /// What must change on an item in place.
@@ -181,6 +183,7 @@ impl Mapping {
             target: target.clone(),
             protocol,
             reason,
+            inputs: inputs(retrofit, target),
             hash: MappingHash(hex(&Sha256::digest(text)[..16])),
         }
     }
@@ -280,16 +283,8 @@ impl Mapping {
             };
             super::request::is(name, comparison)
         };
-        let unchanged = Condition::all(self.inputs().into_iter().map(same));
+        let unchanged = Condition::all(self.inputs.iter().map(|name| same(name)));
         Ok(Some(InPlaceUpdate { set, remove, unchanged }))
-    }
-
-    /// Every attribute of a stored item that what is written in place depends on.
-    fn inputs(&self) -> BTreeSet<&str> {
-        let mut inputs = self.target.key_inputs();
-        inputs.extend(self.retrofit.rename.iter().flat_map(|(old, new)| [old.as_str(), new.as_str()]));
-        inputs.extend(self.retrofit.only.iter().map(|when| when.attribute.as_str()));
-        inputs
     }
 
     /// The item with its attributes renamed, set and dropped, and without what an earlier retrofit left on it.
@@ -306,6 +301,13 @@ impl Mapping {
         item.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         Item::from(item)
     }
+}
+
+/// Every attribute of a stored item that what is written in place depends on.
+fn inputs(retrofit: &Retrofit, target: &Table) -> BTreeSet<String> {
+    let renamed = retrofit.rename.iter().flat_map(|(old, new)| [old.as_str(), new.as_str()]);
+    let selecting = retrofit.only.iter().map(|when| when.attribute.as_str());
+    target.key_inputs().into_iter().chain(renamed).chain(selecting).map(str::to_owned).collect()
 }
 
 /// Which protocol a retrofit needs, and why.

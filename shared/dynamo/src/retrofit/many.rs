@@ -47,18 +47,24 @@ pub(super) async fn carry_all(carrier: &Carrier, tasks: Vec<Task>, in_flight_max
             Step::Send(request) => ready.push_back(Waiting { at, task, request }),
         }
     }
-    let groups = grouped(carrier, ready);
-    let mut running =
-        stream::iter(groups).map(|group| run(carrier, group)).buffer_unordered(in_flight_max.max(1));
-    while let Some(ended) = running.next().await {
-        for (at, end, task) in ended {
-            ends[at] = Some((end, task));
+    // In rounds: what a task wants after a batch goes together with what others want then.
+    while !ready.is_empty() {
+        let groups = grouped(carrier, std::mem::take(&mut ready));
+        let mut running =
+            stream::iter(groups).map(|group| run(carrier, group)).buffer_unordered(in_flight_max.max(1));
+        while let Some(told) = running.next().await {
+            for after in told {
+                match after {
+                    After::Ended(at, end, task) => ends[at] = Some((end, task)),
+                    After::Wants(waiting) => ready.push_back(waiting),
+                }
+            }
         }
     }
     ends.into_iter().flatten().collect()
 }
 
-/// First requests, together where they can be.
+/// The requests, together where they can be.
 fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
     let (mut groups, mut reads, mut statements) = (Vec::new(), Vec::new(), Vec::new());
     for waiting in ready {
@@ -99,25 +105,35 @@ fn batches<T>(given: Vec<(Place, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
     batches
 }
 
-type Ended = (usize, Result<Verdict, DynamoError>, Task);
+/// What a task came to after its request.
+enum After {
+    Ended(usize, Result<Verdict, DynamoError>, Task),
+    Wants(Waiting),
+}
 
-/// Sends a group, then takes each of its tasks to the end by itself.
-async fn run(carrier: &Carrier, group: Group) -> Vec<Ended> {
+/// Sends a group. A request that goes alone takes its task to the end.
+async fn run(carrier: &Carrier, group: Group) -> Vec<After> {
     let told = match group {
         Group::Alone(waiting) => vec![(*waiting, None)],
         Group::Reads(place, batch) => read_all(carrier, place, batch).await,
         Group::Statements(place, batch) => execute_all(carrier, place, batch).await,
     };
-    let mut ended = Vec::with_capacity(told.len());
-    for (mut waiting, outcome) in told {
+    let mut after = Vec::with_capacity(told.len());
+    for (Waiting { at, mut task, request }, outcome) in told {
         let step = match outcome {
-            Some(outcome) => waiting.task.told(carrier.job(), outcome),
-            None => Step::Send(waiting.request),
+            Some(outcome) => task.told(carrier.job(), outcome),
+            None => {
+                let end = carrier.go_on(&mut task, Step::Send(request)).await;
+                after.push(After::Ended(at, end, task));
+                continue;
+            }
         };
-        let end = carrier.go_on(&mut waiting.task, step).await;
-        ended.push((waiting.at, end, waiting.task));
+        after.push(match step {
+            Step::Done(verdict) => After::Ended(at, Ok(verdict), task),
+            Step::Send(request) => After::Wants(Waiting { at, task, request }),
+        });
     }
-    ended
+    after
 }
 
 /// What is known of each request; `None` where it must be sent by itself.

@@ -88,7 +88,7 @@ impl Carrier {
     pub(super) async fn turn(&self, options: &SliceOptions) -> bool {
         let Some(pace) = &self.pace else { return true };
         loop {
-            let wait = pace.with(|rate, now| rate.wait(now));
+            let wait = pace.with(Rate::wait);
             if wait.is_zero() {
                 return true;
             }

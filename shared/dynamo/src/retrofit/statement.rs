@@ -30,10 +30,18 @@ pub(super) fn statement(table: &str, write: &Write) -> Option<Statement> {
 fn insert(table: &str, item: &Item) -> Statement {
     let mut attributes: Vec<_> = item.iter().collect();
     attributes.sort_by_key(|(name, _)| *name);
-    let members: Vec<String> =
-        attributes.iter().map(|(name, _)| format!("'{}': ?", name.replace('\'', "''"))).collect();
+    let names: usize = attributes.iter().map(|(name, _)| name.len() + 8).sum();
+    let mut text = String::with_capacity(table.len() + names + 32);
+    text.push_str("INSERT INTO ");
+    text.push_str(&quoted(table));
+    for (at, (name, _)) in attributes.iter().enumerate() {
+        text.push_str(if at == 0 { " VALUE {'" } else { ", '" });
+        if name.contains('\'') { text.push_str(&name.replace('\'', "''")) } else { text.push_str(name) }
+        text.push_str("': ?");
+    }
+    text.push('}');
     Statement {
-        text: format!("INSERT INTO {} VALUE {{{}}}", quoted(table), members.join(", ")),
+        text,
         parameters: attributes.into_iter().map(|(_, value)| value.clone()).collect(),
     }
 }

@@ -7,4 +7,5 @@ mod failures;
 mod inserts;
 mod leftovers;
 mod requests;
+mod retrofit;
 mod script;

@@ -1,0 +1,115 @@
+//! The peak memory of the real binary, as the system counts it, after 100,000 and after 1,000,000 items.
+//!
+//! Each size gets a table of its own on the embedded DynamoDB and a process of its own, which is invoked with the
+//! checkpoint of the answer before until the segment is done. It must stay under 64 MB, and must not grow with the table.
+//!
+//! ```text
+//! cargo bench -p keyfold-backfiller --bench memory [-- 100000 1000000]
+//! ```
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for the terminal")]
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use keyfold_core::manifest;
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::control::Head;
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Place};
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_dynamo::retrofit::Carrier;
+use keyfold_dynamo::{TableOptions, load};
+use keyfold_local::EmbeddedDynamo;
+use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
+use serde_json::{Value, json};
+
+/// What the process may take at most, in kB.
+const PEAK_KB_MAX: u64 = 64 * 1024;
+/// Invocations before something must be wrong.
+const INVOCATIONS_MAX: usize = 1000;
+
+fn main() {
+    let given: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let sizes = if given.is_empty() { vec![100_000, 1_000_000] } else { given };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    println!("{:>10} {:>12} {:>12} {:>12}", "items", "invocations", "peak, MB", "items/s");
+    for items in sizes {
+        let (invocations, peak_kb, rate) = runtime.block_on(measure(items));
+        println!("{items:>10} {invocations:>12} {:>12.1} {rate:>12.0}", peak_kb as f64 / 1024.0);
+        assert!(peak_kb < PEAK_KB_MAX, "{peak_kb} kB");
+    }
+}
+
+/// Invocations, peak in kB, items in a second.
+async fn measure(items: usize) -> (usize, u64, f64) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../keyfold.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let model = manifest::parse("keyfold.toml", &text).model.unwrap();
+    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    dynamo.create_tables([old, new], TableOptions { stream: false }).await.unwrap();
+    let plain = Table { indexes: Vec::new(), ..old.clone() };
+    load(&dynamo.client(), &plain, futures_util::stream::iter((0..items).map(item))).await.unwrap();
+    // The stream comes after the items: nothing follows it here.
+    dynamo
+        .client()
+        .update_table()
+        .table_name(&old.name)
+        .stream_specification(
+            aws_sdk_dynamodb::types::StreamSpecification::builder()
+                .stream_enabled(true)
+                .stream_view_type(aws_sdk_dynamodb::types::StreamViewType::NewAndOldImages)
+                .build()
+                .unwrap(),
+        )
+        .send()
+        .await
+        .unwrap();
+    let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
+    let carrier = Carrier::new(dynamo.client(), job, "keyfold-control");
+    dynamo.create_tables([carrier.table(Place::Control)], TableOptions::default()).await.unwrap();
+    let stream = carrier.preflight(true).await.unwrap();
+    carrier.store(&Head::begun(carrier.job().mapping(), stream.as_deref()), None).await.unwrap();
+
+    let runtime = RuntimeApi::start().await.unwrap();
+    let mut process = runtime
+        .command(env!("CARGO_BIN_EXE_backfiller"))
+        .env("KEYFOLD_MANIFEST", path)
+        .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let mut event = json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1, "rate": 1_000_000, "worker": "bench" });
+    for invocation in 1..=INVOCATIONS_MAX {
+        let Outcome::Response(answer) = runtime.invoke(event.to_string()).await else { panic!("no answer") };
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        if answer["done"] == true {
+            assert_eq!(answer["counts"]["written"], items);
+            let peak = peak_kb(process.id());
+            process.kill().unwrap();
+            process.wait().unwrap();
+            return (invocation, peak, items as f64 / begun.elapsed().as_secs_f64());
+        }
+        event["checkpoint"] = answer["checkpoint"].clone();
+    }
+    panic!("not done after {INVOCATIONS_MAX} invocations");
+}
+
+/// VmHWM of a process.
+fn peak_kb(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse().unwrap()
+}
+
+fn item(at: usize) -> Item {
+    let attributes = [
+        ("id", format!("event-{at:08}")),
+        ("resourceId", format!("resource-{}", at % 1000)),
+        ("action", "viewed".to_owned()),
+        ("accessedBy", format!("user-{}", at % 77)),
+        ("timestamp", "2017-03-01T08:00:00.000Z".to_owned()),
+    ];
+    let attributes = attributes.map(|(name, text)| (name.to_owned(), AttributeValue::S(text)));
+    HashMap::from(attributes).into()
+}

@@ -1,0 +1,51 @@
+//! The event of the backfiller.
+
+use keyfold_edge::retrofit::{Failure, SliceEvent};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Every member that an event may have.
+const MEMBERS: [&str; 8] =
+    ["retrofit", "segment", "totalSegments", "checkpoint", "rate", "pagesMax", "worker", "dryRun"];
+
+/// A slice that is to be carried over, or a retrofit that is to be priced.
+#[derive(Debug, Clone)]
+pub enum BackfillEvent {
+    /// Carry a slice over.
+    Slice(Box<SliceEvent>),
+    /// Price the retrofit of this name; nothing is written.
+    DryRun(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DryRun {
+    retrofit: String,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl BackfillEvent {
+    /// Reads an event. A member that nobody knows is a mistake: it would be left out in silence.
+    pub fn read(text: &str) -> Result<BackfillEvent, Failure> {
+        let bad = |error: serde_json::Error| Failure::bad_event(format!("the event is not one: {error}"));
+        let members: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;
+        if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
+            return Err(Failure::bad_event(format!("the event has an unknown member {unknown:?}")));
+        }
+        let members = Value::Object(members);
+        let dry = DryRun::deserialize(&members).map_err(bad)?;
+        if dry.dry_run {
+            return Ok(BackfillEvent::DryRun(dry.retrofit));
+        }
+        SliceEvent::deserialize(&members).map(|event| BackfillEvent::Slice(Box::new(event))).map_err(bad)
+    }
+
+    /// The retrofit that it names.
+    pub fn retrofit(&self) -> &str {
+        match self {
+            BackfillEvent::Slice(event) => &event.retrofit,
+            BackfillEvent::DryRun(retrofit) => retrofit,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! From an invocation's event to its answer.
+
+use std::ops::ControlFlow;
+use std::time::{Instant, SystemTime};
+
+use keyfold_core::retrofit::{Checkpoint, Pass};
+use keyfold_dynamo::retrofit::backfill_slice;
+use keyfold_edge::retrofit::{Failure, Retrofits, SliceEvent, SliceRecord, answer};
+use serde_json::Value;
+
+use crate::BackfillEvent;
+
+/// The metrics' namespace.
+const NAMESPACE: &str = "Keyfold/Backfiller";
+
+/// An answer, and what is to be told of it.
+#[derive(Debug)]
+pub struct Handled {
+    /// For the caller.
+    pub answer: Result<Value, Failure>,
+    /// For the log and the metrics.
+    pub record: SliceRecord,
+}
+
+/// Takes one event.
+pub async fn handle(
+    retrofits: &Retrofits,
+    event: &str,
+    request_id: &str,
+    deadline: Option<SystemTime>,
+) -> Handled {
+    let begun = Instant::now();
+    let mut record = SliceRecord::begun(NAMESPACE, request_id);
+    record.pass = Pass::Backfill.name();
+    let answer = respond(retrofits, event, deadline, &mut record).await;
+    if let Err(failure) = &answer {
+        (record.code, record.failed) = (failure.code, true);
+    }
+    record.duration = begun.elapsed();
+    Handled { answer, record }
+}
+
+async fn respond(
+    retrofits: &Retrofits,
+    event: &str,
+    deadline: Option<SystemTime>,
+    record: &mut SliceRecord,
+) -> Result<Value, Failure> {
+    let event = BackfillEvent::read(event)?;
+    record.retrofit = Some(event.retrofit().to_owned()).filter(|name| retrofits.has(name));
+    match event {
+        BackfillEvent::DryRun(retrofit) => {
+            record.pass = "dry-run";
+            retrofits.estimate(&retrofit).await
+        }
+        BackfillEvent::Slice(event) => slice(retrofits, &event, deadline, record).await,
+    }
+}
+
+async fn slice(
+    retrofits: &Retrofits,
+    event: &SliceEvent,
+    deadline: Option<SystemTime>,
+    record: &mut SliceRecord,
+) -> Result<Value, Failure> {
+    let segment = event.check()?;
+    record.segment = segment.to_string();
+    let carrier = retrofits.open(&event.retrofit, true, event.rate).await?;
+    let resumed = event.resumed(&carrier, Pass::Backfill, segment)?;
+    let begun = resumed.unwrap_or_else(|| Checkpoint::start(carrier.job(), Pass::Backfill, segment));
+    let options = event.options(&record.request_id, deadline, true);
+    carrier.begin_writing().await?;
+    let end =
+        backfill_slice(&carrier, begun.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
+    record.slice(&carrier, &begun, &end.checkpoint);
+    // What was done stays done: an error that may pass is for the next invocation, if there is anything to go on from.
+    match end.error.map(Failure::from) {
+        Some(failure) if failure.may_pass() && end.checkpoint != begun => {
+            record.code = failure.code;
+            answer(&carrier, &end.checkpoint, Some(failure.code))
+        }
+        Some(failure) => Err(failure),
+        None if end.checkpoint == begun && !begun.is_done() => Err(Failure::out_of_time()),
+        None => answer(&carrier, &end.checkpoint, None),
+    }
+}

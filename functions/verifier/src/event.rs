@@ -1,0 +1,65 @@
+//! The event of the verifier.
+
+use keyfold_core::retrofit::Pass;
+use keyfold_edge::retrofit::{Failure, SliceEvent};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Every member that an event may have.
+const MEMBERS: [&str; 9] =
+    ["retrofit", "side", "segment", "totalSegments", "checkpoint", "repair", "rate", "pagesMax", "worker"];
+
+/// Which table is scanned, and looked for in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Side {
+    /// The source: what is missing or different in the target.
+    #[default]
+    Source,
+    /// The target: what is there without a source item.
+    Target,
+}
+
+impl Side {
+    /// The scan that it is.
+    pub fn pass(self) -> Pass {
+        match self {
+            Side::Source => Pass::VerifySource,
+            Side::Target => Pass::VerifyTarget,
+        }
+    }
+}
+
+/// A slice that is to be compared.
+#[derive(Debug, Clone)]
+pub struct VerifyEvent {
+    /// What it has in common with other slices.
+    pub slice: SliceEvent,
+    /// Which side is scanned.
+    pub side: Side,
+    /// Is the target made what the source says?
+    pub repair: bool,
+}
+
+#[derive(Deserialize)]
+struct Own {
+    #[serde(default)]
+    side: Side,
+    #[serde(default)]
+    repair: bool,
+}
+
+impl VerifyEvent {
+    /// Reads an event. A member that nobody knows is a mistake: it would be left out in silence.
+    pub fn read(text: &str) -> Result<VerifyEvent, Failure> {
+        let bad = |error: serde_json::Error| Failure::bad_event(format!("the event is not one: {error}"));
+        let members: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;
+        if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
+            return Err(Failure::bad_event(format!("the event has an unknown member {unknown:?}")));
+        }
+        let members = Value::Object(members);
+        let Own { side, repair } = Own::deserialize(&members).map_err(bad)?;
+        let slice = SliceEvent::deserialize(&members).map_err(bad)?;
+        Ok(VerifyEvent { slice, side, repair })
+    }
+}

@@ -1,0 +1,81 @@
+//! From an invocation's event to its answer.
+
+use std::ops::ControlFlow;
+use std::time::{Instant, SystemTime};
+
+use keyfold_core::retrofit::{Checkpoint, Protocol, Slice};
+use keyfold_dynamo::retrofit::verify_slice;
+use keyfold_edge::retrofit::{Failure, Retrofits, SliceRecord, answer};
+use serde_json::Value;
+
+use crate::{Side, VerifyEvent};
+
+/// The metrics' namespace.
+const NAMESPACE: &str = "Keyfold/Verifier";
+
+/// An answer, and what is to be told of it.
+#[derive(Debug)]
+pub struct Handled {
+    /// For the caller.
+    pub answer: Result<Value, Failure>,
+    /// For the log and the metrics.
+    pub record: SliceRecord,
+}
+
+/// Takes one event.
+pub async fn handle(
+    retrofits: &Retrofits,
+    event: &str,
+    request_id: &str,
+    deadline: Option<SystemTime>,
+) -> Handled {
+    let begun = Instant::now();
+    let mut record = SliceRecord::begun(NAMESPACE, request_id);
+    let answer = respond(retrofits, event, deadline, &mut record).await;
+    if let Err(failure) = &answer {
+        (record.code, record.failed) = (failure.code, true);
+    }
+    record.duration = begun.elapsed();
+    Handled { answer, record }
+}
+
+async fn respond(
+    retrofits: &Retrofits,
+    event: &str,
+    deadline: Option<SystemTime>,
+    record: &mut SliceRecord,
+) -> Result<Value, Failure> {
+    let VerifyEvent { slice: event, side, repair } = VerifyEvent::read(event)?;
+    let pass = side.pass();
+    record.pass = pass.name();
+    record.retrofit = Some(event.retrofit.clone()).filter(|name| retrofits.has(name));
+    let segment = event.check()?;
+    record.segment = segment.to_string();
+    let carrier = retrofits.open(&event.retrofit, repair, event.rate).await?;
+    let resumed = event.resumed(&carrier, pass, segment)?;
+    if side == Side::Target && carrier.job().mapping().protocol() == Protocol::InPlace {
+        // In place there is one table, and the other side has looked at it.
+        let mut nothing = Slice::from(Checkpoint::start(carrier.job(), pass, segment));
+        nothing.page(0, None);
+        return answer(&carrier, nothing.checkpoint(), None);
+    }
+    if repair {
+        carrier.begin_writing().await?;
+    }
+    let begun = match resumed {
+        Some(checkpoint) => checkpoint,
+        // A repair changes what it compares: only a comparison without one is kept.
+        None if repair => Checkpoint::start(carrier.job(), pass, segment),
+        None => carrier.begin_comparison(pass, segment).await?,
+    };
+    let options = event.options(&record.request_id, deadline, !repair);
+    let mut watch = |_: &Checkpoint| ControlFlow::Continue(());
+    let end = verify_slice(&carrier, begun.clone(), repair, &options, &mut watch).await;
+    record.slice(&carrier, &begun, &end.checkpoint);
+    match end.error {
+        // What was not read is not clean.
+        Some(error) => Err(error.into()),
+        None if end.checkpoint == begun && !begun.is_done() => Err(Failure::out_of_time()),
+        None => answer(&carrier, &end.checkpoint, None),
+    }
+}

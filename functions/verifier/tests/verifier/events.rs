@@ -1,0 +1,106 @@
+//! Every event in `events/verifier`, one after another, with what became of it and of the tables.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use keyfold_core::retrofit::Mapping;
+use keyfold_core::value::AttributeValue;
+use keyfold_dynamo::{Expected, delete, put};
+use keyfold_testkit::runtime_api::Outcome;
+use serde_json::{Value, json};
+
+use crate::function::{self, Function, SAMPLE};
+
+fn events() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events/verifier");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let named = |path: &PathBuf| {
+        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
+    };
+    files.iter().map(named).collect()
+}
+
+/// The outcome in a form that is the same every time: how often a checkpoint is stored depends on the clock.
+fn shown(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Response(text) => {
+            let mut answer: Value = serde_json::from_str(text).unwrap();
+            if answer["units"]["control"].as_f64().is_some_and(|units| units > 0.0) {
+                answer["units"]["control"] = json!("some");
+            }
+            // A mark is another each time.
+            if answer["checkpoint"]["mark"].is_string() {
+                answer["checkpoint"]["mark"] = json!("MARK");
+            }
+            serde_json::to_string_pretty(&answer).unwrap()
+        }
+        Outcome::Error(text) => {
+            let error: Value = serde_json::from_str(text).unwrap();
+            let text = |name: &str| error[name].as_str().unwrap().to_owned();
+            format!("failed: {}\n{}", text("errorType"), text("errorMessage"))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// A table and its copy, of which an item is missing, one is a ghost, one is changed and one is nobody's.
+async fn differing() -> Function {
+    let function = Function::start(SAMPLE).await;
+    function.create(function.table("audit-legacy"), true).await;
+    function.create(function.table("audit"), true).await;
+    function.load("audit-legacy", (0..24).map(|at| format!("event-{at:02}"))).await;
+    for retrofit in ["auditV2", "auditInPlace"] {
+        function.begin(retrofit, |head| head).await;
+    }
+    function.backfill("auditV2").await;
+    let (client, old, new) = (function.dynamo.client(), function.table("audit-legacy"), function.table("audit"));
+    delete(&client, new, &function::key("event-03"), &Expected::nothing()).await.unwrap();
+    delete(&client, old, &function::key("event-07"), &Expected::nothing()).await.unwrap();
+    let mut changed = function::event("event-11");
+    changed.insert("accessedBy".to_owned(), AttributeValue::S("jane2".to_owned()));
+    put(&client, old, changed).await.unwrap();
+    put(&client, new, function::event("nobodys")).await.unwrap();
+    function
+}
+
+#[tokio::test]
+async fn every_event_has_its_outcome() {
+    let function = differing().await;
+    let hash = |retrofit| Mapping::of(&function.model, retrofit).unwrap().hash().to_string();
+    let (mapping, in_place) = (hash("auditV2"), hash("auditInPlace"));
+    let events = events();
+    assert!(events.len() >= 15);
+    for (name, event) in &events {
+        let before = function.everything().await;
+        let outcome = function.invoke(event.replace("MAPPING", &mapping)).await;
+        insta::assert_snapshot!(
+            name.as_str(),
+            shown(&outcome).replace(&mapping, "MAPPING").replace(&in_place, "MAPPING-IN-PLACE")
+        );
+        let after = function.everything().await;
+        if matches!(outcome, Outcome::Error(_)) {
+            assert_eq!(after, before, "{name} has written something");
+        }
+        let tables = |all: &BTreeMap<String, Vec<String>>| {
+            [function.table("audit-legacy"), function.table("audit")].map(|table| all[&table.name].clone())
+        };
+        assert_eq!(tables(&after) != tables(&before), name.contains("-repair-"), "{name}: only a repair writes");
+    }
+    tells_names_and_numbers(&events, function);
+}
+
+fn tells_names_and_numbers(events: &[(String, String)], function: Function) {
+    let lines = function.end();
+    let metrics: Vec<_> = lines.iter().filter(|line| line.get("_aws").is_some()).collect();
+    let logs: Vec<_> = lines.iter().filter(|line| line["message"] == "slice").collect();
+    assert_eq!((metrics.len(), logs.len()), (events.len(), events.len()));
+    let at = |name: &str| events.iter().position(|(known, _)| known == name).unwrap();
+    assert_eq!(metrics[at("01-source")]["ItemsDiffering"], 2.0);
+    assert_eq!(logs[at("02-target")]["pass"], "verify-target");
+    let text = lines.iter().map(Value::to_string).collect::<String>();
+    for value in ["123bbb", "joe1", "jane2", "event-", "nobodys", "2017-03-01"] {
+        assert!(!text.contains(value), "the log shows `{value}`");
+    }
+}

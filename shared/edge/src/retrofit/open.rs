@@ -1,0 +1,86 @@
+//! From a retrofit's name to a carrier that may work on it.
+
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::ControlError;
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Place};
+use keyfold_dynamo::retrofit::{Carrier, Head, RetrofitError};
+use keyfold_dynamo::{Client, DynamoError};
+use serde_json::Value;
+
+use super::{Failure, RetrofitSettings};
+use crate::{ManifestError, SettingsError};
+
+/// How many items a dry run judges by.
+const SAMPLE_ITEMS: u32 = 500;
+
+/// What lives as long as the process. Built once, before the first event.
+#[derive(Debug)]
+pub struct Retrofits {
+    model: Model,
+    client: Client,
+    control: String,
+}
+
+/// Why a function does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum RetrofitStartError {
+    /// The environment says something impossible.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// There is no manifest that could be used.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+}
+
+impl Retrofits {
+    /// The retrofits of these settings' manifest.
+    pub async fn start(settings: RetrofitSettings) -> Result<Retrofits, RetrofitStartError> {
+        let model = crate::load(&settings.manifest)?;
+        let client = keyfold_dynamo::client(&settings.dynamo).await;
+        Ok(Retrofits { model, client, control: settings.control })
+    }
+
+    /// Does the manifest have this retrofit?
+    pub fn has(&self, retrofit: &str) -> bool {
+        self.model.retrofits.iter().any(|known| known.name == retrofit)
+    }
+
+    fn carrier(&self, retrofit: &str, epoch: Epoch) -> Result<Carrier, Failure> {
+        let job = Job::new(Mapping::of(&self.model, retrofit)?, epoch);
+        Ok(Carrier::new(self.client.clone(), job, &self.control))
+    }
+
+    /// What a retrofit will cost. It need not have been started.
+    pub async fn estimate(&self, retrofit: &str) -> Result<Value, Failure> {
+        let carrier = self.carrier(retrofit, Epoch::FIRST)?;
+        let estimate = carrier.estimate(None, SAMPLE_ITEMS).await?.ok_or_else(Failure::nothing_to_judge_by)?;
+        Ok(estimate.document(carrier.job().mapping(), &self.model.prices))
+    }
+
+    /// A carrier for a retrofit that was started with this mapping, whose tables and stream are as they should be. One that
+    /// `writes` needs a retrofit that still carries over. `rate` is the most capacity units in a second.
+    pub async fn open(&self, retrofit: &str, writes: bool, rate: Option<f64>) -> Result<Carrier, Failure> {
+        let carrier = self.carrier(retrofit, Epoch::FIRST)?;
+        let head = head(&carrier).await?;
+        let mapping = carrier.job().mapping();
+        let checked = if writes { head.check_open(mapping) } else { head.check(mapping) };
+        checked.map_err(RetrofitError::from)?;
+        let stream = carrier.preflight(head.stream.is_some()).await?;
+        if let Some(stream) = stream {
+            head.check_stream(&stream).map_err(RetrofitError::from)?;
+        }
+        Ok(self.carrier(retrofit, head.epoch)?.paced(rate))
+    }
+}
+
+/// The retrofit's row. Without a control table, nothing was ever started.
+async fn head(carrier: &Carrier) -> Result<Head, RetrofitError> {
+    let control = &carrier.table(Place::Control).name;
+    match carrier.head().await {
+        Err(RetrofitError::Dynamo(DynamoError::NotFound { call })) if *call.table == **control => {
+            let retrofit = carrier.job().mapping().name().to_owned();
+            Err(ControlError::NotStarted { retrofit }.into())
+        }
+        head => head,
+    }
+}

@@ -1,0 +1,134 @@
+//! What is told of one slice afterwards, to the log and to the metrics: names and numbers, never a value.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use keyfold_core::retrofit::Checkpoint;
+use keyfold_dynamo::retrofit::Carrier;
+use serde_json::Value;
+
+use crate::log::TARGET;
+use crate::metrics::Metrics;
+
+/// The retrofit's name where the manifest has no such one: a dimension's values come from a small known set.
+const UNKNOWN: &str = "unknown";
+
+/// One invocation and its outcome.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SliceRecord {
+    /// The metrics' namespace.
+    pub namespace: &'static str,
+    /// The invocation's id.
+    pub request_id: String,
+    /// The retrofit, if the manifest has it.
+    pub retrofit: Option<String>,
+    /// Which scan.
+    pub pass: &'static str,
+    /// The segment, as `0/8`.
+    pub segment: String,
+    /// The code of what failed or held it up, or `ok`.
+    pub code: &'static str,
+    /// Did the invocation fail?
+    pub failed: bool,
+    /// Is the segment dealt with?
+    pub done: bool,
+    /// What became of this invocation's items, by name.
+    pub counts: BTreeMap<String, u64>,
+    /// Read units.
+    pub read_units: f64,
+    /// Write units of items.
+    pub write_units: f64,
+    /// Write units of the control table.
+    pub control_units: f64,
+    /// Requests that were sent again.
+    pub resent: u64,
+    /// Requests that were throttled.
+    pub throttles: u64,
+    /// Capacity units in a second, as it stood at the end.
+    pub rate: f64,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl SliceRecord {
+    /// The record of an invocation that has just begun.
+    pub fn begun(namespace: &'static str, request_id: &str) -> SliceRecord {
+        SliceRecord { namespace, request_id: request_id.to_owned(), code: "ok", ..SliceRecord::default() }
+    }
+
+    /// Notes what a slice came to that went from one checkpoint to another.
+    pub fn slice(&mut self, carrier: &Carrier, from: &Checkpoint, to: &Checkpoint) {
+        let spent = carrier.spent();
+        self.done = to.is_done();
+        let new = |(name, count): (&String, &u64)| (name.clone(), count.saturating_sub(from.count(name)));
+        self.counts = to.counts().iter().map(new).filter(|(_, count)| *count > 0).collect();
+        (self.read_units, self.write_units) = (spent.read.units, spent.write.units);
+        (self.control_units, self.resent) = (spent.control.units, spent.resent);
+        (self.throttles, self.rate) = (spent.throttles, carrier.units_per_second().unwrap_or_default());
+    }
+
+    /// Writes the log line and the metrics.
+    pub fn tell(&self) {
+        self.log();
+        let retrofit = self.retrofit.as_deref().unwrap_or(UNKNOWN);
+        let outcome = if self.failed { "failed" } else { "ok" };
+        Metrics {
+            namespace: self.namespace,
+            dimensions: &[("Retrofit", retrofit), ("Outcome", outcome)],
+            metrics: &self.metrics(),
+            properties: &[
+                ("RequestId", Value::from(self.request_id.as_str())),
+                ("Code", Value::from(self.code)),
+                ("Segment", Value::from(self.segment.as_str())),
+            ],
+        }
+        .write();
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of one invocation are small")]
+    fn metrics(&self) -> [(&'static str, &'static str, f64); 9] {
+        let count = |name: &str| self.counts.get(name).copied().unwrap_or(0) as f64;
+        let differing: u64 =
+            ["missing", "extra", "different", "in-flight", "collision"].iter().filter_map(|name| self.counts.get(*name)).sum();
+        [
+            ("Latency", "Milliseconds", self.duration.as_secs_f64() * 1000.0),
+            ("Items", "Count", count("items")),
+            ("ItemsWritten", "Count", count("written") + count("repaired")),
+            ("ItemsQuarantined", "Count", count("quarantined")),
+            ("ItemsDiffering", "Count", differing as f64),
+            ("ReadUnits", "Count", self.read_units),
+            ("WriteUnits", "Count", self.write_units),
+            ("Throttles", "Count", self.throttles as f64),
+            ("UnitsPerSecond", "Count/Second", self.rate),
+        ]
+    }
+
+    fn log(&self) {
+        // The macro fixes an event's level where it is written, so there are two events.
+        macro_rules! line {
+            ($level:expr) => {
+                tracing::event!(
+                    target: TARGET,
+                    $level,
+                    request_id = self.request_id,
+                    retrofit = self.retrofit.as_deref().unwrap_or(UNKNOWN),
+                    pass = self.pass,
+                    segment = self.segment,
+                    code = self.code,
+                    done = self.done,
+                    items = self.counts.get("items").copied().unwrap_or(0),
+                    written = self.counts.get("written").copied().unwrap_or(0),
+                    read_units = self.read_units,
+                    write_units = self.write_units,
+                    control_units = self.control_units,
+                    resent = self.resent,
+                    throttles = self.throttles,
+                    units_per_second = self.rate,
+                    duration_ms = self.duration.as_secs_f64() * 1000.0,
+                    "slice"
+                )
+            };
+        }
+        if self.failed { line!(tracing::Level::ERROR) } else { line!(tracing::Level::INFO) }
+    }
+}
