@@ -10,12 +10,14 @@
 //! - `play` has the turns, `conclude` the end; `writers`, `invoke`, `scan` and `verifier` are who takes turns;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
-//! - [`campaign`] plays many histories, on several threads.
+//! - [`campaign`] plays many histories, on several threads;
+//! - [`exhaustive`] walks every order of a few things that can happen.
 
 pub mod campaign;
 mod check;
 mod conclude;
 mod disturb;
+pub mod exhaustive;
 pub mod fault;
 mod invoke;
 pub mod mutant;
@@ -36,6 +38,7 @@ mod writers;
 
 pub use campaign::{Campaign, Tally};
 pub use check::Wrong;
+pub use exhaustive::{Bounds, Walked, exhaust};
 pub use fault::{Deed, Deeds, Fault, Hits};
 pub use mutant::Mutant;
 pub use naive::naive;

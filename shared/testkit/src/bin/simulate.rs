@@ -2,7 +2,9 @@
 //!
 //! `--histories N` of each protocol, `--seed S` the first seed, `--protocol in-place|fenced|ledger` one protocol,
 //! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and
-//! `--why` says what catches each; `--naive` plays the protocol without guards; `--trace` prints what happened.
+//! `--why` says what catches each; `--naive` plays the protocol without guards; `--trace` prints what happened;
+//! `--exhaustive` walks every order in which two source keys, `--changes C` (4) changes, a crash, two duplicates and a
+//! record that is given up can meet.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -10,15 +12,18 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use keyfold_core::retrofit::Protocol;
-use keyfold_testkit::simulate::{Campaign, Deed, Fault, Mutant, Scene, Tally, Wrong, history};
+use keyfold_testkit::simulate::{Bounds, Campaign, Deed, Fault, Mutant, Scene, Tally, Wrong, exhaust, history};
 
 const PROTOCOLS: [(Protocol, &str); 3] =
     [(Protocol::InPlace, "in-place"), (Protocol::Fenced, "fenced"), (Protocol::Ledger, "ledger")];
 const HISTORIES_DEFAULT: u64 = 10_000;
 const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger] [--threads T] \
-[--mutant NAME | --mutants [--why]] [--naive] [--trace]";
+[--mutant NAME | --mutants [--why]] [--naive] [--trace] [--exhaustive [--changes C]]";
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
+
+/// What `--exhaustive` walks.
+const BOUNDS: Bounds = Bounds { changes: 4, crashes: 1, duplicates: 2, discards: 1, states: 60_000_000 };
 
 struct Arguments {
     histories: u64,
@@ -30,6 +35,8 @@ struct Arguments {
     why: bool,
     naive: bool,
     trace: bool,
+    exhaustive: bool,
+    changes: u8,
 }
 
 type Scenes = Vec<(Scene, &'static str)>;
@@ -43,6 +50,7 @@ fn main() -> ExitCode {
     let scenes = PROTOCOLS.iter().filter(|(protocol, _)| chosen(*protocol));
     let scenes: Scenes = scenes.map(|(protocol, name)| (Scene::of(*protocol), *name)).collect();
     let fine = match &arguments {
+        Arguments { exhaustive: true, .. } => exhaustive(&scenes, &arguments),
         Arguments { mutants: true, .. } => mutants(&scenes, &arguments),
         Arguments { naive: true, .. } => naives(&scenes, &arguments),
         Arguments { trace: true, .. } => traces(&scenes, &arguments),
@@ -62,6 +70,8 @@ fn arguments() -> Option<Arguments> {
         why: false,
         naive: false,
         trace: false,
+        exhaustive: false,
+        changes: BOUNDS.changes,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -78,6 +88,8 @@ fn arguments() -> Option<Arguments> {
             "--why" => read.why = true,
             "--naive" => read.naive = true,
             "--trace" => read.trace = true,
+            "--exhaustive" => read.exhaustive = true,
+            "--changes" => read.changes = words.next()?.parse().ok()?,
             _ => return None,
         }
     }
@@ -194,4 +206,30 @@ fn naives(scenes: &Scenes, arguments: &Arguments) -> bool {
         println!("{name}: {wrong} of {} histories end with lost, stale or ghost items", arguments.histories);
     }
     true
+}
+
+fn exhaustive(scenes: &Scenes, arguments: &Arguments) -> bool {
+    let mut fine = true;
+    for (scene, name) in scenes {
+        let (begun, bounds) = (Instant::now(), Bounds { changes: arguments.changes, ..BOUNDS });
+        let walked = exhaust(scene.protocol, bounds, arguments.mutant);
+        let Bounds { changes, crashes, duplicates, discards, .. } = bounds;
+        println!(
+            "{name}: 2 keys, up to {changes} changes, {crashes} crash, {duplicates} duplicates, {discards} discard: {:.4e} \
+interleavings through {} states, {} different ends, {:.0} s",
+            walked.interleavings,
+            walked.states,
+            walked.ends,
+            begun.elapsed().as_secs_f64()
+        );
+        if walked.cut_short {
+            println!("{name}: CUT SHORT, not all was walked");
+        }
+        if let Some((wrong, steps)) = &walked.wrong {
+            steps.iter().for_each(|step| println!("    {step}"));
+            println!("{name}: {wrong}");
+        }
+        fine &= walked.wrong.is_none() && !walked.cut_short;
+    }
+    fine
 }

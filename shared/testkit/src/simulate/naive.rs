@@ -18,11 +18,11 @@ pub fn naive(scene: &Scene, seed: u64) -> bool {
         write(&mut world);
     }
     world.stream.begin(&mut world.random, 0);
-    let (mut applied, mut scanned) = (0, 0);
-    // What the scan has read and not yet written.
-    let mut page: Option<Item> = None;
+    let (mut applied, mut scanned) = (0, false);
+    // The page that the scan has read and not yet written.
+    let mut page: Vec<Item> = Vec::new();
     for turn in 0.. {
-        let over = applied == world.stream.records.len() && scanned == world.keys && page.is_none();
+        let over = applied == world.stream.records.len() && scanned && page.is_empty();
         if turn >= TURNS && over {
             break;
         }
@@ -33,16 +33,16 @@ pub fn naive(scene: &Scene, seed: u64) -> bool {
                 apply(&mut world, &record);
                 applied += 1;
             }
-            2 => match page.take() {
+            2 => match page.pop() {
                 Some(item) => {
                     let mapped = scene.mapping().target_item(&item).ok().flatten();
                     if let Some(mapped) = mapped.filter(|mapped| world.get(Place::Target, mapped).is_none()) {
                         world.set(Place::Target, &mapped, Some(mapped.clone()), false);
                     }
                 }
-                None if scanned < world.keys => {
-                    page = world.get(Place::Source, &key(scanned)).cloned();
-                    scanned += 1;
+                None if !scanned => {
+                    page = world.source.items();
+                    scanned = true;
                 }
                 None => {}
             },

@@ -1,0 +1,105 @@
+//! Small and exhaustive: two source keys, a few changes, a few faults, and every order in which they can happen.
+//!
+//! The walk goes depth first over all that can happen next. States that were met before are not walked again; the number of
+//! interleavings counts them as often as there are ways to them. At every state in which nothing is left to do, the
+//! simulator's own checks run: as it has drained, after repairs, and after finalising.
+
+mod hash;
+mod small;
+mod step;
+
+use std::collections::{HashMap, HashSet};
+
+use keyfold_core::retrofit::Protocol;
+
+use super::check::Wrong;
+use super::{Mutant, Scene};
+use small::Small;
+use step::Step;
+
+/// The most of everything in one interleaving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Changes by writers.
+    pub changes: u8,
+    /// Crashes, before or after a request was carried out.
+    pub crashes: u8,
+    /// Records that come once more, late.
+    pub duplicates: u8,
+    /// Records that are given up.
+    pub discards: u8,
+    /// States; beyond them the walk ends and says so.
+    pub states: usize,
+}
+
+/// What was walked.
+#[derive(Debug, Clone, Default)]
+pub struct Walked {
+    /// States that differ.
+    pub states: usize,
+    /// Ways through them, from the beginning to an end.
+    pub interleavings: f64,
+    /// Ends that differ in what the tables hold.
+    pub ends: usize,
+    /// The bound on states was reached.
+    pub cut_short: bool,
+    /// What is wrong, and the steps to it.
+    pub wrong: Option<(Wrong, Vec<String>)>,
+}
+
+/// Why a walk ends early.
+enum End {
+    Wrong(Wrong),
+    TooMany,
+}
+
+struct Walk {
+    bounds: Bounds,
+    /// For each state: in how many ways it goes on to an end.
+    ways: HashMap<u64, f64>,
+    /// Ends that were checked.
+    ends: HashSet<u64>,
+    path: Vec<Step>,
+}
+
+/// Walks every interleaving of this protocol, from tables in which both source items exist.
+pub fn exhaust(protocol: Protocol, bounds: Bounds, mutant: Option<Mutant>) -> Walked {
+    let scene = Scene::of(protocol);
+    let mut walk = Walk { bounds, ways: HashMap::new(), ends: HashSet::new(), path: Vec::new() };
+    let ended = walk.from(&Small::new(&scene, bounds, mutant));
+    let mut walked = Walked { states: walk.ways.len(), ends: walk.ends.len(), ..Walked::default() };
+    match ended {
+        Ok(ways) => walked.interleavings = ways,
+        Err(End::TooMany) => walked.cut_short = true,
+        Err(End::Wrong(wrong)) => {
+            walked.wrong = Some((wrong, walk.path.iter().map(|step| format!("{step:?}")).collect()));
+        }
+    }
+    walked
+}
+
+impl Walk {
+    fn from(&mut self, state: &Small<'_>) -> Result<f64, End> {
+        let hash = state.hash();
+        if let Some(ways) = self.ways.get(&hash) {
+            return Ok(*ways);
+        }
+        if self.ways.len() >= self.bounds.states {
+            return Err(End::TooMany);
+        }
+        let mut ways = 0.0;
+        if state.is_still() {
+            if self.ends.insert(state.tables_hash()) {
+                state.check().map_err(End::Wrong)?;
+            }
+            ways += 1.0;
+        }
+        for step in state.steps() {
+            self.path.push(step);
+            ways += self.from(&state.after(step))?;
+            self.path.pop();
+        }
+        self.ways.insert(hash, ways);
+        Ok(ways)
+    }
+}

@@ -1,0 +1,90 @@
+//! What can happen next in a small state.
+
+use super::small::{Role, Scan, Small, VALUES};
+
+/// One thing that happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A writer gives this key this value.
+    Write { key: usize, value: usize },
+    /// A batch of so many records of this key is handed out.
+    Deliver { key: usize, count: usize },
+    /// The next record of this key is given up.
+    Discard { key: usize },
+    /// This record of this key comes once more.
+    Duplicate { key: usize, record: usize },
+    /// The scan reads this key.
+    Scan { key: usize },
+    /// The request of this task is carried out.
+    Advance { task: usize },
+    /// The task's process crashes before its request is carried out, or after.
+    Crash { task: usize, after: bool },
+}
+
+impl Small<'_> {
+    /// All that can happen next.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for key in 0..2 {
+            self.steps_of(key, &mut steps);
+        }
+        for task in 0..self.errands.len() {
+            steps.push(Step::Advance { task });
+            if self.left.crashes > 0 {
+                steps.extend([false, true].map(|after| Step::Crash { task, after }));
+            }
+        }
+        steps
+    }
+
+    fn steps_of(&self, key: usize, steps: &mut Vec<Step>) {
+        if self.left.changes > 0 {
+            let others = (0..VALUES).filter(|value| *value != self.truth[key]);
+            steps.extend(others.map(|value| Step::Write { key, value }));
+        }
+        let left = self.records[key].len() - self.at[key];
+        if left > 0 && !self.busy[key] {
+            steps.push(Step::Deliver { key, count: 1 });
+            if left > 1 {
+                steps.push(Step::Deliver { key, count: left });
+            }
+            if self.left.discards > 0 {
+                steps.push(Step::Discard { key });
+            }
+        }
+        if self.left.duplicates > 0 {
+            steps.extend((0..self.at[key]).map(|record| Step::Duplicate { key, record }));
+        }
+        if self.scans[key] == Scan::Unread {
+            steps.push(Step::Scan { key });
+        }
+    }
+
+    /// The state after this step.
+    pub(super) fn after(&self, step: Step) -> Self {
+        let mut next = self.clone();
+        match step {
+            Step::Write { key, value } => next.write(key, value),
+            Step::Deliver { key, count } => {
+                next.busy[key] = true;
+                next.apply(Role::Record { key, count }, next.at[key] + count - 1);
+            }
+            Step::Discard { key } => {
+                next.left.discards -= 1;
+                next.note(key, next.at[key]);
+                next.at[key] += 1;
+            }
+            Step::Duplicate { key, record } => {
+                next.left.duplicates -= 1;
+                next.apply(Role::Duplicate { key }, record);
+            }
+            Step::Scan { key } => next.scan(key),
+            Step::Advance { task } => next.advance(task),
+            Step::Crash { task, after } => {
+                next.left.crashes -= 1;
+                next.crash(task, after);
+            }
+        }
+        next
+    }
+}
