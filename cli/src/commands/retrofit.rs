@@ -2,6 +2,7 @@
 
 mod passes;
 mod plan;
+mod run;
 mod status;
 mod steps;
 
@@ -28,6 +29,7 @@ pub(super) fn run(path: &Path, args: &RetrofitArgs, out: &Output) -> anyhow::Res
             RetrofitCommand::Backfill(args) => passes::backfill(&model, args, out).await,
             RetrofitCommand::Verify(args) => passes::verify(&model, args, false, out).await,
             RetrofitCommand::Repair(args) => passes::verify(&model, args, true, out).await,
+            RetrofitCommand::Run(args) => run::run(&model, args, out).await,
             RetrofitCommand::Status(args) => status::run(&model, args, out).await,
             RetrofitCommand::Cutover(args) => steps::cutover(&model, args, out).await,
             RetrofitCommand::Undo(args) => steps::undo(&model, args, out).await,

@@ -127,3 +127,18 @@ fn the_template_loses_nothing_when_it_is_changed_or_removed() {
         assert_eq!(changed(from, &format!("{name}: {other}")), ["differs"], "{from}");
     }
 }
+
+#[test]
+fn the_key_that_the_stack_generates_seals_page_tokens() {
+    let root = template();
+    let secret = root.at(&["Resources", "PageTokenKey", "Properties", "GenerateSecretString"]).unwrap();
+    assert_eq!((secret.text_of("PasswordLength"), secret.text_of("ExcludePunctuation")), (Some("42"), Some("true")));
+    let variables = ["Resources", "QueryApiFunction", "Properties", "Environment", "Variables", "KEYFOLD_TOKEN_KEYS"];
+    let wanted = root.at(&variables).unwrap().get("Fn::Sub").and_then(Node::as_text).unwrap();
+    let (before, rest) = wanted.split_once("{{").unwrap();
+    let (_, after) = rest.split_once("}}").unwrap();
+    for generated in ["z9".repeat(21), "AZ".repeat(21), "0".repeat(42)] {
+        assert!(keyfold_dynamo::TokenKeys::parse(&format!("{before}{generated}{after}")).is_ok());
+    }
+    assert!(keyfold_dynamo::TokenKeys::parse(&format!("{before}{}{after}", "z".repeat(41))).is_err());
+}
