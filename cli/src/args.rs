@@ -255,8 +255,8 @@ pub(crate) struct RetrofitRunArgs {
     /// How many segments are worked on at once.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) concurrency: Option<u32>,
-    /// The most items in a second, of all segments together.
-    #[arg(long, value_name = "ITEMS")]
+    /// The most capacity units in a second, of all segments together.
+    #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
     /// Mend what differs while comparing.
     #[arg(long)]

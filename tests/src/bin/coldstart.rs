@@ -98,7 +98,7 @@ fn functions(folder: &Path) -> anyhow::Result<Vec<Function>> {
     functions.sort_by_key(|function| (function.name != BARE, function.name.clone()));
     match functions.first() {
         Some(first) if first.name == BARE => Ok(functions),
-        _ => bail!("there is no `{BARE}`: `cargo lambda build --release -p keyfold-tests --bin {BARE}`"),
+        _ => bail!("there is no `{BARE}`: `cargo lambda build --release -p keyfold-bare`"),
     }
 }
 

@@ -142,3 +142,32 @@ fn the_key_that_the_stack_generates_seals_page_tokens() {
     }
     assert!(keyfold_dynamo::TokenKeys::parse(&format!("{before}{}{after}", "z".repeat(41))).is_err());
 }
+
+#[test]
+fn the_dashboard_is_json_and_shows_alarms_that_are_there() {
+    let root = template();
+    let body = root.at(&["Resources", "Dashboard", "Properties", "DashboardBody", "Fn::Sub"]).and_then(Node::as_text);
+    let body: serde_json::Value = serde_json::from_str(body.unwrap()).unwrap();
+    let alarms = body["widgets"][0]["properties"]["alarms"].as_array().unwrap();
+    assert!(alarms.len() >= 10);
+    for alarm in alarms {
+        let name = alarm.as_str().and_then(|text| text.strip_prefix("${")?.strip_suffix(".Arn}")).unwrap();
+        let kind = root.at(&["Resources", name]).and_then(|resource| resource.text_of("Type"));
+        assert_eq!(kind, Some("AWS::CloudWatch::Alarm"), "{name}");
+    }
+}
+
+#[test]
+fn every_alarm_is_in_the_operations_guide_and_tells_somebody() {
+    let (root, guide) = (template(), include_str!("../../../../docs/operations.md"));
+    let mut alarms = 0;
+    for (id, resource) in root.get("Resources").unwrap().members() {
+        if resource.text_of("Type") == Some("AWS::CloudWatch::Alarm") {
+            let name = id.strip_suffix("Alarm").unwrap();
+            assert!(guide.contains(name) || name.ends_with("Errors"), "{id}");
+            assert_eq!(resource.at(&["Properties", "AlarmActions"]).is_some(), id != "LagAlarm", "{id}");
+            alarms += 1;
+        }
+    }
+    assert!(alarms >= 15);
+}
