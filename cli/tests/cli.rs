@@ -196,10 +196,15 @@ fn the_template_is_printed_checked_and_staged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("template.yaml");
     let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
-    std::fs::write(&path, text.replace("StartingPosition: TRIM_HORIZON", "StartingPosition: LATEST")).unwrap();
+    std::fs::write(&path, text.replace("StartingPosition: TRIM_HORIZON", "StartingPosition: LATEST"))
+        .unwrap();
     let wrong = keyfold(&["template", "--check", path.to_str().unwrap()]);
     assert_eq!(wrong.status.code(), Some(1));
-    assert!(stderr(&wrong).contains(": not-from-the-beginning: mapping `ReplicatorMapping`"), "{}", stderr(&wrong));
+    assert!(
+        stderr(&wrong).contains(": not-from-the-beginning: mapping `ReplicatorMapping`"),
+        "{}",
+        stderr(&wrong)
+    );
     let staged = json(&["--json", "template", "--stages"]);
     assert_eq!(staged.as_array().unwrap().len(), 3);
     assert_eq!(staged[0]["adds"]["audit"], "byResourceActionUser");

@@ -60,7 +60,8 @@ fn the_state_machine_gets_the_input_that_it_reads() {
     let server = std::thread::spawn(move || {
         answer(&listener, "200 OK", &json!({ "executionArn": execution, "startDate": 1.0 }))
     });
-    let arguments = ["auditV2", "--segments", "64", "--rate", "500", "--execution", "one", "--state-machine", ARN];
+    let arguments =
+        ["auditV2", "--segments", "64", "--rate", "500", "--execution", "one", "--state-machine", ARN];
     let output = keyfold(&arguments, &[("AWS_ENDPOINT_URL_SFN", &endpoint)]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), execution);

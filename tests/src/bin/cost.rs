@@ -52,19 +52,29 @@ fn main() -> ExitCode {
 
 fn report(arguments: &Arguments) -> anyhow::Result<String> {
     let name = arguments.manifest.display().to_string();
-    let text = std::fs::read_to_string(&arguments.manifest).with_context(|| format!("cannot read `{name}`"))?;
+    let text =
+        std::fs::read_to_string(&arguments.manifest).with_context(|| format!("cannot read `{name}`"))?;
     let model = manifest::parse(&name, &text).model.with_context(|| format!("`{name}` has mistakes"))?;
     let mapping = Mapping::of(&model, &arguments.retrofit)?;
     let prices = Prices::of_region(&arguments.region).context("no prices are known for the region")?;
     let sample = sample(&arguments.items)?;
     let bytes = sample.iter().map(item_bytes).sum::<u64>() / sample.len().max(1) as u64;
     let mut lines = vec![
-        format!("retrofit {}, {}, items of {bytes} bytes, prices of {} as of {}", mapping.name(), mapping.protocol().name(), prices.region, prices.as_of),
+        format!(
+            "retrofit {}, {}, items of {bytes} bytes, prices of {} as of {}",
+            mapping.name(),
+            mapping.protocol().name(),
+            prices.region,
+            prices.as_of
+        ),
         String::new(),
-        "| size | items | read units | reads | write units | writes | comparison | storage, a month |".to_owned(),
+        "| size | items | read units | reads | write units | writes | comparison | storage, a month |"
+            .to_owned(),
         "|---|---|---|---|---|---|---|---|".to_owned(),
     ];
-    for (size, items) in [("1 GB", GB / bytes), ("1 TB", 1000 * GB / bytes), ("1 billion items", 1_000_000_000)] {
+    for (size, items) in
+        [("1 GB", GB / bytes), ("1 TB", 1000 * GB / bytes), ("1 billion items", 1_000_000_000)]
+    {
         lines.push(row(size, items, bytes, &mapping, &prices, &sample)?);
     }
     Ok(lines.join("\n"))

@@ -132,8 +132,12 @@ fn the_template_loses_nothing_when_it_is_changed_or_removed() {
 fn the_key_that_the_stack_generates_seals_page_tokens() {
     let root = template();
     let secret = root.at(&["Resources", "PageTokenKey", "Properties", "GenerateSecretString"]).unwrap();
-    assert_eq!((secret.text_of("PasswordLength"), secret.text_of("ExcludePunctuation")), (Some("42"), Some("true")));
-    let variables = ["Resources", "QueryApiFunction", "Properties", "Environment", "Variables", "KEYFOLD_TOKEN_KEYS"];
+    assert_eq!(
+        (secret.text_of("PasswordLength"), secret.text_of("ExcludePunctuation")),
+        (Some("42"), Some("true"))
+    );
+    let variables =
+        ["Resources", "QueryApiFunction", "Properties", "Environment", "Variables", "KEYFOLD_TOKEN_KEYS"];
     let wanted = root.at(&variables).unwrap().get("Fn::Sub").and_then(Node::as_text).unwrap();
     let (before, rest) = wanted.split_once("{{").unwrap();
     let (_, after) = rest.split_once("}}").unwrap();
@@ -146,7 +150,9 @@ fn the_key_that_the_stack_generates_seals_page_tokens() {
 #[test]
 fn the_dashboard_is_json_and_shows_alarms_that_are_there() {
     let root = template();
-    let body = root.at(&["Resources", "Dashboard", "Properties", "DashboardBody", "Fn::Sub"]).and_then(Node::as_text);
+    let body = root
+        .at(&["Resources", "Dashboard", "Properties", "DashboardBody", "Fn::Sub"])
+        .and_then(Node::as_text);
     let body: serde_json::Value = serde_json::from_str(body.unwrap()).unwrap();
     let alarms = body["widgets"][0]["properties"]["alarms"].as_array().unwrap();
     assert!(alarms.len() >= 10);
