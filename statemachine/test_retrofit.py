@@ -66,7 +66,15 @@ class Player:
                     name = state["Default"]
                 continue
             if kind == "Task":
-                at["result"] = self.task(state, value_of(state["Arguments"], at, variables))
+                try:
+                    at["result"] = self.task(state, value_of(state["Arguments"], at, variables))
+                except Failed as failed:
+                    catch = next((c for c in state.get("Catch", []) if failed.error in c["ErrorEquals"]), None)
+                    if catch is None:
+                        raise
+                    variables.update(value_of(catch["Assign"], at, variables))
+                    given, name = value_of(catch["Output"], at, variables), catch["Next"]
+                    continue
             if kind == "Map":
                 at["result"] = self.map(state, at, variables)
             assigned = value_of(state.get("Assign", {}), at, variables)
@@ -94,7 +102,8 @@ class Player:
         value_of(state["MaxConcurrency"], at, variables)
         results = []
         for index, item in enumerate(value_of(state["Items"], at, variables)):
-            context = {**at, "context": {"Map": {"Item": {"Index": index, "Value": item}}}}
+            context = {"Map": {"Item": {"Index": index, "Value": item}}, "Execution": {"Id": "run-1"}}
+            context = {**at, "context": context}
             results.append(self.run(state["ItemProcessor"], value_of(state["ItemSelector"], context, variables)))
         return results
 
@@ -102,8 +111,8 @@ class Player:
 class World:
     """Functions that need three slices for each segment."""
 
-    def __init__(self, slices=3, differences=0, mapping="Enabled", lag=("OK",), fails=()):
-        self.slices, self.differences, self.mapping = slices, differences, mapping
+    def __init__(self, slices=3, differences=0, mapping="Enabled", lag=("OK",), fails=(), held_up=False):
+        self.slices, self.differences, self.mapping, self.held_up = slices, differences, mapping, held_up
         self.lag, self.fails, self.calls = list(lag), list(fails), []
 
     def __call__(self, resource, arguments):
@@ -119,13 +128,14 @@ class World:
                 raise Failed(failure)
         self.calls.append((which, event))
         if event.get("dryRun"):
-            return {"Payload": {"done": True, "checkpoint": "x", "counts": {"items": 7}}}
+            return {"Payload": {"retrofit": event["retrofit"], "items": 7}}
         slice_ = int(event.get("checkpoint", "0")) + 1
         counts = {"items": 10 * slice_}
         if which == "VerifierArn":
             differs = self.differences if event["segment"] == 0 and event["side"] == "source" else 0
             counts |= {"same": 10 * slice_ - differs, "missing": differs}
-        return {"Payload": {"done": slice_ >= self.slices, "checkpoint": str(slice_), "counts": counts}}
+        answer = {"done": slice_ >= self.slices, "checkpoint": str(slice_), "counts": counts}
+        return {"Payload": answer | ({"heldUp": "throttled"} if self.held_up and slice_ == 1 else {})}
 
 
 def play(world, **given):
@@ -146,6 +156,17 @@ class Retrofit(unittest.TestCase):
         backfilled = {("BackfillerArn", None, segment) for segment in range(4)}
         compared = {("VerifierArn", side, segment) for side in ("source", "target") for segment in range(4)}
         self.assertEqual(done, backfilled | compared)
+
+    def test_a_slice_that_was_held_up_pauses_and_goes_on(self):
+        player, report = play(World(held_up=True))
+        self.assertEqual((player.trace.count("Pause"), report["carried"], report["clean"]), (12, 120, True))
+
+    def test_an_empty_source_is_no_failure_and_one_worker_holds_all_leases(self):
+        world = World(fails=["Keyfold.NothingToJudgeBy"])
+        _, report = play(world)
+        self.assertEqual((report["estimate"], report["clean"]), ({}, True))
+        self.assertEqual({event["worker"] for _, event in world.calls}, {"run-1"})
+        self.assertEqual(play(World())[1]["estimate"]["items"], 7)
 
     def test_in_place_there_is_one_side(self):
         world = World()

@@ -248,6 +248,8 @@ pub(crate) enum RetrofitCommand {
     Verify(RetrofitVerifyArgs),
     /// Compare both sides and make the target what the source says.
     Repair(RetrofitVerifyArgs),
+    /// In AWS: start the state machine that does all of it up to the comparison; without --state-machine, print its input.
+    Run(RetrofitRunArgs),
     /// Show how far it is, and what keeps it from being cut over.
     Status(RetrofitTarget),
     /// Note that readers and writers are switched to the target, if all gates are open.
@@ -271,6 +273,33 @@ pub(crate) struct RetrofitTarget {
     /// The control table.
     #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = "keyfold-control")]
     pub(crate) control: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitRunArgs {
+    /// The retrofit's name in the manifest.
+    pub(crate) name: String,
+    /// The state machine's ARN: the stack's output RetrofitStateMachineArn.
+    #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
+    pub(crate) state_machine: Option<String>,
+    /// A name for the execution. The same name with the same input is the same execution.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) execution: Option<String>,
+    /// How many segments the source is scanned in.
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) segments: u32,
+    /// How many segments are worked on at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) concurrency: Option<u32>,
+    /// The most capacity units in a second, of all segments together.
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) rate: Option<f64>,
+    /// Mend what differs while comparing.
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// In place only: every writer folds keys by itself, so no stream is followed.
+    #[arg(long)]
+    pub(crate) no_stream: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -48,9 +48,7 @@ pub(super) fn run(args: &DemoArgs, out: &Output) -> anyhow::Result<ExitCode> {
 async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     let tell = Teller { out };
     let items = grouped(u64::from(args.items));
-    tell.title(&format!(
-        "An audit table with {items} events. It can be asked for one event, by its id."
-    ));
+    tell.title(&format!("An audit table with {items} events. It can be asked for one event, by its id."));
     let stage = Stage::set(args.items, args.in_place).await?;
     tell.title(QUESTION_IN_WORDS);
     tell.plan(&stage)?;

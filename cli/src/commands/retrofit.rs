@@ -4,6 +4,7 @@ mod interrupt;
 mod passes;
 mod plan;
 mod progress;
+mod run;
 mod status;
 mod steps;
 
@@ -34,6 +35,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Backfill(args) => passes::backfill(model, args, out).await,
         RetrofitCommand::Verify(args) => passes::verify(model, args, false, out).await,
         RetrofitCommand::Repair(args) => passes::verify(model, args, true, out).await,
+        RetrofitCommand::Run(args) => run::run(model, args, out),
         RetrofitCommand::Status(args) => status::run(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,

@@ -19,7 +19,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::Carrier;
 use keyfold_dynamo::{TableOptions, load};
 use keyfold_local::EmbeddedDynamo;
-use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 use serde_json::{Value, json};
 
 /// What the process may take at most, in kB.

@@ -5,7 +5,7 @@
 //! template and no endpoint, so that the client for AWS is made. Nothing is sent to AWS.
 
 use std::io::{ErrorKind, Read};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -99,7 +99,7 @@ fn functions(folder: &Path) -> anyhow::Result<Vec<Function>> {
     functions.sort_by_key(|function| (function.name != BARE, function.name.clone()));
     match functions.first() {
         Some(first) if first.name == BARE => Ok(functions),
-        _ => bail!("there is no `{BARE}`: `cargo lambda build --release -p keyfold-tests --bin {BARE}`"),
+        _ => bail!("there is no `{BARE}`: `cargo lambda build --release -p keyfold-bare`"),
     }
 }
 
@@ -109,13 +109,14 @@ fn start(binary: &Path, arguments: &Arguments) -> anyhow::Result<(Duration, Dura
     let mut command = command(binary, &listener.local_addr()?.to_string(), arguments)?;
     let begun = Instant::now();
     let mut child = command.spawn()?;
-    let asked = first_request(&listener, &mut child);
+    // Held open until the times are read: a function whose connection breaks goes on to say so.
+    let connection = first_request(&listener, &mut child);
     let wall = begun.elapsed();
     let cpu = cpu(&child);
     // It may have ended by itself.
     let _ = child.kill();
     child.wait()?;
-    asked?;
+    drop(connection?);
     Ok((wall, cpu?))
 }
 
@@ -136,7 +137,8 @@ fn command(binary: &Path, runtime: &str, arguments: &Arguments) -> anyhow::Resul
         .env("KEYFOLD_CONTROL_TABLE", "keyfold-control")
         .env("KEYFOLD_TOKEN_KEYS", format!("one:{}", "A".repeat(43)))
         .stdin(Stdio::null())
-        .stdout(Stdio::null());
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     if let Some(file) = &arguments.certificates {
         command.env("SSL_CERT_FILE", file);
     }
@@ -144,7 +146,7 @@ fn command(binary: &Path, runtime: &str, arguments: &Arguments) -> anyhow::Resul
 }
 
 /// Waits for the first request. A function that cannot start sends another one, or ends.
-fn first_request(listener: &TcpListener, child: &mut Child) -> anyhow::Result<()> {
+fn first_request(listener: &TcpListener, child: &mut Child) -> anyhow::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     let until = Instant::now() + START_MAX;
     let mut stream = loop {
@@ -168,7 +170,7 @@ fn first_request(listener: &TcpListener, child: &mut Child) -> anyhow::Result<()
     if head != FIRST_REQUEST.as_bytes() {
         bail!("its first request is no request for an event: {}", String::from_utf8_lossy(&head));
     }
-    Ok(())
+    Ok(stream)
 }
 
 /// How long the main thread has run. Functions have no other.

@@ -127,3 +127,53 @@ fn the_template_loses_nothing_when_it_is_changed_or_removed() {
         assert_eq!(changed(from, &format!("{name}: {other}")), ["differs"], "{from}");
     }
 }
+
+#[test]
+fn the_key_that_the_stack_generates_seals_page_tokens() {
+    let root = template();
+    let secret = root.at(&["Resources", "PageTokenKey", "Properties", "GenerateSecretString"]).unwrap();
+    assert_eq!(
+        (secret.text_of("PasswordLength"), secret.text_of("ExcludePunctuation")),
+        (Some("42"), Some("true"))
+    );
+    let variables =
+        ["Resources", "QueryApiFunction", "Properties", "Environment", "Variables", "KEYFOLD_TOKEN_KEYS"];
+    let wanted = root.at(&variables).unwrap().get("Fn::Sub").and_then(Node::as_text).unwrap();
+    let (before, rest) = wanted.split_once("{{").unwrap();
+    let (_, after) = rest.split_once("}}").unwrap();
+    for generated in ["z9".repeat(21), "AZ".repeat(21), "0".repeat(42)] {
+        assert!(keyfold_dynamo::TokenKeys::parse(&format!("{before}{generated}{after}")).is_ok());
+    }
+    assert!(keyfold_dynamo::TokenKeys::parse(&format!("{before}{}{after}", "z".repeat(41))).is_err());
+}
+
+#[test]
+fn the_dashboard_is_json_and_shows_alarms_that_are_there() {
+    let root = template();
+    let body = root
+        .at(&["Resources", "Dashboard", "Properties", "DashboardBody", "Fn::Sub"])
+        .and_then(Node::as_text);
+    let body: serde_json::Value = serde_json::from_str(body.unwrap()).unwrap();
+    let alarms = body["widgets"][0]["properties"]["alarms"].as_array().unwrap();
+    assert!(alarms.len() >= 10);
+    for alarm in alarms {
+        let name = alarm.as_str().and_then(|text| text.strip_prefix("${")?.strip_suffix(".Arn}")).unwrap();
+        let kind = root.at(&["Resources", name]).and_then(|resource| resource.text_of("Type"));
+        assert_eq!(kind, Some("AWS::CloudWatch::Alarm"), "{name}");
+    }
+}
+
+#[test]
+fn every_alarm_is_in_the_operations_guide_and_tells_somebody() {
+    let (root, guide) = (template(), include_str!("../../../../docs/operations.md"));
+    let mut alarms = 0;
+    for (id, resource) in root.get("Resources").unwrap().members() {
+        if resource.text_of("Type") == Some("AWS::CloudWatch::Alarm") {
+            let name = id.strip_suffix("Alarm").unwrap();
+            assert!(guide.contains(name) || name.ends_with("Errors"), "{id}");
+            assert_eq!(resource.at(&["Properties", "AlarmActions"]).is_some(), id != "LagAlarm", "{id}");
+            alarms += 1;
+        }
+    }
+    assert!(alarms >= 15);
+}

@@ -13,7 +13,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::Carrier;
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, load, scan_page};
 use keyfold_local::EmbeddedDynamo;
-use keyfold_testkit::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 use serde_json::Value;
 
 /// The project's own sample.

@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use keyfold_core::retrofit::Protocol;
-use keyfold_testkit::simulate::{Bounds, Campaign, Deed, Fault, Mutant, Scene, Tally, Wrong, exhaust, history};
+use keyfold_testkit::simulate::{
+    Bounds, Campaign, Deed, Fault, Mutant, Scene, Tally, Wrong, exhaust, history,
+};
 
 const PROTOCOLS: [(Protocol, &str); 3] =
     [(Protocol::InPlace, "in-place"), (Protocol::Fenced, "fenced"), (Protocol::Ledger, "ledger")];

@@ -104,7 +104,8 @@ impl<'s> Small<'s> {
     /// Both source items exist before the stream begins, with two target keys.
     pub(super) fn new(scene: &'s Scene, bounds: Bounds, mutant: Option<Mutant>) -> Small<'s> {
         let truth = [1, 2];
-        let source = (0..2).filter_map(|number| Some((NAMES[number].into(), held(valued(number, truth[number])?))));
+        let source =
+            (0..2).filter_map(|number| Some((NAMES[number].into(), held(valued(number, truth[number])?))));
         Small {
             scene,
             mutant,
@@ -284,8 +285,7 @@ impl<'s> Small<'s> {
             }
             Request::Transact(writes) => {
                 let weak: Vec<Option<Write>> = writes.iter().map(|write| self.weak(write, role)).collect();
-                let holds =
-                    |write: &Option<Write>| write.as_ref().is_none_or(|write| self.holds(write));
+                let holds = |write: &Option<Write>| write.as_ref().is_none_or(|write| self.holds(write));
                 let held: Vec<bool> = weak.iter().map(holds).collect();
                 if held.contains(&false) {
                     return Outcome::Cancelled(held);
@@ -320,7 +320,8 @@ impl<'s> Small<'s> {
             Action::Put(item) => Some(item.clone()),
             Action::Delete(_) => None,
             Action::Update { set, remove, .. } => {
-                let mut item = self.get(write.place, key).map_or_else(|| key.clone(), |held| held.item.clone());
+                let mut item =
+                    self.get(write.place, key).map_or_else(|| key.clone(), |held| held.item.clone());
                 remove.iter().for_each(|name| {
                     item.remove(name);
                 });
