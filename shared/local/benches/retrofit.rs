@@ -22,7 +22,9 @@ use cpu_time::ThreadTime;
 use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId};
-use keyfold_dynamo::retrofit::{Carrier, IN_FLIGHT_DEFAULT, ReplicateOptions, SliceOptions, backfill_slice, replicate};
+use keyfold_dynamo::retrofit::{
+    Carrier, IN_FLIGHT_DEFAULT, ReplicateOptions, SliceOptions, backfill_slice, replicate,
+};
 use keyfold_local::EmbeddedDynamo;
 
 /// What part of the raw loop's rate the retrofit must reach.

@@ -17,7 +17,7 @@ use keyfold_dynamo::{Endpoint, Settings as DynamoSettings, TokenKeys};
 use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond};
 use tokio::net::TcpListener;
 
-use super::{StackError, StackOptions, binary, event, writer};
+use super::{CONTROL_TABLE, StackError, StackOptions, binary, event, writer};
 use crate::runtime_api::Outcome;
 use crate::{EmbeddedDynamo, FunctionOptions, LocalFunction};
 
@@ -110,8 +110,14 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
     let settings = Settings {
         manifest: options.manifest.clone(),
         dynamo: DynamoSettings::at(endpoint),
+        control_table: CONTROL_TABLE.to_owned(),
         token_keys: TokenKeys::parse(&token_keys()?).map_err(|error| failed(error.to_string()))?,
-        limits: Limits { auth: Auth::Open, allow_scan: true, read_units_max: READ_UNITS_MAX_DEFAULT },
+        limits: Limits {
+            auth: Auth::Open,
+            allow_scan: true,
+            read_units_max: READ_UNITS_MAX_DEFAULT,
+            console: true,
+        },
     };
     Api::start(settings).await.map_err(|error| failed(error.to_string()))
 }
