@@ -60,7 +60,8 @@ impl Refusal {
     pub fn hint(&self) -> Option<String> {
         match self {
             Refusal::ViewType { .. } => Some(
-                "a stream's view type cannot be changed: switch it off and on with NEW_AND_OLD_IMAGES".to_owned(),
+                "a stream's view type cannot be changed: switch it off and on with NEW_AND_OLD_IMAGES"
+                    .to_owned(),
             ),
             Refusal::Mapping(error) => error.hint(),
             Refusal::Retrofit(error) => error.hint().map(str::to_owned),

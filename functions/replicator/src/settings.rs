@@ -49,11 +49,11 @@ impl Settings {
             control_table: control_table.unwrap_or_else(|| CONTROL_TABLE_DEFAULT.to_owned()),
             concurrency: match environment.get(CONCURRENCY) {
                 None => IN_FLIGHT_DEFAULT,
-                Some(text) => text
-                    .parse()
-                    .ok()
-                    .filter(|number| (1..=CONCURRENCY_MAX).contains(number))
-                    .ok_or_else(|| invalid(CONCURRENCY, format!("a number from 1 to {CONCURRENCY_MAX}")))?,
+                Some(text) => {
+                    text.parse().ok().filter(|number| (1..=CONCURRENCY_MAX).contains(number)).ok_or_else(
+                        || invalid(CONCURRENCY, format!("a number from 1 to {CONCURRENCY_MAX}")),
+                    )?
+                }
             },
         })
     }

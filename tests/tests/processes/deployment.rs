@@ -33,14 +33,17 @@ impl Deployment {
     pub(crate) async fn start(source: &str) -> Deployment {
         let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
         let dynamo = EmbeddedDynamo::memory().unwrap();
-        let (read, written): (Vec<&Table>, Vec<&Table>) = model.tables.iter().partition(|table| table.id == source);
+        let (read, written): (Vec<&Table>, Vec<&Table>) =
+            model.tables.iter().partition(|table| table.id == source);
         dynamo.create_tables(read, TableOptions { stream: true }).await.unwrap();
         dynamo.create_tables(written, TableOptions::default()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("keyfold.toml"), MANIFEST).unwrap();
         let deployment = Deployment { dynamo, folder, model };
         let unaware = deployment.unaware(source);
-        load(&deployment.dynamo.client(), &unaware, stream::iter((0..OLD_ITEMS).map(old_item))).await.unwrap();
+        load(&deployment.dynamo.client(), &unaware, stream::iter((0..OLD_ITEMS).map(old_item)))
+            .await
+            .unwrap();
         deployment
     }
 
@@ -75,7 +78,8 @@ impl Deployment {
     /// What a step says, which has to succeed.
     pub(crate) async fn done(&self, words: &[&str]) -> Value {
         let output: Output = self.command(words).output().await.unwrap();
-        let (said, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (said, error) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{words:?}: {said} {error}");
         serde_json::from_slice(&output.stdout).unwrap()
     }

@@ -7,6 +7,7 @@
 //! A program more is added in three places: [`programs`] finds it, [`backfill`] or [`scenario`] runs it, `Scenario::kill` kills it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::print_stdout, reason = "how to repeat a run, and what it did, is shown with --nocapture")]
 
 mod backfill;
 mod deployment;
@@ -19,19 +20,22 @@ use scenario::Scenario;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_table_with_fences_loses_nothing() {
-    let scenario = Scenario { retrofit: "moved", source: "old", target: "new", own: own::moved, partial: true };
+    let scenario =
+        Scenario { retrofit: "moved", source: "old", target: "new", own: own::moved, partial: true };
     scenario.play().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_table_in_place_gets_every_key() {
-    let scenario = Scenario { retrofit: "inPlace", source: "same", target: "same", own: own::in_place, partial: true };
+    let scenario =
+        Scenario { retrofit: "inPlace", source: "same", target: "same", own: own::in_place, partial: true };
     scenario.play().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_table_whose_keys_move_loses_nothing() {
     // An item without the attributes of its key could not be in the target at all.
-    let scenario = Scenario { retrofit: "keyed", source: "old", target: "keyed", own: own::keyed, partial: false };
+    let scenario =
+        Scenario { retrofit: "keyed", source: "old", target: "keyed", own: own::keyed, partial: false };
     scenario.play().await;
 }

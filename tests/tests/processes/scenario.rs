@@ -102,7 +102,8 @@ impl Scenario {
             ..PumpOptions::default()
         };
         let table = &deployment.table(self.source).name;
-        let pump = Pump::start(deployment.dynamo.database(), table, Arc::clone(&function), options).await.unwrap();
+        let pump =
+            Pump::start(deployment.dynamo.database(), table, Arc::clone(&function), options).await.unwrap();
         (function, pump)
     }
 

@@ -43,19 +43,19 @@ async fn what_was_not_done_in_time_is_named() {
         ..options.env("KEYFOLD_CONCURRENCY", "1")
     })
     .await;
-    let head = keyfold_dynamo::retrofit::Head::begun(
-        function.carrier.job().mapping(),
-        Some(&function.stream()),
-    );
+    let head =
+        keyfold_dynamo::retrofit::Head::begun(function.carrier.job().mapping(), Some(&function.stream()));
     function.carrier.store(&head, None).await.unwrap();
-    let records: Vec<Value> =
-        (1..=9000).map(|number| function.record(&number.to_string(), number)).collect();
+    let records: Vec<Value> = (1..=9000).map(|number| function.record(&number.to_string(), number)).collect();
     let answer = function.answer(&records).await;
     let first: u64 = answer["batchItemFailures"][0]["itemIdentifier"].as_str().unwrap().parse().unwrap();
     assert!(first > 1, "something was done");
     let written = function.targets().await.len() as u64;
     // What was under way when the time was up may have been written.
-    assert!(written == first - 1 || written == first || written == 1000, "{written} written, from {first} on");
+    assert!(
+        written == first - 1 || written == first || written == 1000,
+        "{written} written, from {first} on"
+    );
 }
 
 #[tokio::test]
@@ -84,8 +84,14 @@ async fn a_killed_process_fails_its_invocation_and_another_takes_the_next() {
 
 #[tokio::test]
 async fn invocations_at_once_have_a_process_each() {
-    let function = Function::unstarted("moved", |options| FunctionOptions { concurrency: 3, ..options }).await;
-    let outcomes = tokio::join!(function.invoke("{}"), function.invoke("{}"), function.invoke("{}"), function.invoke("{}"));
+    let function =
+        Function::unstarted("moved", |options| FunctionOptions { concurrency: 3, ..options }).await;
+    let outcomes = tokio::join!(
+        function.invoke("{}"),
+        function.invoke("{}"),
+        function.invoke("{}"),
+        function.invoke("{}")
+    );
     for outcome in [outcomes.0, outcomes.1, outcomes.2, outcomes.3] {
         assert!(matches!(outcome, Outcome::Error(_)), "{outcome:?}");
     }

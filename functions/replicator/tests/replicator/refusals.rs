@@ -54,8 +54,7 @@ async fn a_retrofit_in_its_second_epoch_writes_the_fences_of_that_one() {
 
 #[tokio::test]
 async fn an_unknown_retrofit_has_a_name_of_its_own() {
-    let function =
-        Function::unstarted("moved", |options| options.env("KEYFOLD_RETROFIT", "nobody")).await;
+    let function = Function::unstarted("moved", |options| options.env("KEYFOLD_RETROFIT", "nobody")).await;
     assert_eq!(function.refusal(&[function.record("1", 1)]).await, "Keyfold.UnknownRetrofit");
 }
 

@@ -56,8 +56,11 @@ impl Batch {
                 continue;
             };
             // A late duplicate can come after what is newer.
-            let (kept, left) =
-                if Some(&record.sequence) >= records[before].sequence() { (at, before) } else { (before, at) };
+            let (kept, left) = if Some(&record.sequence) >= records[before].sequence() {
+                (at, before)
+            } else {
+                (before, at)
+            };
             fates[left] = Fate::With(kept);
             last.insert(key, kept);
         }

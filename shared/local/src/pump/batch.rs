@@ -49,12 +49,7 @@ mod tests {
     use super::*;
 
     fn record(key: &str, bytes: usize) -> StreamRecord {
-        StreamRecord {
-            json: "x".repeat(bytes),
-            sequence: String::new(),
-            key: key.to_owned(),
-            seconds: 0.0,
-        }
+        StreamRecord { json: "x".repeat(bytes), sequence: String::new(), key: key.to_owned(), seconds: 0.0 }
     }
 
     #[test]

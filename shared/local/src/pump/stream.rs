@@ -92,7 +92,11 @@ impl Stream {
     }
 
     /// The next records, up to `most`.
-    pub(super) async fn read(&self, reader: &mut Reader, most: usize) -> Result<Vec<StreamRecord>, PumpError> {
+    pub(super) async fn read(
+        &self,
+        reader: &mut Reader,
+        most: usize,
+    ) -> Result<Vec<StreamRecord>, PumpError> {
         let request = GetRecordsRequest { shard_iterator: reader.0.clone(), limit: Some(most) };
         let got = self.call(move |database| database.get_records(request)).await?;
         if let Some(next) = got.next_shard_iterator {
@@ -117,7 +121,8 @@ impl Stream {
 
     /// Each shard with the number of its last record.
     async fn shards(&self) -> Result<Vec<(String, Option<String>)>, PumpError> {
-        let request = DescribeStreamRequest { stream_arn: self.arn.clone(), ..DescribeStreamRequest::default() };
+        let request =
+            DescribeStreamRequest { stream_arn: self.arn.clone(), ..DescribeStreamRequest::default() };
         let described = self.call(move |database| database.describe_stream(request)).await?;
         let shards = described.stream_description.shards.into_iter();
         Ok(shards.map(|shard| (shard.shard_id, shard.sequence_number_range.ending_sequence_number)).collect())

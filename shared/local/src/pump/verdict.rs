@@ -19,11 +19,7 @@ pub(super) enum Verdict {
 ///
 /// Faithful to a fault: an answer without `batchItemFailures` is a success, whatever else it says; one that names a record
 /// badly fails the whole batch. The lowest place that is named counts.
-pub(super) fn verdict(
-    outcome: &Outcome,
-    partial: bool,
-    place: impl Fn(&str) -> Option<usize>,
-) -> Verdict {
+pub(super) fn verdict(outcome: &Outcome, partial: bool, place: impl Fn(&str) -> Option<usize>) -> Verdict {
     let Outcome::Response(text) = outcome else { return Verdict::Failed };
     if !partial {
         return Verdict::Done;

@@ -12,7 +12,10 @@ use crate::fixture::{DRAIN_WAIT, Seen, all, dynamo, failed_from, quick, success,
 const BAD: usize = 3;
 
 /// A handler that does not take the bad record: it fails, or names it.
-fn picky(seen: &Seen, naming: bool) -> Arc<impl Fn(String) -> std::future::Ready<Outcome> + Send + Sync + 'static> {
+fn picky(
+    seen: &Seen,
+    naming: bool,
+) -> Arc<impl Fn(String) -> std::future::Ready<Outcome> + Send + Sync + 'static> {
     let seen = Arc::clone(seen);
     Arc::new(move |event: String| {
         let records = told(&event);
@@ -34,9 +37,9 @@ async fn played(naming: bool) {
     }
     let file = tempfile::NamedTempFile::new().unwrap();
     let seen = Seen::default();
-    let options =
-        PumpOptions { retries_max: 2, on_failure: Some(file.path().to_owned()), ..quick() };
-    let pump = Pump::start(dynamo.database(), "streamed-events", picky(&seen, naming), options).await.unwrap();
+    let options = PumpOptions { retries_max: 2, on_failure: Some(file.path().to_owned()), ..quick() };
+    let pump =
+        Pump::start(dynamo.database(), "streamed-events", picky(&seen, naming), options).await.unwrap();
     pump.drained(DRAIN_WAIT).await.unwrap();
     let (counts, _) = pump.stop().await.unwrap();
     assert_eq!((counts.records, counts.given_up), (8, 1));
@@ -66,8 +69,9 @@ async fn a_pump_that_cannot_go_on_is_not_drained_and_stops_all_the_same() {
     let dynamo = dynamo(true).await;
     write(&dynamo, "a", BAD).await;
     let options = PumpOptions { retries_max: u32::MAX, retry_pause: Duration::from_secs(60), ..quick() };
-    let pump =
-        Pump::start(dynamo.database(), "streamed-events", picky(&Seen::default(), false), options).await.unwrap();
+    let pump = Pump::start(dynamo.database(), "streamed-events", picky(&Seen::default(), false), options)
+        .await
+        .unwrap();
     let wait = Duration::from_millis(100);
     assert!(matches!(pump.drained(wait).await, Err(PumpError::NotDrained { .. })));
     let (counts, position) = pump.stop().await.unwrap();
@@ -80,8 +84,9 @@ async fn nothing_is_passed_over_that_cannot_be_written_down() {
     write(&dynamo, "a", BAD).await;
     let options =
         PumpOptions { retries_max: 0, on_failure: Some("/nowhere/failures.jsonl".into()), ..quick() };
-    let pump =
-        Pump::start(dynamo.database(), "streamed-events", picky(&Seen::default(), false), options).await.unwrap();
+    let pump = Pump::start(dynamo.database(), "streamed-events", picky(&Seen::default(), false), options)
+        .await
+        .unwrap();
     assert!(matches!(pump.drained(DRAIN_WAIT).await, Err(PumpError::Destination { .. })));
 }
 
