@@ -133,11 +133,13 @@ impl Pump {
     ) -> Result<Pump, PumpError> {
         let stream = Arc::new(Stream::open(database.clone(), table.to_owned()).await?);
         let reader = stream.reader(&options.start).await?;
-        let progress = Arc::new(Mutex::new(Progress::default()));
-        if options.start == Start::Latest {
-            // What was there before counts as dealt with.
-            locked(&progress).position = stream.end().await?;
-        }
+        // What was there before counts as dealt with.
+        let position = match &options.start {
+            Start::Oldest => None,
+            Start::Latest => stream.end().await?,
+            Start::After(sequence) => Some(sequence.clone()),
+        };
+        let progress = Arc::new(Mutex::new(Progress { position, ..Progress::default() }));
         let (stop, stopped) = watch::channel(false);
         let work = work::Work {
             handler,

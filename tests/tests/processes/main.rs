@@ -7,6 +7,7 @@
 //! A program more is added in three places: [`programs`] finds it, [`backfill`] or [`scenario`] runs it, `Scenario::kill` kills it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::print_stdout, reason = "how to repeat a run, and what it did, is shown with --nocapture")]
 
 mod backfill;
 mod deployment;

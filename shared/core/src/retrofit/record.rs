@@ -45,7 +45,6 @@ pub struct UnreadableRecord {
 
 /// A record of a batch.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "nearly all are changes")]
 pub enum Received {
     /// A change.
     Change(ChangeRecord),
