@@ -70,8 +70,7 @@ async fn slice(
     let begun = resumed.unwrap_or_else(|| Checkpoint::start(carrier.job(), Pass::Backfill, segment));
     let options = event.options(&record.request_id, deadline, true);
     carrier.begin_writing().await?;
-    let end =
-        backfill_slice(&carrier, begun.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
+    let end = backfill_slice(&carrier, begun.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
     record.slice(&carrier, &begun, &end.checkpoint);
     // What was done stays done: an error that may pass is for the next invocation, if there is anything to go on from.
     match end.error.map(Failure::from) {

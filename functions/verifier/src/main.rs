@@ -1,8 +1,8 @@
 //! The Lambda function `verifier`: wires settings, log and handler, and decides nothing.
 
-use keyfold_verifier::handle;
 use keyfold_edge::log;
 use keyfold_edge::retrofit::{RetrofitSettings, RetrofitStartError, Retrofits};
+use keyfold_verifier::handle;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use serde_json::value::RawValue;

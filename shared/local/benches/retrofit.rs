@@ -71,7 +71,10 @@ fn main() {
         let ((raw, raw_cpu), (ours, our_cpu)) = (medians(raw), medians(ours));
         let share = ours / raw;
         reached &= share >= TARGET;
-        println!("{name:<26} {raw:>10.0} {ours:>10.0} {:>5.1} % {raw_cpu:>12.2?} {our_cpu:>12.2?}", 100.0 * share);
+        println!(
+            "{name:<26} {raw:>10.0} {ours:>10.0} {:>5.1} % {raw_cpu:>12.2?} {our_cpu:>12.2?}",
+            100.0 * share
+        );
     }
     let said = if reached { "reached" } else { "NOT reached" };
     println!("{:.0} % of the raw loop: {said}", 100.0 * TARGET);
@@ -88,11 +91,13 @@ fn medians(measured: Vec<(f64, Duration)>) -> (f64, Duration) {
 async fn run(model: &Model, work: Work, is_raw: bool, items: usize) -> (f64, Duration) {
     let dynamo = EmbeddedDynamo::memory().unwrap();
     let client = dynamo.client();
-    sample::tables(&dynamo, model, work == Work::InPlace, if work == Work::Replicate { 0 } else { items }).await;
+    sample::tables(&dynamo, model, work == Work::InPlace, if work == Work::Replicate { 0 } else { items })
+        .await;
     let retrofit = if work == Work::InPlace { "auditInPlace" } else { "auditV2" };
     let job = Job::new(Mapping::of(model, retrofit).unwrap(), Epoch::FIRST);
     let records = if work == Work::Replicate { sample::records(items) } else { Vec::new() };
-    let prepared = if is_raw { raw::prepare(&job, work == Work::InPlace, items) } else { raw::Prepared::default() };
+    let prepared =
+        if is_raw { raw::prepare(&job, work == Work::InPlace, items) } else { raw::Prepared::default() };
     let carrier = Carrier::new(client.clone(), job, "keyfold-control");
     let (begun, cpu) = (Instant::now(), ThreadTime::now());
     match (work, is_raw) {

@@ -56,7 +56,10 @@ async fn every_event_has_its_outcome() {
     for (name, event) in &events {
         let before = function.everything().await;
         let outcome = function.invoke(event.replace("MAPPING", &mapping)).await;
-        insta::assert_snapshot!(name.as_str(), shown(&outcome).replace(&mapping, "MAPPING").replace(&in_place, "MAPPING-IN-PLACE"));
+        insta::assert_snapshot!(
+            name.as_str(),
+            shown(&outcome).replace(&mapping, "MAPPING").replace(&in_place, "MAPPING-IN-PLACE")
+        );
         if matches!(outcome, Outcome::Error(_)) || name.contains("dry-run") {
             assert_eq!(function.everything().await, before, "{name} has written something");
         }
@@ -82,7 +85,10 @@ fn tells_names_and_numbers(events: &[(String, String)], function: Function) {
     assert_eq!((items(slice), items(resumed)), ((Some(10.0), Some(10.0)), (Some(14.0), Some(14.0))));
     assert_eq!((&logs[slice]["segment"], &logs[slice]["done"]), (&"0/1".into(), &false.into()));
     let unknown = at("10-unknown-retrofit");
-    assert_eq!((&metrics[unknown]["Retrofit"], &metrics[unknown]["Outcome"]), (&"unknown".into(), &"failed".into()));
+    assert_eq!(
+        (&metrics[unknown]["Retrofit"], &metrics[unknown]["Outcome"]),
+        (&"unknown".into(), &"failed".into())
+    );
     assert_eq!(logs[unknown]["code"], "unknown-retrofit");
     let text = lines.iter().map(Value::to_string).collect::<String>();
     for value in ["123bbb", "joe1", "event-0", "late-0", "2017-03-01"] {

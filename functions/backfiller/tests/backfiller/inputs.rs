@@ -79,7 +79,8 @@ async fn a_source_without_a_stream_is_refused() {
 #[tokio::test]
 async fn a_stream_without_both_images_is_refused() {
     let function = Function::start(SAMPLE).await;
-    let stream = StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::KeysOnly);
+    let stream =
+        StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::KeysOnly);
     let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
     let key = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
     function

@@ -24,8 +24,7 @@ async fn begun() -> Function {
 
 /// Somebody has the segment until this millisecond.
 async fn leased(function: &Function, owner: &str, until_ms: u64) {
-    let lease =
-        Lease { pass: Pass::Backfill, segment: SegmentId::WHOLE, owner: owner.to_owned(), until_ms };
+    let lease = Lease { pass: Pass::Backfill, segment: SegmentId::WHOLE, owner: owner.to_owned(), until_ms };
     let carrier = function.carrier("auditV2");
     let taken = carrier.send(&Request::Write(lease.take(carrier.job(), 0))).await.unwrap();
     assert_eq!(taken, Sent::Written);

@@ -55,7 +55,8 @@ async fn differing() -> Function {
         function.begin(retrofit, |head| head).await;
     }
     function.backfill("auditV2").await;
-    let (client, old, new) = (function.dynamo.client(), function.table("audit-legacy"), function.table("audit"));
+    let (client, old, new) =
+        (function.dynamo.client(), function.table("audit-legacy"), function.table("audit"));
     delete(&client, new, &function::key("event-03"), &Expected::nothing()).await.unwrap();
     delete(&client, old, &function::key("event-07"), &Expected::nothing()).await.unwrap();
     let mut changed = function::event("event-11");
@@ -86,7 +87,11 @@ async fn every_event_has_its_outcome() {
         let tables = |all: &BTreeMap<String, Vec<String>>| {
             [function.table("audit-legacy"), function.table("audit")].map(|table| all[&table.name].clone())
         };
-        assert_eq!(tables(&after) != tables(&before), name.contains("-repair-"), "{name}: only a repair writes");
+        assert_eq!(
+            tables(&after) != tables(&before),
+            name.contains("-repair-"),
+            "{name}: only a repair writes"
+        );
     }
     tells_names_and_numbers(&events, function);
 }

@@ -48,7 +48,8 @@ async fn an_item_whose_time_is_over_is_no_drift_and_is_not_repaired() {
     for item in [session("over", now - minute), session("alive", now + minute * 60), event("for-ever")] {
         put(&function.dynamo.client(), table, item).await.unwrap();
     }
-    let slice = |repair| json!({ "retrofit": "sessions", "segment": 0, "totalSegments": 1, "repair": repair });
+    let slice =
+        |repair| json!({ "retrofit": "sessions", "segment": 0, "totalSegments": 1, "repair": repair });
     let counts = function.answered(slice(false)).await["counts"].clone();
     assert_eq!(counts, json!({ "items": 3, "expired": 1, "missing": 2 }));
     let counts = function.answered(slice(true)).await["counts"].clone();

@@ -36,14 +36,15 @@ fn insert(table: &str, item: &Item) -> Statement {
     text.push_str(&quoted(table));
     for (at, (name, _)) in attributes.iter().enumerate() {
         text.push_str(if at == 0 { " VALUE {'" } else { ", '" });
-        if name.contains('\'') { text.push_str(&name.replace('\'', "''")) } else { text.push_str(name) }
+        if name.contains('\'') {
+            text.push_str(&name.replace('\'', "''"))
+        } else {
+            text.push_str(name)
+        }
         text.push_str("': ?");
     }
     text.push('}');
-    Statement {
-        text,
-        parameters: attributes.into_iter().map(|(_, value)| value.clone()).collect(),
-    }
+    Statement { text, parameters: attributes.into_iter().map(|(_, value)| value.clone()).collect() }
 }
 
 fn update(

@@ -72,11 +72,9 @@ async fn statements_that_are_throttled_are_sent_again_and_the_others_are_not() {
 
 #[tokio::test]
 async fn a_scan_that_is_throttled_is_sent_again() {
-    let (client, _) = scripted(vec![
-        refusal(400, "ProvisionedThroughputExceededException", "x"),
-        success(&page(&[])),
-    ])
-    .await;
+    let (client, _) =
+        scripted(vec![refusal(400, "ProvisionedThroughputExceededException", "x"), success(&page(&[]))])
+            .await;
     let carrier = carrier(client);
     let from = begun(&carrier, Pass::Backfill);
     let end =
@@ -95,10 +93,9 @@ async fn a_page_whose_writes_fail_does_not_move_the_checkpoint() {
     .await;
     let carrier = carrier(client);
     let from = begun(&carrier, Pass::Backfill);
-    let end = backfill_slice(&carrier, from.clone(), &SliceOptions::default(), &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .await;
+    let end =
+        backfill_slice(&carrier, from.clone(), &SliceOptions::default(), &mut |_| ControlFlow::Continue(()))
+            .await;
     assert_eq!(end.error.unwrap().code(), "access-denied");
     assert_eq!(end.checkpoint, from);
 }

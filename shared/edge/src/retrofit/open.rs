@@ -53,7 +53,8 @@ impl Retrofits {
     /// What a retrofit will cost. It need not have been started.
     pub async fn estimate(&self, retrofit: &str) -> Result<Value, Failure> {
         let carrier = self.carrier(retrofit, Epoch::FIRST)?;
-        let estimate = carrier.estimate(None, SAMPLE_ITEMS).await?.ok_or_else(Failure::nothing_to_judge_by)?;
+        let estimate =
+            carrier.estimate(None, SAMPLE_ITEMS).await?.ok_or_else(Failure::nothing_to_judge_by)?;
         Ok(estimate.document(carrier.job().mapping(), &self.model.prices))
     }
 

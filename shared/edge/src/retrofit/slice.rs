@@ -85,7 +85,8 @@ impl SliceEvent {
 /// The answer to a slice. `held_up` is the code of what ended it early.
 pub fn answer(carrier: &Carrier, checkpoint: &Checkpoint, held_up: Option<&str>) -> Result<Value, Failure> {
     let spent = carrier.spent();
-    let shown = serde_json::to_value(checkpoint).map_err(|_| Failure::bad_event("the checkpoint has no text"))?;
+    let shown =
+        serde_json::to_value(checkpoint).map_err(|_| Failure::bad_event("the checkpoint has no text"))?;
     let mut answer = json!({
         "done": checkpoint.is_done(),
         "checkpoint": shown,

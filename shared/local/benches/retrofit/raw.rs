@@ -69,7 +69,8 @@ pub(crate) async fn scan_and_write(client: &Client, job: &Job, in_place: bool, m
             .map(|item| prepared.statements.remove(item["id"].as_s().unwrap()).unwrap())
             .collect();
         let batches: Vec<_> = ready.chunks(STATEMENTS_MAX).map(<[_]>::to_vec).collect();
-        let writes = stream::iter(batches).for_each_concurrent(IN_FLIGHT_DEFAULT, |batch| execute(client, batch));
+        let writes =
+            stream::iter(batches).for_each_concurrent(IN_FLIGHT_DEFAULT, |batch| execute(client, batch));
         let Some(last) = last else { return writes.await };
         let ((), next) = join(writes, scan(client, &source.name, Some(last))).await;
         page = next;
