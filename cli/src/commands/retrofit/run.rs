@@ -63,7 +63,7 @@ fn input(mapping: &Mapping, args: &RetrofitRunArgs) -> anyhow::Result<Value> {
     add("concurrency", args.concurrency.map(Value::from));
     add("rate", args.rate.map(Value::from));
     add("sides", in_place.then(|| json!(["source"])));
-    add("stream", args.no_stream.then(|| json!(false)));
-    add("repair", args.repair.then(|| json!(true)));
+    add("stream", args.no_stream.then_some(json!(false)));
+    add("repair", args.repair.then_some(json!(true)));
     Ok(input)
 }
