@@ -62,11 +62,9 @@ async fn started(
     model: &Model,
     args: &RetrofitTarget,
 ) -> anyhow::Result<(Carrier, keyfold_dynamo::retrofit::Head)> {
-    let carrier = unstarted(model, args).await?;
-    let head = carrier.head().await.map_err(explained)?;
-    head.check(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
-    let job = Job::new(carrier.job().mapping().clone(), head.epoch);
-    Ok((Carrier::new(carrier.client().clone(), job, &args.control), head))
+    let unstarted = unstarted(model, args).await?;
+    let mapping = unstarted.job().mapping().clone();
+    Carrier::started(unstarted.client().clone(), mapping, &args.control).await.map_err(explained)
 }
 
 /// An error with what the reader can do about it.

@@ -15,6 +15,8 @@ pub(crate) struct Answer {
     /// The token of the next page.
     pub(crate) page: Option<String>,
     pub(crate) consumed_read_units: f64,
+    /// What was read for it, before any filter.
+    pub(crate) items_read: u64,
     /// The plan, if it was asked for.
     pub(crate) plan: Option<Explanation>,
 }
@@ -30,6 +32,8 @@ pub(crate) struct AnswerBody<'a> {
     page: Option<&'a str>,
     consumed_read_units: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    items_read: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<&'a Explanation>,
 }
 
@@ -40,6 +44,7 @@ impl Answer {
             count: self.count,
             page: self.page.as_deref(),
             consumed_read_units: self.consumed_read_units,
+            items_read: self.plan.is_some().then_some(self.items_read),
             plan: self.plan.as_ref(),
         }
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use keyfold_core::manifest;
 use keyfold_core::model::Model;
+use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Client, TokenKeys, model_version};
 
 use crate::settings::{Limits, Settings, SettingsError};
@@ -17,6 +18,7 @@ pub struct Api {
     pub(crate) client: Client,
     pub(crate) token_keys: TokenKeys,
     pub(crate) limits: Limits,
+    pub(crate) control_table: String,
 }
 
 /// Why there is no API.
@@ -46,7 +48,9 @@ impl Api {
     pub async fn start(settings: Settings) -> Result<Api, StartError> {
         let text = read(&settings.manifest)?;
         let client = keyfold_dynamo::client(&settings.dynamo).await;
-        Api::new(&settings.manifest.to_string_lossy(), &text, client, settings.token_keys, settings.limits)
+        let file_name = settings.manifest.to_string_lossy();
+        let api = Api::new(&file_name, &text, client, settings.token_keys, settings.limits)?;
+        Ok(api.with_control_table(settings.control_table))
     }
 
     /// The API of a manifest's text, asking this client.
@@ -60,7 +64,13 @@ impl Api {
         let parsed = manifest::parse(file_name, manifest_text);
         let report = parsed.render(manifest_text, false);
         let model = parsed.model.ok_or(StartError::Manifest { report })?;
-        Ok(Api { model, version: model_version(manifest_text), client, token_keys, limits })
+        let version = model_version(manifest_text);
+        Ok(Api { model, version, client, token_keys, limits, control_table: CONTROL_TABLE_DEFAULT.to_owned() })
+    }
+
+    /// The same API with another table where retrofits keep how far they are.
+    pub fn with_control_table(self, name: impl Into<String>) -> Api {
+        Api { control_table: name.into(), ..self }
     }
 
     /// The model that questions are asked of.

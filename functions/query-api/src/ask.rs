@@ -3,8 +3,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use keyfold_core::model::Table;
-use keyfold_core::query::check::Caller;
+use keyfold_core::model::{Model, Table};
+use keyfold_core::query::check::{Caller, RequestError};
 use keyfold_core::query::explain::{self, Explanation};
 use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, check, plan};
 use keyfold_dynamo::RunOptions;
@@ -72,8 +72,15 @@ pub(crate) async fn query(
         items: (!request.count).then_some(answer.items),
         count: answer.count,
         consumed_read_units: answer.consumed_read_units,
+        items_read: answer.items_read,
         plan: request.explain.then(|| explain::explain(&plan)),
     })
+}
+
+/// The table with this name, or core's words for one that is not there.
+pub(crate) fn find_table<'m>(model: &'m Model, name: &str) -> Result<&'m Table, RequestError> {
+    let nothing = QueryRequest { table: name.to_owned(), ..QueryRequest::default() };
+    Ok(check(model, &nothing, &Caller::Trusted)?.table)
 }
 
 fn prepare<'a>(
@@ -125,7 +132,7 @@ fn run_options(asker: &Asker<'_>, request: &QueryRequest) -> Result<RunOptions, 
     Ok(RunOptions { read_units_max: Some(units), ..RunOptions::default() })
 }
 
-fn time_left(deadline: Option<SystemTime>) -> Duration {
+pub(crate) fn time_left(deadline: Option<SystemTime>) -> Duration {
     let Some(deadline) = deadline else { return ANSWER_TIME_MAX };
     let left = deadline.duration_since(SystemTime::now()).unwrap_or_default();
     left.saturating_sub(DEADLINE_MARGIN).min(ANSWER_TIME_MAX)

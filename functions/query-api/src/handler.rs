@@ -15,7 +15,7 @@ use crate::plain::Format;
 use crate::problem::Problem;
 use crate::route::{Route, route};
 use crate::settings::{ANSWER_BYTES_MAX, BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
-use crate::{Api, ApiRequest, Record, openapi, question};
+use crate::{Api, ApiRequest, Record, console, openapi, question};
 
 /// Answers one request: the response, and what is to be told of it to the log and the metrics. There is always an answer;
 /// a refusal is a problem document.
@@ -26,7 +26,7 @@ pub async fn respond(api: &Api, request: &ApiRequest) -> (Response<String>, Reco
     let mut record =
         Record { request_id: request.id.clone(), route: "none", code: "ok", ..Record::default() };
     let mut response = match answer(api, request, &mut record).await {
-        Ok(body) => success(body),
+        Ok(response) => response,
         Err(problem) => {
             record.code = problem.code;
             problem.response(&record.request_id)
@@ -39,13 +39,13 @@ pub async fn respond(api: &Api, request: &ApiRequest) -> (Response<String>, Reco
     (response, record)
 }
 
-async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<String, Problem> {
-    let route = route(&request.method, &request.path)?;
+async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<Response<String>, Problem> {
+    let route = route(&request.method, &request.path, api.limits.console)?;
     record.route = route.name();
     let mut params = params(request)?;
     let format = format(&mut params)?;
     let asker = Asker { api, caller: &request.caller, deadline: request.deadline };
-    match route {
+    let body = match route {
         Route::Health => json_text(&json!({ "status": "ok", "manifest": api.version_text() })),
         Route::OpenApi => json_text(&openapi(api.model(), api.limits.auth)),
         Route::Explain => json_text(&explain(&asker, &body(request)?, record)?),
@@ -57,7 +57,12 @@ async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<
             let asked = question::request(table, question, params)?;
             answer_text(&query(&asker, &asked, record).await?, format)
         }
-    }
+        Route::Console(route) => match console::answer(&asker, route, params, record).await? {
+            console::Answer::File(file) => return Ok(file.response()),
+            console::Answer::Json(value) => json_text(&value),
+        },
+    }?;
+    Ok(success(body))
 }
 
 fn params(request: &ApiRequest) -> Result<Params, Problem> {

@@ -9,6 +9,7 @@ mod answer;
 mod api;
 mod ask;
 mod caller;
+mod console;
 mod edge;
 mod exact;
 mod handler;

@@ -130,6 +130,18 @@ impl Problem {
             .header("www-authenticate", "Bearer")
     }
 
+    pub(crate) fn trusted_only(table: &str) -> Problem {
+        let detail = format!("table `{table}` has a scope: what it holds is shown to a trusted caller only");
+        Problem::new(StatusCode::FORBIDDEN, "trusted-only", detail)
+            .hint("ask a question: the answer has the items of your scope")
+    }
+
+    pub(crate) fn index_not_declared(table: &str, index: &str, known: &[&str]) -> Problem {
+        let detail = format!("table `{table}` declares no index `{index}`");
+        let hint = (!known.is_empty()).then(|| format!("it has `{}`", known.join("`, `")));
+        Problem::new(StatusCode::NOT_FOUND, "index-not-declared", detail).maybe_hint(hint)
+    }
+
     pub(crate) fn bad_page_token() -> Problem {
         Problem::new(
             StatusCode::BAD_REQUEST,

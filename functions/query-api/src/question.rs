@@ -8,12 +8,13 @@ mod name;
 mod value;
 
 use keyfold_core::model::{Model, Question, QuestionCondition, Table};
-use keyfold_core::query::check::{Caller, RequestError};
-use keyfold_core::query::{QueryRequest, check};
+use keyfold_core::query::QueryRequest;
+use keyfold_core::query::check::RequestError;
 use serde_json::{Value, json};
 
-pub(crate) use name::{RESERVED, param_name};
+pub(crate) use name::{RESERVED, param_name, symbol};
 
+use crate::ask::find_table;
 use crate::params::Params;
 
 /// Why a query string does not fit its question.
@@ -66,9 +67,7 @@ pub(crate) fn find<'m>(
     table: &str,
     question: &str,
 ) -> Result<(&'m Table, &'m Question), QuestionError> {
-    // A question that asks nothing: core's words for a table that is not there.
-    let nothing = QueryRequest { table: table.to_owned(), ..QueryRequest::default() };
-    let found = check(model, &nothing, &Caller::Trusted)?.table;
+    let found = find_table(model, table)?;
     match model.questions_of(found).find(|known| known.name == question) {
         Some(question) => Ok((found, question)),
         None => Err(QuestionError::Unknown {
@@ -129,7 +128,7 @@ fn condition_of(
     }
     let value = value::read(table, condition, &given)?;
     Ok(Some(
-        json!({ "attribute": condition.attribute, "operator": name::symbol(condition.operator), "value": value }),
+        json!({ "attribute": condition.attribute, "operator": symbol(condition.operator), "value": value }),
     ))
 }
 

@@ -1,6 +1,8 @@
-//! Method and path: which of the five things is asked for.
+//! Method and path: what is asked for.
 
 use http::Method;
+
+use crate::console;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(crate) enum Route<'p> {
     OpenApi,
     /// `GET /health`
     Health,
+    /// `GET /` and what is behind it, where the console is on.
+    Console(console::Route<'p>),
 }
 
 /// Why nothing is asked for.
@@ -47,19 +51,24 @@ impl Route<'_> {
             Route::Question { .. } => "question",
             Route::OpenApi => "openapi",
             Route::Health => "health",
+            Route::Console(_) => "console",
         }
     }
 
     fn method(&self) -> Method {
         match self {
             Route::Query | Route::Explain => Method::POST,
-            Route::Question { .. } | Route::OpenApi | Route::Health => Method::GET,
+            Route::Question { .. } | Route::OpenApi | Route::Health | Route::Console(_) => Method::GET,
         }
     }
 }
 
-/// Finds the route of a path without its stage.
-pub(crate) fn route<'p>(method: &Method, path: &'p str) -> Result<Route<'p>, RouteError> {
+/// Finds the route of a path without its stage. Without the console, its paths are unknown ones.
+pub(crate) fn route<'p>(
+    method: &Method,
+    path: &'p str,
+    with_console: bool,
+) -> Result<Route<'p>, RouteError> {
     let segments: Vec<&str> = path.trim_matches('/').splitn(5, '/').collect();
     let route = match segments.as_slice() {
         ["query"] => Route::Query,
@@ -67,7 +76,10 @@ pub(crate) fn route<'p>(method: &Method, path: &'p str) -> Result<Route<'p>, Rou
         ["tables", table, "questions", question] => Route::Question { table, question },
         ["openapi.json"] => Route::OpenApi,
         ["health"] => Route::Health,
-        _ => return Err(RouteError::Unknown),
+        other => match console::Route::of(other).filter(|_| with_console) {
+            Some(route) => Route::Console(route),
+            None => return Err(RouteError::Unknown),
+        },
     };
     match route.method() {
         allowed if allowed == *method => Ok(route),
@@ -82,8 +94,8 @@ mod tests {
 
     #[test]
     fn every_route_is_found_and_nothing_else_is() {
-        let get = |path| route(&Method::GET, path);
-        let post = |path| route(&Method::POST, path);
+        let get = |path| route(&Method::GET, path, false);
+        let post = |path| route(&Method::POST, path, false);
         assert_eq!(post("/query"), Ok(Route::Query));
         assert_eq!(post("/explain/"), Ok(Route::Explain));
         assert_eq!(
@@ -100,9 +112,29 @@ mod tests {
     }
 
     #[test]
+    fn the_console_has_paths_only_where_it_is_on() {
+        for path in [
+            "",
+            "/",
+            "/console.js",
+            "/console.css",
+            "/console/model",
+            "/console/tables/audit/entries",
+            "/console/retrofits/auditV2",
+        ] {
+            assert_eq!(route(&Method::GET, path, false), Err(RouteError::Unknown), "{path}");
+            let found = route(&Method::GET, path, true);
+            assert!(matches!(found, Ok(Route::Console(_))), "{path}: {found:?}");
+        }
+        for path in ["/console", "/index.html", "/console/tables/audit", "/console/../query"] {
+            assert_eq!(route(&Method::GET, path, true), Err(RouteError::Unknown), "{path}");
+        }
+    }
+
+    #[test]
     fn a_path_says_which_method_it_takes() {
         let wrong = |allowed, given: &str| Err(RouteError::Method { allowed, given: given.to_owned() });
-        assert_eq!(route(&Method::GET, "/query"), wrong("POST", "GET"));
-        assert_eq!(route(&Method::DELETE, "/health"), wrong("GET", "DELETE"));
+        assert_eq!(route(&Method::GET, "/query", false), wrong("POST", "GET"));
+        assert_eq!(route(&Method::DELETE, "/health", false), wrong("GET", "DELETE"));
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Endpoint, EndpointError, KeysParseError, TokenKeys};
 
 /// The manifest's path; `keyfold.toml` beside the binary if unset.
@@ -16,6 +17,10 @@ pub const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
 pub const AUTH: &str = "KEYFOLD_AUTH";
 /// `1`: a request may allow a scan. Otherwise nothing over HTTP scans.
 pub const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
+/// `on`: the console is served at `/`. Otherwise there is nothing at its paths.
+pub const CONSOLE: &str = "KEYFOLD_CONSOLE";
+/// The table where retrofits keep how far they are: for the console.
+pub const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
 /// The most read units that one request may consume.
 pub const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
 
@@ -57,6 +62,8 @@ pub struct Settings {
     pub token_keys: TokenKeys,
     /// What a request may do.
     pub limits: Limits,
+    /// The table where retrofits keep how far they are.
+    pub control_table: String,
 }
 
 /// What a request may do.
@@ -68,11 +75,18 @@ pub struct Limits {
     pub allow_scan: bool,
     /// The most read units that one request may consume.
     pub read_units_max: f64,
+    /// Is the console served?
+    pub console: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { auth: Auth::Claims, allow_scan: false, read_units_max: READ_UNITS_MAX_DEFAULT }
+        Limits {
+            auth: Auth::Claims,
+            allow_scan: false,
+            read_units_max: READ_UNITS_MAX_DEFAULT,
+            console: false,
+        }
     }
 }
 
@@ -122,7 +136,9 @@ impl Settings {
                 auth: auth(set(AUTH).as_deref())?,
                 allow_scan: allow_scan(set(ALLOW_SCAN).as_deref())?,
                 read_units_max: read_units_max(set(READ_UNITS_MAX).as_deref())?,
+                console: console(set(CONSOLE).as_deref())?,
             },
+            control_table: set(CONTROL_TABLE).unwrap_or_else(|| CONTROL_TABLE_DEFAULT.to_owned()),
         })
     }
 }
@@ -152,6 +168,14 @@ fn allow_scan(text: Option<&str>) -> Result<bool, SettingsError> {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
         Some(_) => Err(SettingsError::Invalid { name: ALLOW_SCAN, wanted: "`0` or `1`" }),
+    }
+}
+
+fn console(text: Option<&str>) -> Result<bool, SettingsError> {
+    match text {
+        None | Some("off") => Ok(false),
+        Some("on") => Ok(true),
+        Some(_) => Err(SettingsError::Invalid { name: CONSOLE, wanted: "`on` or `off`" }),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::gates::{Gate, closed};
-use serde_json::json;
+use keyfold_core::retrofit::gates::Gate;
+use keyfold_dynamo::retrofit::Status;
 
 use super::{explained, started};
 use crate::args::RetrofitTarget;
@@ -12,25 +12,12 @@ use crate::output::{Output, columns};
 
 pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
     let (carrier, head) = started(model, args).await?;
-    let evidence = carrier.evidence().await.map_err(explained)?;
-    let gates = closed(&head, &evidence);
+    let status = carrier.status(head).await.map_err(explained)?;
     if out.json {
-        let gates: Vec<_> =
-            gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
-        out.value(&json!({
-            "retrofit": head.retrofit,
-            "phase": head.phase.name(),
-            "protocol": head.protocol.name(),
-            "mapping": head.mapping.as_str(),
-            "epoch": head.epoch.number(),
-            "segmentsDone": evidence.segments_done,
-            "segments": evidence.segments_total,
-            "differences": evidence.differences,
-            "quarantined": evidence.quarantined,
-            "gates": gates,
-        }))?;
+        out.value(&status.json())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let Status { head, evidence, gates } = status;
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let differences = match evidence.differences {
         None => "not compared".to_owned(),

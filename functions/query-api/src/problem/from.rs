@@ -4,6 +4,8 @@ use http::StatusCode;
 use keyfold_core::query::PlanError;
 use keyfold_core::query::check::RequestError;
 use keyfold_core::query::explain;
+use keyfold_core::retrofit::MappingError;
+use keyfold_dynamo::retrofit::RetrofitError;
 use keyfold_dynamo::{BadToken, DynamoError, QueryError, SealError};
 
 use super::{Problem, Refused};
@@ -90,6 +92,28 @@ impl From<QueryError> for Problem {
         let hint = error.hint().map(str::to_owned);
         let problem = Problem::new(status, error.code(), error.to_string()).maybe_hint(hint);
         if again { problem.retry_after() } else { problem }
+    }
+}
+
+impl From<MappingError> for Problem {
+    fn from(error: MappingError) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, error.code(), error.to_string()).maybe_hint(error.hint())
+    }
+}
+
+impl From<DynamoError> for Problem {
+    fn from(error: DynamoError) -> Problem {
+        QueryError::Dynamo(error).into()
+    }
+}
+
+impl From<RetrofitError> for Problem {
+    fn from(error: RetrofitError) -> Problem {
+        match error {
+            RetrofitError::Dynamo(error) => error.into(),
+            error => Problem::new(StatusCode::CONFLICT, error.code(), error.to_string())
+                .maybe_hint(error.hint().map(str::to_owned)),
+        }
     }
 }
 

@@ -14,7 +14,8 @@ fn the_defaults_let_nobody_in_without_claims_and_scan_nothing() {
     let settings = read(&[(TOKEN_KEYS, KEYS)]).unwrap();
     assert_eq!(settings.limits, Limits::default());
     assert_eq!(settings.limits.auth, Auth::Claims);
-    assert!(!settings.limits.allow_scan);
+    assert!(!settings.limits.allow_scan && !settings.limits.console);
+    assert_eq!(settings.control_table, "keyfold-control");
     assert_eq!(settings.manifest.file_name().unwrap(), MANIFEST_FILE);
     assert_eq!(settings.dynamo.endpoint, Endpoint::Aws);
 }
@@ -29,9 +30,12 @@ fn every_variable_is_read_and_an_empty_one_counts_as_unset() {
         (AUTH, "open"),
         (ALLOW_SCAN, "1"),
         (READ_UNITS_MAX, "12.5"),
+        (CONSOLE, "on"),
+        (CONTROL_TABLE, "control"),
     ])
     .unwrap();
-    assert_eq!(settings.limits, Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5 });
+    assert_eq!(settings.limits, Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5, console: true });
+    assert_eq!(settings.control_table, "control");
     assert_eq!(settings.manifest, PathBuf::from("/opt/keyfold.toml"));
     assert_eq!(settings.dynamo.endpoint, Endpoint::Plain("http://127.0.0.1:8000".to_owned()));
 }
@@ -43,6 +47,7 @@ fn what_means_nothing_is_an_error_that_names_the_variable_and_keeps_the_value() 
         (TOKEN_KEYS, "a:c2hvcnQtc2VjcmV0"),
         (AUTH, "Open"),
         (ALLOW_SCAN, "yes"),
+        (CONSOLE, "1"),
         (READ_UNITS_MAX, "-1"),
         (READ_UNITS_MAX, "NaN"),
     ] {

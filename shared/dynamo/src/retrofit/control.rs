@@ -12,7 +12,7 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use super::backfill::unblock;
 use super::{Carrier, RetrofitError};
-use crate::{PageRequest, QueryPage, query_page};
+use crate::{Page, PageRequest, QueryPage, query_page};
 
 impl Carrier {
     /// The retrofit's row. An error if it was never started.
@@ -40,32 +40,44 @@ impl Carrier {
     }
 
     /// All rows of a partition of the control table.
-    async fn rows(&self, partition: String) -> Result<Vec<Item>, RetrofitError> {
-        let is = Condition::Is(
-            Path::attribute(control::PARTITION),
-            Comparison::Equal(AttributeValue::S(partition)),
-        );
-        let condition = ConditionExpression::of(&is);
+    pub(super) async fn rows(&self, partition: String) -> Result<Vec<Item>, RetrofitError> {
         let mut rows = Vec::new();
         let mut start_key = None;
         loop {
-            let page = PageRequest {
-                table: self.table(Place::Control).name.clone(),
-                names: condition.names.clone(),
-                values: condition.values.clone(),
-                consistent: true,
-                start_key,
-                ..PageRequest::default()
-            };
-            let query = QueryPage { page, key_condition: condition.text.clone(), forward: true };
-            let page = self.patiently(|| query_page(self.client(), &query).boxed()).await?;
-            self.has_read(&page.consumed);
+            let page = self.page_of_rows(partition.clone(), start_key, None).await?;
             rows.extend(page.items);
             start_key = page.last_key;
             if start_key.is_none() {
                 return Ok(rows);
             }
         }
+    }
+
+    /// One page of them.
+    pub(super) async fn page_of_rows(
+        &self,
+        partition: String,
+        start_key: Option<Item>,
+        limit: Option<u32>,
+    ) -> Result<Page, RetrofitError> {
+        let is = Condition::Is(
+            Path::attribute(control::PARTITION),
+            Comparison::Equal(AttributeValue::S(partition)),
+        );
+        let condition = ConditionExpression::of(&is);
+        let page = PageRequest {
+            table: self.table(Place::Control).name.clone(),
+            names: condition.names,
+            values: condition.values,
+            consistent: true,
+            start_key,
+            limit,
+            ..PageRequest::default()
+        };
+        let query = QueryPage { page, key_condition: condition.text, forward: true };
+        let page = self.patiently(|| query_page(self.client(), &query).boxed()).await?;
+        self.has_read(&page.consumed);
+        Ok(page)
     }
 
     /// How far a segment is, as it was stored; the beginning if nothing was.

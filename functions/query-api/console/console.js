@@ -1,0 +1,519 @@
+// The console's script. What comes from the API is written as text, never as markup.
+"use strict";
+
+const REFRESH_MS = 2000;
+const TEXT_MAX = 300;
+const READS_SHOWN = 20;
+
+const state = { model: null, token: "", timer: 0, shown: 0 };
+const main = document.getElementById("main");
+
+// ---- Elements and texts
+
+/** An element with attributes (or `on` handlers) and children; texts become text nodes. */
+function h(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "on") for (const [event, handler] of Object.entries(value)) element.addEventListener(event, handler);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value != null) element.setAttribute(key, value);
+  }
+  return add(element, ...children);
+}
+
+/** Adds children; what is nothing is left out. */
+function add(element, ...children) {
+  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false && child !== ""));
+  return element;
+}
+
+const link = (href, text, more = {}) => h("a", { href, ...more }, text);
+const path = (...parts) => "#/" + parts.map(encodeURIComponent).join("/");
+const plural = (count, one, many = one + "s") => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+const say = (text) => { document.getElementById("status").textContent = text; };
+const cut = (text) => (text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}… (${text.length} characters)` : text);
+
+/** A value in DynamoDB's notation as plain JSON; numbers keep their digits. */
+function plain(value) {
+  const [type, held] = Object.entries(value)[0];
+  switch (type) {
+    case "S": case "B": return JSON.stringify(held);
+    case "N": return held;
+    case "NULL": return "null";
+    case "L": return `[${held.map(plain).join(", ")}]`;
+    case "M": return `{${Object.keys(held).sort().map((key) => `${JSON.stringify(key)}: ${plain(held[key])}`).join(", ")}}`;
+    case "SS": case "BS": return `{${held.map((one) => JSON.stringify(one)).join(", ")}}`;
+    case "NS": return `{${held.join(", ")}}`;
+    default: return String(held);
+  }
+}
+
+function text(value) {
+  if (value == null) return "";
+  return cut("S" in value ? value.S : "B" in value ? `base64 ${value.B}` : plain(value));
+}
+
+// ---- The API
+
+/** What the API answers: `{ok, body}`. A failure has a problem document for a body, whatever failed. */
+async function ask(url, body) {
+  const headers = state.token ? { authorization: `Bearer ${state.token}` } : {};
+  const request = body == null ? { headers } : { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
+  try {
+    const response = await fetch(url, request);
+    return { ok: response.ok, body: await response.json() };
+  } catch {
+    return { ok: false, body: { title: "Not reached", detail: "The API did not answer.", code: "no-answer" } };
+  }
+}
+
+function problem(body) {
+  const box = h("div", { class: "problem", role: "alert" },
+    h("h2", {}, body.title || "Problem"),
+    h("p", {}, body.detail || ""),
+    body.hint && h("p", {}, `Hint: ${body.hint}`),
+    body.rejected && body.rejected.length > 0 && h("ul", { class: "plain" },
+      body.rejected.map((one) => h("li", {}, h("code", {}, one.source), `: ${one.reason}`))),
+    body.suggestion && h("pre", {}, body.suggestion),
+    h("p", { class: "note" }, "Code ", h("code", {}, body.code || String(body.status || ""))));
+  if (body.code === "not-authenticated" || body.status === 401 || body.message === "Unauthorized") box.append(tokenForm());
+  return box;
+}
+
+function tokenForm() {
+  const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
+  const use = (event) => { event.preventDefault(); state.token = input.value; start(); };
+  return h("form", { on: { submit: use } },
+    h("label", { for: "token" }, "Token for this API"), input,
+    h("span", { class: "hint" }, "Sent as a bearer token, kept until this page is closed."),
+    h("div", { class: "actions" }, h("button", { class: "main" }, "Use it")));
+}
+
+// ---- Tables of values
+
+/** A table that scrolls by itself, so that the page never does sideways; the keyboard can scroll it too. */
+function scrolling(name, table) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table);
+}
+
+function simple(name, caption, head, rows, more = {}) {
+  return scrolling(name, h("table", { class: "rows", ...more }, h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, head.map((one) => h("th", { scope: "col", class: one.number && "number" }, one.name || one)))),
+    h("tbody", {}, rows)));
+}
+
+const folded = (table) => new Set([table, ...table.indexes]
+  .flatMap((place) => [...place.partition, ...place.sort])
+  .filter((key) => key.templates.length > 0).map((key) => key.attribute));
+
+/** The attributes of these items as columns: some first, then the declared ones, the others, and folded keys last. */
+function columns(items, table, first) {
+  const found = new Set(items.flatMap(Object.keys));
+  const keys = folded(table);
+  const own = [...table.partition, ...table.sort].map((key) => key.attribute);
+  const declared = table.attributes.map((attribute) => attribute.name);
+  const order = [...first, ...own, ...declared, ...[...found].sort()];
+  const names = [...new Set(order)].filter((name) => found.has(name));
+  return [...names.filter((name) => !keys.has(name)), ...names.filter((name) => keys.has(name))];
+}
+
+function template(key, table) {
+  if (key.templates.length === 0) return h("code", { class: "template" }, key.attribute);
+  const parts = (one) => one.split(/(\{[^}]*\})/).filter(Boolean).map((part) => (part.startsWith("{") ? h("b", {}, part) : part));
+  const several = table.entities.length > 0 && key.templates.some((one) => one.entity);
+  return [
+    key.templates.map((one) => h("code", { class: "template" }, several && h("i", {}, `${one.entity || "others"}  `), parts(one.template))),
+    h("span", { class: "hint" }, "in ", h("code", {}, key.attribute)),
+  ];
+}
+
+// ---- Views of tables
+
+function keysTable(table) {
+  const cell = (keys, kind) => h("td", { class: kind }, keys.length === 0 ? "–" : keys.map((key) => template(key, table)));
+  const row = (name, href, kind, place, projection) => h("tr", {},
+    h("th", { scope: "row" }, link(href, name)), h("td", {}, kind),
+    cell(place.partition, "partition"), cell(place.sort, "sort"), h("td", {}, projection));
+  const projected = (one) => (Array.isArray(one) ? h("code", {}, one.join(", ")) : one);
+  return simple("Keys", "Where an item is found. A template in braces is folded from the item's attributes.",
+    ["Place", "Kind", "Partition key", "Sort key", "Projection"],
+    [row("table", path("tables", table.id, "content"), "table", table, "all"),
+      ...table.indexes.map((one) => row(one.name, path("tables", table.id, "content", one.name), one.kind, one, projected(one.projection)))]);
+}
+
+function attributesTable(table) {
+  return simple("Attributes", `${plural(table.attributes.length, "attribute is", "attributes are")} declared; others are carried along.`,
+    ["Attribute", "Type", "Values", "Every item"],
+    table.attributes.map((one) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, one.name)), h("td", {}, one.type),
+      h("td", {}, one.values ? one.values.join(", ") : "any"), h("td", {}, one.required ? "has it" : "may lack it"))));
+}
+
+function tableView(table) {
+  title(table.id, `${table.name} in DynamoDB`);
+  add(main, 
+    scopeNote(table),
+    h("h2", {}, "Keys and indexes"), keysTable(table),
+    h("h2", {}, "Attributes"), attributesTable(table),
+    h("h2", {}, "Questions"),
+    table.questions.length === 0 ? h("p", { class: "lead" }, "The manifest names none.")
+      : h("ul", { class: "plain" }, table.questions.map((one) => h("li", {}, link(path("questions", table.id, one.name), one.name)))));
+}
+
+function scopeNote(table) {
+  if (table.scope.length === 0) return null;
+  const fixed = table.scope.map((one) => `${one.attribute} is the caller's ${one.claim}`).join(" and ");
+  return h("p", { class: "lead" }, `This table has a scope: ${fixed}. `,
+    table.shown ? "You are trusted and see every item." : "What it holds is shown to a trusted caller only; questions answer within your scope.");
+}
+
+async function contentView(table, index, turn) {
+  const place = index || table;
+  title(index ? index.name : "Content of the table", index ? `${index.kind} index of ${table.id}` : table.id);
+  add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`)));
+  if (!table.shown) return void add(main, scopeNote(table));
+  const loading = h("p", { class: "lead" }, "Reading…");
+  add(main, loading);
+  const url = `console/tables/${encodeURIComponent(table.id)}/entries` + (index ? `?index=${encodeURIComponent(index.name)}` : "");
+  const { ok, body } = await ask(url);
+  if (turn !== state.shown) return;
+  loading.remove();
+  if (!ok) return void add(main, problem(body));
+  const summary = `${plural(body.entries, "entry", "entries")} in ${plural(body.collections.length, "item collection")}`;
+  add(main, 
+    h("p", {}, summary, body.more ? `: the first ${body.entries} of more.` : ": all there are.",
+      h("span", { class: "lead" }, ` ${body.consumedReadUnits} read units.`)),
+    absentNote(body.absent),
+    body.entries > 0 && collections(table, place, body));
+  say(`${index ? index.name : table.id}: ${summary}`);
+}
+
+function absentNote(absent) {
+  if (!absent) return null;
+  const looked = absent.more ? `Of the first ${absent.items} items of the table, ` : `Of the table's ${plural(absent.items, "item")}, `;
+  if (absent.absent === 0) return h("p", { class: "lead", id: "absent" }, `${looked}every one is in this index.`);
+  return h("div", { id: "absent" },
+    h("p", {}, `${looked}${absent.absent} ${absent.absent === 1 ? "is" : "are"} not in this index:`),
+    h("ul", { class: "plain" }, absent.reasons.map((one) => h("li", {}, `${plural(one.items, "item")}: ${one.reason.replaceAll("`", "")}`))));
+}
+
+/** Item collections by partition key, each in the order of the sort key. */
+function collections(table, place, body) {
+  const items = body.collections.flatMap((one) => one.entries);
+  const keys = [...body.partition, ...body.sort];
+  const late = folded(table);
+  const rest = columns(items, table, []).filter((name) => !keys.includes(name));
+  const span = (name, count) => count > 0 && h("th", { colspan: count, scope: "colgroup", class: name === "partition key" ? "partition" : name === "sort key" && "sort" }, name);
+  const head = (name, kind) => h("th", { scope: "col", class: kind }, h("code", {}, name));
+  const group = (one) => h("tbody", {}, one.entries.map((item, at) => h("tr", {},
+    at === 0 && one.key.map((value, part) => h("th", { scope: "rowgroup", rowspan: one.entries.length, class: "partition value" },
+      text(value), part === 0 && h("span", { class: "count" }, plural(one.entries.length, "entry", "entries")))),
+    body.sort.map((name) => h("th", { scope: "row", class: "sort value" }, text(item[name]))),
+    rest.map((name) => h("td", { class: late.has(name) ? "value folded" : "value" }, text(item[name]))))));
+  return scrolling("Item collections", h("table", { id: "collections" },
+    h("caption", {}, "Item collections by partition key, each in the order of its sort key. Partitions themselves have no order in DynamoDB."),
+    h("thead", {},
+      h("tr", { class: "group" }, span("partition key", body.partition.length), span("sort key", body.sort.length), span("attributes", rest.length)),
+      h("tr", {}, body.partition.map((name) => head(name, "partition")), body.sort.map((name) => head(name, "sort")), rest.map((name) => head(name)))),
+    body.collections.map(group)));
+}
+
+// ---- Questions
+
+const WORDS = { "=": "is", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least", between: "is between", beginsWith: "begins with", contains: "contains", in: "is one of", exists: "is there" };
+const EXAMPLES = { timestamp: "2017-03-01T08:00:00Z", date: "2017-03-01", number: "a number", binary: "base64" };
+
+/** The inputs of a parameter: an element, and the values that they hold. */
+function field(one, at) {
+  const id = `p${at}`;
+  const optional = one.required ? "" : " (optional)";
+  const name = [`${one.attribute} `, h("i", {}, WORDS[one.operator] + optional)];
+  const hint = h("span", { class: "hint" }, one.values ? "one of the listed values" : one.type);
+  const number = one.type === "number" || one.type === "number-set";
+  const input = (more = {}) => h("input", { id, name: one.name, autocomplete: "off", spellcheck: "false", inputmode: number && "decimal", required: one.required, placeholder: one.operator === "beginsWith" ? (one.type === "timestamp" ? "2017-03" : null) : EXAMPLES[one.type], ...more });
+  const given = (inputs) => inputs.map((each) => each.value.trim()).filter(Boolean);
+  if (one.operator === "between") {
+    const ends = [input({ id: `${id}a`, "aria-label": `${one.attribute} from` }), input({ id: `${id}b`, "aria-label": `${one.attribute} to` })];
+    return { element: h("fieldset", { class: "field wide" }, h("legend", {}, name), h("div", { class: "pair" }, ends), h("span", { class: "hint" }, `${one.type}; both ends are included`)), values: () => given(ends) };
+  }
+  if (one.operator === "in" && one.values) {
+    const boxes = one.values.map((value) => h("input", { type: "checkbox", value }));
+    return { element: h("fieldset", { class: "field" }, h("legend", {}, name), h("div", { class: "choices" }, boxes.map((box) => h("label", {}, box, box.value)))), values: () => boxes.filter((box) => box.checked).map((box) => box.value) };
+  }
+  const choices = one.operator === "exists" || one.type === "boolean" ? ["true", "false"] : one.operator === "in" ? null : one.values;
+  const single = choices ? h("select", { id, name: one.name, required: one.required }, h("option", { value: "" }, one.required ? "choose" : "any"), choices.map((value) => h("option", { value }, value))) : input();
+  return { element: h("div", { class: "field" }, h("label", { for: id }, name), single, one.operator === "in" ? h("span", { class: "hint" }, `${one.type}; several between commas`) : hint), values: () => given([single]) };
+}
+
+function questionView(table, question) {
+  title(question.name, `a question to ${table.id}`);
+  const facts = [
+    question.entities.length > 0 && `asks for ${question.entities.join(", ")}`,
+    question.order.length > 0 && `ordered by ${question.order.map((one) => (one.startsWith("-") ? `${one.slice(1)}, largest first` : one)).join(", ")}`,
+    question.limit && `at most ${question.limit} items`,
+    question.consistent && "strongly consistent",
+    question.scan && "may scan",
+  ].filter(Boolean).join("; ");
+  const fields = question.parameters.map(field);
+  const limit = h("input", { id: "limit", inputmode: "numeric", autocomplete: "off", placeholder: question.limit ? String(question.limit) : "" });
+  const results = h("div", { id: "results" });
+  const run = (page) => {
+    const query = new URLSearchParams({ explain: "true", format: "dynamodb" });
+    question.parameters.forEach((one, at) => fields[at].values().forEach((value) => query.append(one.name, value)));
+    if (limit.value.trim()) query.set("limit", limit.value.trim());
+    if (page) query.set("page", page);
+    return ask(`tables/${encodeURIComponent(table.id)}/questions/${encodeURIComponent(question.name)}?${query}`);
+  };
+  const first = [...(question.select || []), ...question.parameters.map((one) => one.attribute)];
+  add(main, 
+    facts && h("p", { class: "lead" }, facts[0].toUpperCase() + facts.slice(1) + "."),
+    h("form", { on: { submit: (event) => { event.preventDefault(); answer(results, () => table, first, run); } } },
+      h("div", { class: "fields" }, fields.map((one) => one.element),
+        h("div", { class: "field" }, h("label", { for: "limit" }, "limit ", h("i", {}, "(optional)")), limit, h("span", { class: "hint" }, "items of one page"))),
+      h("div", { class: "actions" }, h("button", { class: "main" }, "Ask"))),
+    results);
+}
+
+function requestView() {
+  title("Free request", "any question, as JSON");
+  const table = state.model.tables[0];
+  const example = { table: table ? table.id : "", where: table ? { [table.partition[0].attribute]: "" } : {}, limit: 20 };
+  const area = h("textarea", { id: "request", spellcheck: "false", "aria-describedby": "request-hint" });
+  area.value = JSON.stringify(example, null, 2);
+  const results = h("div", { id: "results" });
+  const known = () => {
+    try { const name = JSON.parse(area.value).table; return state.model.tables.find((one) => one.id === name || one.name === name); } catch { return null; }
+  };
+  const run = (page) => ask("query?format=dynamodb", having(area.value, { explain: true, page }));
+  const explain = async () => {
+    const { ok, body } = await ask("explain", area.value);
+    results.replaceChildren(...(ok ? [h("h2", {}, "Plan"), plan(body)] : [problem(body)]));
+    say(ok ? "The plan is shown; nothing was read." : "");
+  };
+  const submit = (event) => { event.preventDefault(); answer(results, known, [], run); };
+  add(main, h("form", { on: { submit } },
+    h("label", { for: "request" }, "Request"), area,
+    h("span", { class: "hint", id: "request-hint" }, "where: {\"attribute\": value} or {\"attribute\": {\"between\": [low, high]}}; also and, or, not. Control and Enter asks."),
+    h("div", { class: "actions" }, h("button", { class: "main" }, "Ask"), h("button", { type: "button", on: { click: explain } }, "Show the plan only"))),
+  results);
+  area.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event); });
+}
+
+/** A request with these members, unless it has them. As text: this script's numbers are doubles, and DynamoDB's are not. */
+function having(source, more) {
+  const at = source.indexOf("{") + 1;
+  const lacking = Object.entries(more).filter(([name, value]) => value && !new RegExp(`"${name}"\\s*:`).test(source));
+  const members = lacking.map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`).join(", ");
+  if (at === 0 || members === "") return source;
+  const rest = source.slice(at);
+  return source.slice(0, at) + members + (rest.trimStart().startsWith("}") ? "" : ", ") + rest;
+}
+
+/** Asks, and shows what comes back; the next page comes below the one before. */
+async function answer(results, tableOf, first, run) {
+  const turn = state.shown;
+  const button = main.querySelector("form button.main");
+  const page = async (token, before) => {
+    button.disabled = true;
+    const { ok, body } = await run(token);
+    button.disabled = false;
+    if (turn !== state.shown) return;
+    if (!ok) { say(""); results.replaceChildren(problem(body)); return; }
+    const items = body.items || [];
+    const all = { items: [...before.items, ...items], units: before.units + body.consumedReadUnits, read: before.read + (body.itemsRead || 0), pages: before.pages + 1 };
+    const more = body.page && h("div", { class: "actions" }, h("button", { type: "button", id: "next", on: { click: () => page(body.page, all) } }, "Next page"));
+    const summary = body.items ? plural(all.items.length, "item") : `count: ${body.count}`;
+    results.replaceChildren(
+      h("h2", { id: "answer", tabindex: "-1" }, `${summary}${body.page ? ", and there may be more" : ""}`),
+      ...[all.items.length > 0 && answerTable(all.items, tableOf(), first), more].filter(Boolean),
+      figures([
+        ["Read units consumed", all.units],
+        ["Read units expected", body.plan ? body.plan.estimatedReadUnits : "–", all.pages > 1 && "a page"],
+        ["Items read", body.itemsRead == null ? "–" : all.read],
+        ["Items returned", body.items ? all.items.length : body.count],
+      ]),
+      ...(body.plan ? [h("h2", {}, "Plan"), plan(body.plan)] : []));
+    if (token) document.getElementById("answer").focus();
+    say(`${summary}, ${all.units} read units`);
+  };
+  await page(null, { items: [], units: 0, read: 0, pages: 0 });
+}
+
+function answerTable(items, table, first) {
+  const names = table ? columns(items, table, first) : [...new Set(items.flatMap(Object.keys))].sort();
+  const late = table ? folded(table) : new Set();
+  return scrolling("Answer", h("table", { id: "items" }, h("caption", {}, "The answer, in its order."),
+    h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, h("code", {}, name))))),
+    h("tbody", {}, items.map((item) => h("tr", {}, names.map((name) => h("td", { class: late.has(name) ? "value folded" : "value" }, text(item[name]))))))));
+}
+
+function figures(all) {
+  return h("dl", { class: "figures" }, all.map(([name, value, note]) => h("div", {},
+    h("dt", {}, name), h("dd", {}, String(value), note && h("small", {}, ` ${note}`)))));
+}
+
+function plan(one) {
+  const lines = (read) => [
+    read.keyCondition && h("code", { class: "template" }, read.keyCondition),
+    read.filter && h("span", { class: "template" }, "filter ", h("code", {}, read.filter)),
+    read.recheck && h("span", { class: "template" }, "then checked ", h("code", {}, read.recheck)),
+    read.missingAttributes && h("span", { class: "hint" }, `missing attributes: ${read.missingAttributes}`),
+    !read.keyCondition && !read.filter && "everything",
+  ];
+  const reads = one.reads.slice(0, READS_SHOWN).map((read) => h("tr", {},
+    h("th", { scope: "row" }, `${read.operation} ${read.source}`), h("td", {}, lines(read)), h("td", {}, read.descending ? "descending" : "ascending")));
+  const left = one.reads.length - reads.length;
+  return h("div", {},
+    h("p", { class: "lead" }, `${one.delivery[0].toUpperCase()}${one.delivery.slice(1)}. ${one.estimatedReadUnits} read units expected.`),
+    reads.length > 0 && simple("Reads", left > 0 ? `The first ${reads.length} of ${one.reads.length} reads.` : `${plural(one.reads.length, "read")}.`, ["Read", "Key condition", "Order"], reads, { id: "reads" }),
+    one.rejected.length > 0 && [h("h2", {}, "Not taken"), simple("Not taken", "Why the other places were turned down.", ["Place", "Why not"],
+      one.rejected.map((turned) => h("tr", {}, h("th", { scope: "row" }, turned.source), h("td", {}, turned.reason))), { id: "rejected" })]);
+}
+
+// ---- Retrofits
+
+async function retrofitView(retrofit, turn) {
+  title(retrofit.name, retrofit.from === retrofit.to ? `a retrofit of ${retrofit.from}, in place` : `a retrofit from ${retrofit.from} to ${retrofit.to}`);
+  const box = h("div", { id: "retrofit" });
+  add(main, box);
+  let before = "";
+  const refresh = async () => {
+    clearTimeout(state.timer);
+    const { ok, body } = await ask(`console/retrofits/${encodeURIComponent(retrofit.name)}`);
+    if (turn !== state.shown) return;
+    const now = JSON.stringify(body);
+    if (now !== before) {
+      const focused = document.activeElement && document.activeElement.getAttribute("aria-label");
+      box.replaceChildren(...(ok ? progressOf(body) : [problem(body)]));
+      if (focused && !document.activeElement.isConnected) [...box.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused)?.focus();
+      before = now;
+    }
+    // A page that nobody looks at asks nothing.
+    if (!document.hidden) state.timer = setTimeout(refresh, REFRESH_MS);
+  };
+  state.refresh = refresh;
+  await refresh();
+}
+
+const DIFFERENCES = (count) => (count == null ? "not compared" : count === 0 ? "none" : String(count));
+
+function progressOf(body) {
+  const protocol = h("p", { class: "lead" }, `Protocol ${body.protocol}: ${body.because}.`);
+  if (!body.started) return [protocol, h("p", {}, "It was not started."), h("pre", { class: "plain" }, `keyfold retrofit start ${body.retrofit}`)];
+  const items = body.passes.filter((one) => one.pass === "backfill").reduce((sum, one) => sum + (one.counts.items || 0), 0);
+  return [
+    protocol,
+    figures([
+      ["Phase", body.phase],
+      ["Segments backfilled", body.segmentsDone, `of ${body.segments}`],
+      ["Items read", items.toLocaleString("en")],
+      ["Quarantine", body.quarantined],
+      ["Differences", DIFFERENCES(body.differences)],
+      ["Epoch", body.epoch, body.stream ? "with a stream" : "without a stream"],
+    ]),
+    body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),
+    h("h2", {}, "Gates"),
+    body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: it can be cut over.")
+      : [h("p", {}, "It cannot be cut over yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, gate.message.replaceAll("`", ""), " ", h("code", { class: "lead" }, gate.code))))],
+    h("h2", {}, "Passes"),
+    body.passes.length === 0 ? h("p", { class: "lead" }, "None was begun.") : passes(body),
+    h("h2", {}, "Quarantine"),
+    body.quarantined === 0 ? h("p", { class: "lead" }, "Empty.") : quarantine(body),
+  ].flat();
+}
+
+function passes(body) {
+  return [...new Set(body.passes.map((one) => one.pass))].map((name) => {
+    const segments = body.passes.filter((one) => one.pass === name);
+    const kinds = [...new Set(segments.flatMap((one) => Object.keys(one.counts)))].sort((a, b) => (a === "items" ? -1 : b === "items" ? 1 : a < b ? -1 : 1));
+    const count = (one, kind) => h("td", { class: "number" }, (one.counts[kind] || 0).toLocaleString("en"));
+    const sum = { counts: Object.fromEntries(kinds.map((kind) => [kind, segments.reduce((total, one) => total + (one.counts[kind] || 0), 0)])) };
+    const done = segments.filter((one) => one.done).length;
+    return simple(name, `${name}: ${done} of ${plural(segments[0].total, "segment")} done${body.passesMore ? "; not all are shown" : ""}.`,
+      ["Segment", "State", ...kinds.map((kind) => ({ name: kind, number: true }))],
+      [...segments.map((one) => h("tr", {}, h("th", { scope: "row" }, String(one.segment)), h("td", { class: one.done && "good" }, one.done ? "done" : "under way"), kinds.map((kind) => count(one, kind)))),
+        h("tr", { class: "sort" }, h("th", { scope: "row" }, "all"), h("td", {}, ""), kinds.map((kind) => count(sum, kind)))],
+      { id: `pass-${name}` });
+  });
+}
+
+function quarantine(body) {
+  const held = body.quarantine;
+  const caption = held.keysShown ? (held.more ? `The first ${held.entries.length} of ${body.quarantined}.` : `${plural(body.quarantined, "item")} could not be carried over.`)
+    : "A table with a scope is part of this: keys are shown to a trusted caller only.";
+  const key = (one) => (one.key ? Object.keys(one.key).sort().map((name) => `${name} = ${text(one.key[name])}`).join(", ") : held.keysShown ? "a record that tells no key" : "–");
+  return simple("Quarantine", caption, ["Key of the source item", "Reason"],
+    held.entries.map((one) => h("tr", {}, h("td", { class: "value" }, key(one)), h("td", {}, h("code", {}, one.code)))), { id: "quarantine" });
+}
+
+// ---- The page
+
+function title(name, small) {
+  document.title = `${name} – Keyfold console`;
+  main.replaceChildren(h("h1", { tabindex: "-1" }, name, " ", h("small", {}, small)));
+}
+
+function navigation() {
+  const { tables, retrofits } = state.model;
+  const item = (href, name, ...more) => h("li", {}, link(href, name), more);
+  const asked = tables.filter((table) => table.questions.length > 0);
+  document.getElementById("nav").replaceChildren(...[
+    h("h2", {}, "Tables"),
+    h("ul", {}, tables.map((table) => item(path("tables", table.id), table.id, h("ul", {},
+      item(path("tables", table.id, "content"), "content"),
+      table.indexes.map((one) => item(path("tables", table.id, "content", one.name), one.name)))))),
+    h("h2", {}, "Questions"),
+    h("ul", {}, asked.map((table) => h("li", {}, h("span", { class: "of" }, table.id),
+      h("ul", {}, table.questions.map((one) => item(path("questions", table.id, one.name), one.name))))),
+    item(path("request"), "Free request")),
+    retrofits.length > 0 && h("h2", {}, "Retrofits"),
+    retrofits.length > 0 && h("ul", {}, retrofits.map((one) => item(path("retrofits", one.name), one.name))),
+  ].filter(Boolean));
+}
+
+function show(focus) {
+  clearTimeout(state.timer);
+  state.refresh = null;
+  const turn = ++state.shown;
+  const { tables, retrofits } = state.model;
+  let parts = [];
+  try { parts = location.hash.slice(2).split("/").filter(Boolean).map(decodeURIComponent); } catch { /* shown as not there */ }
+  const [kind, name, third, fourth] = parts;
+  const table = tables.find((one) => one.id === (kind ? name : tables[0] && tables[0].id));
+  const question = table && table.questions.find((one) => one.name === third);
+  const index = table && table.indexes.find((one) => one.name === fourth);
+  const retrofit = retrofits.find((one) => one.name === name);
+  main.replaceChildren();
+  if ((!kind || (kind === "tables" && !third)) && table) tableView(table);
+  else if (kind === "tables" && table && third === "content" && (index || !fourth)) contentView(table, index, turn);
+  else if (kind === "questions" && question) questionView(table, question);
+  else if (kind === "request") requestView();
+  else if (kind === "retrofits" && retrofit) retrofitView(retrofit, turn);
+  else { title("Nothing here", ""); add(main, h("p", { class: "lead" }, "The manifest declares nothing of this name.")); }
+  const here = kind ? location.hash : table && path("tables", table.id);
+  document.querySelectorAll("nav a").forEach((one) => {
+    if (one.getAttribute("href") === here) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
+  });
+  menu(false);
+  if (focus) { main.querySelector("h1").focus(); scrollTo(0, 0); }
+}
+
+function menu(open) {
+  document.getElementById("menu").setAttribute("aria-expanded", String(open));
+  document.getElementById("nav").classList.toggle("open", open);
+}
+
+async function start() {
+  const { ok, body } = await ask("console/model");
+  if (!ok) { title("Keyfold console", ""); add(main, problem(body)); return; }
+  state.model = body;
+  document.getElementById("facts").textContent = `manifest ${body.manifest} · ${body.trusted ? "trusted caller" : "caller with the API's own rights"} · at most ${body.readUnitsMax} read units a request`;
+  navigation();
+  show(false);
+}
+
+addEventListener("hashchange", () => { if (state.model && location.hash.startsWith("#/")) show(true); });
+document.addEventListener("visibilitychange", () => { if (!document.hidden && state.refresh) state.refresh(); });
+document.getElementById("menu").addEventListener("click", (event) => menu(event.currentTarget.getAttribute("aria-expanded") !== "true"));
+document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+start();

@@ -1,0 +1,113 @@
+//! The console: one page that shows the model, what each index holds, the questions and how far retrofits are.
+//!
+//! It is there only where `KEYFOLD_CONSOLE=on`. The page's files hold nothing of anybody and ask for nobody. What is behind
+//! them asks for a caller as a query does; what a table with a scope holds is shown to a trusted caller only, because
+//! nothing here limits what is seen to one scope.
+//!
+//! The paths under `/console/` belong to the page and change with it: they are not in `/openapi.json`.
+
+mod entries;
+mod files;
+mod model;
+mod retrofit;
+
+use keyfold_core::model::Table;
+use serde_json::Value;
+
+pub(crate) use files::File;
+
+use crate::Record;
+use crate::ask::Asker;
+use crate::params::Params;
+use crate::problem::Problem;
+use crate::question::QuestionError;
+use keyfold_core::query::check::Caller;
+
+/// What of the console is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route<'p> {
+    /// `GET /`, `GET /console.js`, `GET /console.css`
+    File(File),
+    /// `GET /console/model`
+    Model,
+    /// `GET /console/tables/{table}/entries?index=...`
+    Entries {
+        /// The table, as the path has it.
+        table: &'p str,
+    },
+    /// `GET /console/retrofits/{retrofit}`
+    Retrofit {
+        /// The retrofit, as the path has it.
+        retrofit: &'p str,
+    },
+}
+
+impl<'p> Route<'p> {
+    /// The route with these segments of a path.
+    pub(crate) fn of(segments: &[&'p str]) -> Option<Route<'p>> {
+        Some(match segments {
+            [""] => Route::File(File::Page),
+            ["console.js"] => Route::File(File::Script),
+            ["console.css"] => Route::File(File::Style),
+            ["console", "model"] => Route::Model,
+            ["console", "tables", table, "entries"] => Route::Entries { table },
+            ["console", "retrofits", retrofit] => Route::Retrofit { retrofit },
+            _ => return None,
+        })
+    }
+}
+
+/// What the console answers.
+pub(crate) enum Answer {
+    /// A file of the page.
+    File(File),
+    /// What the page shows.
+    Json(Value),
+}
+
+/// Answers a request of the console.
+pub(crate) async fn answer(
+    asker: &Asker<'_>,
+    route: Route<'_>,
+    mut params: Params,
+    record: &mut Record,
+) -> Result<Answer, Problem> {
+    if let Route::File(file) = route {
+        return Ok(Answer::File(file));
+    }
+    if !asker.may_ask() {
+        return Err(Problem::not_authenticated());
+    }
+    let value = match route {
+        Route::File(_) | Route::Model => {
+            nothing_left(&params, "")?;
+            model::describe(asker)
+        }
+        Route::Entries { table } => {
+            let index = params.take("index").pop();
+            nothing_left(&params, "index")?;
+            entries::read(asker, table, index.as_deref(), record).await?
+        }
+        Route::Retrofit { retrofit } => {
+            nothing_left(&params, "")?;
+            retrofit::read(asker, retrofit, record).await?
+        }
+    };
+    Ok(Answer::Json(value))
+}
+
+/// May this caller see what the table holds?
+fn shows(asker: &Asker<'_>, table: &Table) -> bool {
+    table.scope.is_empty() || *asker.caller == Caller::Trusted
+}
+
+/// A parameter that nobody has taken is a mistake.
+fn nothing_left(params: &Params, known: &str) -> Result<(), Problem> {
+    let Some(left) = params.left() else { return Ok(()) };
+    Err(QuestionError::UnknownParameter {
+        question: "console".to_owned(),
+        parameter: left.to_owned(),
+        known: vec![known.to_owned()].into_iter().filter(|name| !name.is_empty()).collect(),
+    }
+    .into())
+}

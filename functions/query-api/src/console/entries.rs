@@ -1,0 +1,123 @@
+//! What a table or an index holds, as DynamoDB stores it: a bounded part of it, item collection by item collection.
+
+mod absent;
+mod collections;
+
+use keyfold_core::index::item_bytes;
+use keyfold_core::model::{Index, KeyAttribute, Table};
+use keyfold_core::value::Item;
+use keyfold_dynamo::{Client, DynamoError, PageRequest, ScanPage, scan_page};
+use serde_json::{Value, json};
+
+use super::shows;
+use crate::Record;
+use crate::ask::{Asker, find_table, time_left};
+use crate::problem::Problem;
+
+/// The most entries of a table or an index that are shown.
+pub(super) const ENTRIES_MAX: u32 = 200;
+/// No page is begun after so many bytes of entries.
+const ENTRIES_BYTES_MAX: u64 = 1024 * 1024;
+/// The most pages that are read for one view: a page may have nothing on it.
+const PAGES_MAX: u32 = 8;
+
+/// The beginning of what a table or an index holds.
+struct Held {
+    items: Vec<Item>,
+    more: bool,
+    read_units: f64,
+    pages: u32,
+}
+
+/// What the table, or its index, holds.
+pub(super) async fn read(
+    asker: &Asker<'_>,
+    table: &str,
+    index: Option<&str>,
+    record: &mut Record,
+) -> Result<Value, Problem> {
+    let table = find_table(&asker.api.model, table)?;
+    record.table = Some(table.id.clone());
+    if !shows(asker, table) {
+        return Err(Problem::trusted_only(&table.id));
+    }
+    let index = index.map(|name| find_index(table, name)).transpose()?;
+    let source = index.map_or_else(|| "table".to_owned(), |index| format!("index {}", index.name));
+    record.sources = vec![source];
+    let reading = view(asker, table, index, record);
+    tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| Problem::timed_out())?
+}
+
+async fn view(
+    asker: &Asker<'_>,
+    table: &Table,
+    index: Option<&Index>,
+    record: &mut Record,
+) -> Result<Value, Problem> {
+    let client = &asker.api.client;
+    let held = scan(client, table, index).await?;
+    let mut read = vec![&held];
+    let whole;
+    let mut absent = None;
+    if let Some(index) = index {
+        whole = scan(client, table, None).await?;
+        absent = Some(absent::from(index, &whole.items, whole.more));
+        read.push(&whole);
+    }
+    record.reads = read.len();
+    record.requests = read.iter().map(|held| u64::from(held.pages)).sum();
+    record.items_read = read.iter().map(|held| held.items.len() as u64).sum();
+    record.consumed_read_units = read.iter().map(|held| held.read_units).sum();
+    record.items_returned = held.items.len() as u64;
+    let (partition, sort): (Vec<&KeyAttribute>, Vec<&KeyAttribute>) = match index {
+        Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
+        None => (vec![&table.partition], table.sort.iter().collect()),
+    };
+    Ok(json!({
+        "table": table.id,
+        "index": index.map(|index| &index.name),
+        "partition": names(&partition),
+        "sort": names(&sort),
+        "entries": held.items.len(),
+        "more": held.more,
+        "consumedReadUnits": record.consumed_read_units,
+        "absent": absent,
+        "collections": collections::of(table, &partition, &sort, held.items),
+    }))
+}
+
+fn names<'a>(keys: &[&'a KeyAttribute]) -> Vec<&'a str> {
+    keys.iter().map(|key| key.name.as_str()).collect()
+}
+
+fn find_index<'t>(table: &'t Table, name: &str) -> Result<&'t Index, Problem> {
+    let known = || table.indexes.iter().map(|index| index.name.as_str()).collect::<Vec<_>>();
+    table.index(name).ok_or_else(|| Problem::index_not_declared(&table.id, name, &known()))
+}
+
+/// The first entries in DynamoDB's own order, which has whole item collections one after the other. One more than is shown
+/// is asked for: it tells whether there is more.
+async fn scan(client: &Client, table: &Table, index: Option<&Index>) -> Result<Held, DynamoError> {
+    let most = ENTRIES_MAX as usize;
+    let mut held = Held { items: Vec::new(), more: true, read_units: 0.0, pages: 0 };
+    let (mut bytes, mut start_key) = (0, None);
+    while held.more && held.pages < PAGES_MAX && held.items.len() <= most && bytes < ENTRIES_BYTES_MAX {
+        let page = PageRequest {
+            table: table.name.clone(),
+            index: index.map(|index| index.name.clone()),
+            limit: u32::try_from(most + 1 - held.items.len()).ok(),
+            start_key,
+            ..PageRequest::default()
+        };
+        let page = scan_page(client, &ScanPage { page, segment: None }).await?;
+        held.pages += 1;
+        held.read_units += page.consumed.units;
+        bytes += page.items.iter().map(item_bytes).sum::<u64>();
+        held.items.extend(page.items);
+        start_key = page.last_key;
+        held.more = start_key.is_some();
+    }
+    held.more |= held.items.len() > most;
+    held.items.truncate(most);
+    Ok(held)
+}

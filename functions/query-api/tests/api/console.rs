@@ -1,0 +1,305 @@
+//! The console's page and what is behind it: only where it is on, only for those who may ask, and never more than it says.
+
+use keyfold_core::value::Item;
+use keyfold_dynamo::TableOptions;
+use keyfold_local::EmbeddedDynamo;
+use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, respond};
+use serde_json::{Value, json};
+
+use crate::answers::filled;
+use crate::request::{Sent, api_at, api_of, member, send, someone};
+
+const PATHS: [&str; 6] = [
+    "/",
+    "/console.js",
+    "/console.css",
+    "/console/model",
+    "/console/tables/audit/entries",
+    "/console/retrofits/inPlace",
+];
+
+fn on() -> Limits {
+    Limits { console: true, ..Limits::default() }
+}
+
+/// What a caller gets over plain HTTP: status, body.
+async fn get(api: &Api, path: &str, caller: Caller) -> (u16, Value) {
+    let request = http::Request::get(path).body(Vec::new()).unwrap();
+    let (response, record) = respond(api, &ApiRequest::of_http(request, caller, "request-1")).await;
+    assert_eq!(record.status, response.status().as_u16());
+    (record.status, serde_json::from_str(response.body()).unwrap())
+}
+
+async fn trusted(api: &Api, path: &str) -> Value {
+    let (status, body) = get(api, path, Caller::Trusted).await;
+    assert_eq!(status, 200, "{path}: {body}");
+    body
+}
+
+fn code(body: &Value) -> &str {
+    body["code"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn without_its_setting_nothing_of_the_console_is_there() {
+    let api = api_at("http://127.0.0.1:9", Limits::default());
+    for path in PATHS {
+        let got = send(&api, &Sent::get(path, "")).await;
+        assert_eq!((got.status, code(&got.body)), (404, "unknown-route"), "{path}");
+        let (status, body) = get(&api, path, Caller::Trusted).await;
+        assert_eq!((status, code(&body)), (404, "unknown-route"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_asks_for_nobody_and_lets_nothing_else_in() {
+    let api = api_at("http://127.0.0.1:9", on());
+    for (path, kind) in [("/", "text/html"), ("/console.js", "text/javascript"), ("/console.css", "text/css")] {
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        let nobody = Caller::Claims(Default::default());
+        let (response, record) = respond(&api, &ApiRequest::of_http(request, nobody, "request-1")).await;
+        assert_eq!((record.status, record.route), (200, "console"), "{path}");
+        let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+        assert!(header("content-type").starts_with(kind), "{path}");
+        let policy = header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self'"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert!(response.body().len() > 500, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_behind_the_page_asks_for_a_caller_as_a_query_does() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), on());
+    for path in &PATHS[3..5] {
+        let got = send(&api, &Sent::get(path, "").by(Value::Null)).await;
+        assert_eq!((got.status, code(&got.body)), (401, "not-authenticated"), "{path}");
+        assert_eq!(send(&api, &Sent::get(path, "")).await.status, 200, "{path}");
+    }
+    let open = api_at(dynamo.endpoint(), Limits { auth: Auth::Open, ..on() });
+    for path in &PATHS[3..5] {
+        assert_eq!(send(&open, &Sent::get(path, "").by(Value::Null)).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_table_with_a_scope_holds_is_shown_to_a_trusted_caller_only() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), Limits { auth: Auth::Open, ..on() });
+    let path = "/console/tables/orders/entries";
+    for caller in [Value::Null, someone(), member("joe1", "acme")] {
+        let got = send(&api, &Sent::get(path, "").by(caller.clone())).await;
+        assert_eq!((got.status, code(&got.body)), (403, "trusted-only"), "{caller}");
+        assert_eq!((got.record.items_read, got.record.requests), (0, 0));
+        assert!(!got.body.to_string().contains("acme"), "{}", got.body);
+        let model = send(&api, &Sent::get("/console/model", "").by(caller)).await.body;
+        assert_eq!(model["tables"][1]["shown"], false);
+        assert_eq!(model["trusted"], false);
+    }
+    let shown = trusted(&api, path).await;
+    assert_eq!(shown["entries"], 8);
+    assert_eq!(shown["collections"][1]["key"], json!([{ "S": "umbrella" }]));
+    assert_eq!(trusted(&api, "/console/model").await["tables"][1]["shown"], true);
+}
+
+#[tokio::test]
+async fn names_that_the_manifest_does_not_have_are_problems() {
+    let api = api_at("http://127.0.0.1:9", on());
+    for (path, status, wanted) in [
+        ("/console/tables/audits/entries", 404, "unknown-table"),
+        ("/console/tables/audit/entries?index=byNobody", 404, "index-not-declared"),
+        ("/console/tables/audit/entries?limit=1", 400, "unknown-parameter"),
+        ("/console/model?x=1", 400, "unknown-parameter"),
+        ("/console/retrofits/nothing", 404, "unknown-retrofit"),
+        ("/console/tables/audit/entries", 502, "not-reached"),
+        ("/console/nothing", 404, "unknown-route"),
+    ] {
+        let (got, body) = get(&api, path, Caller::Trusted).await;
+        assert_eq!((got, code(&body)), (status, wanted), "{path}: {body}");
+        assert!(include_str!("../../../../docs/errors.md").contains(&format!("`{wanted}`")), "{wanted}");
+    }
+    let got = send(&api, &Sent::post("/console/model", "{}")).await;
+    assert_eq!((got.status, code(&got.body)), (405, "method-not-allowed"));
+}
+
+#[tokio::test]
+async fn an_index_is_shown_as_it_is_stored_and_says_who_is_absent() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), on());
+    // An item that was written without its folded key.
+    let old = json!({ "id": { "S": "old" }, "action": { "S": "viewed" }, "<b>&": { "S": "<script>alert(1)</script>" } });
+    let old: Item = serde_json::from_value(old).unwrap();
+    let table = api.model().table("audit").unwrap();
+    let bare = keyfold_core::model::Table { indexes: Vec::new(), attributes: Default::default(), ..table.clone() };
+    keyfold_dynamo::put(&dynamo.client(), &bare, old).await.unwrap();
+    let shown = trusted(&api, "/console/tables/audit/entries?index=byResourceActionUser").await;
+    assert_eq!(shown["entries"], 30, "{shown}");
+    let keys: Vec<&str> =
+        shown["collections"].as_array().unwrap().iter().map(|one| one["key"][0]["S"].as_str().unwrap()).collect();
+    assert_eq!(keys, ["123bbb-edited-joe1", "123bbb-viewed-joe1"]);
+    let entries = shown["collections"][1]["entries"].as_array().unwrap();
+    let times: Vec<&str> = entries.iter().map(|one| one["timestamp"]["S"].as_str().unwrap()).collect();
+    assert!(times.is_sorted() && times.len() == 27, "{times:?}");
+    assert_eq!(shown["absent"]["absent"], 1);
+    assert_eq!(shown["absent"]["items"], 31);
+    assert!(shown["absent"]["reasons"][0]["reason"].as_str().unwrap().contains("is missing"));
+    let whole = trusted(&api, "/console/tables/audit/entries").await;
+    assert_eq!((&whole["entries"], &whole["absent"]), (&json!(31), &Value::Null));
+    // Markup stays what it is: JSON carries it, and the page writes it as text.
+    assert!(whole.to_string().contains("<script>alert(1)</script>"));
+}
+
+#[tokio::test]
+async fn a_view_is_bounded_and_says_that_there_is_more() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), on());
+    let table = api.model().table("audit").unwrap();
+    for number in 0..170 {
+        let item = json!({
+            "id": { "S": format!("more-{number:03}") }, "resourceId": { "S": "x" }, "action": { "S": "viewed" },
+            "accessedBy": { "S": "jane" }, "timestamp": { "S": "2018-01-01T00:00:00.000Z" },
+        });
+        let item: Item = serde_json::from_value(item).unwrap();
+        keyfold_dynamo::put(&dynamo.client(), table, item).await.unwrap();
+    }
+    let full = trusted(&api, "/console/tables/audit/entries").await;
+    assert_eq!((&full["entries"], &full["more"]), (&json!(200), &json!(false)));
+    let one_more = json!({
+        "id": { "S": "last" }, "resourceId": { "S": "x" }, "action": { "S": "viewed" },
+        "accessedBy": { "S": "jane" }, "timestamp": { "S": "2018-01-01T00:00:00.000Z" },
+    });
+    keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(one_more).unwrap()).await.unwrap();
+    let cut = trusted(&api, "/console/tables/audit/entries?index=byResourceActionUser").await;
+    assert_eq!((&cut["entries"], &cut["more"]), (&json!(200), &json!(true)));
+    assert_eq!(cut["absent"]["more"], true);
+}
+
+#[tokio::test]
+async fn the_model_tells_keys_as_templates_and_parameters_with_their_types() {
+    let api = api_at("http://127.0.0.1:9", on());
+    let model = trusted(&api, "/console/model").await;
+    let audit = &model["tables"][0];
+    assert_eq!(audit["partition"][0], json!({ "attribute": "id", "type": "S", "templates": [] }));
+    let index = &audit["indexes"][0];
+    assert_eq!((&index["kind"], &index["projection"]), (&json!("global"), &json!("all")));
+    assert_eq!(index["partition"][0]["templates"][0]["template"], "{resourceId}-{action}-{accessedBy}");
+    let question = &audit["questions"][0];
+    assert_eq!(question["parameters"][1]["values"], json!(["viewed", "edited", "deleted"]));
+    assert_eq!(question["parameters"][3]["name"], "timestamp.between");
+    assert_eq!(question["parameters"][3]["required"], false);
+    assert_eq!(question["parameters"][3]["type"], "timestamp");
+    let document = send(&api, &Sent::get("/openapi.json", "")).await.body;
+    assert!(!document.to_string().contains("/console"), "the page's own paths are no interface");
+}
+
+#[tokio::test]
+async fn an_explained_answer_says_how_many_items_were_read() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), on());
+    let asked = json!({
+        "table": "audit", "explain": true,
+        "where": { "resourceId": "123bbb", "action": "viewed", "accessedBy": "joe1", "size": { "<": 4 } },
+    });
+    let got = send(&api, &Sent::query(&asked)).await;
+    assert_eq!((&got.body["itemsRead"], &got.body["count"]), (&json!(27), &json!(3)), "{}", got.body);
+    let silent = json!({ "table": "audit", "where": { "id": "event-01" } });
+    assert!(send(&api, &Sent::query(&silent)).await.body.get("itemsRead").is_none());
+}
+
+#[tokio::test]
+async fn a_trusted_caller_sees_every_item_of_a_table_with_a_scope() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), Limits::default());
+    let body = json!({ "table": "orders", "where": { "organisationId": "umbrella" } }).to_string();
+    let request = http::Request::post("/query").body(body.into_bytes()).unwrap();
+    let (response, _) = respond(&api, &ApiRequest::of_http(request, Caller::Trusted, "request-1")).await;
+    let answer: Value = serde_json::from_str(response.body()).unwrap();
+    assert_eq!(answer["count"], 4, "{answer}");
+}
+
+mod retrofits {
+    use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, SegmentId};
+    use keyfold_dynamo::ensure_table;
+    use keyfold_dynamo::retrofit::{Carrier, Head, SliceOptions, backfill_slice};
+
+    use super::*;
+
+    const MANIFEST: &str = r#"
+        [tables.old]
+        partition = "id"
+        attributes = { id = "string", kind = "string" }
+
+        [tables.new]
+        partition = "id"
+        attributes = { id = "string", kind = { type = "string", required = true } }
+
+        [tables.ours]
+        partition = "id"
+        scope = { kind = "jwt.org" }
+        attributes = { id = "string", kind = { type = "string", required = true } }
+
+        [retrofits.moved]
+        from = "old"
+        to = "new"
+
+        [retrofits.scoped]
+        from = "old"
+        to = "ours"
+    "#;
+
+    async fn begun(api: &Api, dynamo: &EmbeddedDynamo, name: &str) {
+        let mapping = Mapping::of(api.model(), name).unwrap();
+        let carrier = Carrier::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), "keyfold-control");
+        ensure_table(&dynamo.client(), carrier.table(Place::Control), TableOptions::default()).await.unwrap();
+        carrier.store(&Head::begun(carrier.job().mapping(), None), None).await.unwrap();
+        for (number, item) in [json!({ "id": { "S": "a" }, "kind": { "S": "x" } }), json!({ "id": { "S": "b<i>" } })]
+            .into_iter()
+            .enumerate()
+        {
+            let table = carrier.table(Place::Source);
+            keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(item).unwrap()).await.unwrap();
+            assert!(number < 2);
+        }
+        let start = Checkpoint::start(carrier.job(), Pass::Backfill, SegmentId::WHOLE);
+        let end = backfill_slice(&carrier, start, &SliceOptions::default(), &mut |_| {}).await;
+        carrier.store_checkpoint(&end.checkpoint).await.unwrap();
+        assert!(end.error.is_none(), "{:?}", end.error);
+    }
+
+    #[tokio::test]
+    async fn a_retrofit_tells_its_phase_its_gates_and_its_quarantine() {
+        let dynamo = EmbeddedDynamo::memory().unwrap();
+        let api = api_of(MANIFEST, dynamo.endpoint(), on());
+        dynamo.create_tables(&api.model().tables, TableOptions::default()).await.unwrap();
+        let path = "/console/retrofits/moved";
+        assert_eq!(trusted(&api, path).await["started"], false);
+        begun(&api, &dynamo, "moved").await;
+        let shown = trusted(&api, path).await;
+        assert_eq!((&shown["phase"], &shown["protocol"]), (&json!("running"), &json!("fence and tombstone")), "{shown}");
+        assert_eq!((&shown["segmentsDone"], &shown["segments"]), (&json!(1), &json!(1)));
+        assert_eq!(shown["passes"][0]["counts"]["items"], 2);
+        assert_eq!(shown["quarantine"]["entries"][0]["key"], json!({ "id": { "S": "b<i>" } }));
+        let codes: Vec<&str> =
+            shown["gates"].as_array().unwrap().iter().map(|gate| gate["code"].as_str().unwrap()).collect();
+        assert_eq!(codes, ["not-verified", "quarantine-not-empty"]);
+        let elsewhere = api.with_control_table("another");
+        assert_eq!(trusted(&elsewhere, path).await["started"], false);
+    }
+
+    #[tokio::test]
+    async fn keys_in_quarantine_are_kept_from_those_who_may_not_see_the_table() {
+        let dynamo = EmbeddedDynamo::memory().unwrap();
+        let api = api_of(MANIFEST, dynamo.endpoint(), on());
+        dynamo.create_tables(&api.model().tables, TableOptions::default()).await.unwrap();
+        begun(&api, &dynamo, "scoped").await;
+        let path = "/console/retrofits/scoped";
+        let got = send(&api, &Sent::get(path, "").by(member("joe1", "x"))).await;
+        assert_eq!(got.body["quarantined"], 1, "{}", got.body);
+        assert_eq!(got.body["quarantine"]["keysShown"], false);
+        assert!(!got.body.to_string().contains("b<i>"), "{}", got.body);
+        assert_eq!(got.record.table.as_deref(), Some("old"));
+        assert!(trusted(&api, path).await.to_string().contains("b<i>"));
+    }
+}

@@ -1,0 +1,101 @@
+//! How far a retrofit is, read from the control table and from the tables themselves.
+
+use keyfold_core::retrofit::control::{self, ControlError, Head};
+use keyfold_core::retrofit::gates::{Evidence, Gate, closed};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Quarantined, progress};
+use keyfold_core::value::Item;
+use serde_json::{Value, json};
+
+use super::{Carrier, RetrofitError};
+use crate::{Client, DynamoError};
+
+/// The control table's name, where nothing else is set.
+pub const CONTROL_TABLE_DEFAULT: &str = "keyfold-control";
+
+/// The passes that a status tells of.
+const PASSES: [Pass; 5] =
+    [Pass::Backfill, Pass::VerifySource, Pass::VerifyTarget, Pass::Finalise, Pass::EmptyLedger];
+
+/// How far a retrofit is, and what keeps it from being cut over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// Its row: phase, protocol, epoch.
+    pub head: Head,
+    /// What speaks for or against cutting over.
+    pub evidence: Evidence,
+    /// The gates that are closed.
+    pub gates: Vec<Gate>,
+}
+
+impl Status {
+    /// As `keyfold retrofit status --json` prints it.
+    pub fn json(&self) -> Value {
+        let Status { head, evidence, gates } = self;
+        let gates: Vec<_> =
+            gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
+        json!({
+            "retrofit": head.retrofit,
+            "phase": head.phase.name(),
+            "protocol": head.protocol.name(),
+            "mapping": head.mapping.as_str(),
+            "epoch": head.epoch.number(),
+            "segmentsDone": evidence.segments_done,
+            "segments": evidence.segments_total,
+            "differences": evidence.differences,
+            "quarantined": evidence.quarantined,
+            "gates": gates,
+        })
+    }
+}
+
+impl Carrier {
+    /// The carrier of a retrofit that was started with this mapping, in its epoch; and its row.
+    pub async fn started(
+        client: Client,
+        mapping: Mapping,
+        control_table: &str,
+    ) -> Result<(Carrier, Head), RetrofitError> {
+        let first = Carrier::new(client, Job::new(mapping, Epoch::FIRST), control_table);
+        let head = first.head().await?;
+        let mapping = first.job().mapping().clone();
+        head.check(&mapping)?;
+        let carrier = Carrier::new(first.client().clone(), Job::new(mapping, head.epoch), control_table);
+        Ok((carrier, head))
+    }
+
+    /// How far the retrofit with this row is.
+    pub async fn status(&self, head: Head) -> Result<Status, RetrofitError> {
+        let evidence = self.evidence().await?;
+        let gates = closed(&head, &evidence);
+        Ok(Status { head, evidence, gates })
+    }
+
+    /// The segments of every pass that were begun in this epoch, pass by pass.
+    pub async fn progress(&self) -> Result<Vec<Checkpoint>, RetrofitError> {
+        let rows = self.rows(control::segments_partition(self.job().mapping().name())).await?;
+        let of_pass = |row: &Item, pass: Pass| {
+            let segment = progress::segment_of(self.job(), pass, row)?;
+            progress::read_checkpoint(self.job(), pass, segment, row)
+        };
+        let of_any = |row: &Item| PASSES.into_iter().find_map(|pass| of_pass(row, pass));
+        Ok(rows.iter().filter_map(of_any).collect())
+    }
+
+    /// The first entries of the quarantine, by their keys.
+    pub async fn quarantine_begin(&self, entries_max: u32) -> Result<Vec<Quarantined>, RetrofitError> {
+        let partition = control::quarantine_partition(self.job().mapping().name());
+        let rows = self.page_of_rows(partition, None, Some(entries_max)).await?.items;
+        Ok(rows.iter().filter_map(Quarantined::read).collect())
+    }
+}
+
+impl RetrofitError {
+    /// Was the retrofit never started: has it no row, or is there not even a control table?
+    pub fn is_not_started(&self, control_table: &str) -> bool {
+        match self {
+            RetrofitError::Control(ControlError::NotStarted { .. }) => true,
+            RetrofitError::Dynamo(DynamoError::NotFound { call }) => &*call.table == control_table,
+            _ => false,
+        }
+    }
+}
