@@ -4,6 +4,7 @@
 const REFRESH_MS = 2000;
 const TEXT_MAX = 300;
 const READS_SHOWN = 20;
+const LONG = 44;
 
 const state = { model: null, token: "", timer: 0, shown: 0 };
 const main = document.getElementById("main");
@@ -30,6 +31,9 @@ function add(element, ...children) {
 const link = (href, text, more = {}) => h("a", { href, ...more }, text);
 const path = (...parts) => "#/" + parts.map(encodeURIComponent).join("/");
 const plural = (count, one, many = one + "s") => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+const words = (name) => name.split(/(?=[A-Z_])|(?<=-)/).flatMap((part, at) => (at === 0 ? [part] : [document.createElement("wbr"), part]));
+/** What stands between backticks as code. */
+const ticked = (text) => String(text || "").split("`").map((part, at) => (at % 2 === 1 ? h("code", {}, part) : part));
 const say = (text) => { document.getElementById("status").textContent = text; };
 const cut = (text) => (text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}… (${text.length} characters)` : text);
 
@@ -53,6 +57,9 @@ function text(value) {
   return cut("S" in value ? value.S : "B" in value ? `base64 ${value.B}` : plain(value));
 }
 
+/** The classes of a value's cell: only a long one is broken into lines. */
+const look = (kind, value) => (text(value).length > LONG ? `${kind} long` : kind);
+
 // ---- The API
 
 /** What the API answers: `{ok, body}`. A failure has a problem document for a body, whatever failed. */
@@ -70,10 +77,10 @@ async function ask(url, body) {
 function problem(body) {
   const box = h("div", { class: "problem", role: "alert" },
     h("h2", {}, body.title || "Problem"),
-    h("p", {}, body.detail || ""),
-    body.hint && h("p", {}, `Hint: ${body.hint}`),
+    h("p", {}, ticked(body.detail || body.message)),
+    body.hint && h("p", {}, "Hint: ", ticked(body.hint)),
     body.rejected && body.rejected.length > 0 && h("ul", { class: "plain" },
-      body.rejected.map((one) => h("li", {}, h("code", {}, one.source), `: ${one.reason}`))),
+      body.rejected.map((one) => h("li", {}, h("b", {}, one.source), ": ", ticked(one.reason)))),
     body.suggestion && h("pre", {}, body.suggestion),
     h("p", { class: "note" }, "Code ", h("code", {}, body.code || String(body.status || ""))));
   if (body.code === "not-authenticated" || body.status === 401 || body.message === "Unauthorized") box.append(tokenForm());
@@ -97,7 +104,7 @@ function scrolling(name, table) {
 }
 
 function simple(name, caption, head, rows, more = {}) {
-  return scrolling(name, h("table", { class: "rows", ...more }, h("caption", {}, caption),
+  return scrolling(name, h("table", { class: "rows", ...more }, h("caption", {}, h("span", {}, caption)),
     h("thead", {}, h("tr", {}, head.map((one) => h("th", { scope: "col", class: one.number && "number" }, one.name || one)))),
     h("tbody", {}, rows)));
 }
@@ -122,7 +129,7 @@ function template(key, table) {
   const parts = (one) => one.split(/(\{[^}]*\})/).filter(Boolean).map((part) => (part.startsWith("{") ? h("b", {}, part) : part));
   const several = table.entities.length > 0 && key.templates.some((one) => one.entity);
   return [
-    key.templates.map((one) => h("code", { class: "template" }, several && h("i", {}, `${one.entity || "others"}  `), parts(one.template))),
+    key.templates.map((one) => h("code", { class: "template" }, several && h("i", {}, one.entity || "others"), parts(one.template))),
     h("span", { class: "hint" }, "in ", h("code", {}, key.attribute)),
   ];
 }
@@ -168,7 +175,7 @@ function scopeNote(table) {
 
 async function contentView(table, index, turn) {
   const place = index || table;
-  title(index ? index.name : "Content of the table", index ? `${index.kind} index of ${table.id}` : table.id);
+  title(index ? index.name : table.id, index ? `${index.kind} index of ${table.id}` : "what the table holds");
   add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`)));
   if (!table.shown) return void add(main, scopeNote(table));
   const loading = h("p", { class: "lead" }, "Reading…");
@@ -193,7 +200,7 @@ function absentNote(absent) {
   if (absent.absent === 0) return h("p", { class: "lead", id: "absent" }, `${looked}every one is in this index.`);
   return h("div", { id: "absent" },
     h("p", {}, `${looked}${absent.absent} ${absent.absent === 1 ? "is" : "are"} not in this index:`),
-    h("ul", { class: "plain" }, absent.reasons.map((one) => h("li", {}, `${plural(one.items, "item")}: ${one.reason.replaceAll("`", "")}`))));
+    h("ul", { class: "plain" }, absent.reasons.map((one) => h("li", {}, `${plural(one.items, "item")}: `, ticked(one.reason)))));
 }
 
 /** Item collections by partition key, each in the order of the sort key. */
@@ -205,12 +212,12 @@ function collections(table, place, body) {
   const span = (name, count) => count > 0 && h("th", { colspan: count, scope: "colgroup", class: name === "partition key" ? "partition" : name === "sort key" && "sort" }, name);
   const head = (name, kind) => h("th", { scope: "col", class: kind }, h("code", {}, name));
   const group = (one) => h("tbody", {}, one.entries.map((item, at) => h("tr", {},
-    at === 0 && one.key.map((value, part) => h("th", { scope: "rowgroup", rowspan: one.entries.length, class: "partition value" },
-      text(value), part === 0 && h("span", { class: "count" }, plural(one.entries.length, "entry", "entries")))),
-    body.sort.map((name) => h("th", { scope: "row", class: "sort value" }, text(item[name]))),
-    rest.map((name) => h("td", { class: late.has(name) ? "value folded" : "value" }, text(item[name]))))));
+    at === 0 && one.key.map((value, part) => h("th", { scope: "rowgroup", rowspan: one.entries.length, class: look("partition value", value) },
+      text(value), part === 0 && (body.sort.length > 0 || one.entries.length > 1) && h("span", { class: "count" }, plural(one.entries.length, "entry", "entries")))),
+    body.sort.map((name) => h("th", { scope: "row", class: look("sort value", item[name]) }, text(item[name]))),
+    rest.map((name) => h("td", { class: look(late.has(name) ? "value folded" : "value", item[name]) }, text(item[name]))))));
   return scrolling("Item collections", h("table", { id: "collections" },
-    h("caption", {}, "Item collections by partition key, each in the order of its sort key. Partitions themselves have no order in DynamoDB."),
+    h("caption", {}, h("span", {}, "Item collections by partition key, each in the order of its sort key. Partitions themselves have no order in DynamoDB.")),
     h("thead", {},
       h("tr", { class: "group" }, span("partition key", body.partition.length), span("sort key", body.sort.length), span("attributes", rest.length)),
       h("tr", {}, body.partition.map((name) => head(name, "partition")), body.sort.map((name) => head(name, "sort")), rest.map((name) => head(name)))),
@@ -341,9 +348,9 @@ async function answer(results, tableOf, first, run) {
 function answerTable(items, table, first) {
   const names = table ? columns(items, table, first) : [...new Set(items.flatMap(Object.keys))].sort();
   const late = table ? folded(table) : new Set();
-  return scrolling("Answer", h("table", { id: "items" }, h("caption", {}, "The answer, in its order."),
+  return scrolling("Answer", h("table", { id: "items" }, h("caption", {}, h("span", {}, "The answer, in its order.")),
     h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, h("code", {}, name))))),
-    h("tbody", {}, items.map((item) => h("tr", {}, names.map((name) => h("td", { class: late.has(name) ? "value folded" : "value" }, text(item[name]))))))));
+    h("tbody", {}, items.map((item) => h("tr", {}, names.map((name) => h("td", { class: look(late.has(name) ? "value folded" : "value", item[name]) }, text(item[name]))))))));
 }
 
 function figures(all) {
@@ -366,7 +373,7 @@ function plan(one) {
     h("p", { class: "lead" }, `${one.delivery[0].toUpperCase()}${one.delivery.slice(1)}. ${one.estimatedReadUnits} read units expected.`),
     reads.length > 0 && simple("Reads", left > 0 ? `The first ${reads.length} of ${one.reads.length} reads.` : `${plural(one.reads.length, "read")}.`, ["Read", "Key condition", "Order"], reads, { id: "reads" }),
     one.rejected.length > 0 && [h("h2", {}, "Not taken"), simple("Not taken", "Why the other places were turned down.", ["Place", "Why not"],
-      one.rejected.map((turned) => h("tr", {}, h("th", { scope: "row" }, turned.source), h("td", {}, turned.reason))), { id: "rejected" })]);
+      one.rejected.map((turned) => h("tr", {}, h("th", { scope: "row" }, turned.source), h("td", {}, ticked(turned.reason)))), { id: "rejected" })]);
 }
 
 // ---- Retrofits
@@ -376,10 +383,17 @@ async function retrofitView(retrofit, turn) {
   const box = h("div", { id: "retrofit" });
   add(main, box);
   let before = "";
+  let told = "";
+  let asking = false;
   const refresh = async () => {
+    if (asking) return;
     clearTimeout(state.timer);
+    asking = true;
     const { ok, body } = await ask(`console/retrofits/${encodeURIComponent(retrofit.name)}`);
+    asking = false;
     if (turn !== state.shown) return;
+    const news = ok && body.started ? `${body.phase}, ${body.segmentsDone} of ${plural(body.segments, "segment")} backfilled, ${plural(body.gates.length, "gate")} closed, ${body.quarantined} in quarantine` : "";
+    if (news !== told) say(told = news);
     const now = JSON.stringify(body);
     if (now !== before) {
       const focused = document.activeElement && document.activeElement.getAttribute("aria-label");
@@ -397,7 +411,7 @@ async function retrofitView(retrofit, turn) {
 const DIFFERENCES = (count) => (count == null ? "not compared" : count === 0 ? "none" : String(count));
 
 function progressOf(body) {
-  const protocol = h("p", { class: "lead" }, `Protocol ${body.protocol}: ${body.because}.`);
+  const protocol = h("p", { class: "lead" }, `Protocol ${body.protocol}: `, ticked(body.because), ".");
   if (!body.started) return [protocol, h("p", {}, "It was not started."), h("pre", { class: "plain" }, `keyfold retrofit start ${body.retrofit}`)];
   const items = body.passes.filter((one) => one.pass === "backfill").reduce((sum, one) => sum + (one.counts.items || 0), 0);
   return [
@@ -413,7 +427,7 @@ function progressOf(body) {
     body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),
     h("h2", {}, "Gates"),
     body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: it can be cut over.")
-      : [h("p", {}, "It cannot be cut over yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, gate.message.replaceAll("`", ""), " ", h("code", { class: "lead" }, gate.code))))],
+      : [h("p", {}, "It cannot be cut over yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, ticked(gate.message), " ", h("code", { class: "lead" }, gate.code))))],
     h("h2", {}, "Passes"),
     body.passes.length === 0 ? h("p", { class: "lead" }, "None was begun.") : passes(body),
     h("h2", {}, "Quarantine"),
@@ -431,7 +445,7 @@ function passes(body) {
     return simple(name, `${name}: ${done} of ${plural(segments[0].total, "segment")} done${body.passesMore ? "; not all are shown" : ""}.`,
       ["Segment", "State", ...kinds.map((kind) => ({ name: kind, number: true }))],
       [...segments.map((one) => h("tr", {}, h("th", { scope: "row" }, String(one.segment)), h("td", { class: one.done && "good" }, one.done ? "done" : "under way"), kinds.map((kind) => count(one, kind)))),
-        h("tr", { class: "sort" }, h("th", { scope: "row" }, "all"), h("td", {}, ""), kinds.map((kind) => count(sum, kind)))],
+        h("tr", { class: "total" }, h("th", { scope: "row" }, "all"), h("td", {}, ""), kinds.map((kind) => count(sum, kind)))],
       { id: `pass-${name}` });
   });
 }
@@ -449,12 +463,12 @@ function quarantine(body) {
 
 function title(name, small) {
   document.title = `${name} – Keyfold console`;
-  main.replaceChildren(h("h1", { tabindex: "-1" }, name, " ", h("small", {}, small)));
+  main.replaceChildren(h("h1", { tabindex: "-1" }, words(name), " ", h("small", {}, small)));
 }
 
 function navigation() {
   const { tables, retrofits } = state.model;
-  const item = (href, name, ...more) => h("li", {}, link(href, name), more);
+  const item = (href, name, ...more) => h("li", {}, link(href, words(name)), more);
   const asked = tables.filter((table) => table.questions.length > 0);
   document.getElementById("nav").replaceChildren(...[
     h("h2", {}, "Tables"),

@@ -65,7 +65,14 @@ impl Api {
         let report = parsed.render(manifest_text, false);
         let model = parsed.model.ok_or(StartError::Manifest { report })?;
         let version = model_version(manifest_text);
-        Ok(Api { model, version, client, token_keys, limits, control_table: CONTROL_TABLE_DEFAULT.to_owned() })
+        Ok(Api {
+            model,
+            version,
+            client,
+            token_keys,
+            limits,
+            control_table: CONTROL_TABLE_DEFAULT.to_owned(),
+        })
     }
 
     /// The same API with another table where retrofits keep how far they are.

@@ -64,11 +64,7 @@ impl Route<'_> {
 }
 
 /// Finds the route of a path without its stage. Without the console, its paths are unknown ones.
-pub(crate) fn route<'p>(
-    method: &Method,
-    path: &'p str,
-    with_console: bool,
-) -> Result<Route<'p>, RouteError> {
+pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> Result<Route<'p>, RouteError> {
     let segments: Vec<&str> = path.trim_matches('/').splitn(5, '/').collect();
     let route = match segments.as_slice() {
         ["query"] => Route::Query,

@@ -63,8 +63,15 @@ mod tests {
 
     #[test]
     fn the_script_writes_text_and_never_markup() {
-        let forbidden =
-            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", ".style"];
+        let forbidden = [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+            ".style",
+        ];
         for forbidden in forbidden {
             assert!(!SCRIPT.contains(forbidden), "{forbidden}");
         }

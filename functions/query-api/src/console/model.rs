@@ -16,9 +16,11 @@ use crate::question::{param_name, symbol};
 pub(super) fn describe(asker: &Asker<'_>) -> Value {
     let api = asker.api;
     let tables = api.model.tables.iter().map(|table| table_of(asker, table));
-    let retrofits = api.model.retrofits.iter().map(|retrofit| {
-        json!({ "name": retrofit.name, "from": retrofit.from, "to": retrofit.to })
-    });
+    let retrofits = api
+        .model
+        .retrofits
+        .iter()
+        .map(|retrofit| json!({ "name": retrofit.name, "from": retrofit.from, "to": retrofit.to }));
     json!({
         "manifest": api.version_text(),
         "trusted": *asker.caller == Caller::Trusted,

@@ -34,7 +34,10 @@ fn every_variable_is_read_and_an_empty_one_counts_as_unset() {
         (CONTROL_TABLE, "control"),
     ])
     .unwrap();
-    assert_eq!(settings.limits, Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5, console: true });
+    assert_eq!(
+        settings.limits,
+        Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5, console: true }
+    );
     assert_eq!(settings.control_table, "control");
     assert_eq!(settings.manifest, PathBuf::from("/opt/keyfold.toml"));
     assert_eq!(settings.dynamo.endpoint, Endpoint::Plain("http://127.0.0.1:8000".to_owned()));

@@ -54,7 +54,8 @@ async fn without_its_setting_nothing_of_the_console_is_there() {
 #[tokio::test]
 async fn the_page_asks_for_nobody_and_lets_nothing_else_in() {
     let api = api_at("http://127.0.0.1:9", on());
-    for (path, kind) in [("/", "text/html"), ("/console.js", "text/javascript"), ("/console.css", "text/css")] {
+    for (path, kind) in [("/", "text/html"), ("/console.js", "text/javascript"), ("/console.css", "text/css")]
+    {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         let nobody = Caller::Claims(Default::default());
         let (response, record) = respond(&api, &ApiRequest::of_http(request, nobody, "request-1")).await;
@@ -132,12 +133,17 @@ async fn an_index_is_shown_as_it_is_stored_and_says_who_is_absent() {
     let old = json!({ "id": { "S": "old" }, "action": { "S": "viewed" }, "<b>&": { "S": "<script>alert(1)</script>" } });
     let old: Item = serde_json::from_value(old).unwrap();
     let table = api.model().table("audit").unwrap();
-    let bare = keyfold_core::model::Table { indexes: Vec::new(), attributes: Default::default(), ..table.clone() };
+    let bare =
+        keyfold_core::model::Table { indexes: Vec::new(), attributes: Default::default(), ..table.clone() };
     keyfold_dynamo::put(&dynamo.client(), &bare, old).await.unwrap();
     let shown = trusted(&api, "/console/tables/audit/entries?index=byResourceActionUser").await;
     assert_eq!(shown["entries"], 30, "{shown}");
-    let keys: Vec<&str> =
-        shown["collections"].as_array().unwrap().iter().map(|one| one["key"][0]["S"].as_str().unwrap()).collect();
+    let keys: Vec<&str> = shown["collections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["key"][0]["S"].as_str().unwrap())
+        .collect();
     assert_eq!(keys, ["123bbb-edited-joe1", "123bbb-viewed-joe1"]);
     let entries = shown["collections"][1]["entries"].as_array().unwrap();
     let times: Vec<&str> = entries.iter().map(|one| one["timestamp"]["S"].as_str().unwrap()).collect();
@@ -254,12 +260,15 @@ mod retrofits {
         let carrier = Carrier::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), "keyfold-control");
         ensure_table(&dynamo.client(), carrier.table(Place::Control), TableOptions::default()).await.unwrap();
         carrier.store(&Head::begun(carrier.job().mapping(), None), None).await.unwrap();
-        for (number, item) in [json!({ "id": { "S": "a" }, "kind": { "S": "x" } }), json!({ "id": { "S": "b<i>" } })]
-            .into_iter()
-            .enumerate()
+        for (number, item) in
+            [json!({ "id": { "S": "a" }, "kind": { "S": "x" } }), json!({ "id": { "S": "b<i>" } })]
+                .into_iter()
+                .enumerate()
         {
             let table = carrier.table(Place::Source);
-            keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(item).unwrap()).await.unwrap();
+            keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(item).unwrap())
+                .await
+                .unwrap();
             assert!(number < 2);
         }
         let start = Checkpoint::start(carrier.job(), Pass::Backfill, SegmentId::WHOLE);
@@ -277,7 +286,11 @@ mod retrofits {
         assert_eq!(trusted(&api, path).await["started"], false);
         begun(&api, &dynamo, "moved").await;
         let shown = trusted(&api, path).await;
-        assert_eq!((&shown["phase"], &shown["protocol"]), (&json!("running"), &json!("fence and tombstone")), "{shown}");
+        assert_eq!(
+            (&shown["phase"], &shown["protocol"]),
+            (&json!("running"), &json!("fence and tombstone")),
+            "{shown}"
+        );
         assert_eq!((&shown["segmentsDone"], &shown["segments"]), (&json!(1), &json!(1)));
         assert_eq!(shown["passes"][0]["counts"]["items"], 2);
         assert_eq!(shown["quarantine"]["entries"][0]["key"], json!({ "id": { "S": "b<i>" } }));

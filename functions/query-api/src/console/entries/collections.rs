@@ -15,9 +15,8 @@ pub(super) fn of(
 ) -> Vec<Value> {
     let own: Vec<&KeyAttribute> = table.key_attributes().collect();
     // An index may hold several entries under one key; the table's own key makes their order the same every time.
-    let order = |a: &Item, b: &Item| {
-        by(partition, a, b).then_with(|| by(sort, a, b)).then_with(|| by(&own, a, b))
-    };
+    let order =
+        |a: &Item, b: &Item| by(partition, a, b).then_with(|| by(sort, a, b)).then_with(|| by(&own, a, b));
     items.sort_by(order);
     let same = |a: &Item, b: &Item| by(partition, a, b) == Ordering::Equal;
     items

@@ -1,0 +1,161 @@
+//! Three APIs with sample data on one embedded DynamoDB: the audit sample in the middle of its retrofit, the pets that
+//! overload an index, and orders that belong to organisations.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use anyhow::{Context, ensure};
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, SegmentId};
+use keyfold_core::value::Item;
+use keyfold_dynamo::retrofit::{Carrier, Head, SliceOptions, backfill_slice, verify_slice};
+use keyfold_dynamo::{TableOptions, TokenKeys, ensure_table};
+use keyfold_local::EmbeddedDynamo;
+use keyfold_query_api::{Api, Auth, Caller, Limits};
+use serde_json::json;
+
+use super::items;
+use super::serve::{Served, serve};
+
+const AUDIT: &str = include_str!("../../../keyfold.toml");
+const AUDIT_ITEMS: &str = include_str!("../../../examples/audit/items.jsonl");
+const PETS: &str = include_str!("../../../examples/pets/keyfold.toml");
+const PETS_ITEMS: &str = include_str!("../../../examples/pets/pets.jsonl");
+const HOMES_ITEMS: &str = include_str!("../../../examples/pets/homes.jsonl");
+const ORDERS: &str = r#"
+[tables.orders]
+name = "Orders"
+partition = "organisationId"
+sort = "orderId"
+scope = { organisationId = "jwt.org" }
+attributes = { organisationId = "string", orderId = "string", total = "number" }
+
+[questions.orders.largeOrders]
+where = ["total >="]
+"#;
+
+/// The retrofit that is under way.
+pub const RETROFIT: &str = "auditV2";
+const CONTROL: &str = "keyfold-control";
+const SEGMENTS: u32 = 4;
+/// How far one [`step`](Fixture::step) goes.
+const STEP_ITEMS: u32 = 12;
+/// The most steps that the sample's retrofit can take.
+const STEPS_MAX: u32 = 100;
+
+/// The sample, served.
+pub struct Fixture {
+    /// The audit sample, to a trusted caller.
+    pub audit: String,
+    /// The pets, to a trusted caller.
+    pub pets: String,
+    /// The orders, to a caller without claims.
+    pub orders: String,
+    carrier: Carrier,
+    left: Mutex<Vec<Checkpoint>>,
+    _dynamo: EmbeddedDynamo,
+}
+
+impl Fixture {
+    /// Loads and serves everything. `files`: where the page's files are read from instead of the binary. `port`: the first of
+    /// three ports; 0 for any that are free.
+    pub async fn start(files: Option<PathBuf>, port: u16) -> anyhow::Result<Fixture> {
+        let dynamo = EmbeddedDynamo::memory()?;
+        let mut urls = Vec::new();
+        let nobody = Caller::Claims(Default::default());
+        let callers = [(AUDIT, Caller::Trusted), (PETS, Caller::Trusted), (ORDERS, nobody)];
+        for (at, (manifest, caller)) in (0_u16..).zip(callers) {
+            let api = api(&dynamo, manifest)?;
+            dynamo.create_tables(&api.model().tables, TableOptions::default()).await?;
+            fill(&dynamo, api.model()).await?;
+            let served = Served { api, caller, files: files.clone(), requests: AtomicU64::new(0) };
+            urls.push(serve(served, if port == 0 { 0 } else { port + at }).await?);
+        }
+        let carrier = begun(&dynamo, api(&dynamo, AUDIT)?.model()).await?;
+        let left = segments(&carrier)?;
+        let [audit, pets, orders]: [String; 3] = urls.try_into().ok().context("three APIs")?;
+        let fixture = Fixture { audit, pets, orders, carrier, left: Mutex::new(left), _dynamo: dynamo };
+        // All segments but the last, and one step of that.
+        for _ in 0..STEPS_MAX {
+            if fixture.left.lock().is_ok_and(|left| left.len() == 1) {
+                break;
+            }
+            fixture.step().await?;
+        }
+        fixture.step().await?;
+        Ok(fixture)
+    }
+
+    /// Carries the retrofit on a little; after the backfill both sides are compared. `false`: nothing is left to do.
+    pub async fn step(&self) -> anyhow::Result<bool> {
+        let next = self
+            .left
+            .lock()
+            .ok()
+            .and_then(|mut left| if left.is_empty() { None } else { Some(left.remove(0)) });
+        let Some(checkpoint) = next else { return Ok(false) };
+        let options = SliceOptions { pages_max: Some(1), page_items: STEP_ITEMS, ..SliceOptions::default() };
+        let end = backfill_slice(&self.carrier, checkpoint, &options, &mut |_| {}).await;
+        self.carrier.store_checkpoint(&end.checkpoint).await?;
+        ensure!(end.error.is_none(), "{:?}", end.error);
+        if !end.checkpoint.is_done() {
+            if let Ok(mut left) = self.left.lock() {
+                left.insert(0, end.checkpoint);
+            }
+        } else if self.left.lock().is_ok_and(|left| left.is_empty()) {
+            self.compare().await?;
+        }
+        Ok(true)
+    }
+
+    async fn compare(&self) -> anyhow::Result<()> {
+        let mut differences = 0;
+        for pass in [Pass::VerifySource, Pass::VerifyTarget] {
+            let start = Checkpoint::start(self.carrier.job(), pass, SegmentId::WHOLE);
+            let end = verify_slice(&self.carrier, start, false, &SliceOptions::default(), &mut |_| {}).await;
+            ensure!(end.error.is_none(), "{:?}", end.error);
+            self.carrier.store_checkpoint(&end.checkpoint).await?;
+            differences += end.differences.len() as u64;
+        }
+        Ok(self.carrier.store_verified(Some(differences)).await?)
+    }
+}
+
+fn api(dynamo: &EmbeddedDynamo, manifest: &str) -> anyhow::Result<Api> {
+    let limits = Limits { auth: Auth::Open, console: true, ..Limits::default() };
+    Ok(Api::new("keyfold.toml", manifest, dynamo.client(), TokenKeys::random()?, limits)?)
+}
+
+async fn fill(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<()> {
+    for table in &model.tables {
+        let held: Vec<Item> = match table.id.as_str() {
+            "audit-legacy" => [items::lines(AUDIT_ITEMS)?, items::events()?].concat(),
+            "pets" => items::lines(PETS_ITEMS)?,
+            "homes" => [items::lines(HOMES_ITEMS)?, items::homes()?].concat(),
+            "orders" => vec![items::item(&json!({ "organisationId": "acme", "orderId": "1", "total": 10 }))?],
+            _ => Vec::new(),
+        };
+        for item in held {
+            keyfold_dynamo::put(&dynamo.client(), table, item).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn begun(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<Carrier> {
+    let job = Job::new(Mapping::of(model, RETROFIT)?, Epoch::FIRST);
+    let carrier = Carrier::new(dynamo.client(), job, CONTROL);
+    ensure_table(carrier.client(), carrier.table(Place::Control), TableOptions::default()).await?;
+    carrier.store(&Head::begun(carrier.job().mapping(), None), None).await?;
+    Ok(carrier)
+}
+
+fn segments(carrier: &Carrier) -> anyhow::Result<Vec<Checkpoint>> {
+    (0..SEGMENTS)
+        .map(|number| {
+            let segment = SegmentId::new(number, SEGMENTS)?;
+            Ok(Checkpoint::start(carrier.job(), Pass::Backfill, segment))
+        })
+        .collect()
+}
