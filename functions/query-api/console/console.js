@@ -4,7 +4,7 @@
 const REFRESH_MS = 2000;
 const TEXT_MAX = 300;
 const READS_SHOWN = 20;
-const LONG = 44;
+const LONG = 72;
 
 const state = { model: null, token: "", timer: 0, shown: 0 };
 const main = document.getElementById("main");
@@ -188,7 +188,7 @@ async function contentView(table, index, turn) {
   const summary = `${plural(body.entries, "entry", "entries")} in ${plural(body.collections.length, "item collection")}`;
   add(main, 
     h("p", {}, summary, body.more ? `: the first ${body.entries} of more.` : ": all there are.",
-      h("span", { class: "lead" }, ` ${body.consumedReadUnits} read units.`)),
+      h("span", { class: "lead" }, ` ${plural(body.consumedReadUnits, "read unit")}.`)),
     absentNote(body.absent),
     body.entries > 0 && collections(table, place, body));
   say(`${index ? index.name : table.id}: ${summary}`);
@@ -339,8 +339,9 @@ async function answer(results, tableOf, first, run) {
         ["Items returned", body.items ? all.items.length : body.count],
       ]),
       ...(body.plan ? [h("h2", {}, "Plan"), plan(body.plan)] : []));
-    if (token) document.getElementById("answer").focus();
-    say(`${summary}, ${all.units} read units`);
+    // The window stays where it is: the new rows come where the button was.
+    if (token) (document.getElementById("next") || document.getElementById("answer")).focus({ preventScroll: true });
+    say(`${summary}, ${plural(all.units, "read unit")}`);
   };
   await page(null, { items: [], units: 0, read: 0, pages: 0 });
 }
@@ -370,7 +371,7 @@ function plan(one) {
     h("th", { scope: "row" }, `${read.operation} ${read.source}`), h("td", {}, lines(read)), h("td", {}, read.descending ? "descending" : "ascending")));
   const left = one.reads.length - reads.length;
   return h("div", {},
-    h("p", { class: "lead" }, `${one.delivery[0].toUpperCase()}${one.delivery.slice(1)}. ${one.estimatedReadUnits} read units expected.`),
+    h("p", { class: "lead" }, `${one.delivery[0].toUpperCase()}${one.delivery.slice(1)}. ${plural(one.estimatedReadUnits, "read unit")} expected.`),
     reads.length > 0 && simple("Reads", left > 0 ? `The first ${reads.length} of ${one.reads.length} reads.` : `${plural(one.reads.length, "read")}.`, ["Read", "Key condition", "Order"], reads, { id: "reads" }),
     one.rejected.length > 0 && [h("h2", {}, "Not taken"), simple("Not taken", "Why the other places were turned down.", ["Place", "Why not"],
       one.rejected.map((turned) => h("tr", {}, h("th", { scope: "row" }, turned.source), h("td", {}, ticked(turned.reason)))), { id: "rejected" })]);
@@ -445,7 +446,7 @@ function passes(body) {
     return simple(name, `${name}: ${done} of ${plural(segments[0].total, "segment")} done${body.passesMore ? "; not all are shown" : ""}.`,
       ["Segment", "State", ...kinds.map((kind) => ({ name: kind, number: true }))],
       [...segments.map((one) => h("tr", {}, h("th", { scope: "row" }, String(one.segment)), h("td", { class: one.done && "good" }, one.done ? "done" : "under way"), kinds.map((kind) => count(one, kind)))),
-        h("tr", { class: "total" }, h("th", { scope: "row" }, "all"), h("td", {}, ""), kinds.map((kind) => count(sum, kind)))],
+        segments.length > 1 && h("tr", { class: "total" }, h("th", { scope: "row" }, "all"), h("td", {}, ""), kinds.map((kind) => count(sum, kind)))],
       { id: `pass-${name}` });
   });
 }

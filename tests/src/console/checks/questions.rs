@@ -53,12 +53,12 @@ pub(super) async fn asked(page: &mut Page, fixture: &Fixture) -> anyhow::Result<
 pub(super) async fn refused(page: &mut Page, fixture: &Fixture) -> anyhow::Result<()> {
     page.go(&format!("{}/#/questions/audit/whatDidUserDo", fixture.audit)).await?;
     page.fill("p0", "jane").await?;
-    page.fill("p2a", "yesterday").await?;
+    page.fill("p2a", "2018-06-01").await?;
     page.fill("p2b", "2018-01-01").await?;
     page.click("form button.main").await?;
     page.until("document.querySelector('.problem[role=alert]')", "the problem").await?;
     let problem = page.text("document.querySelector('.problem').innerText").await?;
-    ensure!(problem.contains("timestamp") && problem.contains("invalid-value"), "{problem}");
+    ensure!(problem.contains("its lower bound above its upper bound") && problem.contains("inverted-between"), "{problem}");
     looks::good(page, "problem").await
 }
 
