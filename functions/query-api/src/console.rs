@@ -107,7 +107,7 @@ fn nothing_left(params: &Params, known: &str) -> Result<(), Problem> {
     Err(QuestionError::UnknownParameter {
         question: "console".to_owned(),
         parameter: left.to_owned(),
-        known: vec![known.to_owned()].into_iter().filter(|name| !name.is_empty()).collect(),
+        known: Some(known).filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect(),
     }
     .into())
 }

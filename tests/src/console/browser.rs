@@ -74,7 +74,8 @@ impl Browser {
     /// Sends a command and waits for its answer. Events that come meanwhile are kept.
     pub async fn call(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         self.last += 1;
-        let mut message = json!({ "id": self.last, "method": method, "params": params });
+        let mut message = json!({ "id": self.last, "method": method });
+        message["params"] = params;
         if let Some(session) = &self.session {
             message["sessionId"] = json!(session);
         }

@@ -14,7 +14,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// How often is looked before something counts as not coming: 15 seconds.
 const LOOKS_MAX: u32 = 300;
 /// The tallest picture, in pixels.
-const PICTURE_HEIGHT_MAX: f64 = 4000.0;
+const PICTURE_HEIGHT_MAX: u32 = 4000;
 
 /// The page that the checks look at.
 pub struct Page {
@@ -118,13 +118,13 @@ impl Page {
         self.browser.call("Emulation.setEmulatedMedia", media).await.map(|_| ())
     }
 
-    /// A picture of the whole page.
+    /// A picture of the whole page, in a window that is as tall.
     pub async fn picture(&mut self, name: &str) -> anyhow::Result<()> {
-        let size = self.value("[innerWidth, document.documentElement.scrollHeight]").await?;
-        let height = size[1].as_f64().unwrap_or(800.0).min(PICTURE_HEIGHT_MAX);
-        let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": height, "scale": 1 });
-        let asked = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
-        let picture = self.browser.call("Page.captureScreenshot", asked).await?;
+        let seen = self.value("[innerWidth, innerHeight, document.documentElement.scrollHeight]").await?;
+        let pixels = |at: usize| u32::try_from(seen[at].as_u64().unwrap_or(0)).unwrap_or(0);
+        self.size(pixels(0), pixels(2).clamp(pixels(1), PICTURE_HEIGHT_MAX)).await?;
+        let picture = self.browser.call("Page.captureScreenshot", json!({ "format": "png" })).await?;
+        self.size(pixels(0), pixels(1)).await?;
         let bytes = STANDARD.decode(picture["data"].as_str().unwrap_or_default())?;
         Ok(std::fs::write(self.pictures.join(format!("{name}.png")), bytes)?)
     }

@@ -58,7 +58,10 @@ pub(super) async fn refused(page: &mut Page, fixture: &Fixture) -> anyhow::Resul
     page.click("form button.main").await?;
     page.until("document.querySelector('.problem[role=alert]')", "the problem").await?;
     let problem = page.text("document.querySelector('.problem').innerText").await?;
-    ensure!(problem.contains("its lower bound above its upper bound") && problem.contains("inverted-between"), "{problem}");
+    ensure!(
+        problem.contains("its lower bound above its upper bound") && problem.contains("inverted-between"),
+        "{problem}"
+    );
     looks::good(page, "problem").await
 }
 
