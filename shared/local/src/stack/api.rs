@@ -13,6 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keyfold_audit_writer::Writer;
 use keyfold_core::model::Model;
+use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Endpoint, Settings as DynamoSettings, TokenKeys};
 use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond};
 use tokio::net::TcpListener;
@@ -111,7 +112,13 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
         manifest: options.manifest.clone(),
         dynamo: DynamoSettings::at(endpoint),
         token_keys: TokenKeys::parse(&token_keys()?).map_err(|error| failed(error.to_string()))?,
-        limits: Limits { auth: Auth::Open, allow_scan: true, read_units_max: READ_UNITS_MAX_DEFAULT },
+        limits: Limits {
+            auth: Auth::Open,
+            allow_scan: true,
+            read_units_max: READ_UNITS_MAX_DEFAULT,
+            console: true,
+        },
+        control_table: CONTROL_TABLE_DEFAULT.to_owned(),
     };
     Api::start(settings).await.map_err(|error| failed(error.to_string()))
 }
