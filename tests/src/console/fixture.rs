@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, ensure};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, SegmentId};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, SegmentId, progress};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::{Carrier, Head, SliceOptions, backfill_slice, verify_slice};
 use keyfold_dynamo::{TableOptions, TokenKeys, ensure_table};
@@ -96,10 +96,9 @@ impl Fixture {
             .ok()
             .and_then(|mut left| if left.is_empty() { None } else { Some(left.remove(0)) });
         let Some(checkpoint) = next else { return Ok(false) };
-        let options = SliceOptions { pages_max: Some(1), page_items: STEP_ITEMS, ..SliceOptions::default() };
+        let options = SliceOptions { pages_max: Some(1), page_items: STEP_ITEMS, ..stored() };
         let end =
             backfill_slice(&self.carrier, checkpoint, &options, &mut |_| ControlFlow::Continue(())).await;
-        self.carrier.store_checkpoint(&end.checkpoint).await?;
         ensure!(end.error.is_none(), "{:?}", end.error);
         if !end.checkpoint.is_done() {
             if let Ok(mut left) = self.left.lock() {
@@ -112,17 +111,20 @@ impl Fixture {
     }
 
     async fn compare(&self) -> anyhow::Result<()> {
-        for pass in [Pass::VerifySource, Pass::VerifyTarget] {
-            let start = self.carrier.begin_comparison(pass, SegmentId::WHOLE).await?;
-            let end = verify_slice(&self.carrier, start, false, &SliceOptions::default(), &mut |_| {
-                ControlFlow::Continue(())
-            })
-            .await;
+        let carrier = &self.carrier;
+        for pass in progress::comparison(carrier.job().mapping().protocol()) {
+            let start = carrier.begin_comparison(*pass, SegmentId::WHOLE).await?;
+            let end =
+                verify_slice(carrier, start, false, &stored(), &mut |_| ControlFlow::Continue(())).await;
             ensure!(end.error.is_none(), "{:?}", end.error);
-            self.carrier.store_checkpoint(&end.checkpoint).await?;
         }
         Ok(())
     }
+}
+
+/// Checkpoints are kept in the control table, where the console finds them.
+fn stored() -> SliceOptions {
+    SliceOptions { store: true, ..SliceOptions::default() }
 }
 
 fn api(dynamo: &EmbeddedDynamo, manifest: &str) -> anyhow::Result<Api> {
@@ -151,6 +153,7 @@ async fn begun(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<Carrier
     let carrier = Carrier::new(dynamo.client(), job, CONTROL);
     ensure_table(carrier.client(), carrier.table(Place::Control), TableOptions::default()).await?;
     carrier.store(&Head::begun(carrier.job().mapping(), None), None).await?;
+    carrier.begin_writing().await?;
     Ok(carrier)
 }
 
