@@ -13,7 +13,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keyfold_audit_writer::Writer;
 use keyfold_core::model::Model;
-use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Endpoint, Settings as DynamoSettings, TokenKeys};
 use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond};
 use tokio::net::TcpListener;
