@@ -37,9 +37,9 @@ fn insert(table: &str, item: &Item) -> Statement {
     for (at, (name, _)) in attributes.iter().enumerate() {
         text.push_str(if at == 0 { " VALUE {'" } else { ", '" });
         if name.contains('\'') {
-            text.push_str(&name.replace('\'', "''"))
+            text.push_str(&name.replace('\'', "''"));
         } else {
-            text.push_str(name)
+            text.push_str(name);
         }
         text.push_str("': ?");
     }
