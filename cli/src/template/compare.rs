@@ -45,7 +45,11 @@ pub(crate) fn compare(model: &Model, control: &str, template: &Template) -> Vec<
                 differences(&place, "", wanted, &found, &mut findings);
             }
             None => {
-                findings.push(Finding::new(0, "table-missing", format!("the template has no table `{name}`")));
+                findings.push(Finding::new(
+                    0,
+                    "table-missing",
+                    format!("the template has no table `{name}`"),
+                ));
             }
         }
     }
