@@ -80,19 +80,22 @@ async fn measure(items: usize) -> (usize, u64, f64) {
         .unwrap();
     let begun = Instant::now();
     let mut event = json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1, "rate": 1_000_000, "worker": "bench" });
-    for invocation in 1..=INVOCATIONS_MAX {
+    let mut invocation = 0;
+    loop {
+        invocation += 1;
+        assert!(invocation <= INVOCATIONS_MAX, "not done after {INVOCATIONS_MAX} invocations");
         let Outcome::Response(answer) = runtime.invoke(event.to_string()).await else { panic!("no answer") };
         let answer: Value = serde_json::from_str(&answer).unwrap();
         if answer["done"] == true {
             assert_eq!(answer["counts"]["written"], items);
-            let peak = peak_kb(process.id());
-            process.kill().unwrap();
-            process.wait().unwrap();
-            return (invocation, peak, items as f64 / begun.elapsed().as_secs_f64());
+            break;
         }
         event["checkpoint"] = answer["checkpoint"].clone();
     }
-    panic!("not done after {INVOCATIONS_MAX} invocations");
+    let (peak, rate) = (peak_kb(process.id()), items as f64 / begun.elapsed().as_secs_f64());
+    process.kill().unwrap();
+    process.wait().unwrap();
+    (invocation, peak, rate)
 }
 
 /// VmHWM of a process.

@@ -151,6 +151,10 @@ impl Mutant {
 }
 
 /// What is sent in place of a write.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one lives at a time, and a box would cost each write an allocation"
+)]
 pub(super) enum Weak {
     /// This.
     Write(Write),
