@@ -1,9 +1,7 @@
-//! `keyfold retrofit run`, against something that answers as Step Functions does.
-
+//! `keyfold retrofit run`, with a program in the place of the AWS CLI.
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -16,8 +14,7 @@ fn keyfold(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
         .env_remove("KEYFOLD_MANIFEST")
         .env_remove("KEYFOLD_STATE_MACHINE")
-        .envs([("AWS_REGION", "us-east-1"), ("AWS_ACCESS_KEY_ID", "none"), ("AWS_SECRET_ACCESS_KEY", "none")])
-        .envs([("AWS_EC2_METADATA_DISABLED", "true"), ("NO_COLOR", "1")])
+        .env("NO_COLOR", "1")
         .envs(variables.iter().copied())
         .args(["retrofit", "run"])
         .args(arguments)
@@ -25,64 +22,56 @@ fn keyfold(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         .unwrap()
 }
 
-/// Answers one request; what was asked.
-fn answer(listener: &TcpListener, status: &str, body: &Value) -> (String, Value) {
-    let (mut stream, _) = listener.accept().unwrap();
-    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
-    let (head, length) = loop {
-        let read = stream.read(&mut buffer).unwrap();
-        text.extend_from_slice(&buffer[..read]);
-        let so_far = String::from_utf8(text.clone()).unwrap();
-        let Some((head, _)) = so_far.split_once("\r\n\r\n") else { continue };
-        let head = head.to_lowercase();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-        let length: usize = length.parse().unwrap();
-        if text.len() >= head.len() + 4 + length {
-            break (head, length);
-        }
-    };
-    let asked = serde_json::from_slice(&text[text.len() - length..]).unwrap();
-    let body = body.to_string();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    (head, asked)
+/// A folder with a program `aws` that notes its arguments, one a line, and answers so.
+fn aws(says: &str, code: i32) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("aws");
+    let script = format!(
+        "#!/bin/sh\nfor argument in \"$@\"; do echo \"$argument\"; done > \"$(dirname \"$0\")/asked\"\n{says}\nexit {code}\n"
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn path(folder: &Path) -> String {
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
 
 #[test]
 fn the_state_machine_gets_the_input_that_it_reads() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let execution = "arn:aws:states:us-east-1:123456789012:execution:keyfold-retrofit:one";
-    let server = std::thread::spawn(move || {
-        answer(&listener, "200 OK", &json!({ "executionArn": execution, "startDate": 1.0 }))
-    });
+    let folder = aws(&format!("echo {execution}"), 0);
     let arguments =
         ["auditV2", "--segments", "64", "--rate", "500", "--execution", "one", "--state-machine", ARN];
-    let output = keyfold(&arguments, &[("AWS_ENDPOINT_URL_SFN", &endpoint)]);
+    let output = keyfold(&arguments, &[("PATH", &path(folder.path()))]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), execution);
-    let (head, asked) = server.join().unwrap();
-    assert!(head.contains("x-amz-target: awsstepfunctions.startexecution"), "{head}");
-    assert_eq!((&asked["stateMachineArn"], &asked["name"]), (&json!(ARN), &json!("one")));
-    let input: Value = serde_json::from_str(asked["input"].as_str().unwrap()).unwrap();
+    let asked = std::fs::read_to_string(folder.path().join("asked")).unwrap();
+    let asked: Vec<&str> = asked.lines().collect();
+    let after = |name: &str| asked[asked.iter().position(|argument| *argument == name).unwrap() + 1];
+    assert_eq!(asked[..2], ["stepfunctions", "start-execution"]);
+    assert_eq!((after("--state-machine-arn"), after("--name")), (ARN, "one"));
+    let input: Value = serde_json::from_str(after("--input")).unwrap();
     assert_eq!(input, json!({ "retrofit": "auditV2", "segments": 64, "rate": 500.0 }));
 }
 
 #[test]
 fn a_refusal_says_what_step_functions_says() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let refusal = json!({ "__type": "StateMachineDoesNotExist", "message": "no such state machine" });
-    let server = std::thread::spawn(move || answer(&listener, "400 Bad Request", &refusal));
-    let output = keyfold(&["auditV2", "--state-machine", ARN], &[("AWS_ENDPOINT_URL_SFN", &endpoint)]);
-    server.join().unwrap();
+    let folder = aws("echo StateMachineDoesNotExist >&2", 254);
+    let output = keyfold(&["auditV2", "--state-machine", ARN], &[("PATH", &path(folder.path()))]);
     assert_eq!(output.status.code(), Some(1));
     let shown = String::from_utf8(output.stderr).unwrap();
     assert!(shown.contains("StateMachineDoesNotExist"), "{shown}");
+}
+
+#[test]
+fn without_the_aws_cli_it_is_said_how_else() {
+    let empty = tempfile::tempdir().unwrap();
+    let output = keyfold(&["auditV2", "--state-machine", ARN], &[("PATH", empty.path().to_str().unwrap())]);
+    assert_eq!(output.status.code(), Some(1));
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(shown.contains("the AWS CLI cannot be run"), "{shown}");
 }
 
 #[test]
