@@ -147,7 +147,10 @@ fn the_schema_is_json() {
 
 #[test]
 fn the_demo_ends_with_the_whole_answer() {
-    for way in [["demo", "--items", "3000"].as_slice(), &["demo", "--items", "3000", "--in-place"]] {
+    for way in [
+        ["--json", "demo", "--items", "3000"].as_slice(),
+        &["--json", "demo", "--items", "3000", "--in-place"],
+    ] {
         let told = json(way);
         assert_eq!(told["keyfold"], serde_json::json!({ "lost": 0, "stale": 0, "ghosts": 0 }), "{told}");
         assert_eq!(told["answer"], told["expected"], "{told}");

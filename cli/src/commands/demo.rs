@@ -36,6 +36,8 @@ use writers::Writers;
 const DRAIN_WAIT_MAX: Duration = Duration::from_secs(60);
 /// Segments of the source that are read at once.
 const SEGMENTS: &str = "4";
+/// The most capacity units that the backfill takes in a second: more than this machine has.
+const RATE: &str = "1000000";
 /// Where the plain protocol writes.
 const PLAIN_TABLE: &str = "ResourceAccessAuditPlain";
 
@@ -68,8 +70,9 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     let there = matching(&stage).await?;
     tell.line(&format!("asked now: {early} of {there} events; what was there before is not in the index"));
 
-    tell.command(&format!("keyfold retrofit backfill {} --segments {SEGMENTS}", stage.retrofit));
-    let backfill = stage.retrofit(&["backfill", stage.retrofit, "--segments", SEGMENTS], out).await?;
+    let backfill = ["backfill", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE];
+    tell.command(&format!("keyfold retrofit {}", backfill.join(" ")));
+    let backfill = stage.retrofit(&backfill, out).await?;
     tell.line(&format!(
         "{} items read, {} written, {} items/s",
         grouped(count(&backfill, "items")),
