@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::request::Parts;
-use axum::http::{Method, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderName, Method, Response, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keyfold_audit_writer::Writer;
@@ -131,6 +131,12 @@ pub(super) async fn serve(listener: TcpListener, routes: Arc<Routes>) {
 
 async fn answer(State(routes): State<Arc<Routes>>, parts: Parts, body: Bytes) -> Response<String> {
     let id = format!("local-{}", routes.requests.fetch_add(1, Ordering::Relaxed));
+    if !is_of_this_machine(&parts.headers) {
+        let mut response =
+            Response::new("this port answers programs and pages of this machine alone".to_owned());
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return response;
+    }
     let is_audit = parts.uri.path().trim_end_matches('/') == "/audit" && parts.method == Method::POST;
     if is_audit && let Some(audit) = &routes.audit {
         let event = event::of_request(&parts, &body, &id).to_string();
@@ -151,6 +157,25 @@ async fn answer(State(routes): State<Arc<Routes>>, parts: Parts, body: Bytes) ->
     }
 }
 
+/// Is a request meant for this machine, and from no page of another site? A browser sends such pages' requests here too, under a
+/// name that somebody made point to this machine.
+fn is_of_this_machine(headers: &HeaderMap) -> bool {
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let host = text(&header::HOST).is_none_or(is_here);
+    let origin =
+        text(&header::ORIGIN).is_none_or(|origin| origin.strip_prefix("http://").is_some_and(is_here));
+    host && origin
+}
+
+/// Is this a name of this machine, with or without a port?
+fn is_here(authority: &str) -> bool {
+    let name = match authority.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    };
+    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
+}
+
 /// An outcome as a response; a function that failed is a bad gateway, as behind an HTTP API.
 fn shown(outcome: Outcome) -> Response<String> {
     let text = match outcome {
@@ -165,4 +190,32 @@ fn bad(reason: String) -> Response<String> {
     let mut response = Response::new(reason);
     *response.status_mut() = StatusCode::BAD_GATEWAY;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_another_site_is_not_answered() {
+        let asked = |host: &str, origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            origin.map(|origin| headers.insert(header::ORIGIN, origin.parse().unwrap()));
+            is_of_this_machine(&headers)
+        };
+        for host in ["127.0.0.1:3000", "localhost:3000", "localhost", "[::1]:3000"] {
+            assert!(asked(host, None), "{host}");
+            assert!(asked(host, Some("http://localhost:3000")), "{host}");
+        }
+        for host in ["evil.example:3000", "127.0.0.1.evil.example", "", "localhost:", "127.0.0.1:80:90"] {
+            assert!(!asked(host, None), "{host}");
+        }
+        for origin in
+            ["http://evil.example", "https://localhost", "null", "http://localhost.evil.example:3000"]
+        {
+            assert!(!asked("localhost:3000", Some(origin)), "{origin}");
+        }
+        assert!(is_of_this_machine(&HeaderMap::new()));
+    }
 }

@@ -1,0 +1,138 @@
+//! The whole stack on one machine, over its ports.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use keyfold_core::manifest;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::{Epoch, Job, Mapping};
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_dynamo::retrofit::{Carrier, Head};
+use keyfold_dynamo::{BatchGet, batch_get, put};
+use keyfold_local::{CONTROL_TABLE, Stack, StackError, StackOptions};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// How often something is looked for that another task does, and how long between two looks.
+const LOOKS_MAX: usize = 200;
+const LOOK: Duration = Duration::from_millis(50);
+
+fn manifest_path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../keyfold.toml")
+}
+
+fn model() -> Model {
+    manifest::parse("keyfold.toml", &std::fs::read_to_string(manifest_path()).unwrap()).model.unwrap()
+}
+
+fn options() -> StackOptions {
+    StackOptions { manifest: manifest_path(), data: None, port: 0, api_port: 0, functions: None }
+}
+
+async fn ask(stack: &Stack, method: &str, path: &str, body: &str, more: &str) -> (u16, Value) {
+    let address = stack.api().strip_prefix("http://").unwrap().to_owned();
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let host = if more.contains("host:") { String::new() } else { format!("host: {address}\r\n") };
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\n{host}{more}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    let status = text.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = text.split_once("\r\n\r\n").unwrap().1;
+    (status, serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+fn event(id: &str) -> Value {
+    json!({ "id": id, "resourceId": "r1", "action": "viewed", "accessedBy": "joe1", "timestamp": "2017-03-01T08:00:00Z" })
+}
+
+const QUESTION: &str =
+    "/tables/audit/questions/whenDidUserActOnResource?resourceId=r1&action=viewed&accessedBy=joe1";
+
+#[tokio::test]
+async fn what_is_posted_is_found_by_its_question_and_survives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = StackOptions { data: Some(folder.path().join("data")), ..options() };
+    let stack = Stack::start(&model(), &options).await.unwrap();
+    assert_eq!(ask(&stack, "GET", "/health", "", "").await.0, 200);
+    let (status, body) = ask(&stack, "POST", "/audit", &event("e1").to_string(), "").await;
+    assert_eq!(status, 201, "{body}");
+    let (status, body) = ask(&stack, "GET", QUESTION, "", "").await;
+    assert_eq!((status, &body["items"][0]["id"]), (200, &json!("e1")), "{body}");
+    assert_eq!(ask(&stack, "GET", "/console/model", "", "").await.0, 200);
+    let busy = Stack::start(&model(), &options).await.unwrap_err();
+    assert!(matches!(busy, StackError::Embedded(_)), "{busy}");
+    stack.shutdown();
+
+    let stack = Stack::start(&model(), &options).await.unwrap();
+    let (_, body) = ask(&stack, "GET", QUESTION, "", "").await;
+    assert_eq!(body["items"][0]["id"], "e1", "{body}");
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_gets_nothing() {
+    let stack = Stack::start(&model(), &options()).await.unwrap();
+    assert_eq!(ask(&stack, "GET", "/health", "", "host: evil.example\r\n").await.0, 403);
+    let origin = "origin: http://evil.example\r\n";
+    assert_eq!(ask(&stack, "POST", "/audit", &event("e1").to_string(), origin).await.0, 403);
+}
+
+#[tokio::test]
+async fn a_started_retrofit_is_followed() {
+    let model = model();
+    let stack = Stack::start(&model, &options()).await.unwrap();
+    let client = stack.dynamo().client();
+    let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
+    let carrier = Carrier::new(client.clone(), job, CONTROL_TABLE);
+    let stream = carrier.preflight(true).await.unwrap();
+    let item: Item = event("e1")
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| (name.clone(), AttributeValue::S(value.as_str().unwrap().to_owned())))
+        .collect::<std::collections::HashMap<_, _>>()
+        .into();
+    put(&client, model.table("audit-legacy").unwrap(), item).await.unwrap();
+    carrier.store(&Head::begun(carrier.job().mapping(), stream.as_deref()), None).await.unwrap();
+    let key: Item =
+        std::collections::HashMap::from([("id".to_owned(), AttributeValue::S("e1".to_owned()))]).into();
+    let get = BatchGet {
+        table: model.table("audit").unwrap().name.clone(),
+        keys: vec![key],
+        consistent: true,
+        ..BatchGet::default()
+    };
+    for _ in 0..LOOKS_MAX {
+        if let Some(found) = batch_get(&client, &get).await.unwrap().items.pop() {
+            let folded = AttributeValue::S("r1-viewed-joe1".to_owned());
+            assert_eq!(found.get("byResourceActionUser_pk"), Some(&folded));
+            return;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    panic!("the record was not carried over");
+}
+
+#[tokio::test]
+async fn what_is_in_the_way_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let error = Stack::start(&model(), &StackOptions { api_port: port, ..options() }).await.unwrap_err();
+    assert_eq!(error.to_string(), format!("port {port} is in use; give another with --api-port"));
+    let error = Stack::start(&model(), &StackOptions { port, ..options() }).await.unwrap_err();
+    assert!(error.to_string().contains(&port.to_string()), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let functions = Some(folder.path().to_owned());
+    let error = Stack::start(&model(), &StackOptions { functions, ..options() }).await.unwrap_err();
+    assert!(error.to_string().starts_with("there is no `query-api` in"), "{error}");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = Stack::start(&model(), &StackOptions { data: Some(file), ..options() }).await.unwrap_err();
+    assert!(error.to_string().starts_with("cannot make the folder"), "{error}");
+}
