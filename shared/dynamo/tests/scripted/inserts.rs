@@ -38,8 +38,11 @@ async fn put(answers: Vec<crate::script::Answer>, ids: &[&str]) -> (Inserted, Ve
     (inserted, requests)
 }
 
-/// The ids that a request carries.
+/// The ids that a request carries. One item goes in a PutItem.
 fn ids((operation, body): &(String, Value)) -> Vec<String> {
+    if operation == "PutItem" {
+        return vec![body["Item"]["id"]["S"].as_str().unwrap().to_owned()];
+    }
     assert_eq!(operation, "BatchExecuteStatement");
     let statements = body["Statements"].as_array().unwrap();
     statements.iter().map(|one| one["Parameters"][0]["S"].as_str().unwrap().to_owned()).collect()
@@ -52,9 +55,12 @@ async fn only_what_failed_in_a_way_that_may_pass_is_sent_again() {
         failed("InternalServerError"), failed("AccessDenied"), failed("ItemCollectionSizeLimitExceeded"),
     ] });
     let second = json!({ "Responses": [{}, failed("ProvisionedThroughputExceeded"), {}] });
-    let third = json!({ "Responses": [{}] });
-    let answers =
-        vec![success(&first), success(&second), refusal(400, "ThrottlingException", "x"), success(&third)];
+    let answers = vec![
+        success(&first),
+        success(&second),
+        refusal(400, "ThrottlingException", "x"),
+        success(&json!({})),
+    ];
     let (inserted, requests) = put(answers, &["a", "b", "c", "d", "e", "f", "g"]).await;
     let wanted = [
         "written",
@@ -76,7 +82,7 @@ async fn after_a_lost_answer_the_item_that_is_there_is_read() {
     let there = json!({ "Responses": { "audit": [{ "id": { "S": "a" }, "note": { "S": "x" } }] } });
     let answers = vec![
         refusal(500, "InternalServerError", "x"),
-        success(&json!({ "Responses": [failed("DuplicateItem")] })),
+        refusal(400, "ConditionalCheckFailedException", "x"),
         success(&there),
     ];
     let (inserted, requests) = put(answers, &["a"]).await;
@@ -88,9 +94,9 @@ async fn after_a_lost_answer_the_item_that_is_there_is_read() {
 #[tokio::test]
 async fn a_key_that_is_free_again_is_written_after_all() {
     let answers = vec![
-        success(&json!({ "Responses": [failed("DuplicateItem")] })),
+        refusal(400, "ConditionalCheckFailedException", "x"),
         success(&json!({ "Responses": { "audit": [] } })),
-        success(&json!({ "Responses": [{}] })),
+        success(&json!({})),
     ];
     let (inserted, requests) = put(answers, &["a"]).await;
     assert_eq!((codes(&inserted), requests.len()), (vec!["written"], 3));
