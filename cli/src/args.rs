@@ -327,6 +327,10 @@ pub(crate) struct RetrofitStartArgs {
 pub(crate) struct RetrofitPassArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
+    /// Who works, for the leases of segments: one of the same name goes on at once where one was killed, another after
+    /// half a minute. A name of this run if not given.
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
+    pub(crate) worker: Option<String>,
     /// How many segments the source is scanned in.
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) segments: u32,
@@ -346,6 +350,10 @@ pub(crate) struct RetrofitPassArgs {
 pub(crate) struct RetrofitVerifyArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
+    /// Who works, for the leases of segments: one of the same name goes on at once where one was killed, another after
+    /// half a minute. A name of this run if not given.
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
+    pub(crate) worker: Option<String>,
     /// How many segments each table is scanned in.
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) segments: u32,

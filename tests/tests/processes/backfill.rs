@@ -53,7 +53,8 @@ impl Backfill {
 async fn passes(deployment: Arc<Deployment>, retrofit: &'static str, shared: Arc<Shared>) {
     let mut again = false;
     while !(shared.stop.load(Ordering::Relaxed) && again) {
-        let mut words = vec!["backfill", retrofit, "--segments", "4", "--concurrency", "2"];
+        let mut words =
+            vec!["backfill", retrofit, "--segments", "4", "--concurrency", "2", "--worker", "one"];
         words.extend(if shared.stop.load(Ordering::Relaxed) { [].as_slice() } else { &["--rate", RATE] });
         words.extend(again.then_some("--again"));
         let mut command = deployment.command(&words);

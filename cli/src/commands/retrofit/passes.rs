@@ -41,8 +41,12 @@ pub(super) async fn backfill(
         );
     }
     carrier.begin_writing().await.map_err(explained)?;
-    let options =
-        SliceOptions { stop: watched(out), owner: Some(owner()), store: true, ..SliceOptions::default() };
+    let options = SliceOptions {
+        stop: watched(out),
+        owner: Some(owner(args.worker.as_deref())),
+        store: true,
+        ..SliceOptions::default()
+    };
     let shown = Progress::new(out, &carrier, carrier.items_about().await.map_err(explained)?);
     let runs =
         segments(args.segments)?.into_iter().map(|segment| one_segment(&carrier, segment, &options, &shown));
@@ -106,8 +110,12 @@ pub(super) async fn verify(
     let passes = progress::comparison(carrier.job().mapping().protocol());
     let items = carrier.items_about().await.map_err(explained)?.saturating_mul(passes.len() as u64);
     let shown = Progress::new(out, &carrier, items);
-    let options =
-        SliceOptions { stop: watched(out), owner: Some(owner()), store: !repair, ..SliceOptions::default() };
+    let options = SliceOptions {
+        stop: watched(out),
+        owner: Some(owner(args.worker.as_deref())),
+        store: !repair,
+        ..SliceOptions::default()
+    };
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let (mut differences, mut count, mut done) = (Vec::new(), 0, true);
     for pass in passes {
@@ -172,8 +180,11 @@ fn name(carrier: &Carrier, difference: &RetrofitDifference, out: &Output) {
     out.note(format!("{} {key}{repaired}\n", difference.class.name()));
 }
 
-/// A name of this run, for its leases.
-fn owner() -> String {
+/// The name for leases: the one that was given, or one of this run.
+fn owner(given: Option<&str>) -> String {
+    if let Some(given) = given {
+        return given.to_owned();
+    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("cli-{}-{:x}", std::process::id(), now.as_nanos())
 }
