@@ -118,9 +118,10 @@ pub(crate) struct LocalArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DemoArgs {
-    /// How many events the table holds.
-    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
-    pub(crate) items: u32,
+    /// How many events the table holds; 100,000 if not given, in place 5,000: there every item that gets its keys is a record
+    /// of the stream, and the embedded DynamoDB looks through all of them for each new one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
+    pub(crate) items: Option<u32>,
     /// Give the items of one table their keys where they are, in place of a new table.
     #[arg(long)]
     pub(crate) in_place: bool,
