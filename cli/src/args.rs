@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 
 /// Make a DynamoDB table answer questions it was not designed for.
 #[derive(Debug, Parser)]
@@ -272,7 +273,7 @@ pub(crate) struct RetrofitTarget {
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
     /// The control table.
-    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = "keyfold-control")]
+    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
     pub(crate) control: String,
 }
 
@@ -324,20 +325,27 @@ pub(crate) struct RetrofitStartArgs {
     pub(crate) no_stream: bool,
 }
 
+/// How a pass over a table is divided.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RetrofitPassArgs {
-    #[command(flatten)]
-    pub(crate) target: RetrofitTarget,
+pub(crate) struct RetrofitWork {
     /// Who works, for the leases of segments: one of the same name goes on at once where one was killed, another after
     /// half a minute. A name of this run if not given.
     #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
     pub(crate) worker: Option<String>,
-    /// How many segments the source is scanned in.
+    /// How many segments each table is scanned in.
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) segments: u32,
     /// How many segments are worked on at once.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub(crate) concurrency: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitPassArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
     /// The capacity units in a second, reads and writes of all segments together: it begins with as many and never
     /// exceeds them. Without it, it begins with 1000 and grows while nothing is throttled.
     #[arg(long, value_name = "UNITS")]
@@ -351,16 +359,8 @@ pub(crate) struct RetrofitPassArgs {
 pub(crate) struct RetrofitVerifyArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
-    /// Who works, for the leases of segments: one of the same name goes on at once where one was killed, another after
-    /// half a minute. A name of this run if not given.
-    #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
-    pub(crate) worker: Option<String>,
-    /// How many segments each table is scanned in.
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) segments: u32,
-    /// How many segments are worked on at once.
-    #[arg(long, default_value_t = 4, value_name = "N")]
-    pub(crate) concurrency: usize,
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
     /// The capacity units in a second, as for a backfill.
     #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
@@ -393,6 +393,6 @@ pub(crate) struct TemplateArgs {
     #[arg(long, value_name = "TABLE.INDEX")]
     pub(crate) have: Vec<String>,
     /// The control table.
-    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = "keyfold-control")]
+    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
     pub(crate) control: String,
 }

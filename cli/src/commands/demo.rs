@@ -13,6 +13,7 @@ mod summary;
 mod writers;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyfold_core::model::Table;
@@ -20,7 +21,7 @@ use keyfold_core::query::QueryRequest;
 use keyfold_core::query::explain::explain;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{TableOptions, create_table};
-use keyfold_local::{InProcessReplicator, Pump, PumpOptions};
+use keyfold_local::{CONTROL_TABLE, InProcessReplicator, Pump, PumpOptions};
 use serde_json::Value;
 
 use super::request;
@@ -28,7 +29,7 @@ use crate::args::DemoArgs;
 use crate::output::{Output, grouped};
 use compare::{Differences, compare};
 use events::{QUESTION, QUESTION_IN_WORDS, answers};
-use stage::{CONTROL, Stage};
+use stage::Stage;
 use summary::{Summary, whole};
 use writers::Writers;
 
@@ -66,9 +67,14 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     tell.command(&format!("keyfold retrofit start {}", stage.retrofit));
     let started = stage.retrofit(&["start", stage.retrofit], out).await?;
     tell.line(text(&started, "said"));
-    let replicator = InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL, &stage.server).shared();
-    let pump =
-        Pump::start(stage.server.database(), &stage.source.name, replicator, PumpOptions::default()).await?;
+    let replicator = InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL_TABLE, &stage.server);
+    let pump = Pump::start(
+        stage.server.database(),
+        &stage.source.name,
+        Arc::new(replicator),
+        PumpOptions::default(),
+    )
+    .await?;
     tell.line("the replicator follows the table's stream");
     tokio::time::sleep(Duration::from_millis(300)).await;
     let early = stage.ask().await?.count;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
+use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, IN_FLIGHT_DEFAULT};
 use keyfold_edge::{Environment, SettingsError};
 
 use crate::limits::CONCURRENCY_MAX;
@@ -13,8 +13,6 @@ const RETROFIT: &str = "KEYFOLD_RETROFIT";
 const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
 /// How many items are under way at once.
 const CONCURRENCY: &str = "KEYFOLD_CONCURRENCY";
-
-const CONTROL_TABLE_DEFAULT: &str = "keyfold-control";
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]

@@ -14,5 +14,5 @@ mod slice;
 pub use failure::Failure;
 pub use open::{RetrofitStartError, Retrofits};
 pub use record::SliceRecord;
-pub use settings::{CONTROL_TABLE, CONTROL_TABLE_DEFAULT, RetrofitSettings};
+pub use settings::{CONTROL_TABLE, RetrofitSettings};
 pub use slice::{ANSWER_MARGIN, PAGE_MARGIN, SliceEvent, WORKER_BYTES_MAX, answer};

@@ -18,14 +18,14 @@ use keyfold_dynamo::{EnsureError, TableOptions, ensure_table};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+pub use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT as CONTROL_TABLE;
 pub use replicator::InProcessReplicator;
 
-use crate::{EmbeddedDynamo, EmbeddedError, Store};
+use crate::runtime_api::Outcome;
+use crate::{EmbeddedDynamo, EmbeddedError, FunctionOptions, Store};
 
 /// The file that holds the data, in the folder that is given for it.
 const DATA_FILE: &str = "keyfold.sqlite";
-/// Where retrofits keep how far they are.
-pub const CONTROL_TABLE: &str = "keyfold-control";
 
 /// What is to be started.
 #[derive(Debug, Clone)]
@@ -163,6 +163,24 @@ async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError
     }
     ensure_table(&client, &control_table(CONTROL_TABLE), TableOptions::default()).await?;
     Ok(())
+}
+
+/// A function's binary, told where manifest and DynamoDB are.
+fn function(
+    name: &'static str,
+    folder: &Path,
+    dynamo: &EmbeddedDynamo,
+    options: &StackOptions,
+) -> Result<FunctionOptions, StackError> {
+    let manifest = std::path::absolute(&options.manifest).unwrap_or_else(|_| options.manifest.clone());
+    Ok(FunctionOptions::of(binary(folder, name)?)
+        .env("KEYFOLD_MANIFEST", manifest.display().to_string())
+        .env("KEYFOLD_ENDPOINT", dynamo.endpoint()))
+}
+
+/// The error of a function that failed in this process, as Lambda tells it.
+fn failure(kind: &str, message: &str) -> Outcome {
+    Outcome::Error(serde_json::json!({ "errorType": kind, "errorMessage": message }).to_string())
 }
 
 /// The binary of a function: as `cargo lambda build` lays it, or as `cargo build` does.

@@ -11,7 +11,7 @@ use keyfold_core::model::{Model, Table};
 use keyfold_core::query::QueryRequest;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Answer, Client, RunOptions, TableOptions, enable_stream, load, run as run_plan};
-use keyfold_local::EmbeddedDynamo;
+use keyfold_local::{CONTROL_TABLE, EmbeddedDynamo};
 use serde_json::Value;
 
 use super::events::{QUESTION, event};
@@ -21,8 +21,6 @@ use crate::output::Output;
 
 /// The sample that the root of the repository holds.
 const MANIFEST: &str = include_str!("../../../../keyfold.toml");
-/// The control table of the demo's retrofit.
-pub(super) const CONTROL: &str = "keyfold-control";
 
 /// The sample's tables on an embedded DynamoDB.
 pub(super) struct Stage {
@@ -102,7 +100,7 @@ impl Stage {
     /// Runs `keyfold retrofit ...` as somebody at a terminal would, and returns what `--json` prints.
     pub(super) async fn retrofit(&self, arguments: &[&str], out: &Output) -> anyhow::Result<Value> {
         let line = ["keyfold", "retrofit"].into_iter().chain(arguments.iter().copied());
-        let place = ["--endpoint", self.server.endpoint(), "--control", CONTROL];
+        let place = ["--endpoint", self.server.endpoint(), "--control", CONTROL_TABLE];
         let args = Args::try_parse_from(line.chain(place))?;
         let Command::Retrofit(args) = &args.command else { unreachable!("it says `retrofit`") };
         let (kept, values) = out.keeping();

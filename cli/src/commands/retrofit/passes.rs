@@ -33,7 +33,7 @@ pub(super) async fn backfill(
         carrier.forget_segments(Pass::Backfill).await.map_err(explained)?;
     }
     let known = carrier.segments(Pass::Backfill).await.map_err(explained)?;
-    if let Some(other) = known.iter().find(|known| known.segment().total() != args.segments) {
+    if let Some(other) = known.iter().find(|known| known.segment().total() != args.work.segments) {
         bail!(
             "the backfill of retrofit `{}` was begun with {} segments: go on with as many, or begin it anew with --again",
             head.retrofit,
@@ -43,14 +43,15 @@ pub(super) async fn backfill(
     carrier.begin_writing().await.map_err(explained)?;
     let options = SliceOptions {
         stop: watched(out),
-        owner: Some(owner(args.worker.as_deref())),
+        owner: Some(owner(args.work.worker.as_deref())),
         store: true,
         ..SliceOptions::default()
     };
     let shown = Progress::new(out, &carrier, carrier.items_about().await.map_err(explained)?);
-    let runs =
-        segments(args.segments)?.into_iter().map(|segment| one_segment(&carrier, segment, &options, &shown));
-    let mut running = stream::iter(runs).buffer_unordered(args.concurrency.max(1));
+    let runs = segments(args.work.segments)?
+        .into_iter()
+        .map(|segment| one_segment(&carrier, segment, &options, &shown));
+    let mut running = stream::iter(runs).buffer_unordered(args.work.concurrency.max(1));
     let mut counts = BTreeMap::new();
     let (mut failed, mut done) = (None, true);
     while let Some(end) = running.next().await {
@@ -112,7 +113,7 @@ pub(super) async fn verify(
     let shown = Progress::new(out, &carrier, items);
     let options = SliceOptions {
         stop: watched(out),
-        owner: Some(owner(args.worker.as_deref())),
+        owner: Some(owner(args.work.worker.as_deref())),
         store: !repair,
         ..SliceOptions::default()
     };
@@ -122,10 +123,10 @@ pub(super) async fn verify(
         if !repair {
             carrier.forget_segments(*pass).await.map_err(explained)?;
         }
-        let ends = segments(args.segments)?
+        let ends = segments(args.work.segments)?
             .into_iter()
             .map(|segment| compared(&carrier, *pass, segment, repair, &options, &shown));
-        let mut running = stream::iter(ends).buffer_unordered(args.concurrency.max(1));
+        let mut running = stream::iter(ends).buffer_unordered(args.work.concurrency.max(1));
         while let Some(end) = running.next().await {
             let end = end.map_err(explained)?;
             // What was not read is not clean.

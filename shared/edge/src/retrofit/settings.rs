@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
+
 use crate::{Environment, SettingsError};
 
 /// The control table; [`CONTROL_TABLE_DEFAULT`] if unset.
 pub const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
-/// The control table's name where none is given.
-pub const CONTROL_TABLE_DEFAULT: &str = "keyfold-control";
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use keyfold_dynamo::{Endpoint, Settings as DynamoSettings, TokenKeys};
 use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond};
 use tokio::net::TcpListener;
 
-use super::{CONTROL_TABLE, StackError, StackOptions, binary, event, writer};
+use super::{CONTROL_TABLE, StackError, StackOptions, event, function, writer};
 use crate::runtime_api::Outcome;
 use crate::{EmbeddedDynamo, FunctionOptions, LocalFunction};
 
@@ -57,14 +57,7 @@ pub(super) async fn routes(
     let (query, audit) = match &options.functions {
         Some(folder) => {
             let token_keys = token_keys()?;
-            let run = |name| {
-                Ok::<_, StackError>(run(
-                    FunctionOptions::of(binary(folder, name)?),
-                    dynamo,
-                    options,
-                    &token_keys,
-                ))
-            };
+            let run = |name| Ok::<_, StackError>(run(function(name, folder, dynamo, options)?, &token_keys));
             let query = run(NAME)?;
             (Query::Binary(query), has_audit.then(|| run(writer::NAME)).transpose()?.map(Audit::Binary))
         }
@@ -88,16 +81,8 @@ fn token_keys() -> Result<String, StackError> {
     Ok(format!("local:{}", STANDARD.encode(key)))
 }
 
-fn run(
-    function: FunctionOptions,
-    dynamo: &EmbeddedDynamo,
-    options: &StackOptions,
-    token_keys: &str,
-) -> LocalFunction {
-    let manifest = std::path::absolute(&options.manifest).unwrap_or_else(|_| options.manifest.clone());
+fn run(function: FunctionOptions, token_keys: &str) -> LocalFunction {
     let function = function
-        .env("KEYFOLD_MANIFEST", manifest.display().to_string())
-        .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
         .env("KEYFOLD_TOKEN_KEYS", token_keys)
         .env("KEYFOLD_AUTH", "open")
         .env("KEYFOLD_CONSOLE", "on");

@@ -1,6 +1,5 @@
 //! The replicator behind a stream pump: in this process, or as its binary.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyfold_core::model::Model;
@@ -9,10 +8,10 @@ use keyfold_dynamo::Settings as DynamoSettings;
 use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_replicator::{Answer, Replicator, Settings, handle};
 
-use super::{CONTROL_TABLE, StackError, StackOptions, binary};
+use super::{CONTROL_TABLE, StackError, StackOptions, failure, function};
 use crate::pump::Handler;
 use crate::runtime_api::Outcome;
-use crate::{Client, EmbeddedDynamo, FunctionOptions, LocalFunction};
+use crate::{EmbeddedDynamo, LocalFunction};
 
 /// Its binary.
 const NAME: &str = "replicator";
@@ -35,10 +34,7 @@ pub(super) fn handler(
         let here = InProcessReplicator::new(model, retrofit, CONTROL_TABLE, dynamo);
         return Ok(AnyReplicator::Here(Box::new(here)));
     };
-    let manifest = std::path::absolute(&options.manifest).unwrap_or_else(|_| options.manifest.clone());
-    let function = FunctionOptions::of(binary(folder, NAME)?)
-        .env("KEYFOLD_MANIFEST", manifest.display().to_string())
-        .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
+    let function = function(NAME, folder, dynamo, options)?
         .env("KEYFOLD_RETROFIT", retrofit)
         .env("KEYFOLD_CONTROL_TABLE", CONTROL_TABLE);
     Ok(AnyReplicator::Binary(LocalFunction::new(function)))
@@ -58,18 +54,12 @@ impl Handler for AnyReplicator {
 pub struct InProcessReplicator {
     replicator: Replicator,
     invocations: AtomicU64,
-    tells: bool,
 }
 
 impl InProcessReplicator {
     /// The replicator of this retrofit, at an embedded DynamoDB. A retrofit that the model does not know fails each invocation,
     /// as the function does.
     pub fn new(model: &Model, retrofit: &str, control_table: &str, dynamo: &EmbeddedDynamo) -> Self {
-        InProcessReplicator::at(model, retrofit, control_table, dynamo.client())
-    }
-
-    /// The same with a client.
-    pub fn at(model: &Model, retrofit: &str, control_table: &str, client: Client) -> Self {
         let settings = Settings {
             manifest: std::path::PathBuf::new(),
             dynamo: DynamoSettings::default(),
@@ -77,15 +67,8 @@ impl InProcessReplicator {
             control_table: control_table.to_owned(),
             concurrency: IN_FLIGHT_DEFAULT,
         };
-        let replicator = Replicator::new(Mapping::of(model, retrofit), client, settings);
-        InProcessReplicator { replicator, invocations: AtomicU64::new(0), tells: false }
-    }
-
-    /// The same, telling log and metrics of each batch.
-    #[must_use]
-    pub fn telling(mut self) -> Self {
-        self.tells = true;
-        self
+        let replicator = Replicator::new(Mapping::of(model, retrofit), dynamo.client(), settings);
+        InProcessReplicator { replicator, invocations: AtomicU64::new(0) }
     }
 }
 
@@ -93,24 +76,9 @@ impl Handler for InProcessReplicator {
     async fn invoke(&self, event: String) -> Outcome {
         let request_id = format!("local-{}", self.invocations.fetch_add(1, Ordering::Relaxed));
         let handled = Box::pin(handle(&self.replicator, &event, &request_id, None)).await;
-        if self.tells {
-            handled.report.tell();
-        }
         match handled.answer {
             Answer::Value(value) => Outcome::Response(value.to_string()),
-            Answer::Error { kind, message } => {
-                let error = serde_json::json!({ "errorType": kind, "errorMessage": message });
-                Outcome::Error(error.to_string())
-            }
+            Answer::Error { kind, message } => failure(&kind, &message),
         }
-    }
-}
-
-/// The handler that a pump takes.
-impl InProcessReplicator {
-    /// Shared, as [`Pump::start`](crate::Pump::start) takes it.
-    #[must_use]
-    pub fn shared(self) -> Arc<Self> {
-        Arc::new(self)
     }
 }
