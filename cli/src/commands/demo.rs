@@ -7,6 +7,7 @@
 
 mod compare;
 mod events;
+mod pages;
 mod plain;
 mod stage;
 mod summary;
@@ -27,8 +28,8 @@ use serde_json::Value;
 use super::request;
 use crate::args::DemoArgs;
 use crate::output::{Output, grouped};
-use compare::{Differences, compare};
-use events::{QUESTION, QUESTION_IN_WORDS, answers};
+use compare::{Differences, Truth};
+use events::{QUESTION, QUESTION_IN_WORDS};
 use stage::Stage;
 use summary::{Summary, whole};
 use writers::Writers;
@@ -41,7 +42,7 @@ const ITEMS: u32 = 100_000;
 const ITEMS_IN_PLACE: u32 = 5_000;
 /// Segments of the source that are read at once.
 const SEGMENTS: &str = "4";
-/// The most capacity units that the backfill takes in a second: more than this machine has.
+/// The most capacity units that a pass takes in a second: more than this machine has.
 const RATE: &str = "1000000";
 /// Where the plain protocol writes.
 const PLAIN_TABLE: &str = "ResourceAccessAuditPlain";
@@ -78,8 +79,10 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     tell.line("the replicator follows the table's stream");
     tokio::time::sleep(Duration::from_millis(300)).await;
     let early = stage.ask().await?.count;
-    let there = matching(&stage).await?;
-    tell.line(&format!("asked now: {early} of {there} events; what was there before is not in the index"));
+    let there = stage.answers_at_first;
+    tell.line(&format!(
+        "asked now: {early} of about {there} events; what was there before is not in the index"
+    ));
 
     let backfill = ["backfill", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE];
     tell.command(&format!("keyfold retrofit {}", backfill.join(" ")));
@@ -104,7 +107,8 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
 
     tell.title(&format!("The writers stop after {} writes, and the stream is drained.", grouped(writes)));
     tell.command(&format!("keyfold retrofit verify {}", stage.retrofit));
-    let verified = stage.retrofit(&["verify", stage.retrofit, "--segments", SEGMENTS], out).await?;
+    let verified =
+        stage.retrofit(&["verify", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE], out).await?;
     tell.line(&format!("{} items compared, both ways: no difference", grouped(count(&verified, "items"))));
     tell.command(&format!("keyfold retrofit cutover {}", stage.retrofit));
     let cut = stage.retrofit(&["cutover", stage.retrofit], out).await?;
@@ -145,8 +149,9 @@ async fn sum_up(
     (writes, replicated): (u64, u64),
 ) -> anyhow::Result<Summary> {
     let found = stage.ask().await?;
+    let truth = Truth::read(&stage.client, &stage.source).await?;
     let plain: Option<Differences> = match plain {
-        Some(table) => Some(compare(&stage.client, &stage.source, table).await?),
+        Some(table) => Some(truth.compare(&stage.client, table).await?),
         None => None,
     };
     Ok(Summary {
@@ -158,20 +163,15 @@ async fn sum_up(
             .map(|estimate| estimate.write_units().get()),
         writes,
         replicated,
-        ours: compare(&stage.client, &stage.source, &stage.target).await?,
+        ours: truth.compare(&stage.client, &stage.target).await?,
         plain,
         answer: found.count,
-        expected: matching(stage).await?,
+        expected: truth.answers,
         by_index: found.consumed_read_units,
         by_filter: stage.ask_by_filter().await?.consumed_read_units,
         by_scan: stage.ask_by_scan().await?.consumed_read_units,
         billion: summary::billion(stage, args.in_place, sample),
     })
-}
-
-/// The events that answer the question, by looking at each.
-async fn matching(stage: &Stage) -> anyhow::Result<u64> {
-    compare::count(&stage.client, &stage.source, answers).await
 }
 
 /// Tells the story, to people.

@@ -1,4 +1,4 @@
-//! Compares two tables by looking at every item: no code of the retrofit or its verifier is used here, and the folded key is
+//! Compares tables by looking at every item: no code of the retrofit or its verifier is used here, and the folded key is
 //! put together by hand.
 
 use std::collections::HashMap;
@@ -6,9 +6,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_dynamo::{Client, PageRequest, ScanPage, scan_page};
+use keyfold_dynamo::Client;
 
-use super::events::{ATTRIBUTES, text};
+use super::events::{ATTRIBUTES, answers, text};
+use super::pages::Pages;
 
 /// How a target differs from its source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,20 +30,40 @@ impl Differences {
     }
 }
 
-/// Compares all events.
-pub(super) async fn compare(client: &Client, source: &Table, target: &Table) -> anyhow::Result<Differences> {
-    let wanted = events(client, source, |item| Some(said(item, &by_hand(item)?))).await?;
-    let found = events(client, target, |item| Some(said(item, text(item, KEY)?))).await?;
-    let mut differences = Differences { events: wanted.len() as u64, ..Differences::default() };
-    for (id, event) in &wanted {
-        match found.get(id) {
-            None => differences.lost += 1,
-            Some(other) if other != event => differences.stale += 1,
-            Some(_) => {}
-        }
+/// What the old table says at the end: every event of it, in short.
+#[derive(Debug)]
+pub(super) struct Truth {
+    events: HashMap<String, Option<u64>>,
+    /// How many of them answer the question.
+    pub(super) answers: u64,
+}
+
+impl Truth {
+    /// Reads the whole table.
+    pub(super) async fn read(client: &Client, source: &Table) -> anyhow::Result<Truth> {
+        let mut matching = 0;
+        let events = events(client, source, |item| {
+            matching += u64::from(answers(item));
+            Some(said(item, &by_hand(item)?))
+        })
+        .await?;
+        Ok(Truth { events, answers: matching })
     }
-    differences.ghosts = found.keys().filter(|id| !wanted.contains_key(*id)).count() as u64;
-    Ok(differences)
+
+    /// Compares a target with it, event by event.
+    pub(super) async fn compare(&self, client: &Client, target: &Table) -> anyhow::Result<Differences> {
+        let found = events(client, target, |item| Some(said(item, text(item, KEY)?))).await?;
+        let mut differences = Differences { events: self.events.len() as u64, ..Differences::default() };
+        for (id, event) in &self.events {
+            match found.get(id) {
+                None => differences.lost += 1,
+                Some(other) if other != event => differences.stale += 1,
+                Some(_) => {}
+            }
+        }
+        differences.ghosts = found.keys().filter(|id| !self.events.contains_key(*id)).count() as u64;
+        Ok(differences)
+    }
 }
 
 /// The attribute that holds the folded key.
@@ -64,35 +85,19 @@ fn said(item: &Item, key: &str) -> u64 {
     hasher.finish()
 }
 
-/// How many items of a table pass.
-pub(super) async fn count(
-    client: &Client,
-    table: &Table,
-    passes: impl Fn(&Item) -> bool,
-) -> anyhow::Result<u64> {
-    let found = events(client, table, |item| passes(item).then_some(0)).await?;
-    Ok(found.values().flatten().count() as u64)
-}
-
 /// The events of a table by their ids. What has no resource is none: a tombstone has its key alone.
 async fn events(
     client: &Client,
     table: &Table,
-    said: impl Fn(&Item) -> Option<u64>,
+    mut said: impl FnMut(&Item) -> Option<u64>,
 ) -> anyhow::Result<HashMap<String, Option<u64>>> {
-    let (mut all, mut start_key) = (HashMap::new(), None);
-    loop {
-        let page =
-            PageRequest { table: table.name.clone(), consistent: true, start_key, ..PageRequest::default() };
-        let page = scan_page(client, &ScanPage { page, segment: None }).await?;
-        for item in page.items.iter().filter(|item| item.contains_key("resourceId")) {
+    let (mut all, mut pages) = (HashMap::new(), Pages::of(client, &table.name));
+    while let Some(items) = pages.next().await? {
+        for item in items.iter().filter(|item| item.contains_key("resourceId")) {
             if let Some(id) = text(item, "id") {
                 all.insert(id.to_owned(), said(item));
             }
         }
-        start_key = page.last_key;
-        if start_key.is_none() {
-            return Ok(all);
-        }
     }
+    Ok(all)
 }

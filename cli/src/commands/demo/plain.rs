@@ -6,13 +6,12 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_dynamo::{
-    Client, Expected, PageRequest, PutNewOptions, ScanPage, Update, WriteError, delete, put, put_new_all,
-    scan_page, update,
-};
+use keyfold_dynamo::{Client, Expected, PutNewOptions, Update, WriteError, delete, put, put_new_all, update};
 use keyfold_local::runtime_api::Outcome;
 use keyfold_local::{Database, Pump, PumpError, PumpOptions, Start};
 use serde_json::Value;
+
+use super::pages::Pages;
 
 /// The queue between scan and writes, as large as scripts of this kind have it.
 const QUEUE_ITEMS: usize = 10_000;
@@ -76,20 +75,15 @@ async fn change(client: &Client, table: &Table, item: Item) -> anyhow::Result<()
 
 /// Copies what does not exist yet. How many items it wrote.
 pub(super) async fn copy(client: &Client, source: &Table, table: &Table) -> anyhow::Result<u64> {
-    let (mut queue, mut written, mut start_key) = (Vec::new(), 0, None);
-    loop {
-        let page =
-            PageRequest { table: source.name.clone(), consistent: true, start_key, ..PageRequest::default() };
-        let page = scan_page(client, &ScanPage { page, segment: None }).await?;
-        queue.extend(page.items);
-        start_key = page.last_key;
-        if queue.len() >= QUEUE_ITEMS || start_key.is_none() {
+    let (mut queue, mut written) = (Vec::new(), 0);
+    let mut pages = Pages::of(client, &source.name);
+    while let Some(items) = pages.next().await? {
+        queue.extend(items);
+        if queue.len() >= QUEUE_ITEMS {
             written += flush(client, table, std::mem::take(&mut queue)).await?;
         }
-        if start_key.is_none() {
-            return Ok(written);
-        }
     }
+    Ok(written + flush(client, table, queue).await?)
 }
 
 async fn flush(client: &Client, table: &Table, queue: Vec<Item>) -> Result<u64, WriteError> {

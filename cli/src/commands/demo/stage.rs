@@ -14,13 +14,17 @@ use keyfold_dynamo::{Answer, Client, RunOptions, TableOptions, enable_stream, lo
 use keyfold_local::{CONTROL_TABLE, EmbeddedDynamo};
 use serde_json::Value;
 
-use super::events::{QUESTION, event};
+use super::events::{QUESTION, answers, event};
+use super::pages::Pages;
 use crate::args::{Args, Command};
 use crate::commands::{request, retrofit};
 use crate::output::Output;
 
 /// The sample that the root of the repository holds.
 const MANIFEST: &str = include_str!("../../../../keyfold.toml");
+
+/// How many events costs are judged by.
+const SAMPLE_ITEMS: usize = 500;
 
 /// The sample's tables on an embedded DynamoDB.
 pub(super) struct Stage {
@@ -33,6 +37,8 @@ pub(super) struct Stage {
     pub(super) source: Table,
     /// Where they shall be found.
     pub(super) target: Table,
+    /// How many of the first events answer the question.
+    pub(super) answers_at_first: usize,
 }
 
 impl Stage {
@@ -50,7 +56,8 @@ impl Stage {
         server.create_tables([&table(old)?, &target], TableOptions::default()).await?;
         load(&client, &source, stream::iter((0..items).map(|number| event(number, number)))).await?;
         enable_stream(&client, &source).await?;
-        Ok(Stage { model, server, client, retrofit, source, target })
+        let answers_at_first = (0..items).filter(|number| answers(&event(*number, *number))).count();
+        Ok(Stage { model, server, client, retrofit, source, target, answers_at_first })
     }
 
     /// The answer to the question.
@@ -85,16 +92,11 @@ impl Stage {
         Ok(run_plan(&self.client, checked.table, &plan, None, &RunOptions::default()).await?)
     }
 
-    /// All events of the source, to look at.
+    /// Some events of the source, to judge costs by.
     pub(super) async fn sample(&self) -> anyhow::Result<Vec<Item>> {
-        let page = keyfold_dynamo::PageRequest {
-            table: self.source.name.clone(),
-            limit: Some(500),
-            ..keyfold_dynamo::PageRequest::default()
-        };
-        Ok(keyfold_dynamo::scan_page(&self.client, &keyfold_dynamo::ScanPage { page, segment: None })
-            .await?
-            .items)
+        let mut items = Pages::of(&self.client, &self.source.name).next().await?.unwrap_or_default();
+        items.truncate(SAMPLE_ITEMS);
+        Ok(items)
     }
 
     /// Runs `keyfold retrofit ...` as somebody at a terminal would, and returns what `--json` prints.

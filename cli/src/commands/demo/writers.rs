@@ -14,8 +14,8 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::events::{event, id, pick};
 
 /// Writers at once, each with its own part of the events.
-const WRITERS: u32 = 4;
-/// The pause between two writes of a writer: about 100 writes a second in all. The embedded DynamoDB looks through all
+const WRITERS: u32 = 8;
+/// The pause between two writes of a writer: about 200 writes a second in all, if the machine can. The embedded DynamoDB looks through all
 /// records of a stream for each new one, so more would measure that.
 const PAUSE: Duration = Duration::from_millis(40);
 
