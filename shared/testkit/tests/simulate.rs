@@ -3,7 +3,9 @@
 //! `KEYFOLD_HISTORIES` says how many of each protocol; `KEYFOLD_SEED` the first seed.
 
 use keyfold_core::retrofit::Protocol;
-use keyfold_testkit::simulate::{Campaign, Deed, Fault, Mutant, Scene, Tally, history, naive};
+use keyfold_testkit::simulate::{
+    Bounds, Campaign, Deed, Fault, Mutant, Scene, Tally, exhaust, history, naive,
+};
 
 const HISTORIES_DEFAULT: u64 = 500;
 const PROTOCOLS: [Protocol; 3] = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
@@ -113,4 +115,32 @@ fn protocols_that_are_weakened_are_caught() {
 fn the_protocol_without_guards_loses_data() {
     let scene = Scene::of(Protocol::Ledger);
     assert!((0..100).any(|seed| !naive(&scene, seed)));
+}
+
+/// A small part of what `--exhaustive` walks.
+const FEW: Bounds = Bounds { changes: 2, crashes: 1, duplicates: 1, discards: 1, states: 3_000_000 };
+
+#[test]
+fn every_interleaving_of_a_few_changes_and_faults_ends_right() {
+    for protocol in PROTOCOLS {
+        let bounds = if protocol == Protocol::Ledger { Bounds { changes: 1, ..FEW } } else { FEW };
+        let walked = exhaust(protocol, bounds, None);
+        assert!(walked.wrong.is_none(), "{protocol:?}: {:?}", walked.wrong);
+        assert!(!walked.cut_short && walked.states > 500 && walked.ends > 10, "{protocol:?}: {walked:?}");
+    }
+}
+
+#[test]
+fn a_walk_of_a_weakened_protocol_comes_to_a_wrong_end() {
+    let weak = [
+        (Protocol::InPlace, Mutant::Stub),
+        (Protocol::Fenced, Mutant::NoTombstone),
+        (Protocol::Fenced, Mutant::NoFence),
+        (Protocol::Ledger, Mutant::NoOwner),
+        (Protocol::Ledger, Mutant::OldStays),
+    ];
+    for (protocol, mutant) in weak {
+        let walked = exhaust(protocol, FEW, Some(mutant));
+        assert!(walked.wrong.is_some(), "{} is not found: {walked:?}", mutant.name());
+    }
 }

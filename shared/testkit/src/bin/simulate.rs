@@ -4,7 +4,7 @@
 //! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and
 //! `--why` says what catches each; `--naive` plays the protocol without guards; `--trace` prints what happened;
 //! `--exhaustive` walks every order in which two source keys, `--changes C` (4) changes, a crash, two duplicates and a
-//! record that is given up can meet.
+//! record that is given up can meet; `--faults CRASHES,DUPLICATES,DISCARDS` takes other numbers of these.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -20,7 +20,7 @@ const PROTOCOLS: [(Protocol, &str); 3] =
     [(Protocol::InPlace, "in-place"), (Protocol::Fenced, "fenced"), (Protocol::Ledger, "ledger")];
 const HISTORIES_DEFAULT: u64 = 10_000;
 const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger] [--threads T] \
-[--mutant NAME | --mutants [--why]] [--naive] [--trace] [--exhaustive [--changes C]]";
+[--mutant NAME | --mutants [--why]] [--naive] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS]]";
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
 
@@ -38,7 +38,7 @@ struct Arguments {
     naive: bool,
     trace: bool,
     exhaustive: bool,
-    changes: u8,
+    bounds: Bounds,
 }
 
 type Scenes = Vec<(Scene, &'static str)>;
@@ -73,7 +73,7 @@ fn arguments() -> Option<Arguments> {
         naive: false,
         trace: false,
         exhaustive: false,
-        changes: BOUNDS.changes,
+        bounds: BOUNDS,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -91,7 +91,8 @@ fn arguments() -> Option<Arguments> {
             "--naive" => read.naive = true,
             "--trace" => read.trace = true,
             "--exhaustive" => read.exhaustive = true,
-            "--changes" => read.changes = words.next()?.parse().ok()?,
+            "--changes" => read.bounds.changes = words.next()?.parse().ok()?,
+            "--faults" => read.bounds = faults(read.bounds, &words.next()?)?,
             _ => return None,
         }
     }
@@ -210,14 +211,21 @@ fn naives(scenes: &Scenes, arguments: &Arguments) -> bool {
     true
 }
 
+/// The same bounds with these numbers of crashes, duplicates and discards.
+fn faults(bounds: Bounds, text: &str) -> Option<Bounds> {
+    let numbers: Vec<u8> = text.split(',').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+    let [crashes, duplicates, discards] = numbers[..] else { return None };
+    Some(Bounds { crashes, duplicates, discards, ..bounds })
+}
+
 fn exhaustive(scenes: &Scenes, arguments: &Arguments) -> bool {
     let mut fine = true;
     for (scene, name) in scenes {
-        let (begun, bounds) = (Instant::now(), Bounds { changes: arguments.changes, ..BOUNDS });
+        let (begun, bounds) = (Instant::now(), arguments.bounds);
         let walked = exhaust(scene.protocol, bounds, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;
         println!(
-            "{name}: 2 keys, up to {changes} changes, {crashes} crash, {duplicates} duplicates, {discards} discard: {:.4e} \
+            "{name}: 2 keys, up to {changes} changes, {crashes} crashes, {duplicates} duplicates, {discards} discards: {:.4e} \
 interleavings through {} states, {} different ends, {:.0} s",
             walked.interleavings,
             walked.states,

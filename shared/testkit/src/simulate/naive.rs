@@ -7,10 +7,12 @@ use keyfold_core::value::Item;
 use super::scene::{Flaw, Scene, item, key, number_of};
 use super::world::World;
 
+/// Records that come once more, of a hundred.
+const LATE_PERCENT: usize = 5;
 /// Turns of a history.
 const TURNS: usize = 60;
 
-/// Plays the history of this seed, without any fault; is the target right at its end?
+/// Plays the history of this seed, without any fault but late duplicates; is the target right at its end?
 pub fn naive(scene: &Scene, seed: u64) -> bool {
     let mut world = World::new(scene, seed, None, false);
     world.faults.end();
@@ -29,9 +31,12 @@ pub fn naive(scene: &Scene, seed: u64) -> bool {
         match world.random.below(3) {
             0 if turn < TURNS => write(&mut world),
             1 if applied < world.stream.records.len() => {
-                let record = world.stream.records[applied].record.clone();
+                // Delivery is at least once, and the second time may be late.
+                let late = applied > 0 && world.random.chance(LATE_PERCENT);
+                let at = if late { world.random.below(applied) } else { applied };
+                let record = world.stream.records[at].record.clone();
                 apply(&mut world, &record);
-                applied += 1;
+                applied += usize::from(!late);
             }
             2 => match page.pop() {
                 Some(item) => {

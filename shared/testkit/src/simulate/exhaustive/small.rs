@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use keyfold_core::retrofit::{
-    Action, ChangeKind, ChangeRecord, Outcome, Place, Request, Seen, SequenceNumber, Step as Next, Task,
-    Verdict, Write,
+    Action, ChangeKind, ChangeRecord, Outcome, Place, Protocol, Request, Seen, SequenceNumber, Step as Next,
+    Task, Verdict, Write,
 };
 use keyfold_core::value::Item;
 
@@ -67,6 +67,27 @@ pub(super) struct Errand {
     hash: u64,
 }
 
+impl Errand {
+    /// The source key that it is of.
+    pub(super) fn key(&self) -> usize {
+        match self.role {
+            Role::Record { key, .. }
+            | Role::Duplicate { key }
+            | Role::Scan { key }
+            | Role::Note { key, .. } => key,
+        }
+    }
+
+    fn reaches_target(&self) -> bool {
+        match &self.request {
+            None => false,
+            Some(Request::Get { place, .. }) => *place == Place::Target,
+            Some(Request::Write(write)) => write.place == Place::Target,
+            Some(Request::Transact(writes)) => writes.iter().any(|write| write.place == Place::Target),
+        }
+    }
+}
+
 /// One state.
 #[derive(Clone)]
 pub(super) struct Small<'s> {
@@ -84,6 +105,8 @@ pub(super) struct Small<'s> {
     pub(super) at: [usize; 2],
     pub(super) busy: [bool; 2],
     pub(super) scans: [Scan; 2],
+    /// Nothing happens to this key any more.
+    pub(super) stopped: [bool; 2],
     pub(super) errands: Vec<Rc<Errand>>,
 }
 
@@ -118,14 +141,21 @@ impl<'s> Small<'s> {
             at: [0; 2],
             busy: [false; 2],
             scans: [Scan::Unread; 2],
+            stopped: [false; 2],
             errands: Vec::new(),
         }
     }
 
-    /// Is there nothing that must still be done?
-    pub(super) fn is_still(&self) -> bool {
-        let scanned = self.scans.iter().all(|scan| *scan == Scan::Done);
-        self.errands.is_empty() && scanned && (0..2).all(|key| self.at[key] == self.records[key].len())
+    /// Is there nothing that must still be done for this key?
+    pub(super) fn is_still(&self, key: usize) -> bool {
+        let idle = self.errands.iter().all(|errand| errand.key() != key);
+        idle && self.scans[key] == Scan::Done && self.at[key] == self.records[key].len()
+    }
+
+    /// Can something happen to this key now that touches what the other key's tasks may touch?
+    pub(super) fn meets_other(&self, key: usize) -> bool {
+        let meets = |errand: &Rc<Errand>| errand.key() == key && errand.reaches_target();
+        self.scene.protocol == Protocol::Ledger && self.errands.iter().any(meets)
     }
 
     /// Of everything that decides what can come.
@@ -135,7 +165,7 @@ impl<'s> Small<'s> {
         let mut errands: Vec<u64> = self.errands.iter().map(|errand| errand.hash).collect();
         errands.sort_unstable();
         let left = (self.left.changes, self.left.crashes, self.left.duplicates, self.left.discards);
-        let progress = (self.at, self.busy, self.scans, left);
+        let progress = (self.at, self.busy, self.scans, self.stopped, left);
         mix(mix(self.tables_hash(), errands), (records.collect::<Vec<_>>(), progress))
     }
 

@@ -1,4 +1,8 @@
 //! What can happen next in a small state.
+//!
+//! As long as nothing that can happen to one key touches the other key's rows, only that is walked: whatever happens to
+//! the other key meanwhile would come to the same before or after. With a ledger, keys meet in the target; else nowhere.
+//! So that this leaves no end out, a key on which nothing happens any more says so.
 
 use super::small::{Role, Scan, Small, VALUES};
 
@@ -17,27 +21,37 @@ pub(super) enum Step {
     Scan { key: usize },
     /// The request of this task is carried out.
     Advance { task: usize },
+    /// Nothing happens to this key any more.
+    Stop { key: usize },
     /// The task's process crashes before its request is carried out, or after.
     Crash { task: usize, after: bool },
 }
 
 impl Small<'_> {
-    /// All that can happen next.
+    /// All that can happen next, but for what comes to the same later.
     pub(super) fn steps(&self) -> Vec<Step> {
-        let mut steps = Vec::new();
-        for key in 0..2 {
+        let mut all = Vec::new();
+        for key in (0..2).filter(|key| !self.stopped[*key]) {
+            let mut steps = Vec::new();
             self.steps_of(key, &mut steps);
+            if !self.meets_other(key) {
+                return steps;
+            }
+            all.append(&mut steps);
         }
-        for task in 0..self.errands.len() {
+        all
+    }
+
+    fn steps_of(&self, key: usize, steps: &mut Vec<Step>) {
+        for task in (0..self.errands.len()).filter(|task| self.errands[*task].key() == key) {
             steps.push(Step::Advance { task });
             if self.left.crashes > 0 {
                 steps.extend([false, true].map(|after| Step::Crash { task, after }));
             }
         }
-        steps
-    }
-
-    fn steps_of(&self, key: usize, steps: &mut Vec<Step>) {
+        if self.is_still(key) {
+            steps.push(Step::Stop { key });
+        }
         if self.left.changes > 0 {
             let others = (0..VALUES).filter(|value| *value != self.truth[key]);
             steps.extend(others.map(|value| Step::Write { key, value }));
@@ -79,6 +93,7 @@ impl Small<'_> {
                 next.apply(Role::Duplicate { key }, record);
             }
             Step::Scan { key } => next.scan(key),
+            Step::Stop { key } => next.stopped[key] = true,
             Step::Advance { task } => next.advance(task),
             Step::Crash { task, after } => {
                 next.left.crashes -= 1;
