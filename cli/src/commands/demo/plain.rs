@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, Expected, PutNewOptions, Update, WriteError, delete, put, put_new_all, update};
@@ -15,6 +15,8 @@ use super::pages::Pages;
 
 /// The queue between scan and writes, as large as scripts of this kind have it.
 const QUEUE_ITEMS: usize = 10_000;
+/// Records of a batch that are applied at once.
+const RECORDS_IN_FLIGHT: usize = 8;
 /// Writes of the queue under way at once.
 const WRITES_IN_FLIGHT: usize = 8;
 /// Items of one write.
@@ -43,10 +45,11 @@ pub(super) async fn follow(
 
 async fn apply_all(client: &Client, table: &Table, event: &str) -> anyhow::Result<()> {
     let event: Value = serde_json::from_str(event)?;
+    let mut applied = Vec::new();
     for record in event["Records"].as_array().into_iter().flatten() {
-        apply(client, table, record).await?;
+        applied.push(apply(client, table, record));
     }
-    Ok(())
+    stream::iter(applied).buffer_unordered(RECORDS_IN_FLIGHT).try_collect().await
 }
 
 async fn apply(client: &Client, table: &Table, record: &Value) -> anyhow::Result<()> {
