@@ -1,26 +1,17 @@
 //! From an invocation's event to its answer.
 
 use std::ops::ControlFlow;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use keyfold_core::retrofit::{Checkpoint, Pass};
 use keyfold_dynamo::retrofit::backfill_slice;
-use keyfold_edge::retrofit::{Failure, Retrofits, SliceEvent, SliceRecord, answer};
+use keyfold_edge::retrofit::{Failure, Handled, Retrofits, SliceEvent, SliceRecord, answer};
 use serde_json::Value;
 
 use crate::BackfillEvent;
 
 /// The metrics' namespace.
 const NAMESPACE: &str = "Keyfold/Backfiller";
-
-/// An answer, and what is to be told of it.
-#[derive(Debug)]
-pub struct Handled {
-    /// For the caller.
-    pub answer: Result<Value, Failure>,
-    /// For the log and the metrics.
-    pub record: SliceRecord,
-}
 
 /// Takes one event.
 pub async fn handle(
@@ -29,15 +20,7 @@ pub async fn handle(
     request_id: &str,
     deadline: Option<SystemTime>,
 ) -> Handled {
-    let begun = Instant::now();
-    let mut record = SliceRecord::begun(NAMESPACE, request_id);
-    record.pass = Pass::Backfill.name();
-    let answer = respond(retrofits, event, deadline, &mut record).await;
-    if let Err(failure) = &answer {
-        (record.code, record.failed) = (failure.code, true);
-    }
-    record.duration = begun.elapsed();
-    Handled { answer, record }
+    Handled::by(NAMESPACE, request_id, async |record| respond(retrofits, event, deadline, record).await).await
 }
 
 async fn respond(
@@ -46,6 +29,7 @@ async fn respond(
     deadline: Option<SystemTime>,
     record: &mut SliceRecord,
 ) -> Result<Value, Failure> {
+    record.pass = Pass::Backfill.name();
     let event = BackfillEvent::read(event)?;
     record.retrofit = Some(event.retrofit().to_owned()).filter(|name| retrofits.has(name));
     match event {

@@ -9,4 +9,4 @@ mod event;
 mod handler;
 
 pub use event::BackfillEvent;
-pub use handler::{Handled, handle};
+pub use handler::handle;

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, IN_FLIGHT_DEFAULT};
+use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
+use keyfold_edge::retrofit::RetrofitSettings;
 use keyfold_edge::{Environment, SettingsError};
 
 use crate::limits::CONCURRENCY_MAX;
 
 /// The retrofit's name in the manifest.
 const RETROFIT: &str = "KEYFOLD_RETROFIT";
-/// The table where retrofits keep how far they are.
-const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
 /// How many items are under way at once.
 const CONCURRENCY: &str = "KEYFOLD_CONCURRENCY";
 
@@ -39,12 +38,12 @@ impl Settings {
     pub fn read(environment: Environment<'_>) -> Result<Settings, SettingsError> {
         let invalid = |name, wanted: String| SettingsError::Invalid { name, wanted };
         let unset = || invalid(RETROFIT, "the name of a retrofit of the manifest".to_owned());
-        let control_table = environment.get(CONTROL_TABLE);
+        let shared = RetrofitSettings::read(environment)?;
         Ok(Settings {
-            manifest: environment.manifest(),
-            dynamo: environment.dynamo()?,
+            manifest: shared.manifest,
+            dynamo: shared.dynamo,
             retrofit: environment.get(RETROFIT).ok_or_else(unset)?,
-            control_table: control_table.unwrap_or_else(|| CONTROL_TABLE_DEFAULT.to_owned()),
+            control_table: shared.control,
             concurrency: match environment.get(CONCURRENCY) {
                 None => IN_FLIGHT_DEFAULT,
                 Some(text) => {

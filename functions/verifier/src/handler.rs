@@ -1,26 +1,17 @@
 //! From an invocation's event to its answer.
 
 use std::ops::ControlFlow;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use keyfold_core::retrofit::{Checkpoint, Protocol, Slice};
 use keyfold_dynamo::retrofit::verify_slice;
-use keyfold_edge::retrofit::{Failure, Retrofits, SliceRecord, answer};
+use keyfold_edge::retrofit::{Failure, Handled, Retrofits, SliceRecord, answer};
 use serde_json::Value;
 
 use crate::{Side, VerifyEvent};
 
 /// The metrics' namespace.
 const NAMESPACE: &str = "Keyfold/Verifier";
-
-/// An answer, and what is to be told of it.
-#[derive(Debug)]
-pub struct Handled {
-    /// For the caller.
-    pub answer: Result<Value, Failure>,
-    /// For the log and the metrics.
-    pub record: SliceRecord,
-}
 
 /// Takes one event.
 pub async fn handle(
@@ -29,14 +20,7 @@ pub async fn handle(
     request_id: &str,
     deadline: Option<SystemTime>,
 ) -> Handled {
-    let begun = Instant::now();
-    let mut record = SliceRecord::begun(NAMESPACE, request_id);
-    let answer = respond(retrofits, event, deadline, &mut record).await;
-    if let Err(failure) = &answer {
-        (record.code, record.failed) = (failure.code, true);
-    }
-    record.duration = begun.elapsed();
-    Handled { answer, record }
+    Handled::by(NAMESPACE, request_id, async |record| respond(retrofits, event, deadline, record).await).await
 }
 
 async fn respond(

@@ -10,4 +10,4 @@ mod event;
 mod handler;
 
 pub use event::{Side, VerifyEvent};
-pub use handler::{Handled, handle};
+pub use handler::handle;

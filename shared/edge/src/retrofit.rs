@@ -8,11 +8,13 @@
 mod failure;
 mod open;
 mod record;
+mod serve;
 mod settings;
 mod slice;
 
 pub use failure::Failure;
 pub use open::{RetrofitStartError, Retrofits};
 pub use record::SliceRecord;
+pub use serve::{Handled, Handling, serve};
 pub use settings::{CONTROL_TABLE, RetrofitSettings};
 pub use slice::{ANSWER_MARGIN, PAGE_MARGIN, SliceEvent, WORKER_BYTES_MAX, answer};

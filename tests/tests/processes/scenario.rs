@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use keyfold_local::{FunctionOptions, LocalFunction, Pump, PumpOptions, Start};
 use serde_json::json;
 
-use crate::backfill::Backfill;
+use crate::carrying::{Carrying, Means};
 use crate::deployment::Deployment;
 use crate::own::{Plain, differences};
 use crate::programs::program;
@@ -36,19 +36,28 @@ pub(crate) struct Scenario {
     pub(crate) own: fn(&Plain) -> Plain,
     /// May items lack attributes?
     pub(crate) partial: bool,
+    /// What carries the old items over.
+    pub(crate) means: Means,
 }
 
 #[derive(Debug, Default)]
 struct Kills {
     replicator: usize,
     backfill: usize,
+    verifier: usize,
+}
+
+impl Kills {
+    fn all(&self) -> usize {
+        self.replicator + self.backfill + self.verifier
+    }
 }
 
 impl Scenario {
     pub(crate) async fn play(&self) {
         let kills = variable("KEYFOLD_KILLS").map_or(KILLS_DEFAULT, |kills| usize::try_from(kills).unwrap());
         let seed = variable("KEYFOLD_SEED").unwrap_or_else(|| fastrand::u64(..));
-        println!("{}: KEYFOLD_SEED={seed} KEYFOLD_KILLS={kills}", self.retrofit);
+        println!("{} by {:?}: KEYFOLD_SEED={seed} KEYFOLD_KILLS={kills}", self.retrofit, self.means);
         let begun = Instant::now();
         let deployment = Arc::new(Deployment::start(self.source).await);
         let (function, pump) = self.follow(&deployment).await;
@@ -56,19 +65,20 @@ impl Scenario {
 
         let unaware = deployment.unaware(self.source);
         let writers = Writers::start(&deployment.dynamo.client(), &unaware, self.partial, seed);
-        let backfill = Backfill::start(&deployment, self.retrofit);
-        let killed = kill(&function, &backfill, kills, seed).await;
+        let carrying = Carrying::start(self.means, &deployment, self.retrofit, self.source != self.target);
+        let killed = kill(&function, &carrying, kills, seed).await;
         while writers.writes() < WRITES_MIN {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let writes = writers.stop().await;
-        let passes = backfill.finish().await;
+        let (passes, verifiers) = carrying.finish().await;
         pump.drained(DRAIN_WAIT).await.unwrap();
+        let compared = verifiers.clean().await;
 
         let counts = pump.counts();
         println!(
-            "{}: {writes} writes, {} records in {} invocations, {} failed, {} partly; killed {killed:?}; {passes} passes; {} \
-             processes; {:.1} s",
+            "{}: {writes} writes, {} records in {} invocations, {} failed, {} partly; killed {killed:?}; {passes} passes, \
+             {compared} comparisons; {} replicators; {:.1} s",
             self.retrofit,
             counts.records,
             counts.invocations,
@@ -77,7 +87,7 @@ impl Scenario {
             function.started(),
             begun.elapsed().as_secs_f64()
         );
-        assert_eq!(killed.replicator + killed.backfill, kills);
+        assert_eq!(killed.all(), kills);
         assert_eq!(counts.given_up, 0, "records went to the on-failure file");
         self.agrees(&deployment).await;
         self.ends(&deployment, pump).await;
@@ -140,16 +150,17 @@ impl Scenario {
     }
 }
 
-/// Kills so often: a replicator that is at a batch, or the backfill.
-async fn kill(function: &LocalFunction, backfill: &Backfill, kills: usize, seed: u64) -> Kills {
+/// Kills so often: a replicator that is at a batch, the backfill, or a verifier.
+async fn kill(function: &LocalFunction, carrying: &Carrying, kills: usize, seed: u64) -> Kills {
     let mut random = fastrand::Rng::with_seed(!seed);
     let mut killed = Kills::default();
-    while killed.replicator + killed.backfill < kills {
+    while killed.all() < kills {
         tokio::time::sleep(Duration::from_millis(random.u64(KILL_PAUSE_MS))).await;
-        if random.u8(..4) == 0 {
-            killed.backfill += usize::from(backfill.kill());
-        } else if function.kill(random.usize(..REPLICATORS)) == Some(true) {
-            killed.replicator += 1;
+        let pick = random.usize(..REPLICATORS);
+        match random.u8(..6) {
+            0 | 1 => killed.backfill += usize::from(carrying.kill_backfill(pick)),
+            2 => killed.verifier += usize::from(carrying.kill_verifier(pick)),
+            _ => killed.replicator += usize::from(function.kill(pick) == Some(true)),
         }
     }
     killed

@@ -3,6 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod events;
+#[path = "../../../../tests/slices/function.rs"]
 mod function;
 mod inputs;
+mod items;
 mod leases;
+
+/// The function of these tests.
+const BINARY: &str = env!("CARGO_BIN_EXE_backfiller");

@@ -10,6 +10,7 @@ use keyfold_dynamo::{Expected, delete, put};
 use keyfold_local::runtime_api::Outcome;
 use serde_json::{Value, json};
 
+use crate::carried;
 use crate::function::{self, Function, SAMPLE};
 
 fn events() -> Vec<(String, String)> {
@@ -57,8 +58,8 @@ async fn differing() -> Function {
     function.backfill("auditV2").await;
     let (client, old, new) =
         (function.dynamo.client(), function.table("audit-legacy"), function.table("audit"));
-    delete(&client, new, &function::key("event-03"), &Expected::nothing()).await.unwrap();
-    delete(&client, old, &function::key("event-07"), &Expected::nothing()).await.unwrap();
+    delete(&client, new, &carried::key("event-03"), &Expected::nothing()).await.unwrap();
+    delete(&client, old, &carried::key("event-07"), &Expected::nothing()).await.unwrap();
     let mut changed = function::event("event-11");
     changed.insert("accessedBy".to_owned(), AttributeValue::S("jane2".to_owned()));
     put(&client, old, changed).await.unwrap();

@@ -2,8 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod carried;
 mod events;
 mod expired;
+#[path = "../../../../tests/slices/function.rs"]
 mod function;
 mod gates;
 mod inputs;
+
+/// The function of these tests.
+const BINARY: &str = env!("CARGO_BIN_EXE_verifier");

@@ -1,4 +1,5 @@
-//! A running function, and the tables that it works on.
+//! A running function of a retrofit's slices, and the tables that it works on: for the tests of the backfiller and the verifier,
+//! which say in `BINARY` which one it is.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -17,7 +18,7 @@ use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 use serde_json::Value;
 
 /// The project's own sample.
-pub(crate) const SAMPLE: &str = include_str!("../../../../keyfold.toml");
+pub(crate) const SAMPLE: &str = include_str!("../../keyfold.toml");
 
 /// A function on a DynamoDB of its own. It is ended when it is dropped.
 pub(crate) struct Function {
@@ -37,7 +38,7 @@ impl Function {
         fs::write(manifest.path(), manifest_text).unwrap();
         let runtime = RuntimeApi::start().await.unwrap();
         let process = runtime
-            .command(env!("CARGO_BIN_EXE_backfiller"))
+            .command(crate::BINARY)
             .env("KEYFOLD_MANIFEST", manifest.path())
             .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
             .env("KEYFOLD_CONTROL_TABLE", "retrofit-control")
@@ -113,13 +114,6 @@ impl Function {
             all.insert(name.clone(), items);
         }
         all
-    }
-
-    /// Every item of a table.
-    pub(crate) async fn items(&self, table: &str) -> Vec<Item> {
-        let table = self.table(table).name.clone();
-        let page = PageRequest { table, consistent: true, ..PageRequest::default() };
-        scan_page(&self.dynamo.client(), &ScanPage { page, segment: None }).await.unwrap().items
     }
 
     /// Ends it; what it has written to standard output.
