@@ -254,6 +254,8 @@ pub(crate) enum RetrofitCommand {
     Run(RetrofitRunArgs),
     /// Show how far it is, and what keeps it from being cut over.
     Status(RetrofitTarget),
+    /// Show what could not be carried over, and why.
+    Quarantine(RetrofitQuarantineArgs),
     /// Note that readers and writers are switched to the target, if all gates are open.
     Cutover(RetrofitTarget),
     /// Take the cut-over back.
@@ -367,6 +369,15 @@ pub(crate) struct RetrofitVerifyArgs {
     /// How many differences to print, by their keys.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) show: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitQuarantineArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Take out the entries that name no item, of records that could not be read: after a comparison that found nothing.
+    #[arg(long)]
+    pub(crate) dismiss: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use keyfold_core::manifest;
-use keyfold_core::model::Table;
+use keyfold_core::model::{Model, Table};
+use keyfold_core::retrofit::{Action, Epoch, Fence, Mapping, Quarantined, control};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{TableOptions, load, put};
 use keyfold_local::EmbeddedDynamo;
@@ -163,6 +164,53 @@ async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_goes_on() {
     let second = done(&server, &["backfill", "auditV2", "--segments", "2", "--rate", FAST]);
     assert_eq!((&second["done"], &second["counts"]["written"]), (&true.into(), &ITEMS.into()));
     assert_eq!(second["counts"].get("superseded"), None);
+    server.shutdown();
+}
+
+/// A record of which nothing could be read, as the replicator enters it.
+async fn quarantined_record(server: &EmbeddedDynamo, model: &Model) {
+    let mapping = Mapping::of(model, "auditV2").unwrap();
+    let entry = Quarantined::named("lost", Fence::of_scan(Epoch::FIRST));
+    let Action::Put(row) = entry.enter(&mapping).action else { panic!("an entry is put") };
+    put(&server.client(), &control::table("keyfold-control"), row).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_entry_that_names_no_item_is_dismissed_after_a_comparison_that_found_nothing() {
+    let model = sample().model.unwrap();
+    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables([new], TableOptions::default()).await.unwrap();
+    server.create_tables([old], TableOptions { stream: true }).await.unwrap();
+    legacy(&server, old).await;
+    done(&server, &["start", "auditV2"]);
+    done(&server, &["backfill", "auditV2", "--rate", FAST]);
+    quarantined_record(&server, &model).await;
+    assert!(refused(&server, &["quarantine", "auditV2", "--dismiss"]).contains("names no item"));
+    let shown = done(&server, &["quarantine", "auditV2"]);
+    assert_eq!(shown["entries"][0]["code"], "record-unreadable", "{shown}");
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("1 items are in quarantine"));
+    done(&server, &["verify", "auditV2", "--rate", FAST]);
+    assert_eq!(done(&server, &["quarantine", "auditV2", "--dismiss"])["dismissed"], 1);
+    assert_eq!(done(&server, &["status", "auditV2"])["quarantined"], 0);
+    done(&server, &["cutover", "auditV2"]);
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn nothing_starts_on_what_another_retrofit_still_fills() {
+    let model = sample().model.unwrap();
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables(&model.tables, TableOptions { stream: true }).await.unwrap();
+    done(&server, &["start", "auditV2"]);
+    let said = refused(&server, &["start", "auditInPlace"]);
+    assert!(
+        said.contains("source-unfinished") && said.contains("`audit`") && said.contains("`auditV2`"),
+        "{said}"
+    );
+    assert!(refused(&server, &["status", "auditInPlace"]).contains("was not started"));
+    done(&server, &["abandon", "auditV2"]);
+    done(&server, &["start", "auditInPlace"]);
     server.shutdown();
 }
 

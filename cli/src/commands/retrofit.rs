@@ -4,6 +4,7 @@ mod interrupt;
 mod passes;
 mod plan;
 mod progress;
+mod quarantine;
 mod run;
 mod status;
 mod steps;
@@ -37,6 +38,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Repair(args) => passes::verify(model, args, true, out).await,
         RetrofitCommand::Run(args) => run::run(model, args, out),
         RetrofitCommand::Status(args) => status::run(model, args, out).await,
+        RetrofitCommand::Quarantine(args) => quarantine::run(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
         RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{Checkpoint, Pass, Protocol};
-use keyfold_dynamo::retrofit::{Head, RetrofitError, SliceOptions, finalise_slice};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, Protocol};
+use keyfold_dynamo::retrofit::{Carrier, Head, RetrofitError, SliceOptions, finalise_slice};
 use keyfold_dynamo::{TableOptions, ensure_table};
 
 use super::status::listed;
@@ -27,17 +27,13 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
             mapping.name()
         );
     }
-    ensure_table(
-        carrier.client(),
-        carrier.table(keyfold_core::retrofit::Place::Control),
-        TableOptions::default(),
-    )
-    .await?;
+    ensure_table(carrier.client(), carrier.table(Place::Control), TableOptions::default()).await?;
+    source_is_settled(model, &carrier).await?;
     let (head, before) = match carrier.head().await {
         Ok(before) => {
             (before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?, Some(before))
         }
-        Err(RetrofitError::Control(keyfold_core::retrofit::control::ControlError::NotStarted { .. })) => {
+        Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
             (Head::begun(mapping, stream.as_deref()), None)
         }
         Err(error) => return Err(explained(error)),
@@ -46,6 +42,24 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
         carrier.store(&head, before.as_ref()).await.map_err(explained)?;
     }
     said(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
+}
+
+/// Is the source no other retrofit's unfinished target?
+async fn source_is_settled(model: &Model, carrier: &Carrier) -> anyhow::Result<()> {
+    let mapping = carrier.job().mapping();
+    for retrofit in model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
+        // One that cannot be mapped was never started.
+        let Ok(other) = Mapping::of(model, &retrofit.name) else { continue };
+        let job = Job::new(other.clone(), Epoch::FIRST);
+        let row =
+            Carrier::new(carrier.client().clone(), job, &carrier.table(Place::Control).name).head().await;
+        match row {
+            Ok(head) => head.check_apart(&other, mapping).map_err(|error| explained(error.into()))?,
+            Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {}
+            Err(error) => return Err(explained(error)),
+        }
+    }
+    Ok(())
 }
 
 pub(super) async fn cutover(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
@@ -103,7 +117,7 @@ pub(super) async fn finalise(
 }
 
 async fn step(
-    carrier: &keyfold_dynamo::retrofit::Carrier,
+    carrier: &Carrier,
     head: &Head,
     phase: Phase,
     out: &Output,

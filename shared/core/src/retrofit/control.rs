@@ -199,6 +199,18 @@ pub enum ControlError {
         /// The phase it is in.
         phase: Phase,
     },
+    /// Its source is what another retrofit still fills.
+    #[error("table `{table}` is the source of retrofit `{retrofit}`, and the target of `{other}`, which is `{}`", .phase.name())]
+    SourceUnfinished {
+        /// The retrofit.
+        retrofit: String,
+        /// The table.
+        table: String,
+        /// The retrofit that fills it.
+        other: String,
+        /// The phase that one is in.
+        phase: Phase,
+    },
     /// Records of a stream that the retrofit does not follow.
     #[error("retrofit `{retrofit}` follows another stream of its source")]
     OtherStream {
@@ -227,6 +239,7 @@ impl ControlError {
             ControlError::MappingChanged { .. } => "mapping-changed",
             ControlError::WrongPhase { .. } => "wrong-phase",
             ControlError::Closed { .. } => "retrofit-closed",
+            ControlError::SourceUnfinished { .. } => "source-unfinished",
             ControlError::OtherStream { .. } => "other-stream",
             ControlError::EpochsUsedUp { .. } => "epochs-used-up",
             ControlError::Unreadable { .. } => "control-row-unreadable",
@@ -243,6 +256,7 @@ impl ControlError {
             ControlError::OtherStream { .. } => Some(
                 "the stream was switched off and on: `keyfold retrofit start` begins its next epoch, then backfill again",
             ),
+            ControlError::SourceUnfinished { .. } => Some("finalise that one first, or abandon it"),
             ControlError::WrongPhase { .. }
             | ControlError::Closed { .. }
             | ControlError::EpochsUsedUp { .. }
@@ -252,6 +266,22 @@ impl ControlError {
 }
 
 impl Head {
+    /// Does this retrofit, of this mapping, still keep fences and tombstones in the table that another one reads? That one
+    /// would take them for the items' own, or in place take them off.
+    pub fn check_apart(&self, own: &super::Mapping, other: &super::Mapping) -> Result<(), ControlError> {
+        let marks = own.protocol() != Protocol::InPlace;
+        let over = matches!(self.phase, Phase::Finalised | Phase::Abandoned);
+        if own.name() == other.name() || !marks || over || own.target().name != other.source().name {
+            return Ok(());
+        }
+        Err(ControlError::SourceUnfinished {
+            retrofit: other.name().to_owned(),
+            table: other.source().id.clone(),
+            other: self.retrofit.clone(),
+            phase: self.phase,
+        })
+    }
+
     /// The row of a retrofit that begins.
     pub fn begun(mapping: &super::Mapping, stream: Option<&str>) -> Head {
         Head {

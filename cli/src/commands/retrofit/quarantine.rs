@@ -1,0 +1,69 @@
+//! What could not be carried over: shown, and what names no item taken out once a comparison found nothing.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::Quarantined;
+use keyfold_dynamo::retrofit::Carrier;
+use serde_json::{Value, json};
+
+use super::{explained, started};
+use crate::args::RetrofitQuarantineArgs;
+use crate::output::{Output, columns};
+
+pub(super) async fn run(
+    model: &Model,
+    args: &RetrofitQuarantineArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    let (carrier, head) = started(model, &args.target).await?;
+    let entries = carrier.quarantine().await.map_err(explained)?;
+    let dismissed = if args.dismiss { dismiss(&carrier, &head.retrofit, &entries).await? } else { 0 };
+    let left: Vec<&Quarantined> =
+        entries.iter().filter(|entry| !args.dismiss || entry.key.is_some()).collect();
+    if out.json {
+        let entries: Vec<Value> = left.iter().map(|entry| shown(entry)).collect();
+        out.value(&json!({ "retrofit": head.retrofit, "entries": entries, "dismissed": dismissed }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.dismiss {
+        out.text(format!("{dismissed} entries that name no item are taken out\n"));
+    }
+    if left.is_empty() {
+        out.text("nothing is in quarantine\n");
+    }
+    let rows: Vec<Vec<String>> = left.iter().map(|entry| vec![entry.code.clone(), named(entry)]).collect();
+    out.text(columns(&rows));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes out what names no item: such an entry is a record that could not be read, and says only that something may be
+/// missing. A complete comparison that found nothing says that nothing is.
+async fn dismiss(carrier: &Carrier, retrofit: &str, entries: &[Quarantined]) -> anyhow::Result<usize> {
+    let nameless: Vec<&Quarantined> = entries.iter().filter(|entry| entry.key.is_none()).collect();
+    if nameless.is_empty() {
+        return Ok(0);
+    }
+    if carrier.differences().await.map_err(explained)? != Some(0) {
+        bail!(
+            "an entry of retrofit `{retrofit}` names no item: whether one is missing, only a comparison can tell\n\
+             hint: `keyfold retrofit verify {retrofit}` first; it must find no difference"
+        );
+    }
+    for entry in &nameless {
+        carrier.carry(&mut carrier.job().dismiss(entry)).await?;
+    }
+    Ok(nameless.len())
+}
+
+fn shown(entry: &Quarantined) -> Value {
+    json!({ "code": entry.code, "row": entry.row, "key": entry.key })
+}
+
+fn named(entry: &Quarantined) -> String {
+    match &entry.key {
+        Some(key) => serde_json::to_string(key).unwrap_or_default(),
+        None => format!("{} (names no item)", entry.row),
+    }
+}
