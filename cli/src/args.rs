@@ -9,7 +9,11 @@ use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 #[derive(Debug, Parser)]
 #[command(name = "keyfold", version, propagate_version = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done; 1 the answer is no (diagnostics, a refused request, a failed call); 2 wrong usage."
+    after_help = "Examples:\n  keyfold demo\n  keyfold check && keyfold plan\n  keyfold query --table audit --where resourceId=123ccc --where action=viewed\n  \
+                  keyfold retrofit plan auditV2\n\n\
+                  Exit codes: 0 done; 1 the answer is no (diagnostics, a refused request, a failed call); 2 wrong usage; 130 ended by ctrl-C.\n\
+                  Region, profile and credentials: AWS_REGION, AWS_PROFILE and the rest of the usual variables and files.\n\
+                  AWS_ENDPOINT_URL_DYNAMODB names another DynamoDB. NO_COLOR is heeded."
 )]
 pub(crate) struct Args {
     /// The manifest.

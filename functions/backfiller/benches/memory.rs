@@ -84,7 +84,10 @@ async fn measure(items: usize) -> (usize, u64, f64) {
     loop {
         invocation += 1;
         assert!(invocation <= INVOCATIONS_MAX, "not done after {INVOCATIONS_MAX} invocations");
-        let Outcome::Response(answer) = runtime.invoke(event.to_string()).await else { panic!("no answer") };
+        let answer = match runtime.invoke(event.to_string()).await {
+            Outcome::Response(answer) => answer,
+            other => panic!("invocation {invocation}: {other:?}"),
+        };
         let answer: Value = serde_json::from_str(&answer).unwrap();
         if answer["done"] == true {
             assert_eq!(answer["counts"]["written"], items);
