@@ -20,21 +20,45 @@ const AMAZON: [&[u8]; 2] = [b"Amazon Root CA", b"Starfield Services Root Certifi
 pub(super) fn blocks(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let begin = rest.find(BEGIN)?;
-        let end = begin + rest[begin..].find(END)? + END.len();
+        let begin = marked(rest, BEGIN)?;
+        let end = begin + BEGIN.len() + marked(&rest[begin + BEGIN.len()..], END)? + END.len();
         let block = &rest[begin..end];
         rest = &rest[end..];
         Some(block)
     })
 }
 
+/// Where a line of dashes begins. Certificates themselves have no dash, so that this goes from one line to the next.
+fn marked(text: &str, line: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += text[at..].find('-')?;
+        if text[at..].starts_with(line) {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
 /// Does this look like a root of Amazon's? A root is its own issuer.
 pub(super) fn is_amazons(block: &str) -> bool {
-    let body = block.trim_start_matches(BEGIN).bytes().filter(|byte| !byte.is_ascii_whitespace());
-    let mut head: Vec<u8> = body.take(HEAD_CHARS).take_while(|byte| *byte != b'-').collect();
-    head.truncate(head.len() / 4 * 4);
-    let Ok(head) = STANDARD.decode(head) else { return false };
-    AMAZON.iter().any(|name| head.windows(name.len()).any(|window| window == *name))
+    let mut head = [0; HEAD_CHARS];
+    let mut length = 0;
+    for byte in block.as_bytes().iter().skip(BEGIN.len()) {
+        match byte {
+            b'-' => break,
+            byte if byte.is_ascii_whitespace() => {}
+            byte if length < HEAD_CHARS => {
+                head[length] = *byte;
+                length += 1;
+            }
+            _ => break,
+        }
+    }
+    let mut decoded = [0; HEAD_CHARS];
+    let Ok(length) = STANDARD.decode_slice(&head[..length / 4 * 4], &mut decoded) else { return false };
+    let decoded = &decoded[..length];
+    AMAZON.iter().any(|name| decoded.windows(name.len()).any(|window| window == *name))
 }
 
 /// Can a server be trusted by this certificate? The TLS client panics on one that it cannot read.
