@@ -92,6 +92,10 @@ fn resource(table: &Table, stream: bool, wanted: &dyn Fn(&Table, &Index) -> bool
         properties
             .push("StreamSpecification", Node::map([("StreamViewType", Node::text("NEW_AND_OLD_IMAGES"))]));
     }
+    if let Some(attribute) = &table.ttl {
+        let ttl = Node::map([("AttributeName", Node::text(attribute)), ("Enabled", Node::flag(true))]);
+        properties.push("TimeToLiveSpecification", ttl);
+    }
     let recovery = Node::map([("PointInTimeRecoveryEnabled", Node::flag(true))]);
     properties.push("SSESpecification", Node::map([("SSEEnabled", Node::flag(true))]));
     properties.push("PointInTimeRecoverySpecification", recovery);

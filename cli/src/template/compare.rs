@@ -1,7 +1,7 @@
 //! What a template's tables should be and are not.
 //!
-//! What the manifest says must be there, exactly. A template may say more of a table (tags, a time to live, a key of its own
-//! for encryption), but no other keys and no other indexes.
+//! What the manifest says must be there, exactly. A template may say more of a table (tags, a key of its own for encryption),
+//! but no other keys, no other indexes, and no time to live that the manifest knows nothing of: items would vanish.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use super::node::{Finding, Kind, Node};
 use super::resolve::{Resource, Template};
 
 const TABLE_TYPES: [&str; 2] = ["AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"];
+const TTL: &str = "TimeToLiveSpecification";
 /// Lists whose order means nothing, and the member that names each of their elements.
 const BY_NAME: [(&str, &str); 3] = [
     ("AttributeDefinitions", "AttributeName"),
@@ -86,6 +87,7 @@ fn differences(place: &Place<'_>, path: &str, wanted: &Node, found: &Node, findi
             }
             if name == "Properties" {
                 unwanted_lists(place, wanted, found, findings);
+                unwanted_ttl(place, wanted, found, findings);
             }
         }
         Kind::List(_) if name == "NonKeyAttributes" => {
@@ -109,6 +111,19 @@ fn unwanted_lists(place: &Place<'_>, wanted: &Node, found: &Node, findings: &mut
         if let (None, Some(found)) = (wanted.get(list), found.get(list)) {
             by_name(place, &format!("Properties.{list}"), key, &[], found, findings);
         }
+    }
+}
+
+/// A time to live where the manifest has none. One that is switched off is none.
+fn unwanted_ttl(place: &Place<'_>, wanted: &Node, found: &Node, findings: &mut Vec<Finding>) {
+    let Some(ttl) = found.get(TTL).filter(|_| wanted.get(TTL).is_none()) else { return };
+    if ttl.text_of("Enabled") != Some("false") {
+        let message = format!(
+            "resource `{}` has `Properties.{TTL}`: {}, which is not in the manifest",
+            place.resource,
+            shown(ttl)
+        );
+        findings.push(Finding::new(ttl.line, "not-in-manifest", message));
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
-use keyfold_dynamo::{Endpoint, EndpointError, KeysParseError, TokenKeys};
+use keyfold_dynamo::{Endpoint, EndpointError, KeysParseError, TokenKeys, TrustError};
 
 /// The manifest's path; `keyfold.toml` beside the binary if unset.
 pub const MANIFEST: &str = "KEYFOLD_MANIFEST";
@@ -112,6 +112,9 @@ pub enum SettingsError {
     /// An endpoint that is none.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
+    /// Certificates that cannot be used.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// Keys of page tokens that cannot be used.
     #[error("`{TOKEN_KEYS}`: {0}")]
     TokenKeys(#[from] KeysParseError),
@@ -130,7 +133,7 @@ impl Settings {
         let endpoint = endpoint.map_or(Ok(Endpoint::Aws), |url| Endpoint::parse(&url))?;
         Ok(Settings {
             manifest: set(MANIFEST).map_or_else(beside_the_binary, PathBuf::from),
-            dynamo: keyfold_dynamo::Settings::at(endpoint),
+            dynamo: keyfold_dynamo::Settings::at(endpoint).trusting(variable)?,
             token_keys: token_keys(set(TOKEN_KEYS))?,
             limits: Limits {
                 auth: auth(set(AUTH).as_deref())?,

@@ -3,6 +3,10 @@
 //! A plain `http` endpoint is a DynamoDB on this machine. Its client knows no TLS, looks for no credentials on the
 //! network and works without any configuration.
 
+mod https;
+mod pem;
+mod trust;
+
 use std::env;
 use std::time::Duration;
 
@@ -10,6 +14,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
+
+pub use self::trust::{Trust, TrustError};
 
 /// The longest wait for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -49,6 +55,17 @@ pub struct EndpointError {
     pub url: String,
 }
 
+/// Settings that the environment cannot mean.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// An endpoint that is none.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// Certificates that cannot be used.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+}
+
 impl Endpoint {
     /// The endpoint that a URL names.
     ///
@@ -81,6 +98,8 @@ pub struct Settings {
     pub attempts_max: u32,
     /// The longest wait for an operation, with all its attempts.
     pub operation_timeout: Duration,
+    /// Whose certificates are trusted.
+    pub trust: Trust,
 }
 
 impl Default for Settings {
@@ -90,21 +109,31 @@ impl Default for Settings {
             region: None,
             attempts_max: ATTEMPTS_MAX,
             operation_timeout: OPERATION_TIMEOUT,
+            trust: Trust::default(),
         }
     }
 }
 
 impl Settings {
-    /// The defaults, at this endpoint.
+    /// The defaults, at this endpoint. A machine's certificates are all read when the first request is sent; see
+    /// [`trusting`](Settings::trusting).
     pub fn at(endpoint: Endpoint) -> Settings {
         Settings { endpoint, ..Settings::default() }
     }
 
     /// The defaults, at the endpoint in `AWS_ENDPOINT_URL_DYNAMODB` or `AWS_ENDPOINT_URL`, or else in AWS.
-    pub fn from_env() -> Result<Settings, EndpointError> {
-        match set("AWS_ENDPOINT_URL_DYNAMODB").or_else(|| set("AWS_ENDPOINT_URL")) {
-            Some(url) => Endpoint::parse(&url).map(Settings::at),
-            None => Ok(Settings::default()),
+    pub fn from_env() -> Result<Settings, SettingsError> {
+        let url = set("AWS_ENDPOINT_URL_DYNAMODB").or_else(|| set("AWS_ENDPOINT_URL"));
+        let endpoint = url.map_or(Ok(Endpoint::Aws), |url| Endpoint::parse(&url))?;
+        Ok(Settings::at(endpoint).trusting(&set)?)
+    }
+
+    /// The same, with the certificates that these variables name (`AWS_CA_BUNDLE`, `SSL_CERT_FILE`), or else those of the
+    /// machine's bundle. Nothing is read for a plain endpoint.
+    pub fn trusting(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, TrustError> {
+        match self.endpoint {
+            Endpoint::Plain(_) => Ok(self),
+            Endpoint::Aws | Endpoint::Tls(_) => Ok(Settings { trust: Trust::find(variable)?, ..self }),
         }
     }
 }
@@ -116,7 +145,8 @@ pub async fn client(settings: &Settings) -> Client {
         Endpoint::Tls(url) => Some(url),
         Endpoint::Aws => None,
     };
-    let mut loader = aws_config::defaults(BehaviorVersion::latest());
+    let mut loader =
+        aws_config::defaults(BehaviorVersion::latest()).http_client(https::client(&settings.trust));
     if let Some(region) = &settings.region {
         loader = loader.region(Region::new(region.clone()));
     }
@@ -168,29 +198,4 @@ fn set(name: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scheme_says_whether_there_is_tls() {
-        assert!(matches!(Endpoint::parse("http://localhost:8000"), Ok(Endpoint::Plain(_))));
-        assert!(matches!(Endpoint::parse("HTTPS://example.com/"), Ok(Endpoint::Tls(_))));
-        for text in ["", "localhost:8000", "ftp://x", "http://", "://x"] {
-            assert_eq!(Endpoint::parse(text), Err(EndpointError { url: text.to_owned() }), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_plain_client_has_everything_it_needs() {
-        let settings =
-            Settings { region: Some("eu-west-1".to_owned()), attempts_max: 0, ..Settings::default() };
-        let client = plain_client("http://127.0.0.1:9", &settings);
-        let config = client.config();
-        assert_eq!(config.region().map(AsRef::as_ref), Some("eu-west-1"));
-        assert_eq!(config.retry_config().map(RetryConfig::max_attempts), Some(1));
-        assert_eq!(
-            config.timeout_config().and_then(TimeoutConfig::operation_timeout),
-            Some(OPERATION_TIMEOUT)
-        );
-    }
-}
+mod tests;

@@ -27,7 +27,7 @@ pub use aws_sdk_dynamodb::Client;
 pub use backoff::{BACKOFF_ATTEMPTS_MAX, BACKOFF_BASE, BACKOFF_CAP, delay};
 pub use client::{
     ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Settings,
-    client, plain_client,
+    SettingsError, Trust, TrustError, client, plain_client,
 };
 pub use consumed::Consumed;
 pub use error::{Call, DynamoError, Hidden, Throttle};

@@ -56,8 +56,36 @@ fn types_projections_and_streams_are_compared() {
 
 #[test]
 fn a_template_may_say_more_than_the_manifest() {
-    let more = "      BillingMode: PAY_PER_REQUEST\n      Tags: [{ Key: a, Value: b }]\n      TimeToLiveSpecification: { AttributeName: x, Enabled: true }\n";
+    let more = "      BillingMode: PAY_PER_REQUEST\n      Tags: [{ Key: a, Value: b }]\n      TimeToLiveSpecification: { AttributeName: x, Enabled: false }\n";
     assert_eq!(changed("      BillingMode: PAY_PER_REQUEST\n", more), [""; 0]);
+}
+
+#[test]
+fn a_time_to_live_is_as_the_manifest_says() {
+    let declared = "name = \"ResourceAccessAuditV2\"\n";
+    let manifest = SAMPLE.replace(declared, &format!("{declared}ttl = \"expires\"\n")).replacen(
+        "resourceName = \"string\"",
+        "resourceName = \"string\"\nexpires = \"number\"",
+        1,
+    );
+    let printed = printed(&manifest);
+    assert_eq!(printed.matches("TimeToLiveSpecification").count(), 1, "{printed}");
+    assert_eq!(codes(&manifest, &printed), [""; 0]);
+    let name = "      TableName: ResourceAccessAuditV2\n";
+    let with =
+        |ttl: &str| TEMPLATE.replacen(name, &format!("{name}      TimeToLiveSpecification: {ttl}\n"), 1);
+    assert_eq!(codes(&manifest, &with("{ AttributeName: expires, Enabled: true }")), [""; 0]);
+    assert_eq!(codes(&manifest, TEMPLATE), ["missing"]);
+    for other in ["{ AttributeName: other, Enabled: true }", "{ AttributeName: expires, Enabled: false }"] {
+        assert_eq!(codes(&manifest, &with(other)), ["differs"], "{other}");
+    }
+    // One that the manifest knows nothing of deletes items; one that is switched off does not.
+    assert_eq!(codes(SAMPLE, &with("{ AttributeName: expires, Enabled: true }")), ["not-in-manifest"]);
+    assert_eq!(codes(SAMPLE, &with("{ AttributeName: expires, Enabled: false }")), [""; 0]);
+    let control = "      TableName: !Ref ControlTableName\n";
+    let forgets =
+        format!("{control}      TimeToLiveSpecification: {{ AttributeName: until, Enabled: true }}\n");
+    assert_eq!(changed(control, &forgets), ["not-in-manifest"]);
 }
 
 #[test]
