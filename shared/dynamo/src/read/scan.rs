@@ -41,6 +41,8 @@ pub(crate) async fn scan_from(
     let page = &scan.page;
     // DynamoDB knows at most a million segments: what does not fit an i32 is refused there like any other too large number.
     let sendable = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+    // The one segment of one is the table. The embedded DynamoDB looks at all of it for every page that names a segment.
+    let segment = scan.segment.filter(|segment| (segment.number, segment.total) != (0, 1));
     let answer = client
         .scan()
         .table_name(&page.table)
@@ -50,8 +52,8 @@ pub(crate) async fn scan_from(
         .set_select(page.fetch.select())
         .set_expression_attribute_names(names_to_sdk(&page.names))
         .set_expression_attribute_values(values_to_sdk(&page.values))
-        .set_segment(scan.segment.map(|segment| sendable(segment.number)))
-        .set_total_segments(scan.segment.map(|segment| sendable(segment.total)))
+        .set_segment(segment.map(|segment| sendable(segment.number)))
+        .set_total_segments(segment.map(|segment| sendable(segment.total)))
         .consistent_read(page.consistent)
         .limit(sent_limit(limit))
         .set_exclusive_start_key(start.cloned().map(to_sdk))

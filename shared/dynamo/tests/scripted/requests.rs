@@ -53,3 +53,14 @@ async fn a_scan_of_a_segment_has_a_limit_by_itself() {
     });
     assert_eq!(requests.lock().unwrap()[0], ("Scan".to_owned(), expected));
 }
+
+#[tokio::test]
+async fn the_one_segment_of_one_is_a_plain_scan() {
+    let (client, requests) = scripted(vec![success(&json!({ "Count": 0, "ScannedCount": 0 }))]).await;
+    let page = PageRequest { table: "audit".to_owned(), ..PageRequest::default() };
+    scan_page(&client, &ScanPage { page, segment: Some(Segment { number: 0, total: 1 }) }).await.unwrap();
+    let requests = requests.lock().unwrap();
+    let (operation, request) = &requests[0];
+    assert_eq!(operation, "Scan");
+    assert!(request.get("Segment").is_none() && request.get("TotalSegments").is_none(), "{request}");
+}
