@@ -26,7 +26,7 @@ async fn start() -> Result<Writer, StartError> {
 async fn serve(writer: &Writer) -> Result<(), Error> {
     let answer = |event: LambdaEvent<Box<RawValue>>| async move {
         let LambdaEvent { payload, context } = event;
-        let deadline = (context.deadline > 0).then(|| context.deadline());
+        let deadline = keyfold_edge::deadline(context.deadline);
         // Boxed: the compiler follows the types of futures inside of futures only so deep.
         let handled = Box::pin(handle(writer, payload.get(), &context.request_id, deadline)).await;
         handled.record.tell();

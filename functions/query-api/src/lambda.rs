@@ -60,5 +60,5 @@ fn request_id(request: &Request) -> String {
 
 /// When Lambda ends the invocation; `None` outside of Lambda.
 fn deadline(request: &Request) -> Option<std::time::SystemTime> {
-    request.lambda_context_ref().filter(|context| context.deadline > 0).map(lambda_http::Context::deadline)
+    keyfold_edge::deadline(request.lambda_context_ref()?.deadline)
 }

@@ -26,7 +26,7 @@ async fn start() -> Result<Replicator, StartError> {
 async fn serve(replicator: &Replicator) -> Result<(), Error> {
     let answer = |event: LambdaEvent<Box<RawValue>>| async move {
         let LambdaEvent { payload, context } = event;
-        let deadline = (context.deadline > 0).then(|| context.deadline());
+        let deadline = keyfold_edge::deadline(context.deadline);
         // Boxed: the compiler follows the types of futures inside of futures only so deep.
         let handled = Box::pin(handle(replicator, payload.get(), &context.request_id, deadline)).await;
         handled.report.tell();

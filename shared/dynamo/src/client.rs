@@ -10,6 +10,7 @@ mod trust;
 use std::env;
 use std::time::Duration;
 
+use aws_config::environment::EnvironmentVariableCredentialsProvider;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
@@ -115,8 +116,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The defaults, at this endpoint. A machine's certificates are all read when the first request is sent; see
-    /// [`trusting`](Settings::trusting).
+    /// The defaults, at this endpoint, with the machine's certificates.
     pub fn at(endpoint: Endpoint) -> Settings {
         Settings { endpoint, ..Settings::default() }
     }
@@ -128,8 +128,8 @@ impl Settings {
         Ok(Settings::at(endpoint).trusting(&set)?)
     }
 
-    /// The same, with the certificates that these variables name (`AWS_CA_BUNDLE`, `SSL_CERT_FILE`), or else those of the
-    /// machine's bundle. Nothing is read for a plain endpoint.
+    /// The same, with the certificates that these variables name (`AWS_CA_BUNDLE`, `SSL_CERT_FILE`), if they do. Nothing is
+    /// read for a plain endpoint.
     pub fn trusting(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, TrustError> {
         match self.endpoint {
             Endpoint::Plain(_) => Ok(self),
@@ -147,8 +147,14 @@ pub async fn client(settings: &Settings) -> Client {
     };
     let mut loader =
         aws_config::defaults(BehaviorVersion::latest()).http_client(https::client(&settings.trust));
-    if let Some(region) = &settings.region {
-        loader = loader.region(Region::new(region.clone()));
+    let region = || set("AWS_REGION").or_else(|| set("AWS_DEFAULT_REGION"));
+    if let Some(region) = settings.region.clone().or_else(region) {
+        loader = loader.region(Region::new(region));
+    }
+    // Where the environment has credentials, as Lambda's has, they are what the SDK would find. To look for them in all other
+    // places is made ready in vain: a tenth of a start.
+    if set("AWS_ACCESS_KEY_ID").is_some() && set("AWS_SECRET_ACCESS_KEY").is_some() {
+        loader = loader.credentials_provider(EnvironmentVariableCredentialsProvider::new());
     }
     if let Some(url) = endpoint {
         loader = loader.endpoint_url(url);

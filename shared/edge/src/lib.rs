@@ -5,6 +5,7 @@
 //! of a retrofit share is in [`retrofit`].
 
 mod claims;
+mod deadline;
 mod environment;
 mod error_type;
 pub mod log;
@@ -14,6 +15,7 @@ mod problem;
 pub mod retrofit;
 
 pub use claims::Claims;
+pub use deadline::deadline;
 pub use environment::{ENDPOINT, Environment, MANIFEST, MANIFEST_FILE, SettingsError};
 pub use error_type::error_type;
 pub use manifest_file::{ManifestError, load};

@@ -107,7 +107,9 @@ fn each_right_is_for_the_table_that_it_names() {
             "WriteTheTarget" | "CompareAndRepairTheTarget" | "InsertEvents" => {
                 r#"{"Fn::GetAtt":["AuditTable","Arn"]}"#
             }
-            "KeepLedgerAndQuarantine" | "KeepLedgerAndCheckpoints" => r#"{"Fn::GetAtt":["ControlTable","Arn"]}"#,
+            "KeepLedgerAndQuarantine" | "KeepLedgerAndCheckpoints" => {
+                r#"{"Fn::GetAtt":["ControlTable","Arn"]}"#
+            }
             "ScanTheSource" | "ReadTheSource" => ":table/ResourceAccessAudit\"}",
             "ReadTheStream" => r#"{"Fn::GetAtt":["AuditLegacyTable","StreamArn"]}"#,
             "FindTheStream" => ":table/ResourceAccessAudit/stream/*",

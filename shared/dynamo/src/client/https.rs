@@ -6,8 +6,8 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
@@ -26,11 +26,10 @@ use super::trust::Trust;
 
 /// A client that trusts this.
 pub(super) fn client(trust: &Trust) -> SharedHttpClient {
-    let narrow = trust.clone();
     let whole = trust.clone();
     SharedHttpClient::new(Https {
-        // The library's own client makes a connector when it is configured, and throws it away.
-        narrow: trust.narrow().is_some().then(|| with_roots(move || narrow.narrow().unwrap_or_default())),
+        trust: trust.clone(),
+        narrow: OnceLock::new(),
         whole: with_roots(move || whole.whole()),
         refused: Arc::default(),
     })
@@ -51,8 +50,11 @@ fn with_roots(roots: impl Fn() -> TrustStore + Send + Sync + 'static) -> SharedH
     })
 }
 
+/// The library's own client makes a connector when it is configured, and throws it away. This one makes none before it must.
 struct Https {
-    narrow: Option<SharedHttpClient>,
+    trust: Trust,
+    /// Amazon's roots alone, if there are any; looked for with the first request.
+    narrow: OnceLock<Option<SharedHttpClient>>,
     whole: SharedHttpClient,
     /// Has a server's certificate been refused by the narrow one? Then there is a proxy, or another server than AWS's.
     refused: Arc<AtomicBool>,
@@ -70,7 +72,8 @@ impl HttpClient for Https {
         settings: &HttpConnectorSettings,
         components: &RuntimeComponents,
     ) -> SharedHttpConnector {
-        match &self.narrow {
+        let with = |roots: TrustStore| with_roots(move || roots.clone());
+        match self.narrow.get_or_init(|| self.trust.narrow().map(with)) {
             Some(narrow) if !self.refused.load(Ordering::Relaxed) => SharedHttpConnector::new(Narrow {
                 narrow: narrow.http_connector(settings, components),
                 whole: self.whole.clone(),

@@ -1,8 +1,9 @@
-//! Whose certificates are trusted: one bundle, found once, before the first event.
+//! Whose certificates are trusted: those of one bundle.
 //!
 //! The TLS library would read every certificate of the machine, file and folder, each time that it makes a connector. That
-//! is most of a function's start. A bundle is read as text, and the few roots that AWS itself uses are picked from it; the
-//! others are looked at only if those do not suffice.
+//! was most of a function's start. A bundle is read as text, and the few roots that AWS itself uses are picked from it; the
+//! others are looked at only if those do not suffice. A bundle that a variable names is read at the start, because it may be
+//! wrong; the machine's own is read with the first request.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,11 +30,19 @@ const BUNDLES: [&str; 5] = [
 
 /// Whose certificates are trusted; by default those of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Trust {
-    /// Amazon's roots, if the bundle has any: tried before the whole.
-    amazons: Option<Arc<str>>,
-    /// The whole bundle; without it, what the machine trusts.
-    bundle: Option<Arc<str>>,
+pub struct Trust(Source);
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum Source {
+    /// The machine's bundle; and what else it trusts.
+    #[default]
+    Machine,
+    /// Folders, which are left to the TLS library.
+    Folders,
+    /// A text that `SSL_CERT_FILE` names. The TLS library knows that variable by itself.
+    Known(Arc<str>),
+    /// A text that the TLS library knows nothing of.
+    Named(Arc<str>),
 }
 
 /// A bundle that was asked for and cannot be used.
@@ -63,40 +72,45 @@ impl Trust {
     /// What these variables say: `AWS_CA_BUNDLE`, else `SSL_CERT_FILE`, else the machine's own bundle.
     pub fn find(variable: &dyn Fn(&str) -> Option<String>) -> Result<Trust, TrustError> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        if let Some(path) = set(AWS_CA_BUNDLE) {
-            let text = read(AWS_CA_BUNDLE, Path::new(&path))?;
-            return Ok(Trust { amazons: amazons(&text), bundle: Some(text.into()) });
-        }
-        let dirs = set(SSL_CERT_DIR);
-        let text = match set(SSL_CERT_FILE) {
-            Some(path) => Some(read(SSL_CERT_FILE, Path::new(&path))?),
-            None if dirs.is_some() => None,
-            None => BUNDLES.iter().find_map(|path| std::fs::read_to_string(path).ok()),
-        };
-        // The TLS library knows these variables, and the machine's bundle, by itself.
-        Ok(Trust { amazons: text.as_deref().and_then(amazons), bundle: None })
+        Ok(Trust(if let Some(path) = set(AWS_CA_BUNDLE) {
+            Source::Named(read(AWS_CA_BUNDLE, Path::new(&path))?.into())
+        } else if let Some(path) = set(SSL_CERT_FILE) {
+            Source::Known(read(SSL_CERT_FILE, Path::new(&path))?.into())
+        } else if set(SSL_CERT_DIR).is_some() {
+            Source::Folders
+        } else {
+            Source::Machine
+        }))
     }
 
-    /// Amazon's roots alone.
+    /// Amazon's roots alone, if there are any.
     pub(super) fn narrow(&self) -> Option<TrustStore> {
-        self.amazons.as_deref().map(store)
+        match &self.0 {
+            Source::Machine => amazons(&BUNDLES.iter().find_map(|path| std::fs::read_to_string(path).ok())?),
+            Source::Folders => None,
+            Source::Known(text) | Source::Named(text) => amazons(text),
+        }
     }
 
     /// Everything that is trusted.
     pub(super) fn whole(&self) -> TrustStore {
-        self.bundle.as_deref().map_or_else(TrustStore::default, store)
+        match &self.0 {
+            Source::Named(text) => store(blocks(text)),
+            Source::Machine | Source::Folders | Source::Known(_) => TrustStore::default(),
+        }
     }
 }
 
-/// A store of the certificates of a text that can be used.
-fn store(text: &str) -> TrustStore {
-    let usable = blocks(text).filter(|block| is_usable(block));
-    usable.fold(TrustStore::empty(), |store, block| store.with_pem_certificate(block))
+fn amazons(text: &str) -> Option<TrustStore> {
+    let mut found = blocks(text).filter(|block| is_amazons(block) && is_usable(block)).peekable();
+    found.peek()?;
+    Some(store(found))
 }
 
-fn amazons(text: &str) -> Option<Arc<str>> {
-    let found: Vec<&str> = blocks(text).filter(|block| is_amazons(block) && is_usable(block)).collect();
-    (!found.is_empty()).then(|| found.join("\n").into())
+/// A store of those certificates that can be used.
+fn store<'b>(blocks: impl Iterator<Item = &'b str>) -> TrustStore {
+    let usable = blocks.filter(|block| is_usable(block));
+    usable.fold(TrustStore::empty(), TrustStore::with_pem_certificate)
 }
 
 fn read(variable: &'static str, path: &Path) -> Result<String, TrustError> {
@@ -153,23 +167,37 @@ mod tests {
         }
     }
 
+    /// How many certificates a store has, and whether it has those of the machine.
+    fn counted(store: &TrustStore) -> (usize, bool) {
+        let shown = format!("{store:?}");
+        (shown.matches("CertificatePEM(").count(), shown.contains("enable_native_roots: true"))
+    }
+
     #[test]
     fn amazons_roots_are_picked_and_one_that_cannot_be_read_is_left_out() {
         let (amazon, other) = (authority("Amazon Root CA 9").pem(), authority("Proxy").pem());
         let broken = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
         let bundle = file(&format!("{other}{broken}{amazon}"));
-        let trust =
-            find(&[(AWS_CA_BUNDLE, bundle.path().to_str().unwrap()), (SSL_CERT_FILE, "/nowhere")]).unwrap();
-        assert_eq!(trust.amazons.as_deref(), Some(amazon.trim_end()));
-        assert!(trust.bundle.as_deref().is_some_and(|text| text.contains(&other)));
+        let path = bundle.path().to_str().unwrap();
+        let trust = find(&[(AWS_CA_BUNDLE, path), (SSL_CERT_FILE, "/nowhere")]).unwrap();
+        assert_eq!(trust.narrow().as_ref().map(counted), Some((1, false)));
+        assert_eq!(counted(&trust.whole()), (2, false));
+        let trust = find(&[(SSL_CERT_FILE, path)]).unwrap();
+        assert_eq!(trust.narrow().as_ref().map(counted), Some((1, false)));
+        assert_eq!(counted(&trust.whole()), (0, true), "the TLS library reads the variable by itself");
         let without = file(&other);
-        let trust = find(&[(SSL_CERT_FILE, without.path().to_str().unwrap())]).unwrap();
-        assert!(trust.narrow().is_none() && trust.bundle.is_none());
+        assert!(find(&[(SSL_CERT_FILE, without.path().to_str().unwrap())]).unwrap().narrow().is_none());
     }
 
     #[test]
     fn folders_that_are_asked_for_are_left_to_the_tls_library() {
-        assert_eq!(find(&[(SSL_CERT_DIR, "/etc/ssl/certs")]).unwrap(), Trust::default());
-        assert_eq!(find(&[(SSL_CERT_DIR, "/etc/ssl/certs"), (SSL_CERT_FILE, "")]).unwrap(), Trust::default());
+        for variables in
+            [&[(SSL_CERT_DIR, "/etc/ssl/certs"), (SSL_CERT_FILE, "")][..], &[(SSL_CERT_DIR, "/nowhere")]]
+        {
+            let trust = find(variables).unwrap();
+            assert!(trust.narrow().is_none());
+            assert_eq!(counted(&trust.whole()), (0, true));
+        }
+        assert_eq!(find(&[]).unwrap(), Trust::default());
     }
 }

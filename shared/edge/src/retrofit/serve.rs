@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Failure, RetrofitSettings, RetrofitStartError, Retrofits, SliceRecord};
-use crate::log;
+use crate::{deadline, log};
 
 /// An answer, and what is to be told of it.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ where
     let (retrofits, handle) = (&retrofits, &handle);
     let answer = |event: LambdaEvent<Box<RawValue>>| async move {
         let LambdaEvent { payload, context } = event;
-        let deadline = (context.deadline > 0).then(|| context.deadline());
+        let deadline = deadline(context.deadline);
         let handled = handle(retrofits, payload.get(), &context.request_id, deadline).await;
         handled.record.tell();
         match handled.answer {
