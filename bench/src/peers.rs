@@ -1,0 +1,1 @@
+//! Programs that others have written, in other languages: to come.
