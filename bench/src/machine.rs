@@ -61,6 +61,11 @@ fn kernel() -> String {
     release.trim().split(['-', '+']).next().unwrap_or_default().to_owned()
 }
 
+/// The most memory that a process ever had, in kB, from its `/proc/PID/status`.
+pub fn peak_kb(status: &str) -> Option<u64> {
+    field(status, "VmHWM")?.trim_end_matches("kB").trim().parse().ok()
+}
+
 /// The first line of what a program says; `-` if there is no such program.
 pub fn first_line(program: &str, arguments: &[&str]) -> String {
     let said = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success());
@@ -76,6 +81,7 @@ mod tests {
     fn what_the_system_tells_is_read() {
         assert_eq!(processor("processor\t: 0\nmodel name\t: Fast CPU @ 2 GHz\n"), "Fast CPU @ 2 GHz");
         assert_eq!(memory("MemTotal:       16777216 kB\nMemFree: 1 kB\n"), "16 GB");
+        assert_eq!(peak_kb("VmPeak:\t 9999 kB\nVmHWM:\t    2048 kB\n"), Some(2048));
         assert_eq!(load("0.52 0.58 0.59 1/999 12345\n"), "0.52");
         assert_eq!(date(UNIX_EPOCH + std::time::Duration::from_secs(86_400)), "1970-01-02");
     }
@@ -83,6 +89,7 @@ mod tests {
     #[test]
     fn what_it_does_not_tell_is_a_dash() {
         assert_eq!([processor(""), memory(""), load("")], ["-", "-", "-"]);
+        assert_eq!(peak_kb("Name: x\n"), None);
         assert_eq!(first_line("no-such-program-anywhere", &[]), "-");
     }
 }

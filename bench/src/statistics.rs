@@ -43,7 +43,7 @@ impl Spread {
 
     /// Was it measured more than once?
     pub fn is_spread(self) -> bool {
-        self.low != self.high
+        self.low < self.high
     }
 }
 

@@ -10,7 +10,7 @@ use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_dynamo::{Client, Settings, plain_client};
 
 use super::{Done, ours, raw, seed};
-use crate::data;
+use crate::{data, machine};
 
 /// What is to be done.
 #[derive(Debug, Clone, Args)]
@@ -77,6 +77,5 @@ async fn carry_out(work: &Work, model: &Model, client: Client) -> anyhow::Result
 /// The most memory that this process ever had; 0 if the system does not tell.
 fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
+    machine::peak_kb(&status).unwrap_or(0)
 }

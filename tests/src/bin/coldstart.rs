@@ -4,14 +4,13 @@
 //! It starts what `cargo lambda build` has put into a folder, each in turn, as Lambda does: with the variables of the
 //! template and no endpoint, so that the client for AWS is made. Nothing is sent to AWS.
 
-use std::io::{ErrorKind, Read};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Parser;
+use keyfold_tests::start::{Start, start};
 
 /// Measures the start of functions.
 #[derive(Debug, Parser)]
@@ -36,9 +35,6 @@ struct Arguments {
 
 /// The function that does nothing.
 const BARE: &str = "bare";
-/// The longest wait for a first request.
-const START_MAX: Duration = Duration::from_secs(10);
-const FIRST_REQUEST: &str = "GET /2018-06-01/runtime/invocation/next ";
 
 /// One function and its starts.
 struct Function {
@@ -68,7 +64,7 @@ fn measured(arguments: &Arguments) -> anyhow::Result<Vec<Function>> {
     // In turns, so that whatever else the machine does falls on all alike. The first start of each reads its file.
     for run in 0..=arguments.runs {
         for function in &mut functions {
-            let (wall, cpu) = start(&function.binary, arguments)
+            let Start { wall, cpu } = start(|runtime| command(&function.binary, runtime, arguments))
                 .with_context(|| format!("function `{}`", function.name))?;
             if run > 0 {
                 function.wall.push(wall);
@@ -103,23 +99,6 @@ fn functions(folder: &Path) -> anyhow::Result<Vec<Function>> {
     }
 }
 
-/// From the start of the process to its first request; and what its main thread did meanwhile.
-fn start(binary: &Path, arguments: &Arguments) -> anyhow::Result<(Duration, Duration)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let mut command = command(binary, &listener.local_addr()?.to_string(), arguments)?;
-    let begun = Instant::now();
-    let mut child = command.spawn()?;
-    // Held open until the times are read: a function whose connection breaks goes on to say so.
-    let connection = first_request(&listener, &mut child);
-    let wall = begun.elapsed();
-    let cpu = cpu(&child);
-    // It may have ended by itself.
-    let _ = child.kill();
-    child.wait()?;
-    drop(connection?);
-    Ok((wall, cpu?))
-}
-
 fn command(binary: &Path, runtime: &str, arguments: &Arguments) -> anyhow::Result<Command> {
     let mut command = Command::new(binary);
     command
@@ -143,42 +122,6 @@ fn command(binary: &Path, runtime: &str, arguments: &Arguments) -> anyhow::Resul
         command.env("SSL_CERT_FILE", file);
     }
     Ok(command)
-}
-
-/// Waits for the first request. A function that cannot start sends another one, or ends.
-fn first_request(listener: &TcpListener, child: &mut Child) -> anyhow::Result<TcpStream> {
-    listener.set_nonblocking(true)?;
-    let until = Instant::now() + START_MAX;
-    let mut stream = loop {
-        match listener.accept() {
-            Ok((stream, _)) => break stream,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error.into()),
-        }
-        if let Some(status) = child.try_wait()? {
-            bail!("it ended before it asked for an event: {status}");
-        }
-        if Instant::now() > until {
-            bail!("it asked for nothing in {START_MAX:?}");
-        }
-        std::hint::spin_loop();
-    };
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(START_MAX))?;
-    let mut head = vec![0; FIRST_REQUEST.len()];
-    stream.read_exact(&mut head)?;
-    if head != FIRST_REQUEST.as_bytes() {
-        bail!("its first request is no request for an event: {}", String::from_utf8_lossy(&head));
-    }
-    Ok(stream)
-}
-
-/// How long the main thread has run. Functions have no other.
-fn cpu(child: &Child) -> anyhow::Result<Duration> {
-    let path = format!("/proc/{}/schedstat", child.id());
-    let text = std::fs::read_to_string(&path).context("the process's times cannot be read")?;
-    let nanoseconds = text.split_whitespace().next().context("the process's times are unreadable")?;
-    Ok(Duration::from_nanos(nanoseconds.parse()?))
 }
 
 fn median(sorted: &[Duration]) -> f64 {

@@ -29,8 +29,11 @@ impl Axis {
         Axis { is_log, low, high, from, to }
     }
 
-    /// Where a value lies; what is not on the axis lies at its nearer end.
+    /// Where a value lies; what is not on the axis lies at its nearer end, and no number at its begin.
     pub(super) fn place(&self, value: f64) -> f64 {
+        if value.is_nan() {
+            return self.from;
+        }
         let share = if self.is_log {
             (value.max(self.low).log10() - self.low.log10()) / (self.high.log10() - self.low.log10())
         } else {
