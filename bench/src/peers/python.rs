@@ -43,7 +43,8 @@ impl Python {
     /// Its version and that of boto3.
     pub fn versions(&self) -> String {
         let program = self.program.to_string_lossy();
-        let boto3 = machine::first_line(&program, &["-c", "import boto3; print('boto3 ' + boto3.__version__)"]);
+        let boto3 =
+            machine::first_line(&program, &["-c", "import boto3; print('boto3 ' + boto3.__version__)"]);
         format!("{boto3}, {}", machine::first_line(&program, &["--version"]))
     }
 }

@@ -81,7 +81,8 @@ mod tests {
     fn a_program_that_is_not_there_or_fails_says_so() {
         let absent = run(&mut Command::new("no-such-program-anywhere")).unwrap_err();
         assert!(absent.0.starts_with("`no-such-program-anywhere` does not start"), "{absent}");
-        let failed = run(Command::new("sh").args(["-c", "echo first >&2; echo last >&2; exit 3"])).unwrap_err();
+        let failed =
+            run(Command::new("sh").args(["-c", "echo first >&2; echo last >&2; exit 3"])).unwrap_err();
         assert!(failed.0.ends_with("last") && failed.0.contains('3'), "{failed}");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use futures_util::stream;
+use keyfold_core::value::Item;
 use keyfold_dynamo::{TableOptions, load};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{Outcome, RuntimeApi};
@@ -18,6 +19,11 @@ use crate::{Setting, Spread, data, figure};
 
 /// How many items the answer has.
 const LIMIT: usize = 20;
+/// The resource that is asked about.
+const RESOURCE: &str = "r0007";
+/// The events that are drawn, and which of the others are loaded: every so many-th.
+const EVENTS: usize = 20_000;
+const OTHERS: usize = 20;
 /// What the variable with the Runtime API's place is called.
 const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 
@@ -46,9 +52,9 @@ pub(super) const FIGURES: [(&str, fn(&Answers) -> &[f64]); 4] = [
 
 /// Measures those that answer the question.
 pub(super) fn measure(setting: &Setting, subjects: &[Subject]) -> anyhow::Result<Vec<Answers>> {
-    let (rounds, events, warm) = setting.scale.of((2, 1000, 20), (20, 5000, 200));
+    let (rounds, warm) = setting.scale.of((2, 20), (20, 200));
     super::super::one_thread()?.block_on(async {
-        let dynamo = stage(events).await?;
+        let dynamo = stage().await?;
         let subjects: Vec<&Subject> = subjects.iter().filter(|subject| subject.asks).collect();
         let mut answers: Vec<Answers> = subjects.iter().map(|subject| Answers::of(subject)).collect();
         let mut agreed = None;
@@ -71,12 +77,17 @@ impl Answers {
     }
 }
 
-async fn stage(events: usize) -> anyhow::Result<EmbeddedDynamo> {
+/// The sample's table, with all events about the resource that is asked about, and some others.
+async fn stage() -> anyhow::Result<EmbeddedDynamo> {
     let model = data::model(data::SAMPLE_MANIFEST)?;
     let dynamo = EmbeddedDynamo::memory()?;
     let table = data::table(&model, "audit")?;
     dynamo.create_tables([table], TableOptions { stream: false }).await?;
-    load(&dynamo.client(), table, stream::iter((0..events).map(data::event))).await?;
+    let is_loaded = |(at, event): &(usize, Item)| {
+        data::text(event, "resourceId") == RESOURCE || at.is_multiple_of(OTHERS)
+    };
+    let events = (0..EVENTS).map(data::event).enumerate().filter(is_loaded);
+    load(&dynamo.client(), table, stream::iter(events.map(|(_, event)| event))).await?;
     Ok(dynamo)
 }
 
@@ -139,7 +150,7 @@ fn event() -> String {
     let question = json!({
         "table": "audit",
         "where": {
-            "resourceId": "r0007", "action": "viewed", "accessedBy": data::BUSY_USER,
+            "resourceId": RESOURCE, "action": "viewed", "accessedBy": data::BUSY_USER,
             "timestamp": { "beginsWith": "201" },
         },
         "order": "timestamp",
@@ -173,7 +184,8 @@ fn peak_mb(process: u32) -> f64 {
 
 pub(super) fn table(all: &[Answers]) -> Table {
     let columns = ["", "first answer, ms", "warm answer, µs", "CPU of a warm one, µs", "memory, MB"];
-    let mut table = Table::new(format!("A question with {LIMIT} items, asked over the Runtime API."), columns);
+    let mut table =
+        Table::new(format!("A question with {LIMIT} items, asked over the Runtime API."), columns);
     for answers in all {
         let figures = FIGURES.iter().map(|(_, of)| figure::spread(Spread::of(of(answers))));
         table.row([answers.name.clone()].into_iter().chain(figures));

@@ -22,7 +22,10 @@ pub(super) fn find(setting: &Setting) -> anyhow::Result<(BTreeMap<&'static str, 
     let folder = std::env::var_os(BINARIES).filter(|folder| !folder.is_empty());
     let folder = folder.map_or_else(|| setting.target.join("lambda"), PathBuf::from);
     if let Some(found) = for_lambda(&folder) {
-        return Ok((found, "The binaries are those of `cargo lambda build --release`, as they are deployed.".to_owned()));
+        return Ok((
+            found,
+            "The binaries are those of `cargo lambda build --release`, as they are deployed.".to_owned(),
+        ));
     }
     build(setting)?;
     let binary = |(name, _): (&'static str, &str)| (name, setting.target.join("release").join(name));

@@ -55,7 +55,13 @@ impl Matrix {
     }
 
     /// How many times another program's figure, round by round.
-    pub(super) fn beside(&self, program: usize, other: usize, items: u64, figure: fn(&Done) -> f64) -> Spread {
+    pub(super) fn beside(
+        &self,
+        program: usize,
+        other: usize,
+        items: u64,
+        figure: fn(&Done) -> f64,
+    ) -> Spread {
         Spread::of_ratios(&self.of(program, items, figure), &self.of(other, items, figure))
     }
 

@@ -57,7 +57,10 @@ impl Stage {
                 let item = get.send().await?.item.context("an item is not in the target")?;
                 let expected = table.with_keys(event)?;
                 let found = item.get(KEY).and_then(|value| value.as_s().ok());
-                ensure!(found.map(String::as_str) == Some(data::text(&expected, KEY)), "an item has another key");
+                ensure!(
+                    found.map(String::as_str) == Some(data::text(&expected, KEY)),
+                    "an item has another key"
+                );
             }
             Ok(())
         })
