@@ -19,12 +19,17 @@ function call(method, path, body) {
   });
 }
 
-for (;;) {
-  const { headers, body } = await call("GET", "/invocation/next");
-  const id = headers["lambda-runtime-aws-request-id"];
-  try {
-    await call("POST", `/invocation/${id}/response`, JSON.stringify(await handler(JSON.parse(body))));
-  } catch (error) {
-    await call("POST", `/invocation/${id}/error`, JSON.stringify({ errorType: error.name, errorMessage: error.message }));
+async function serve() {
+  for (;;) {
+    const { headers, body } = await call("GET", "/invocation/next");
+    const id = headers["lambda-runtime-aws-request-id"];
+    try {
+      await call("POST", `/invocation/${id}/response`, JSON.stringify(await handler(JSON.parse(body))));
+    } catch (error) {
+      const told = JSON.stringify({ errorType: error.name, errorMessage: error.message });
+      await call("POST", `/invocation/${id}/error`, told);
+    }
   }
 }
+
+serve();

@@ -9,6 +9,9 @@ use crate::{Setting, machine};
 /// The files of the function.
 const FILES: [&str; 4] = ["package.json", "package-lock.json", "function.mjs", "runtime.mjs"];
 
+/// All of it in one file, as esbuild makes it.
+const BUNDLE: &str = "bundle.cjs";
+
 /// A Node function.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -30,7 +33,10 @@ impl Node {
                 let copied = std::fs::copy(setting.peer("node").join(name), folder.join(name));
                 copied.map_err(|error| Missing(format!("`{name}` cannot be copied: {error}")))?;
             }
-            run(Command::new("npm").args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(&folder))
+            run(Command::new("npm").args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+            let bundle = ["--bundle", "--minify", "--platform=node", "--format=cjs", "--log-level=error"];
+            let mut esbuild = Command::new(folder.join("node_modules/.bin/esbuild"));
+            run(esbuild.arg("runtime.mjs").args(bundle).arg(format!("--outfile={BUNDLE}")).current_dir(&folder))
         })?;
         Ok(Node { program, folder })
     }
@@ -40,14 +46,17 @@ impl Node {
         &self.program
     }
 
-    /// The file that is run.
-    pub fn main(&self) -> PathBuf {
-        self.folder.join("runtime.mjs")
-    }
-
-    /// How many bytes the function has, with what it depends on.
-    pub fn bytes(&self) -> u64 {
-        bytes_below(&self.folder)
+    /// The file that is run, and how many bytes are deployed with it: one bundle, or the files as npm brings them.
+    pub fn main(&self, bundled: bool) -> (PathBuf, u64) {
+        if bundled {
+            let bundle = self.folder.join(BUNDLE);
+            let bytes = std::fs::metadata(&bundle).map_or(0, |metadata| metadata.len());
+            return (bundle, bytes);
+        }
+        // What bundles is not deployed.
+        let tools = ["esbuild", "@esbuild"].map(|name| bytes_below(&self.folder.join("node_modules").join(name)));
+        let bytes = bytes_below(&self.folder.join("node_modules")).saturating_sub(tools.iter().sum());
+        (self.folder.join("runtime.mjs"), bytes)
     }
 
     /// Its version and those of what it depends on.
@@ -60,9 +69,10 @@ impl Node {
             package["version"].as_str().unwrap_or("-").to_owned()
         };
         format!(
-            "ElectroDB {}, @aws-sdk/client-dynamodb {}, Node {}",
+            "ElectroDB {}, @aws-sdk/client-dynamodb {}, esbuild {}, Node {}",
             version("electrodb"),
             version("@aws-sdk/client-dynamodb"),
+            version("esbuild"),
             machine::first_line(&program, &["--version"])
         )
     }

@@ -15,6 +15,11 @@ use subject::Subject;
 /// The function that does nothing: others are compared with it.
 const BARE: usize = 0;
 
+/// Why a peer stays ahead where it is.
+const WHY_START: &str =
+    "It reads the manifest and the system's certificates and makes the client: docs/adr/0009 says what each costs.";
+const WHY_ANSWER: &str = "The query API checks, plans, logs and seals page tokens; the Node function sends one query.";
+
 /// The starts of one function, in milliseconds.
 #[derive(Debug, Default)]
 struct Starts {
@@ -36,7 +41,7 @@ by memory.",
     match Node::prepare(setting) {
         Ok(node) => {
             report.notes.push(format!("The Node function: {}.", node.versions()));
-            subjects.push(Subject::node(&node));
+            subjects.extend(Subject::node(&node));
         }
         Err(missing) => report.absent.push(format!("the Node function with ElectroDB: {missing}")),
     }
@@ -92,25 +97,21 @@ fn bars(subjects: &[Subject], starts: &[Starts]) -> Bars {
     bars
 }
 
+/// The query API beside the others that were started.
 fn notes(subjects: &[Subject], starts: &[Starts], answers: &[Answers]) -> Vec<String> {
     let mut notes = Vec::new();
-    let ours = subjects.iter().position(|subject| subject.asks && subject.is_keyfold);
-    let node = subjects.iter().position(|subject| subject.asks && !subject.is_keyfold);
-    let verdict = |what: &str, peer: &str, cost: Spread, why: &str| figure::verdict(what, peer, cost, why);
-    if let Some(ours) = ours {
-        let cost = Spread::of_ratios(&starts[ours].wall, &starts[BARE].wall);
-        let why = "It reads the manifest, the system's certificates and makes the client: docs/adr/0009 says what each costs.";
-        notes.push(verdict("Start of the query API", "the function that does nothing", cost, why));
-        if let Some(node) = node {
-            let cost = Spread::of_ratios(&starts[ours].wall, &starts[node].wall);
-            notes.push(verdict("Start of the query API", "Node with ElectroDB", cost, ""));
+    let Some(ours) = subjects.iter().position(|subject| subject.asks && subject.is_keyfold) else { return notes };
+    for (at, subject) in subjects.iter().enumerate().filter(|(at, subject)| *at == BARE || subject.asks) {
+        if at != ours {
+            let cost = Spread::of_ratios(&starts[ours].wall, &starts[at].wall);
+            notes.push(figure::verdict("Start of the query API", &subject.name, cost, WHY_START));
         }
     }
-    if let [ours, node] = answers {
-        let why = "The query API checks, plans, merges, logs and seals page tokens; the Node function sends one query.";
-        for (what, figure) in answer::FIGURES {
-            let cost = Spread::of_ratios(figure(ours), figure(node));
-            notes.push(verdict(&format!("{what} of the query API"), "Node with ElectroDB", cost, why));
+    let Some((ours, others)) = answers.split_first() else { return notes };
+    for other in others {
+        for (what, of) in answer::FIGURES {
+            let cost = Spread::of_ratios(of(ours), of(other));
+            notes.push(figure::verdict(&format!("{what} of the query API"), &other.name, cost, WHY_ANSWER));
         }
     }
     notes

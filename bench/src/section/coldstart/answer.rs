@@ -30,7 +30,7 @@ const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 /// What the answers of one function took, one of each for each process.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    name: String,
+    pub(super) name: String,
     is_keyfold: bool,
     /// Milliseconds from the start of the process to its first answer.
     first: Vec<f64>,

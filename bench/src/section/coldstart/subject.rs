@@ -8,6 +8,9 @@ use super::binaries::FUNCTIONS;
 use crate::Setting;
 use crate::peers::Node;
 
+/// What the Node function is called.
+const NODE: &str = "Node with ElectroDB";
+
 /// A function.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
@@ -37,16 +40,19 @@ impl Subject {
         known.map(subject).collect()
     }
 
-    /// The Node function.
-    pub(super) fn node(node: &Node) -> Subject {
-        Subject {
-            name: "Node with ElectroDB".to_owned(),
-            is_keyfold: false,
-            asks: true,
-            bytes: node.bytes(),
-            program: node.program().to_owned(),
-            arguments: vec![node.main()],
-        }
+    /// The Node function: as npm brings it, and bundled.
+    pub(super) fn node(node: &Node) -> [Subject; 2] {
+        [false, true].map(|bundled| {
+            let (main, bytes) = node.main(bundled);
+            Subject {
+                name: format!("{NODE}{}", if bundled { ", bundled" } else { "" }),
+                is_keyfold: false,
+                asks: true,
+                bytes,
+                program: node.program().to_owned(),
+                arguments: vec![main],
+            }
+        })
     }
 
     /// The command with the environment that Lambda gives a function, and no endpoint: the client for AWS is made.
