@@ -5,6 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::report::Table;
 
+/// The version of the embedded DynamoDB, which the workspace's manifest pins.
+const EMBEDDED_VERSION: &str = "3.2.0";
+
 /// The machine, the versions and the date, as a table.
 pub fn table() -> Table {
     let mut table = Table::new("", ["", "measured on"]);
@@ -18,7 +21,7 @@ pub fn table() -> Table {
         ("system", system),
         ("rustc", first_line("rustc", &["--version"])),
         ("keyfold", env!("CARGO_PKG_VERSION").to_owned()),
-        ("DynamoDB", "embedded (dynoxide 3.2.0, SQLite in memory), on the same cores".to_owned()),
+        ("DynamoDB", format!("embedded (dynoxide {EMBEDDED_VERSION}, SQLite in memory), on the same cores")),
     ];
     for (name, value) in rows {
         table.row([name.to_owned(), value]);
@@ -84,6 +87,12 @@ mod tests {
         assert_eq!(peak_kb("VmPeak:\t 9999 kB\nVmHWM:\t    2048 kB\n"), Some(2048));
         assert_eq!(load("0.52 0.58 0.59 1/999 12345\n"), "0.52");
         assert_eq!(date(UNIX_EPOCH + std::time::Duration::from_secs(86_400)), "1970-01-02");
+    }
+
+    #[test]
+    fn the_version_of_the_embedded_dynamodb_is_the_one_that_is_pinned() {
+        let manifest = include_str!("../../Cargo.toml");
+        assert!(manifest.contains(&format!("package = \"dynoxide-rs\", version = \"={EMBEDDED_VERSION}\"")));
     }
 
     #[test]

@@ -51,7 +51,8 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> anyhow::Result<()> {
-    let setting = Setting::of_process(if arguments.quick { Scale::Quick } else { Scale::Full })?;
+    let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
+    let setting = Setting::of_process(scale, |what| eprintln!("  {what}"))?;
     if cfg!(debug_assertions) {
         eprintln!("this is a debug build: its figures say nothing");
     }

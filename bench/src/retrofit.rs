@@ -5,6 +5,7 @@ pub mod done;
 mod ours;
 mod raw;
 mod seed;
+mod whole;
 pub mod worker;
 
 use std::collections::HashMap;

@@ -34,17 +34,19 @@ pub struct Setting {
     pub target: PathBuf,
     /// The workspace's folder.
     pub workspace: PathBuf,
+    /// Is told what is being done, where that takes long.
+    pub progress: fn(&str),
 }
 
 impl Setting {
     /// Of this process.
-    pub fn of_process(scale: Scale) -> anyhow::Result<Setting> {
+    pub fn of_process(scale: Scale, progress: fn(&str)) -> anyhow::Result<Setting> {
         let program = std::env::current_exe().context("this program's own path")?;
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace's folder")?;
         // `target/release/keyfold-bench`; a test of this crate is one folder deeper.
         let profile = program.ancestors().find(|folder| folder.join("deps").is_dir());
         let target = profile.and_then(Path::parent).map_or_else(|| workspace.join("target"), Path::to_owned);
-        Ok(Setting { scale, program, target, workspace: workspace.to_owned() })
+        Ok(Setting { scale, program, target, workspace: workspace.to_owned(), progress })
     }
 
     /// A file of this crate's folder of peers.

@@ -33,10 +33,16 @@ impl Node {
                 let copied = std::fs::copy(setting.peer("node").join(name), folder.join(name));
                 copied.map_err(|error| Missing(format!("`{name}` cannot be copied: {error}")))?;
             }
-            run(Command::new("npm").args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+            run(Command::new("npm")
+                .args(["ci", "--silent", "--no-audit", "--no-fund"])
+                .current_dir(&folder))?;
             let bundle = ["--bundle", "--minify", "--platform=node", "--format=cjs", "--log-level=error"];
             let mut esbuild = Command::new(folder.join("node_modules/.bin/esbuild"));
-            run(esbuild.arg("runtime.mjs").args(bundle).arg(format!("--outfile={BUNDLE}")).current_dir(&folder))
+            run(esbuild
+                .arg("runtime.mjs")
+                .args(bundle)
+                .arg(format!("--outfile={BUNDLE}"))
+                .current_dir(&folder))
         })?;
         Ok(Node { program, folder })
     }
@@ -54,7 +60,8 @@ impl Node {
             return (bundle, bytes);
         }
         // What bundles is not deployed.
-        let tools = ["esbuild", "@esbuild"].map(|name| bytes_below(&self.folder.join("node_modules").join(name)));
+        let tools =
+            ["esbuild", "@esbuild"].map(|name| bytes_below(&self.folder.join("node_modules").join(name)));
         let bytes = bytes_below(&self.folder.join("node_modules")).saturating_sub(tools.iter().sum());
         (self.folder.join("runtime.mjs"), bytes)
     }

@@ -62,7 +62,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut times = 0;
         for from in ["one", "one", "two"] {
-            once(folder.path(), from, || Ok(times += 1)).unwrap();
+            once(folder.path(), from, || {
+                times += 1;
+                Ok(())
+            })
+            .unwrap();
         }
         assert_eq!(times, 2);
     }
@@ -73,7 +77,11 @@ mod tests {
         let failed = once(folder.path(), "one", || Err(Missing("no network".to_owned())));
         assert_eq!(failed.unwrap_err().to_string(), "no network");
         let mut times = 0;
-        once(folder.path(), "one", || Ok(times += 1)).unwrap();
+        once(folder.path(), "one", || {
+            times += 1;
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(times, 1);
     }
 

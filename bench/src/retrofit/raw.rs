@@ -43,7 +43,7 @@ async fn scan(
     table: &str,
     from: Option<SdkItem>,
 ) -> anyhow::Result<(Vec<SdkItem>, Option<SdkItem>)> {
-    let scan = client.scan().table_name(table).segment(0).total_segments(1);
+    let scan = client.scan().table_name(table);
     let scan = scan.limit(PAGE_ITEMS_DEFAULT.cast_signed()).consistent_read(true);
     let answer = scan.set_exclusive_start_key(from).return_consumed_capacity(UNITS).send().await?;
     Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))

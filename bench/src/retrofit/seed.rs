@@ -1,4 +1,4 @@
-//! What one writes first: a parallel scan fills a queue, and one worker takes ten items at a time from it and puts them
+//! What one writes first: a scan fills a queue, and one worker takes ten items at a time from it and puts them
 //! back whole, whatever happened to them meanwhile. Fast, and wrong as soon as anybody else writes.
 
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use anyhow::Context;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::try_join;
 use keyfold_dynamo::retrofit::PAGE_ITEMS_DEFAULT;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -16,28 +16,22 @@ use super::{KEY, SdkItem, joined};
 const QUEUE_ITEMS: usize = 10_000;
 /// Items of a write.
 const BATCH_ITEMS: usize = 10;
-/// Segments of the scan, all at once.
-const SEGMENTS: i32 = 10;
 /// How often what a write left undone is sent again.
 const SENDS_MAX: usize = 10;
 
 /// How many items were written.
 pub(super) async fn run(client: &Client, source: &str, target: &str) -> anyhow::Result<u64> {
     let (queue, waiting) = channel(QUEUE_ITEMS);
-    let scans = (0..SEGMENTS).map(|segment| scan(client, source, segment, queue.clone()));
-    let scans = try_join_all(scans.collect::<Vec<_>>());
-    // The last sender has to go, or the queue never ends.
-    drop(queue);
-    let (_, written) = try_join(scans, write(client, target, waiting)).await?;
+    let ((), written) = try_join(scan(client, source, queue), write(client, target, waiting)).await?;
     Ok(written)
 }
 
-async fn scan(client: &Client, table: &str, segment: i32, queue: Sender<SdkItem>) -> anyhow::Result<()> {
+/// One segment: the embedded DynamoDB looks at the whole table for every page of a scan by segments.
+async fn scan(client: &Client, table: &str, queue: Sender<SdkItem>) -> anyhow::Result<()> {
     let mut from = None;
     loop {
-        let scan = client.scan().table_name(table).segment(segment).total_segments(SEGMENTS);
-        let scan = scan.limit(PAGE_ITEMS_DEFAULT.cast_signed()).set_exclusive_start_key(from);
-        let page = scan.send().await?;
+        let scan = client.scan().table_name(table).limit(PAGE_ITEMS_DEFAULT.cast_signed());
+        let page = scan.set_exclusive_start_key(from).send().await?;
         for item in page.items.unwrap_or_default() {
             queue.send(item).await.context("the writer ended")?;
         }

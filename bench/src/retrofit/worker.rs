@@ -9,7 +9,7 @@ use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_dynamo::{Client, Settings, plain_client};
 
-use super::{Done, ours, raw, seed};
+use super::{Done, ours, raw, seed, whole};
 use crate::{data, machine};
 
 /// What is to be done.
@@ -36,7 +36,7 @@ pub enum Program {
     Ours,
     /// The same calls, without deciding anything.
     Raw,
-    /// A parallel scan, a queue of 10,000, batches of 10 unconditional puts.
+    /// A scan, a queue of 10,000, batches of 10 unconditional puts.
     Seed,
 }
 
@@ -55,7 +55,7 @@ impl Program {
 pub fn run(work: &Work) -> anyhow::Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let model = data::model(data::MANIFEST)?;
-    let client = plain_client(&work.endpoint, &Settings::default());
+    let client = whole::scans_plainly(&plain_client(&work.endpoint, &Settings::default()));
     let (begun, cpu) = (Instant::now(), ProcessTime::now());
     let items = runtime.block_on(carry_out(work, &model, client))?;
     let (seconds, cpu_seconds) = (begun.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());

@@ -16,9 +16,9 @@ use subject::Subject;
 const BARE: usize = 0;
 
 /// Why a peer stays ahead where it is.
-const WHY_START: &str =
-    "It reads the manifest and the system's certificates and makes the client: docs/adr/0009 says what each costs.";
-const WHY_ANSWER: &str = "The query API checks, plans, logs and seals page tokens; the Node function sends one query.";
+const WHY_START: &str = "It reads the manifest and the system's certificates and makes the client: docs/adr/0009 says what each costs.";
+const WHY_ANSWER: &str =
+    "The query API checks, plans, logs and seals page tokens; the Node function sends one query.";
 
 /// The starts of one function, in milliseconds.
 #[derive(Debug, Default)]
@@ -100,7 +100,9 @@ fn bars(subjects: &[Subject], starts: &[Starts]) -> Bars {
 /// The query API beside the others that were started.
 fn notes(subjects: &[Subject], starts: &[Starts], answers: &[Answers]) -> Vec<String> {
     let mut notes = Vec::new();
-    let Some(ours) = subjects.iter().position(|subject| subject.asks && subject.is_keyfold) else { return notes };
+    let Some(ours) = subjects.iter().position(|subject| subject.asks && subject.is_keyfold) else {
+        return notes;
+    };
     for (at, subject) in subjects.iter().enumerate().filter(|(at, subject)| *at == BARE || subject.asks) {
         if at != ours {
             let cost = Spread::of_ratios(&starts[ours].wall, &starts[at].wall);

@@ -45,7 +45,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     for place in [Where::NewTable, Where::InPlace] {
         let mut matrix = Matrix::new(place, programs.clone());
         for size in sizes(setting.scale, place) {
-            measure(&stage, &mut matrix, size)?;
+            measure(setting, &stage, &mut matrix, size)?;
         }
         tell::add(&matrix, &mut report);
     }
@@ -54,7 +54,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn measure(stage: &Stage, matrix: &mut Matrix, size: Size) -> anyhow::Result<()> {
+fn measure(setting: &Setting, stage: &Stage, matrix: &mut Matrix, size: Size) -> anyhow::Result<()> {
     let place = matrix.place;
     let taking_part: Vec<usize> =
         (0..matrix.programs.len()).filter(|at| size.items <= matrix.programs[*at].items_max(place)).collect();
@@ -64,6 +64,8 @@ fn measure(stage: &Stage, matrix: &mut Matrix, size: Size) -> anyhow::Result<()>
         for turn in 0..taking_part.len() {
             let at = taking_part[(turn + round) % taking_part.len()];
             stage.reset_target(place, size.items)?;
+            let name = matrix.programs[at].name();
+            (setting.progress)(&format!("{place:?}, {} items, round {}: {name}", size.items, round + 1));
             let done = matrix.programs[at].run(stage.endpoint(), place, size.items)?;
             stage.check(size.items)?;
             matrix.cells.push(Cell { program: at, items: size.items, round, done });

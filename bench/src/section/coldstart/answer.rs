@@ -42,8 +42,11 @@ pub(super) struct Answers {
     peak: Vec<f64>,
 }
 
+/// A name, and the figures that it stands for.
+type Figure = (&'static str, fn(&Answers) -> &[f64]);
+
 /// Of what the functions are compared.
-pub(super) const FIGURES: [(&str, fn(&Answers) -> &[f64]); 4] = [
+pub(super) const FIGURES: [Figure; 4] = [
     ("First answer", |answers| &answers.first),
     ("A warm answer", |answers| &answers.warm),
     ("CPU of a warm answer", |answers| &answers.cpu),

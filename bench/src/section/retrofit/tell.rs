@@ -44,8 +44,8 @@ pub(super) fn add(matrix: &Matrix, report: &mut Report) {
     if matrix.place == Where::InPlace {
         report.notes.push(
             "In place the largest table is smaller than for a new table, because each program needs one that was loaded for it alone; \
-its source has no stream here, because the embedded DynamoDB slows down with every change that a stream keeps. `keyfold demo` has \
-writers and a stream."
+neither has a stream here, because the embedded DynamoDB slows down with every change that a stream keeps; `keyfold demo` has writers \
+and a stream. Scans name no segment: the embedded DynamoDB looks at the whole table for each page of one that does, which DynamoDB does not."
                 .to_owned(),
         );
     }
@@ -97,8 +97,11 @@ fn bars(matrix: &Matrix, name: &str, file: &str) -> Bars {
 
 fn lines(matrix: &Matrix, file: &str, name: &str, what: &str, unit: &str, figure: fn(&Done) -> f64) -> Lines {
     let sizes = matrix.sizes();
-    let line = |(at, program): (usize, &super::Program)| Line {
-        name: program.name().to_owned(),
+    // Ours has the first colour, as in every plot.
+    let mut in_colours: Vec<usize> = (0..matrix.programs.len()).collect();
+    in_colours.sort_by_key(|at| !matrix.programs[*at].is_ours());
+    let line = |at: usize| Line {
+        name: matrix.programs[at].name().to_owned(),
         points: sizes.iter().map(|items| (*items as f64, matrix.spread(at, *items, figure))).collect(),
     };
     Lines {
@@ -107,8 +110,8 @@ fn lines(matrix: &Matrix, file: &str, name: &str, what: &str, unit: &str, figure
         x: "items of the table".to_owned(),
         y: unit.to_owned(),
         x_is_log: true,
-        lines: matrix.programs.iter().enumerate().map(line).collect(),
-        ..Lines::default()
+        y_is_log: true,
+        lines: in_colours.into_iter().map(line).collect(),
     }
 }
 
