@@ -37,7 +37,7 @@ struct Asked {
 
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
-    let (events, calls) = setting.scale.of((2000, 50), (20_000, 500));
+    let (events, calls) = setting.scale.of((2000, 50), (20_000, 300));
     let runtime = super::one_thread()?;
     runtime.block_on(async {
         let stage = Stage::new(events).await?;

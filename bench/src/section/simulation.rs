@@ -19,7 +19,7 @@ const SEED: u64 = 1;
 
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
-    let (rounds, histories) = setting.scale.of((3, 200), (9, 2000));
+    let (rounds, histories) = setting.scale.of((3, 200), (7, 2000));
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     let mut rates = PROTOCOLS.map(|_| [Vec::new(), Vec::new()]);
     for round in 0..rounds {

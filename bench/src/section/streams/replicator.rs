@@ -27,7 +27,7 @@ pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<P
     for (records, batches) in BATCHES {
         let batches = scale.of(batches[0], batches[1]);
         let mut pair = Pair::new(format!("batches of {records}"));
-        for round in 0..=scale.of(1, 7) {
+        for round in 0..=scale.of(1, 5) {
             for turn in 0..2 {
                 // Each goes first as often as the other.
                 let is_raw = (turn + round) % 2 == 0;
