@@ -84,6 +84,8 @@ mod tests {
         let before = vec![1_u8; 1000];
         let counted = during(|| vec![2_u8; 100]);
         assert_eq!(counted, Allocations { count: 1, bytes: 100 });
+        drop(vec![3_u8; 50]);
+        assert_eq!(COUNTED.get(), counted, "it goes on counting");
         assert_eq!(during(|| before.len()), Allocations::default());
     }
 

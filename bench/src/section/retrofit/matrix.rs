@@ -87,7 +87,7 @@ mod tests {
         let mut matrix = Matrix::new(Where::NewTable, Vec::new());
         // The second round met something; programs take turns at being first.
         matrix.cells =
-            vec![cell(0, 10, 0, 1.0), cell(1, 10, 0, 2.0), cell(1, 10, 1, 20.0), cell(0, 10, 1, 10.0)];
+            vec![cell(0, 10, 1, 10.0), cell(1, 10, 0, 2.0), cell(1, 10, 1, 20.0), cell(0, 10, 0, 1.0)];
         assert_eq!(matrix.beside(1, 0, 10, Done::cpu_microseconds), Spread::exact(2.0));
         assert!(matrix.beside(2, 0, 10, Done::cpu_microseconds).median.is_nan());
     }
