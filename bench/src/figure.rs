@@ -6,7 +6,7 @@ use crate::Spread;
 ///
 /// ```
 /// use keyfold_bench::figure::number;
-/// assert_eq!([number(0.01234), number(61.25), number(1234567.8)], ["0.0123", "61.3", "1,234,568"]);
+/// assert_eq!([number(0.01234), number(61.27), number(1234567.8)], ["0.0123", "61.3", "1,234,568"]);
 /// ```
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
