@@ -9,9 +9,10 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
+use keyfold_tests::start::cpu;
 
 use super::server::Server;
-use super::start::{command, cpu};
+use super::start::command;
 use super::{Arguments, NEXT, WAIT_MAX};
 
 /// How long a function is given to fall asleep after a request, before its times are read.
@@ -64,14 +65,14 @@ fn invoke(
         bail!("it did not ask for an event: {}", head.lines().next().unwrap_or_default());
     }
     thread::sleep(SETTLED);
-    let begun = cpu(child)?;
+    let begun = cpu(child.id())?;
     answer.send(next(event)?)?;
     let (head, answer) = requests.recv_timeout(WAIT_MAX).context("it answered nothing")?;
     if !head.starts_with("POST ") {
         bail!("it did not answer: {}", head.lines().next().unwrap_or_default());
     }
     thread::sleep(SETTLED);
-    let ended = cpu(child)?;
+    let ended = cpu(child.id())?;
     answer.send("HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_owned())?;
     if server.asked() == before {
         bail!("it did not ask the server");

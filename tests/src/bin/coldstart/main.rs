@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Parser;
+use keyfold_tests::start::{Start, start};
 
 /// Measures the start of functions.
 #[derive(Debug, Parser)]
@@ -110,7 +111,7 @@ fn measure(
     arguments: &Arguments,
     server: &server::Server,
 ) -> anyhow::Result<()> {
-    let (wall, cpu) = start::start(&function.binary, arguments)?;
+    let Start { wall, cpu } = start(|runtime| start::command(&function.binary, runtime, arguments))?;
     let calls = match &function.event {
         Some(event) => Some(call::calls(&function.binary, event, arguments, server)?),
         None => None,

@@ -1,0 +1,66 @@
+//! What is asked.
+
+/// How many items an answer has.
+pub(super) const LIMIT: u32 = 20;
+/// And that of the largest.
+pub(super) const TOP: u32 = 10;
+/// The resource that is asked about.
+pub(super) const RESOURCE: &str = "r0007";
+/// The shards of the index by action.
+pub(super) const SHARDS: u32 = 10;
+
+/// A kind of question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A page of one partition of a folded index.
+    OnePage,
+    /// Ten shards, merged in order.
+    FanOut,
+    /// The latest of a large collection.
+    Top,
+    /// An index with keys only: the items are read by primary key.
+    Hydration,
+}
+
+/// All of them.
+pub(super) const REQUESTS: [(&str, Kind); 4] = [
+    ("one page of 20", Kind::OnePage),
+    ("20 merged from 10 shards", Kind::FanOut),
+    ("the latest 10 of many", Kind::Top),
+    ("20 through a keys-only index", Kind::Hydration),
+];
+
+impl Kind {
+    /// The request.
+    pub(super) fn request(self) -> String {
+        match self {
+            Kind::OnePage => format!(
+                r#"{{"table":"events","where":{{"resourceId":"{RESOURCE}","action":"viewed","accessedBy":"joe1"}},"order":"timestamp","limit":{LIMIT}}}"#
+            ),
+            Kind::FanOut => format!(
+                r#"{{"table":"events","where":{{"action":"viewed"}},"order":"-timestamp","limit":{LIMIT}}}"#
+            ),
+            Kind::Top => format!(
+                r#"{{"table":"events","where":{{"accessedBy":"joe1"}},"order":"-timestamp","limit":{TOP}}}"#
+            ),
+            Kind::Hydration => format!(
+                r#"{{"table":"events","where":{{"resourceId":"{RESOURCE}"}},"order":"timestamp","limit":{LIMIT}}}"#
+            ),
+        }
+    }
+
+    /// Why the SDK stays ahead where it is.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Kind::OnePage | Kind::Top => {
+                "Check and plan come on top, and every item is brought into the neutral values of core. It is microseconds, beside the milliseconds of a network."
+            }
+            Kind::FanOut => {
+                "The merge reads shard by shard only as far as it must, and that takes more steps than ten blind reads at once."
+            }
+            Kind::Hydration => {
+                "The items are brought back into the index's order and checked once more, because they may have changed between the two reads."
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The table, the client, and both ways to ask.
+
+use aws_sdk_dynamodb::Client;
+use futures_util::stream;
+use keyfold_core::model::Model;
+use keyfold_core::query::check::Caller;
+use keyfold_core::query::{QueryRequest, check, plan};
+use keyfold_dynamo::{RunOptions, TableOptions, load, run};
+use keyfold_local::EmbeddedDynamo;
+
+use super::raw;
+use super::requests::Kind;
+use crate::data;
+
+/// What an answer took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Spent {
+    pub(super) requests: u32,
+    pub(super) units: f64,
+}
+
+/// An answer: which items, and what they took.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Answered {
+    pub(super) ids: Vec<String>,
+    pub(super) spent: Spent,
+}
+
+/// The table of events.
+pub(super) struct Stage {
+    pub(super) model: Model,
+    pub(super) client: Client,
+    _dynamo: EmbeddedDynamo,
+}
+
+impl Stage {
+    pub(super) async fn new(events: usize) -> anyhow::Result<Stage> {
+        let model = data::model(data::MANIFEST)?;
+        let dynamo = EmbeddedDynamo::memory()?;
+        let table = data::table(&model, "events")?;
+        dynamo.create_tables([table], TableOptions::default()).await?;
+        let client = dynamo.client();
+        load(&client, table, stream::iter((0..events).map(data::event))).await?;
+        Ok(Stage { model, client, _dynamo: dynamo })
+    }
+
+    /// By the SDK alone.
+    pub(super) async fn raw(&self, kind: Kind) -> anyhow::Result<Answered> {
+        match kind {
+            Kind::OnePage => raw::one_page(&self.client).await,
+            Kind::FanOut => raw::fan_out(&self.client).await,
+            Kind::Top => raw::top(&self.client).await,
+            Kind::Hydration => raw::hydration(&self.client).await,
+        }
+    }
+
+    /// By us, from the request's text on.
+    pub(super) async fn ours(&self, kind: Kind) -> anyhow::Result<Answered> {
+        self.ask(&kind.request()).await
+    }
+
+    /// Any request.
+    pub(super) async fn ask(&self, request: &str) -> anyhow::Result<Answered> {
+        let request: QueryRequest = serde_json::from_str(request)?;
+        let checked = check(&self.model, &request, &Caller::Trusted)?;
+        let plan = plan(&checked)?;
+        let answer = run(&self.client, checked.table, &plan, None, &RunOptions::default()).await?;
+        let ids = answer.items.iter().map(|item| data::text(item, "id").to_owned()).collect();
+        let spent = Spent { requests: answer.requests, units: answer.consumed_read_units };
+        Ok(Answered { ids, spent })
+    }
+}

@@ -1,0 +1,75 @@
+//! How many histories of the retrofit the simulator plays in a second.
+
+use std::time::Instant;
+
+use anyhow::ensure;
+use keyfold_core::retrofit::Protocol;
+use keyfold_testkit::simulate::{Campaign, Scene};
+
+use crate::report::{Bars, Plot, Table};
+use crate::{Report, Setting, Spread, figure};
+
+const PROTOCOLS: [(Protocol, &str); 3] = [
+    (Protocol::InPlace, "in place"),
+    (Protocol::Fenced, "fence and tombstone"),
+    (Protocol::Ledger, "ledger"),
+];
+/// Where the seeds begin. They go on round by round, so that no round plays what another has played.
+const SEED: u64 = 1;
+
+/// Measures the section.
+pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
+    let (rounds, histories) = setting.scale.of((3, 200), (7, 2000));
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let mut rates = PROTOCOLS.map(|_| [Vec::new(), Vec::new()]);
+    for round in 0..rounds {
+        for (at, (protocol, name)) in PROTOCOLS.iter().enumerate() {
+            for (which, threads) in [1, threads].into_iter().enumerate() {
+                let seed = SEED + round * histories;
+                rates[at][which].push(rate(
+                    *protocol,
+                    name,
+                    Campaign { seed, histories, mutant: None, threads },
+                )?);
+            }
+        }
+    }
+    Ok(report(&rates, threads))
+}
+
+/// Histories in a second. All of them must end right.
+fn rate(protocol: Protocol, name: &str, campaign: Campaign) -> anyhow::Result<f64> {
+    let scene = Scene::of(protocol);
+    let begun = Instant::now();
+    let tally = campaign.play(&scene);
+    let seconds = begun.elapsed().as_secs_f64();
+    if let Some((seed, wrong)) = tally.wrong {
+        anyhow::bail!("{name}: the history of seed {seed} ends wrong: {wrong}");
+    }
+    ensure!(tally.histories == campaign.histories, "{name}: {} histories were played", tally.histories);
+    Ok(tally.histories as f64 / seconds)
+}
+
+fn report(rates: &[[Vec<f64>; 2]; 3], threads: u64) -> Report {
+    let mut report = Report::new(
+        "7. Simulation",
+        "A history is a retrofit from its start to its end, with writers, faults, repairs and checks, in memory. The more of them \
+a second, the more can go wrong before a change is merged. There is no peer.",
+    );
+    let columns = ["", "1 thread", &format!("{threads} threads"), "more by threads"];
+    let mut table = Table::new("Histories in a second.", columns);
+    let mut bars =
+        Bars::new("simulation", &format!("Simulated retrofits, {threads} threads"), "histories in a second");
+    for ((_, name), [one, all]) in PROTOCOLS.iter().zip(rates) {
+        table.row([
+            (*name).to_owned(),
+            figure::spread(Spread::of(one)),
+            figure::spread(Spread::of(all)),
+            figure::ratio(Spread::of_ratios(all, one)),
+        ]);
+        bars.ours(*name, Spread::of(all));
+    }
+    report.tables.push(table);
+    report.plots.push(Plot::Bars(bars));
+    report
+}

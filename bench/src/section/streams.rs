@@ -1,0 +1,91 @@
+//! What follows a table and what writes to it: replicator, audit writer, and the library below them.
+
+mod library;
+mod pace;
+mod replicator;
+mod stage;
+mod writer;
+
+use crate::report::{Bars, Plot, Table};
+use crate::{Report, Setting, figure};
+use pace::Paces;
+use stage::Stage;
+
+/// Puts under way at once where they are sent by hand.
+const IN_FLIGHT: usize = keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
+
+/// Two ways to do the same, in the same rounds.
+#[derive(Debug)]
+struct Pair {
+    name: String,
+    raw: Paces,
+    ours: Paces,
+}
+
+impl Pair {
+    fn new(name: String) -> Pair {
+        Pair { name, raw: Paces::default(), ours: Paces::default() }
+    }
+}
+
+/// Measures the section.
+pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
+    let mut report = Report::new(
+        "5. Streams and writes",
+        "The replicator's handler gets batches of stream records as Lambda delivers them, the audit writer's lists of events. Beside \
+them the conditional puts alone, with the same items, their keys made before, as many at once. Text to text: reading the event and saying \
+what came of it are ours only.",
+    );
+    super::one_thread()?.block_on(async {
+        let stage = Stage::new().await?;
+        let replicated = replicator::measure(&stage, setting.scale).await?;
+        let written = writer::measure(&stage, setting.scale).await?;
+        let by_library = library::measure(&stage, setting.scale).await?;
+        report.tables.push(pairs("Replicator, records in a second.", &replicated));
+        report.tables.push(pairs("Audit writer, events in a second.", &written));
+        report.tables.push(library::table(&by_library));
+        let both = || replicated.iter().chain(&written);
+        report.plots.push(Plot::Bars(bars(both())));
+        report.notes.extend(both().map(verdict));
+        report.notes.push(format!(
+            "A batch of 10,000 records here is {} MB of text; Lambda closes a batch at 6 MB.",
+            figure::number(replicator::batch_bytes() as f64 / 1e6)
+        ));
+        Ok(report)
+    })
+}
+
+fn pairs(caption: &str, pairs: &[Pair]) -> Table {
+    let columns = ["", "puts alone", "ours", "rate", "puts alone, CPU µs", "ours, CPU µs", "CPU"];
+    let mut table = Table::new(caption, columns);
+    for Pair { name, raw, ours } in pairs {
+        table.row([
+            name.clone(),
+            figure::spread(raw.rate()),
+            figure::spread(ours.rate()),
+            figure::ratio(ours.rate_beside(raw)),
+            figure::spread(raw.cpu()),
+            figure::spread(ours.cpu()),
+            figure::ratio(ours.cpu_beside(raw)),
+        ]);
+    }
+    table
+}
+
+fn bars<'p>(pairs: impl Iterator<Item = &'p Pair>) -> Bars {
+    let mut bars = Bars::new("streams", "Records and events in a second", "in a second");
+    for Pair { name, raw, ours } in pairs {
+        bars.peer(format!("{name}: puts alone"), raw.rate());
+        bars.ours(format!("{name}: ours"), ours.rate());
+    }
+    bars
+}
+
+fn verdict(pair: &Pair) -> String {
+    figure::verdict(
+        &format!("{}, time", pair.name),
+        "the puts alone",
+        pair.ours.time_beside(&pair.raw),
+        "Reading and answering JSON, folding and the look at the control table are paid by each batch or record; they stay.",
+    )
+}

@@ -1,0 +1,105 @@
+//! The start of a function's process, up to its first request for an event: what a cold start waits for.
+
+use std::io::{ErrorKind, Read};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+/// The longest wait for a first request.
+pub const START_MAX: Duration = Duration::from_secs(10);
+const FIRST_REQUEST: &str = "GET /2018-06-01/runtime/invocation/next ";
+
+/// What a start took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// From the start of the process to its first request.
+    pub wall: Duration,
+    /// What all its threads did meanwhile.
+    pub cpu: Duration,
+}
+
+/// Starts a process, given where its Runtime API is, waits for its first request, and ends it.
+pub fn start(command: impl FnOnce(&str) -> anyhow::Result<Command>) -> anyhow::Result<Start> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let mut command = command(&listener.local_addr()?.to_string())?;
+    let begun = Instant::now();
+    let mut child = command.spawn()?;
+    // Held open until the times are read: a function whose connection breaks goes on to say so.
+    let connection = first_request(&listener, &mut child);
+    let wall = begun.elapsed();
+    let cpu = cpu(child.id());
+    // It may have ended by itself.
+    let _ = child.kill();
+    child.wait()?;
+    drop(connection?);
+    Ok(Start { wall, cpu: cpu? })
+}
+
+/// Waits for the first request. A function that cannot start sends another one, or ends.
+fn first_request(listener: &TcpListener, child: &mut Child) -> anyhow::Result<TcpStream> {
+    listener.set_nonblocking(true)?;
+    let until = Instant::now() + START_MAX;
+    let mut stream = loop {
+        match listener.accept() {
+            Ok((stream, _)) => break stream,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(status) = child.try_wait()? {
+            bail!("it ended before it asked for an event: {status}");
+        }
+        if Instant::now() > until {
+            bail!("it asked for nothing in {START_MAX:?}");
+        }
+        std::hint::spin_loop();
+    };
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(START_MAX))?;
+    let mut head = vec![0; FIRST_REQUEST.len()];
+    stream.read_exact(&mut head)?;
+    if head != FIRST_REQUEST.as_bytes() {
+        bail!("its first request is no request for an event: {}", String::from_utf8_lossy(&head));
+    }
+    Ok(stream)
+}
+
+/// How long the threads of a process have run, those that have ended left out.
+pub fn cpu(process: u32) -> anyhow::Result<Duration> {
+    let folder = format!("/proc/{process}/task");
+    let mut nanoseconds = 0;
+    for thread in std::fs::read_dir(folder).context("the process's threads cannot be read")? {
+        // A thread may have ended since.
+        let Ok(text) = std::fs::read_to_string(thread?.path().join("schedstat")) else { continue };
+        let ran = text.split_whitespace().next().context("the process's times are unreadable")?;
+        nanoseconds += ran.parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &'static str) -> anyhow::Result<Start> {
+        start(|runtime| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).env("RUNTIME", runtime);
+            Ok(command)
+        })
+    }
+
+    #[test]
+    fn a_process_that_ends_without_a_request_is_an_error() {
+        let error = shell("exit 3").unwrap_err().to_string();
+        assert!(error.contains("it ended before it asked for an event"), "{error}");
+    }
+
+    #[test]
+    fn the_time_of_this_process_is_known_and_rises() {
+        let before = cpu(std::process::id()).unwrap();
+        let sum = (0..5_000_000_u64).fold(0_u64, |sum, number| std::hint::black_box(sum ^ number));
+        assert!(sum < u64::MAX && cpu(std::process::id()).unwrap() > before);
+    }
+}
