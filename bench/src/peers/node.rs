@@ -7,7 +7,7 @@ use super::tool::{Missing, once, read, run};
 use crate::{Setting, machine};
 
 /// The files of the function.
-const FILES: [&str; 4] = ["package.json", "package-lock.json", "function.mjs", "runtime.mjs"];
+const FILES: [&str; 5] = ["package.json", "package-lock.json", "function.mjs", "runtime.mjs", "keys.mjs"];
 
 /// All of it in one file, as esbuild makes it.
 const BUNDLE: &str = "bundle.cjs";
@@ -64,6 +64,17 @@ impl Node {
             ["esbuild", "@esbuild"].map(|name| bytes_below(&self.folder.join("node_modules").join(name)));
         let bytes = bytes_below(&self.folder.join("node_modules")).saturating_sub(tools.iter().sum());
         (self.folder.join("runtime.mjs"), bytes)
+    }
+
+    /// The keys that ElectroDB makes of these pairs, as `keys.mjs` prints them.
+    pub fn keys(&self, pairs: &str) -> Result<String, Missing> {
+        let output =
+            Command::new(&self.program).arg("keys.mjs").arg(pairs).current_dir(&self.folder).output();
+        let output = output.map_err(|error| Missing(format!("`node` does not start: {error}")))?;
+        if !output.status.success() {
+            return Err(Missing(format!("`keys.mjs` failed: {}", String::from_utf8_lossy(&output.stderr))));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// Its version and those of what it depends on.

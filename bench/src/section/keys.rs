@@ -1,8 +1,10 @@
 //! Folding keys beside what people write by hand.
 
 mod cases;
+mod promises;
 
 use crate::micro::{self, Measured};
+use crate::peers::Node;
 use crate::report::{Bars, Plot, Table};
 use crate::{Report, Setting, figure};
 
@@ -55,6 +57,9 @@ what does not fit and keeps the order; a join does none of it. This is what that
     );
     report.tables.push(table(&measured));
     report.plots.push(Plot::Bars(bars(&measured)));
+    let node = Node::prepare(setting);
+    report.tables.push(promises::table(node.as_ref().ok())?);
+    report.absent.extend(node.err().map(|missing| format!("ElectroDB's keys: {missing}")));
     report.notes = PAIRS.iter().filter_map(|pair| verdict(&measured, pair)).collect();
     Ok(report)
 }
