@@ -68,6 +68,16 @@ async fn legacy(server: &EmbeddedDynamo, table: &Table) {
     load(&server.client(), &old, futures_util::stream::iter((0..ITEMS).map(event))).await.unwrap();
 }
 
+/// A server with the old table, which has items and a stream, and the new one, which is empty.
+async fn old_and_new(model: &Model) -> EmbeddedDynamo {
+    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables([new], TableOptions::default()).await.unwrap();
+    server.create_tables([old], TableOptions { stream: true }).await.unwrap();
+    legacy(&server, old).await;
+    server
+}
+
 fn sample() -> manifest::Parsed {
     let text = std::fs::read_to_string(root().join("keyfold.toml")).unwrap();
     manifest::parse("keyfold.toml", &text)
@@ -76,11 +86,7 @@ fn sample() -> manifest::Parsed {
 #[tokio::test]
 async fn items_are_carried_into_a_new_table_once_and_verified() {
     let model = sample().model.unwrap();
-    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
-    let server = EmbeddedDynamo::memory().unwrap();
-    server.create_tables([new], TableOptions::default()).await.unwrap();
-    server.create_tables([old], TableOptions { stream: true }).await.unwrap();
-    legacy(&server, old).await;
+    let server = old_and_new(&model).await;
 
     assert_eq!(done(&server, &["plan", "auditV2"])["items"], ITEMS);
     assert!(refused(&server, &["status", "auditV2"]).contains("table"), "nothing was started");
@@ -100,7 +106,7 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     // Somebody changes the target behind the retrofit's back.
     let mut changed = event(5);
     changed.insert("resourceId".to_owned(), AttributeValue::S("elsewhere".to_owned()));
-    put(&server.client(), old, changed).await.unwrap();
+    put(&server.client(), model.table("audit-legacy").unwrap(), changed).await.unwrap();
     assert_eq!(retrofit(&server, &["verify", "auditV2"]).status.code(), Some(1));
     assert!(refused(&server, &["cutover", "auditV2"]).contains("do not agree"));
     done(&server, &["repair", "auditV2"]);
@@ -135,11 +141,7 @@ async fn items_get_their_keys_in_place_and_a_second_pass_writes_nothing() {
 #[tokio::test]
 async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_goes_on() {
     let model = sample().model.unwrap();
-    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
-    let server = EmbeddedDynamo::memory().unwrap();
-    server.create_tables([new], TableOptions::default()).await.unwrap();
-    server.create_tables([old], TableOptions { stream: true }).await.unwrap();
-    legacy(&server, old).await;
+    let server = old_and_new(&model).await;
     done(&server, &["start", "auditV2"]);
     // At this rate it takes half a minute: about 5 units for an item.
     let slow = ["backfill", "auditV2", "--segments", "2", "--rate", "200"];
@@ -178,11 +180,7 @@ async fn quarantined_record(server: &EmbeddedDynamo, model: &Model) {
 #[tokio::test]
 async fn an_entry_that_names_no_item_is_dismissed_after_a_comparison_that_found_nothing() {
     let model = sample().model.unwrap();
-    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
-    let server = EmbeddedDynamo::memory().unwrap();
-    server.create_tables([new], TableOptions::default()).await.unwrap();
-    server.create_tables([old], TableOptions { stream: true }).await.unwrap();
-    legacy(&server, old).await;
+    let server = old_and_new(&model).await;
     done(&server, &["start", "auditV2"]);
     done(&server, &["backfill", "auditV2", "--rate", FAST]);
     quarantined_record(&server, &model).await;

@@ -2,14 +2,16 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Child, Command};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-/// The longest wait for a first request.
+/// The longest wait for a request.
 pub const START_MAX: Duration = Duration::from_secs(10);
-const FIRST_REQUEST: &str = "GET /2018-06-01/runtime/invocation/next ";
+/// How a function asks for an event.
+pub const NEXT: &str = "GET /2018-06-01/runtime/invocation/next ";
 
 /// What a start took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +20,31 @@ pub struct Start {
     pub wall: Duration,
     /// What all its threads did meanwhile.
     pub cpu: Duration,
+}
+
+/// What starts a function as in AWS: with the variables of the template and of Lambda, nothing of this process, and no
+/// endpoint, so that the client for AWS is made. `runtime` is where its Runtime API is.
+pub fn as_in_aws(program: &Path, manifest: &Path, runtime: &str) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("AWS_LAMBDA_RUNTIME_API", runtime)
+        .env("AWS_LAMBDA_FUNCTION_NAME", "function")
+        .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512")
+        .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_ACCESS_KEY_ID", "none")
+        .env("AWS_SECRET_ACCESS_KEY", "none")
+        .env("AWS_EC2_METADATA_DISABLED", "true")
+        .env("KEYFOLD_MANIFEST", manifest)
+        .env("KEYFOLD_RETROFIT", "auditV2")
+        .env("KEYFOLD_CONTROL_TABLE", "keyfold-control")
+        .env("KEYFOLD_AUTH", "open")
+        .env("KEYFOLD_TOKEN_KEYS", format!("one:{}", "A".repeat(43)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
 }
 
 /// Starts a process, given where its Runtime API is, waits for its first request, and ends it.
@@ -57,9 +84,9 @@ fn first_request(listener: &TcpListener, child: &mut Child) -> anyhow::Result<Tc
     };
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(START_MAX))?;
-    let mut head = vec![0; FIRST_REQUEST.len()];
+    let mut head = vec![0; NEXT.len()];
     stream.read_exact(&mut head)?;
-    if head != FIRST_REQUEST.as_bytes() {
+    if head != NEXT.as_bytes() {
         bail!("its first request is no request for an event: {}", String::from_utf8_lossy(&head));
     }
     Ok(stream)

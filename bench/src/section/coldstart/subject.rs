@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use keyfold_tests::start::as_in_aws;
 
 use super::binaries::FUNCTIONS;
 use crate::Setting;
@@ -57,26 +59,8 @@ impl Subject {
 
     /// The command with the environment that Lambda gives a function, and no endpoint: the client for AWS is made.
     pub(super) fn as_in_aws(&self, setting: &Setting, runtime: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .env_clear()
-            .env("AWS_LAMBDA_RUNTIME_API", runtime)
-            .env("AWS_LAMBDA_FUNCTION_NAME", "function")
-            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512")
-            .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
-            .env("AWS_REGION", "us-east-1")
-            .env("AWS_ACCESS_KEY_ID", "none")
-            .env("AWS_SECRET_ACCESS_KEY", "none")
-            .env("AWS_EC2_METADATA_DISABLED", "true")
-            .env("KEYFOLD_MANIFEST", setting.workspace.join("keyfold.toml"))
-            .env("KEYFOLD_RETROFIT", "auditV2")
-            .env("KEYFOLD_CONTROL_TABLE", "keyfold-control")
-            .env("KEYFOLD_AUTH", "open")
-            .env("KEYFOLD_TOKEN_KEYS", format!("one:{}", "A".repeat(43)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        let mut command = as_in_aws(&self.program, &setting.workspace.join("keyfold.toml"), runtime);
+        command.args(&self.arguments);
         command
     }
 

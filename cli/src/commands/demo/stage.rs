@@ -54,9 +54,11 @@ impl Stage {
         let server = EmbeddedDynamo::memory()?;
         let client = server.client();
         server.create_tables([&table(old)?, &target], TableOptions::default()).await?;
-        load(&client, &source, stream::iter((0..items).map(|number| event(number, number)))).await?;
+        let mut answers_at_first = 0;
+        let events = (0..items).map(|number| event(number, number));
+        let counted = events.inspect(|event| answers_at_first += usize::from(answers(event)));
+        load(&client, &source, stream::iter(counted)).await?;
         enable_stream(&client, &source).await?;
-        let answers_at_first = (0..items).filter(|number| answers(&event(*number, *number))).count();
         Ok(Stage { model, server, client, retrofit, source, target, answers_at_first })
     }
 

@@ -9,11 +9,11 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use keyfold_tests::start::cpu;
+use keyfold_tests::start::{NEXT, START_MAX, cpu};
 
+use super::Arguments;
 use super::server::Server;
 use super::start::command;
-use super::{Arguments, NEXT, WAIT_MAX};
 
 /// How long a function is given to fall asleep after a request, before its times are read.
 const SETTLED: Duration = Duration::from_millis(2);
@@ -60,14 +60,14 @@ fn invoke(
     server: &Server,
 ) -> anyhow::Result<Duration> {
     let before = server.asked();
-    let (head, answer) = requests.recv_timeout(WAIT_MAX).context("it asked for no event")?;
+    let (head, answer) = requests.recv_timeout(START_MAX).context("it asked for no event")?;
     if !head.starts_with(NEXT) {
         bail!("it did not ask for an event: {}", head.lines().next().unwrap_or_default());
     }
     thread::sleep(SETTLED);
     let begun = cpu(child.id())?;
     answer.send(next(event)?)?;
-    let (head, answer) = requests.recv_timeout(WAIT_MAX).context("it answered nothing")?;
+    let (head, answer) = requests.recv_timeout(START_MAX).context("it answered nothing")?;
     if !head.starts_with("POST ") {
         bail!("it did not answer: {}", head.lines().next().unwrap_or_default());
     }

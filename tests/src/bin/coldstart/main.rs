@@ -47,9 +47,6 @@ struct Arguments {
 
 /// The function that does nothing.
 const BARE: &str = "bare";
-/// The longest wait for a function's next request.
-const WAIT_MAX: Duration = Duration::from_secs(10);
-const NEXT: &str = "GET /2018-06-01/runtime/invocation/next ";
 /// An event for each function that makes it ask DynamoDB.
 const EVENTS: [(&str, &str); 5] = [
     ("audit-writer", "audit-writer/40-direct-one.json"),
