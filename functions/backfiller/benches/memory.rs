@@ -17,7 +17,7 @@ use keyfold_core::retrofit::control::Head;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, Place};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::Carrier;
-use keyfold_dynamo::{TableOptions, load};
+use keyfold_dynamo::{TableOptions, enable_stream, load};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 use serde_json::{Value, json};
@@ -50,20 +50,7 @@ async fn measure(items: usize) -> (usize, u64, f64) {
     let plain = Table { indexes: Vec::new(), ..old.clone() };
     load(&dynamo.client(), &plain, futures_util::stream::iter((0..items).map(item))).await.unwrap();
     // The stream comes after the items: nothing follows it here.
-    dynamo
-        .client()
-        .update_table()
-        .table_name(&old.name)
-        .stream_specification(
-            aws_sdk_dynamodb::types::StreamSpecification::builder()
-                .stream_enabled(true)
-                .stream_view_type(aws_sdk_dynamodb::types::StreamViewType::NewAndOldImages)
-                .build()
-                .unwrap(),
-        )
-        .send()
-        .await
-        .unwrap();
+    enable_stream(&dynamo.client(), old).await.unwrap();
     let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
     let carrier = Carrier::new(dynamo.client(), job, "keyfold-control");
     dynamo.create_tables([carrier.table(Place::Control)], TableOptions::default()).await.unwrap();
