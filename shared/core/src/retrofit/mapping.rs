@@ -295,11 +295,13 @@ impl Mapping {
             let goes = own || drop.contains(name) || rename.contains_key(name);
             (!goes).then(|| (name.clone(), value.clone()))
         };
-        let mut item: HashMap<_, _> = source.iter().filter_map(kept).collect();
+        let mut item = Item::default();
+        item.reserve(source.len() + set.len());
+        item.extend(source.iter().filter_map(kept));
         let moved = |(old, new): (&String, &String)| Some((new.clone(), source.get(old)?.clone()));
         item.extend(rename.iter().filter_map(moved));
         item.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
-        Item::from(item)
+        item
     }
 }
 

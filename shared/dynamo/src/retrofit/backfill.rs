@@ -73,7 +73,7 @@ async fn run(
         let Page { items, last_key, .. } = page;
         let (count, number) = (items.len(), slice.page(items.len(), last_key));
         let careful = slice.is_careful(number);
-        let tasks = items.into_iter().map(|item| carrier.job().backfill(&item, careful)).collect();
+        let tasks = items.into_iter().map(|item| carrier.job().backfill(&item, careful));
         pages += 1;
         let (settled, next, kept) = join3(
             settle(carrier, tasks, options),
@@ -134,7 +134,7 @@ pub(super) async fn read_page(
 /// parked. An item that is not settled ends the slice: the checkpoint stays before its page.
 async fn settle(
     carrier: &Carrier,
-    tasks: Vec<Task>,
+    tasks: impl ExactSizeIterator<Item = Task>,
     options: &SliceOptions,
 ) -> Result<Vec<Verdict>, RetrofitError> {
     let mut verdicts = Vec::with_capacity(tasks.len());

@@ -1,16 +1,17 @@
 //! Many tasks at once: their reads and those of their writes that can be statements go together.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 
 use aws_sdk_dynamodb::types::{
     BatchStatementErrorCodeEnum as Code, BatchStatementRequest, ReturnConsumedCapacity,
 };
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, Stream, StreamExt};
 use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Step, Task, ThrottledBy, Verdict};
 use keyfold_core::value::Item;
 
 use super::Carrier;
-use super::statement::{Statement, statement};
+use super::statement::statement;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
@@ -18,50 +19,98 @@ use crate::read::BATCH_GET_KEYS_MAX;
 
 /// The most statements that DynamoDB takes in one round trip.
 pub const STATEMENTS_MAX: usize = 25;
+/// Tasks that are started before anything is sent: one batch of statements. The server works while the rest is decided.
+const STARTED_FIRST: usize = STATEMENTS_MAX;
+/// Tasks that are started together after that: as many as one read takes.
+const STARTED_TOGETHER: usize = BATCH_GET_KEYS_MAX;
 
 /// A task that waits for what came of its request. With its place among the tasks.
 struct Waiting {
     at: usize,
-    task: Task,
+    task: Box<Task>,
     request: Request,
 }
 
-/// Requests that go together.
-enum Group {
-    Alone(Box<Waiting>),
-    Reads(Place, Vec<(Waiting, Item)>),
-    Statements(Place, Vec<(Waiting, Statement)>),
-}
-
-/// How each task ended, in the order of the tasks; a blocked one is given back to be tried again or parked.
-pub(super) type Ends = Vec<(Result<Verdict, DynamoError>, Task)>;
-
-/// Carries all tasks out. Tasks are of different items.
-pub(super) async fn carry_all(carrier: &Carrier, tasks: Vec<Task>, in_flight_max: usize) -> Ends {
-    let mut ends: Vec<Option<(Result<Verdict, DynamoError>, Task)>> = Vec::new();
-    ends.resize_with(tasks.len(), || None);
-    let mut ready = VecDeque::new();
-    for (at, mut task) in tasks.into_iter().enumerate() {
-        match task.start(carrier.job()) {
-            Step::Done(verdict) => ends[at] = Some((Ok(verdict), task)),
-            Step::Send(request) => ready.push_back(Waiting { at, task, request }),
+impl Waiting {
+    /// Its request as a statement, if it can be one.
+    fn statement(&self, carrier: &Carrier) -> Option<BatchStatementRequest> {
+        match &self.request {
+            Request::Write(write) => statement(&carrier.table(write.place).name, write),
+            Request::Get { .. } | Request::Transact(_) => None,
         }
     }
+}
+
+/// Requests that go together, or tasks that need none.
+enum Group {
+    Done(Vec<After>),
+    Alone(Box<Waiting>),
+    Reads(Place, Vec<(Waiting, Item)>),
+    Statements(Place, Vec<(Waiting, BatchStatementRequest)>),
+}
+
+/// How a task ended; a blocked one is given back to be tried again or parked.
+pub(super) type End = (Result<Verdict, DynamoError>, Box<Task>);
+
+/// Carries all tasks out, and says how each ended, in their order. Tasks are of different items. They are taken from the
+/// iterator little by little: what it costs to make them is spent while the server is at work.
+pub(super) async fn carry_all(
+    carrier: &Carrier,
+    tasks: impl ExactSizeIterator<Item = Task>,
+    in_flight_max: usize,
+) -> Vec<End> {
+    let mut ends = Vec::new();
+    ends.resize_with(tasks.len(), || None);
+    let parts = stream::unfold((tasks.enumerate(), STARTED_FIRST), |(mut tasks, count)| async move {
+        // What was sent before goes out now.
+        tokio::task::yield_now().await;
+        let part: Vec<_> = tasks.by_ref().take(count).collect();
+        (!part.is_empty()).then_some((part, (tasks, STARTED_TOGETHER)))
+    });
+    let groups = parts.map(|part| stream::iter(started(carrier, part))).flatten();
+    let mut ready = all_told(carrier, groups, in_flight_max, &mut ends).await;
     // In rounds: what a task wants after a batch goes together with what others want then.
     while !ready.is_empty() {
-        let groups = grouped(carrier, std::mem::take(&mut ready));
-        let mut running =
-            stream::iter(groups).map(|group| run(carrier, group)).buffer_unordered(in_flight_max.max(1));
-        while let Some(told) = running.next().await {
-            for after in told {
-                match after {
-                    After::Ended(at, end, task) => ends[at] = Some((end, task)),
-                    After::Wants(waiting) => ready.push_back(waiting),
-                }
+        let groups = stream::iter(grouped(carrier, ready));
+        ready = all_told(carrier, groups, in_flight_max, &mut ends).await;
+    }
+    ends.into_iter().flatten().collect()
+}
+
+/// Sends the groups, so many at once. Notes what has ended, and returns what wants to be sent next.
+async fn all_told(
+    carrier: &Carrier,
+    groups: impl Stream<Item = Group>,
+    in_flight_max: usize,
+    ends: &mut [Option<End>],
+) -> VecDeque<Waiting> {
+    let mut ready = VecDeque::new();
+    let running = groups.map(|group| run(carrier, group)).buffer_unordered(in_flight_max.max(1));
+    let mut running = pin!(running);
+    while let Some(told) = running.next().await {
+        for after in told {
+            match after {
+                After::Ended(at, end, task) => ends[at] = Some((end, task)),
+                After::Wants(waiting) => ready.push_back(waiting),
             }
         }
     }
-    ends.into_iter().flatten().collect()
+    ready
+}
+
+/// Asks tasks what they want first.
+fn started(carrier: &Carrier, tasks: Vec<(usize, Task)>) -> Vec<Group> {
+    let (mut done, mut ready) = (Vec::new(), VecDeque::new());
+    for (at, task) in tasks {
+        let mut task = Box::new(task);
+        match task.start(carrier.job()) {
+            Step::Done(verdict) => done.push(After::Ended(at, Ok(verdict), task)),
+            Step::Send(request) => ready.push_back(Waiting { at, task, request }),
+        }
+    }
+    let mut groups = grouped(carrier, ready);
+    groups.push(Group::Done(done));
+    groups
 }
 
 /// The requests, together where they can be.
@@ -73,11 +122,8 @@ fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
                 let (place, key) = (*place, key.clone());
                 reads.push((place, waiting, key));
             }
-            Request::Write(write) => match statement(&carrier.table(write.place).name, write) {
-                Some(statement) => {
-                    let place = write.place;
-                    statements.push((place, waiting, statement));
-                }
+            Request::Write(write) => match waiting.statement(carrier) {
+                Some(statement) => statements.push((write.place, waiting, statement)),
                 None => groups.push(Group::Alone(Box::new(waiting))),
             },
             Request::Transact(_) => groups.push(Group::Alone(Box::new(waiting))),
@@ -107,13 +153,14 @@ fn batches<T>(given: Vec<(Place, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
 
 /// What a task came to after its request.
 enum After {
-    Ended(usize, Result<Verdict, DynamoError>, Task),
+    Ended(usize, Result<Verdict, DynamoError>, Box<Task>),
     Wants(Waiting),
 }
 
 /// Sends a group. A request that goes alone takes its task to the end.
 async fn run(carrier: &Carrier, group: Group) -> Vec<After> {
     let told = match group {
+        Group::Done(after) => return after,
         Group::Alone(waiting) => vec![(*waiting, None)],
         Group::Reads(place, batch) => read_all(carrier, place, batch).await,
         Group::Statements(place, batch) => execute_all(carrier, place, batch).await,
@@ -151,19 +198,16 @@ async fn read_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Item)>) 
 
 /// Sends the statements until each is carried out or refused, or the attempts are used up. What is left is sent by itself,
 /// so that its own error is known: all of it is conditional.
-async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Statement)>) -> Told {
+async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, BatchStatementRequest)>) -> Told {
     let mut told: Told = Vec::with_capacity(batch.len());
-    let mut left = batch;
+    let (mut left, mut statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
-        if attempt > 0 {
-            pause(attempt - 1).await;
-        }
-        let Some(answers) = execute(carrier, place, &left).await else { break };
+        let Some(answers) = execute(carrier, place, statements).await else { break };
         let mut again = Vec::new();
-        for ((waiting, statement), answer) in left.into_iter().zip(answers) {
+        for (waiting, answer) in left.into_iter().zip(answers) {
             match answer {
                 Answered::Told(outcome) => told.push((waiting, Some(outcome))),
-                Answered::Again => again.push((waiting, statement)),
+                Answered::Again => again.push(waiting),
                 Answered::Alone => told.push((waiting, None)),
             }
         }
@@ -171,8 +215,10 @@ async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, State
         if left.is_empty() {
             return told;
         }
+        pause(attempt).await;
+        statements = left.iter().filter_map(|waiting| waiting.statement(carrier)).collect();
     }
-    told.extend(left.into_iter().map(|(waiting, _)| (waiting, None)));
+    told.extend(left.into_iter().map(|waiting| (waiting, None)));
     told
 }
 
@@ -186,17 +232,17 @@ enum Answered {
 }
 
 /// Sends the statements once; `None` if that cannot pass.
-async fn execute(carrier: &Carrier, place: Place, batch: &[(Waiting, Statement)]) -> Option<Vec<Answered>> {
+async fn execute(
+    carrier: &Carrier,
+    place: Place,
+    statements: Vec<BatchStatementRequest>,
+) -> Option<Vec<Answered>> {
     let call = || Call::new("BatchExecuteStatement", &carrier.table(place).name);
-    let request = |(_, statement): &(Waiting, Statement)| {
-        let parameters = statement.parameters.iter().cloned().map(Into::into).collect();
-        BatchStatementRequest::builder().statement(&statement.text).set_parameters(Some(parameters)).build()
-    };
-    let requests = batch.iter().map(request).collect::<Result<Vec<_>, _>>().ok()?;
+    let count = statements.len();
     let sent = carrier
         .client()
         .batch_execute_statement()
-        .set_statements(Some(requests))
+        .set_statements(Some(statements))
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .send()
         .await
@@ -206,7 +252,7 @@ async fn execute(carrier: &Carrier, place: Place, batch: &[(Waiting, Statement)]
         Err(error) => {
             let again = error.is_retryable();
             carrier.failed(&error);
-            return again.then(|| batch.iter().map(|_| Answered::Again).collect());
+            return again.then(|| (0..count).map(|_| Answered::Again).collect());
         }
     };
     carrier.wrote(&carrier.table(place).name, &Consumed::of_all(answer.consumed_capacity()));
@@ -216,7 +262,7 @@ async fn execute(carrier: &Carrier, place: Place, batch: &[(Waiting, Statement)]
         .map(|response| answered(carrier, response.error().and_then(|error| error.code())))
         .collect();
     // An answer without a word for each statement says nothing of the others.
-    answers.resize_with(batch.len(), || Answered::Alone);
+    answers.resize_with(count, || Answered::Alone);
     Some(answers)
 }
 

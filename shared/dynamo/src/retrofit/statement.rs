@@ -1,5 +1,6 @@
 //! A guarded write as a PartiQL statement, where it can be one: 25 of them go in one round trip, each failing by itself.
 
+use aws_sdk_dynamodb::types::{AttributeValue as SdkValue, BatchStatementRequest};
 use keyfold_core::query::Condition;
 use keyfold_core::query::condition::Comparison;
 use keyfold_core::retrofit::{Action, Guard, Write};
@@ -8,32 +9,30 @@ use keyfold_core::value::{AttributeValue, Item};
 /// The longest statement that DynamoDB takes.
 const STATEMENT_BYTES_MAX: usize = 8192;
 
-/// A statement and its parameters, in order.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Statement {
-    pub(super) text: String,
-    pub(super) parameters: Vec<AttributeValue>,
-}
+/// A statement's text, and its parameters in order.
+type Text = (String, Vec<SdkValue>);
 
 /// The write as a statement: an INSERT where nothing may be, or an UPDATE with its guard in WHERE. `None` for all others.
-pub(super) fn statement(table: &str, write: &Write) -> Option<Statement> {
-    let statement = match (&write.action, &write.guard) {
+pub(super) fn statement(table: &str, write: &Write) -> Option<BatchStatementRequest> {
+    let (text, parameters) = match (&write.action, &write.guard) {
         (Action::Put(item), Guard::Absent) => insert(table, item),
         (Action::Update { key, set, remove }, Guard::Present(condition)) => {
             update(table, key, set, remove, condition)?
         }
         _ => return None,
     };
-    (statement.text.len() <= STATEMENT_BYTES_MAX).then_some(statement)
+    if text.len() > STATEMENT_BYTES_MAX {
+        return None;
+    }
+    BatchStatementRequest::builder().statement(text).set_parameters(Some(parameters)).build().ok()
 }
 
-fn insert(table: &str, item: &Item) -> Statement {
-    let mut attributes: Vec<_> = item.iter().collect();
-    attributes.sort_by_key(|(name, _)| *name);
+fn insert(table: &str, item: &Item) -> Text {
+    let attributes = by_name(item);
     let names: usize = attributes.iter().map(|(name, _)| name.len() + 8).sum();
     let mut text = String::with_capacity(table.len() + names + 32);
     text.push_str("INSERT INTO ");
-    text.push_str(&quoted(table));
+    quote(&mut text, table);
     for (at, (name, _)) in attributes.iter().enumerate() {
         text.push_str(if at == 0 { " VALUE {'" } else { ", '" });
         if name.contains('\'') {
@@ -44,7 +43,7 @@ fn insert(table: &str, item: &Item) -> Statement {
         text.push_str("': ?");
     }
     text.push('}');
-    Statement { text, parameters: attributes.into_iter().map(|(_, value)| value.clone()).collect() }
+    (text, attributes.into_iter().map(|(_, value)| value.clone().into()).collect())
 }
 
 fn update(
@@ -53,55 +52,147 @@ fn update(
     set: &[(String, AttributeValue)],
     remove: &[String],
     condition: &Condition,
-) -> Option<Statement> {
+) -> Option<Text> {
     let mut parameters = Vec::new();
-    let mut text = format!("UPDATE {}", quoted(table));
+    let mut text = String::from("UPDATE ");
+    quote(&mut text, table);
     for (name, value) in set {
-        text.push_str(&format!(" SET {} = ?", quoted(name)));
-        parameters.push(value.clone());
+        text.push_str(" SET ");
+        quote(&mut text, name);
+        text.push_str(" = ?");
+        parameters.push(value.clone().into());
     }
     for name in remove {
-        text.push_str(&format!(" REMOVE {}", quoted(name)));
+        text.push_str(" REMOVE ");
+        quote(&mut text, name);
     }
-    let mut tests = Vec::new();
-    let mut names: Vec<_> = key.iter().collect();
-    names.sort_by_key(|(name, _)| *name);
-    for (name, value) in names {
-        tests.push(format!("{} = ?", quoted(name)));
-        parameters.push(value.clone());
+    text.push_str(" WHERE ");
+    for (at, (name, value)) in by_name(key).into_iter().enumerate() {
+        text.push_str(if at == 0 { "" } else { " AND " });
+        quote(&mut text, name);
+        text.push_str(" = ?");
+        parameters.push(value.clone().into());
     }
-    tests_of(condition, key, &mut tests, &mut parameters)?;
-    Some(Statement { text: format!("{text} WHERE {}", tests.join(" AND ")), parameters })
+    test(condition, key, &mut text, &mut parameters)?;
+    Some((text, parameters))
 }
 
-/// The condition's parts as tests; `None` if it has one that is not written here.
-fn tests_of(
-    condition: &Condition,
-    key: &Item,
-    tests: &mut Vec<String>,
-    parameters: &mut Vec<AttributeValue>,
-) -> Option<()> {
+/// Adds the condition's parts after the key; `None` if it has one that is not written here.
+fn test(condition: &Condition, key: &Item, text: &mut String, parameters: &mut Vec<SdkValue>) -> Option<()> {
     match condition {
         Condition::All(parts) => {
-            parts.iter().try_for_each(|part| tests_of(part, key, tests, parameters).ok_or(())).ok()
+            parts.iter().try_for_each(|part| test(part, key, text, parameters).ok_or(())).ok()
         }
         Condition::Is(path, Comparison::Equal(value)) => {
             let name = path.as_attribute()?;
             // The key is in the statement already.
             if !key.contains_key(name) {
-                tests.push(format!("{} = ?", quoted(name)));
-                parameters.push(value.clone());
+                text.push_str(" AND ");
+                quote(text, name);
+                text.push_str(" = ?");
+                parameters.push(value.clone().into());
             }
             Some(())
         }
         Condition::Is(path, Comparison::Exists(false)) => {
-            tests.push(format!("{} IS MISSING", quoted(path.as_attribute()?)));
+            text.push_str(" AND ");
+            quote(text, path.as_attribute()?);
+            text.push_str(" IS MISSING");
             Some(())
         }
         Condition::Is(..) | Condition::Any(_) | Condition::Not(_) => None,
     }
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+/// The attributes in the order of their names: the same write is always the same statement.
+fn by_name(item: &Item) -> Vec<(&String, &AttributeValue)> {
+    let mut attributes: Vec<_> = item.iter().collect();
+    attributes.sort_unstable_by_key(|(name, _)| *name);
+    attributes
+}
+
+/// Writes a name in quotes.
+fn quote(text: &mut String, name: &str) {
+    text.push('"');
+    if name.contains('"') {
+        text.push_str(&name.replace('"', "\"\""));
+    } else {
+        text.push_str(name);
+    }
+    text.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyfold_core::query::condition::Path;
+    use keyfold_core::retrofit::Place;
+
+    fn value(text: &str) -> AttributeValue {
+        AttributeValue::S(text.to_owned())
+    }
+
+    fn item<const N: usize>(attributes: [(&str, &str); N]) -> Item {
+        let mut item = Item::default();
+        item.extend(attributes.map(|(name, text)| (name.to_owned(), value(text))));
+        item
+    }
+
+    fn is(name: &str, comparison: Comparison) -> Condition {
+        Condition::Is(Path::attribute(name), comparison)
+    }
+
+    fn said(action: Action, guard: Guard) -> Option<(String, Vec<String>)> {
+        let statement = statement("Au\"dit", &Write { place: Place::Target, action, guard })?;
+        let parameters = statement.parameters().iter().map(|value| value.as_s().unwrap().clone());
+        Some((statement.statement().to_owned(), parameters.collect()))
+    }
+
+    fn update(condition: Condition) -> Option<(String, Vec<String>)> {
+        let set = vec![("k\"ey".to_owned(), value("1")), ("other".to_owned(), value("2"))];
+        let action =
+            Action::Update { key: item([("sk", "b"), ("pk", "a")]), set, remove: vec!["old".to_owned()] };
+        said(action, Guard::Present(condition))
+    }
+
+    #[test]
+    fn a_put_where_nothing_may_be_is_an_insert() {
+        let (text, parameters) = said(Action::Put(item([("it's", "1"), ("a", "2")])), Guard::Absent).unwrap();
+        assert_eq!(text, r#"INSERT INTO "Au""dit" VALUE {'a': ?, 'it''s': ?}"#);
+        assert_eq!(parameters, ["2", "1"]);
+    }
+
+    #[test]
+    fn an_update_has_its_key_once_and_all_of_its_guard() {
+        let guard = Condition::all([
+            is("pk", Comparison::Equal(value("a"))),
+            is("part", Comparison::Equal(value("c"))),
+            is("gone", Comparison::Exists(false)),
+        ]);
+        let (text, parameters) = update(guard).unwrap();
+        let set = r#"UPDATE "Au""dit" SET "k""ey" = ? SET "other" = ? REMOVE "old""#;
+        assert_eq!(
+            text,
+            format!(r#"{set} WHERE "pk" = ? AND "sk" = ? AND "part" = ? AND "gone" IS MISSING"#)
+        );
+        assert_eq!(parameters, ["1", "2", "a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_guard_that_cannot_be_written_is_never_left_out() {
+        let newer = is("fence", Comparison::Less(value("f")));
+        assert_eq!(update(newer.clone()), None);
+        assert_eq!(update(Condition::all([is("part", Comparison::Equal(value("c"))), newer.clone()])), None);
+        assert_eq!(update(Condition::Any(vec![newer.clone()])), None);
+        let put = || Action::Put(item([("pk", "a")]));
+        assert_eq!(said(put(), Guard::AbsentOr(newer.clone())), None);
+        assert_eq!(said(put(), Guard::Present(newer.clone())), None);
+        assert_eq!(said(Action::Delete(item([("pk", "a")])), Guard::Present(newer)), None);
+    }
+
+    #[test]
+    fn a_statement_that_is_too_long_is_none() {
+        let name = "n".repeat(STATEMENT_BYTES_MAX);
+        assert_eq!(said(Action::Put(item([(&name, "1")])), Guard::Absent), None);
+    }
 }
