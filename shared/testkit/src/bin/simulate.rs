@@ -25,7 +25,7 @@ const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fe
 const WHY_LINES: usize = 40;
 
 /// What `--exhaustive` walks.
-const BOUNDS: Bounds = Bounds { changes: 4, crashes: 1, duplicates: 2, discards: 1, states: 60_000_000 };
+const BOUNDS: Bounds = Bounds { changes: 4, crashes: 1, duplicates: 2, discards: 1, states: 400_000_000 };
 
 struct Arguments {
     histories: u64,

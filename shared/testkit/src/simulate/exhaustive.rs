@@ -88,6 +88,8 @@ impl Walk {
         if self.ways.len() >= self.bounds.states {
             return Err(End::TooMany);
         }
+        // Whoever comes back to a state on the way from it goes no new way.
+        self.ways.insert(hash, 0.0);
         let mut ways = 0.0;
         if state.stopped == [true; 2] {
             if self.ends.insert(state.tables_hash()) {

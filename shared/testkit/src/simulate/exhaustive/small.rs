@@ -63,7 +63,11 @@ pub(super) struct Errand {
     /// `None`: it is blocked.
     request: Option<Request>,
     blocked: u8,
-    /// Of what it began with and all that it was told: that decides what it does.
+    /// Something that it sent was written.
+    wrote: bool,
+    /// Of what it began with.
+    began: u64,
+    /// Of that and of all that it was told since it last began anew: that decides what it does.
     hash: u64,
 }
 
@@ -76,6 +80,23 @@ impl Errand {
             | Role::Scan { key }
             | Role::Note { key, .. } => key,
         }
+    }
+
+    /// Does it read its row of the ledger? Then it has forgotten what it was told before. How often it may still begin anew
+    /// is left out: a task that must not any more ends unsettled, and is handed out again.
+    fn begins_anew(&self) -> bool {
+        matches!(self.request, Some(Request::Get { place: Place::Control, .. })) && self.blocked <= BLOCKED_MAX
+    }
+
+    /// Does it matter if its process crashes before its request is carried out? A task that has written nothing yet could as
+    /// well not have begun.
+    pub(super) fn crashes_before(&self) -> bool {
+        self.wrote
+    }
+
+    /// Does it matter if its process crashes after its request was carried out?
+    pub(super) fn crashes_after(&self) -> bool {
+        matches!(self.request, Some(Request::Write(_) | Request::Transact(_)))
     }
 
     fn reaches_target(&self) -> bool {
@@ -161,7 +182,9 @@ impl<'s> Small<'s> {
     /// Of everything that decides what can come.
     pub(super) fn hash(&self) -> u64 {
         let of = |image: &Option<Shared>| image.as_ref().map_or(0, |held| held.hash);
-        let records = self.records.iter().map(|records| records.iter().map(of).collect::<Vec<_>>());
+        // What was dealt with is looked at again only if it comes once more.
+        let first = |key: usize| if self.left.duplicates == 0 { self.at[key] } else { 0 };
+        let records = (0..2).map(|key| self.records[key][first(key)..].iter().map(of).collect::<Vec<_>>());
         let mut errands: Vec<u64> = self.errands.iter().map(|errand| errand.hash).collect();
         errands.sort_unstable();
         let left = (self.left.changes, self.left.crashes, self.left.duplicates, self.left.discards);
@@ -215,11 +238,15 @@ impl<'s> Small<'s> {
         self.start(task, Role::Scan { key: number }, there.hash);
     }
 
-    /// Starts the task of a record.
+    /// Starts the task of a record, and lets it read what it reads first: before that, it has touched nothing.
     pub(super) fn apply(&mut self, role: Role, record: usize) {
         let (Role::Record { key, .. } | Role::Duplicate { key }) = role else { return };
         let (told, hash) = self.record(key, record);
+        let before = self.errands.len();
         self.start(self.scene.jobs[0].apply(&told), role, hash);
+        if self.errands.get(before).is_some_and(|errand| matches!(errand.request, Some(Request::Get { .. }))) {
+            self.advance(before);
+        }
     }
 
     /// Starts the task that notes that a record was given up.
@@ -241,7 +268,8 @@ impl<'s> Small<'s> {
 
     fn start(&mut self, mut task: Task, role: Role, hash: u64) {
         let next = task.start(&self.scene.jobs[0]);
-        self.stepped(Errand { role, task, request: None, blocked: 0, hash: mix(hash, role) }, next);
+        let began = mix(hash, role);
+        self.stepped(Errand { role, task, request: None, blocked: 0, wrote: false, began, hash: began }, next);
     }
 
     fn stepped(&mut self, mut errand: Errand, next: Next) {
@@ -249,6 +277,9 @@ impl<'s> Small<'s> {
             Next::Send(request) => errand.request = Some(request),
             Next::Done(Verdict::Blocked) => errand.request = None,
             Next::Done(verdict) => return self.ended(errand.role, verdict.is_settled()),
+        }
+        if errand.begins_anew() {
+            errand.hash = mix(errand.began, (errand.blocked, errand.wrote));
         }
         self.errands.push(Rc::new(errand));
     }
@@ -271,9 +302,11 @@ impl<'s> Small<'s> {
         let errand = self.errands.swap_remove(at);
         let job = &self.scene.jobs[0];
         let (mut task, mut blocked) = (errand.task.clone(), errand.blocked);
+        let mut wrote = errand.wrote;
         let (next, told) = match &errand.request {
             Some(request) => {
                 let outcome = self.send(request, errand.role);
+                wrote |= outcome == Outcome::Written;
                 let told = of_outcome(&outcome);
                 (task.told(job, outcome), told)
             }
@@ -284,7 +317,8 @@ impl<'s> Small<'s> {
             }
         };
         let hash = mix(errand.hash, told);
-        self.stepped(Errand { role: errand.role, task, request: None, blocked, hash }, next);
+        let Errand { role, began, .. } = *errand;
+        self.stepped(Errand { role, task, request: None, blocked, wrote, began, hash }, next);
     }
 
     /// Whoever ran the task is gone, before or after its request was carried out.

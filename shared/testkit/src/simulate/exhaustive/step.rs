@@ -43,10 +43,12 @@ impl Small<'_> {
     }
 
     fn steps_of(&self, key: usize, steps: &mut Vec<Step>) {
-        for task in (0..self.errands.len()).filter(|task| self.errands[*task].key() == key) {
+        for (task, errand) in self.errands.iter().enumerate().filter(|(_, errand)| errand.key() == key) {
             steps.push(Step::Advance { task });
             if self.left.crashes > 0 {
-                steps.extend([false, true].map(|after| Step::Crash { task, after }));
+                let matters = [(false, errand.crashes_before()), (true, errand.crashes_after())];
+                let crash = |(after, matters): (bool, bool)| matters.then_some(Step::Crash { task, after });
+                steps.extend(matters.into_iter().filter_map(crash));
             }
         }
         if self.is_still(key) {
@@ -58,10 +60,7 @@ impl Small<'_> {
         }
         let left = self.records[key].len() - self.at[key];
         if left > 0 && !self.busy[key] {
-            steps.push(Step::Deliver { key, count: 1 });
-            if left > 1 {
-                steps.push(Step::Deliver { key, count: left });
-            }
+            steps.extend((1..=left).map(|count| Step::Deliver { key, count }));
             if self.left.discards > 0 {
                 steps.push(Step::Discard { key });
             }
