@@ -85,7 +85,8 @@ impl Errand {
     /// Does it read its row of the ledger? Then it has forgotten what it was told before. How often it may still begin anew
     /// is left out: a task that must not any more ends unsettled, and is handed out again.
     fn begins_anew(&self) -> bool {
-        matches!(self.request, Some(Request::Get { place: Place::Control, .. })) && self.blocked <= BLOCKED_MAX
+        matches!(self.request, Some(Request::Get { place: Place::Control, .. }))
+            && self.blocked <= BLOCKED_MAX
     }
 
     /// Does it matter if its process crashes before its request is carried out? A task that has written nothing yet could as
@@ -244,7 +245,8 @@ impl<'s> Small<'s> {
         let (told, hash) = self.record(key, record);
         let before = self.errands.len();
         self.start(self.scene.jobs[0].apply(&told), role, hash);
-        if self.errands.get(before).is_some_and(|errand| matches!(errand.request, Some(Request::Get { .. }))) {
+        let reads = |errand: &Rc<Errand>| matches!(errand.request, Some(Request::Get { .. }));
+        if self.errands.get(before).is_some_and(reads) {
             self.advance(before);
         }
     }
@@ -269,7 +271,8 @@ impl<'s> Small<'s> {
     fn start(&mut self, mut task: Task, role: Role, hash: u64) {
         let next = task.start(&self.scene.jobs[0]);
         let began = mix(hash, role);
-        self.stepped(Errand { role, task, request: None, blocked: 0, wrote: false, began, hash: began }, next);
+        let errand = Errand { role, task, request: None, blocked: 0, wrote: false, began, hash: began };
+        self.stepped(errand, next);
     }
 
     fn stepped(&mut self, mut errand: Errand, next: Next) {

@@ -3,6 +3,9 @@
 //! As long as nothing that can happen to one key touches the other key's rows, only that is walked: whatever happens to
 //! the other key meanwhile would come to the same before or after. With a ledger, keys meet in the target; else nowhere.
 //! So that this leaves no end out, a key on which nothing happens any more says so.
+//!
+//! What makes no difference is left out: a task is handed its records when it reads its first row, because it has touched
+//! nothing before; and only a task that has written something can crash, because any other could as well not have begun.
 
 use super::small::{Role, Scan, Small, VALUES};
 
