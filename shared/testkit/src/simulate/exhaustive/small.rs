@@ -16,8 +16,8 @@ use super::super::store::{key_in, place};
 use super::super::work::Kind;
 use super::super::world::World;
 use super::super::{Mutant, Scene};
-use super::Bounds;
 use super::hash::{mix, of_item, of_outcome};
+use super::{Bounds, Orders};
 
 /// What a source item can be: not there, or one of two items, which want two target keys that both keys share.
 pub(super) const VALUES: usize = 3;
@@ -115,6 +115,7 @@ impl Errand {
 pub(super) struct Small<'s> {
     scene: &'s Scene,
     mutant: Option<Mutant>,
+    pub(super) walked: Orders,
     pub(super) left: Bounds,
     /// What writers last wrote.
     pub(super) truth: [usize; 2],
@@ -147,13 +148,14 @@ fn valued(number: usize, value: usize) -> Option<Item> {
 
 impl<'s> Small<'s> {
     /// Both source items exist before the stream begins, with two target keys.
-    pub(super) fn new(scene: &'s Scene, bounds: Bounds, mutant: Option<Mutant>) -> Small<'s> {
+    pub(super) fn new(scene: &'s Scene, bounds: Bounds, mutant: Option<Mutant>, walked: Orders) -> Small<'s> {
         let truth = [1, 2];
         let source =
             (0..2).filter_map(|number| Some((NAMES[number].into(), held(valued(number, truth[number])?))));
         Small {
             scene,
             mutant,
+            walked,
             left: bounds,
             truth,
             source: source.collect(),
@@ -184,7 +186,8 @@ impl<'s> Small<'s> {
     pub(super) fn hash(&self) -> u64 {
         let of = |image: &Option<Shared>| image.as_ref().map_or(0, |held| held.hash);
         // What was dealt with is looked at again only if it comes once more.
-        let first = |key: usize| if self.left.duplicates == 0 { self.at[key] } else { 0 };
+        let over = self.left.duplicates == 0 && self.walked == Orders::Distinct;
+        let first = |key: usize| if over { self.at[key] } else { 0 };
         let records = (0..2).map(|key| self.records[key][first(key)..].iter().map(of).collect::<Vec<_>>());
         let mut errands: Vec<u64> = self.errands.iter().map(|errand| errand.hash).collect();
         errands.sort_unstable();
@@ -246,7 +249,7 @@ impl<'s> Small<'s> {
         let before = self.errands.len();
         self.start(self.scene.jobs[0].apply(&told), role, hash);
         let reads = |errand: &Rc<Errand>| matches!(errand.request, Some(Request::Get { .. }));
-        if self.errands.get(before).is_some_and(reads) {
+        if self.walked == Orders::Distinct && self.errands.get(before).is_some_and(reads) {
             self.advance(before);
         }
     }
@@ -281,7 +284,7 @@ impl<'s> Small<'s> {
             Next::Done(Verdict::Blocked) => errand.request = None,
             Next::Done(verdict) => return self.ended(errand.role, verdict.is_settled()),
         }
-        if errand.begins_anew() {
+        if self.walked == Orders::Distinct && errand.begins_anew() {
             errand.hash = mix(errand.began, (errand.blocked, errand.wrote));
         }
         self.errands.push(Rc::new(errand));

@@ -7,6 +7,7 @@
 //! What makes no difference is left out: a task is handed its records when it reads its first row, because it has touched
 //! nothing before; and only a task that has written something can crash, because any other could as well not have begun.
 
+use super::Orders;
 use super::small::{Role, Scan, Small, VALUES};
 
 /// One thing that happens.
@@ -37,7 +38,7 @@ impl Small<'_> {
         for key in (0..2).filter(|key| !self.stopped[*key]) {
             let mut steps = Vec::new();
             self.steps_of(key, &mut steps);
-            if !self.meets_other(key) {
+            if self.walked == Orders::Distinct && !self.meets_other(key) {
                 return steps;
             }
             all.append(&mut steps);
@@ -49,7 +50,9 @@ impl Small<'_> {
         for (task, errand) in self.errands.iter().enumerate().filter(|(_, errand)| errand.key() == key) {
             steps.push(Step::Advance { task });
             if self.left.crashes > 0 {
-                let matters = [(false, errand.crashes_before()), (true, errand.crashes_after())];
+                let all = self.walked == Orders::All;
+                let matters =
+                    [(false, all || errand.crashes_before()), (true, all || errand.crashes_after())];
                 let crash = |(after, matters): (bool, bool)| matters.then_some(Step::Crash { task, after });
                 steps.extend(matters.into_iter().filter_map(crash));
             }
