@@ -21,6 +21,7 @@ pub use delete::{Deleted, delete};
 pub use error::WriteError;
 pub use expect::Expected;
 pub use identity::primary_key;
+pub(crate) use insert::insert_statement;
 pub use insert::{
     BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX, INSERT_REQUESTS_IN_FLIGHT, Inserted, PutNew,
     PutNewOptions, STATEMENT_CHARS_MAX, put_new_all,

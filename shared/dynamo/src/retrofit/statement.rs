@@ -6,44 +6,21 @@ use keyfold_core::query::condition::Comparison;
 use keyfold_core::retrofit::{Action, Guard, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
+use crate::write::insert_statement;
+
 /// The longest statement that DynamoDB takes.
 const STATEMENT_BYTES_MAX: usize = 8192;
 
-/// A statement's text, and its parameters in order.
-type Text = (String, Vec<SdkValue>);
-
 /// The write as a statement: an INSERT where nothing may be, or an UPDATE with its guard in WHERE. `None` for all others.
 pub(super) fn statement(table: &str, write: &Write) -> Option<BatchStatementRequest> {
-    let (text, parameters) = match (&write.action, &write.guard) {
-        (Action::Put(item), Guard::Absent) => insert(table, item),
+    let statement = match (&write.action, &write.guard) {
+        (Action::Put(item), Guard::Absent) => insert_statement(table, item).ok()?,
         (Action::Update { key, set, remove }, Guard::Present(condition)) => {
             update(table, key, set, remove, condition)?
         }
         _ => return None,
     };
-    if text.len() > STATEMENT_BYTES_MAX {
-        return None;
-    }
-    BatchStatementRequest::builder().statement(text).set_parameters(Some(parameters)).build().ok()
-}
-
-fn insert(table: &str, item: &Item) -> Text {
-    let attributes = by_name(item);
-    let names: usize = attributes.iter().map(|(name, _)| name.len() + 8).sum();
-    let mut text = String::with_capacity(table.len() + names + 32);
-    text.push_str("INSERT INTO ");
-    quote(&mut text, table);
-    for (at, (name, _)) in attributes.iter().enumerate() {
-        text.push_str(if at == 0 { " VALUE {'" } else { ", '" });
-        if name.contains('\'') {
-            text.push_str(&name.replace('\'', "''"));
-        } else {
-            text.push_str(name);
-        }
-        text.push_str("': ?");
-    }
-    text.push('}');
-    (text, attributes.into_iter().map(|(_, value)| value.clone().into()).collect())
+    (statement.statement().len() <= STATEMENT_BYTES_MAX).then_some(statement)
 }
 
 fn update(
@@ -52,7 +29,7 @@ fn update(
     set: &[(String, AttributeValue)],
     remove: &[String],
     condition: &Condition,
-) -> Option<Text> {
+) -> Option<BatchStatementRequest> {
     let mut parameters = Vec::new();
     let mut text = String::from("UPDATE ");
     quote(&mut text, table);
@@ -67,14 +44,16 @@ fn update(
         quote(&mut text, name);
     }
     text.push_str(" WHERE ");
-    for (at, (name, value)) in by_name(key).into_iter().enumerate() {
+    let mut names: Vec<_> = key.iter().collect();
+    names.sort_unstable_by_key(|(name, _)| *name);
+    for (at, (name, value)) in names.into_iter().enumerate() {
         text.push_str(if at == 0 { "" } else { " AND " });
         quote(&mut text, name);
         text.push_str(" = ?");
         parameters.push(value.clone().into());
     }
     test(condition, key, &mut text, &mut parameters)?;
-    Some((text, parameters))
+    BatchStatementRequest::builder().statement(text).set_parameters(Some(parameters)).build().ok()
 }
 
 /// Adds the condition's parts after the key; `None` if it has one that is not written here.
@@ -102,13 +81,6 @@ fn test(condition: &Condition, key: &Item, text: &mut String, parameters: &mut V
         }
         Condition::Is(..) | Condition::Any(_) | Condition::Not(_) => None,
     }
-}
-
-/// The attributes in the order of their names: the same write is always the same statement.
-fn by_name(item: &Item) -> Vec<(&String, &AttributeValue)> {
-    let mut attributes: Vec<_> = item.iter().collect();
-    attributes.sort_unstable_by_key(|(name, _)| *name);
-    attributes
 }
 
 /// Writes a name in quotes.

@@ -29,6 +29,7 @@ use batches::{Batch, batches};
 
 pub use batches::{BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX};
 pub use statement::STATEMENT_CHARS_MAX;
+pub(crate) use statement::insert as insert_statement;
 
 /// The most requests under way at once for one batch of new items.
 pub const INSERT_REQUESTS_IN_FLIGHT: usize = 8;

@@ -9,14 +9,24 @@ use keyfold_core::value::Item;
 pub const STATEMENT_CHARS_MAX: usize = 8192;
 
 /// The statement that writes an item where none has its key.
-pub(super) fn insert(table: &str, item: &Item) -> Result<BatchStatementRequest, BuildError> {
+pub(crate) fn insert(table: &str, item: &Item) -> Result<BatchStatementRequest, BuildError> {
     let mut attributes: Vec<_> = item.iter().collect();
     // Sorted, so that items with the same attributes have the same text, which DynamoDB need not parse anew.
     attributes.sort_unstable_by_key(|(name, _)| *name);
-    let names: Vec<String> =
-        attributes.iter().map(|(name, _)| format!("'{}': ?", name.replace('\'', "''"))).collect();
+    let mut text = head(table);
+    text.reserve(attributes.iter().map(|(name, _)| name.len() + "'': ?, ".len()).sum::<usize>() + "{}".len());
+    for (at, (name, _)) in attributes.iter().enumerate() {
+        text.push_str(if at == 0 { "{'" } else { ", '" });
+        if name.contains('\'') {
+            text.push_str(&name.replace('\'', "''"));
+        } else {
+            text.push_str(name);
+        }
+        text.push_str("': ?");
+    }
+    text.push('}');
     BatchStatementRequest::builder()
-        .statement(format!("{}{{{}}}", head(table), names.join(", ")))
+        .statement(text)
         .set_parameters(Some(attributes.into_iter().map(|(_, value)| value.clone().into()).collect()))
         .build()
 }
@@ -28,7 +38,7 @@ pub(super) fn statement_chars(table: &str, item: &Item) -> usize {
 }
 
 fn head(table: &str) -> String {
-    format!("INSERT INTO \"{table}\" VALUE ")
+    format!("INSERT INTO \"{}\" VALUE ", table.replace('"', "\"\""))
 }
 
 #[cfg(test)]
