@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use keyfold_core::model::Table;
 use keyfold_core::retrofit::{ChangeKind, Received};
 use keyfold_dynamo::retrofit::{Carrier, ReplicateOptions, Replicated, replicate};
+use tokio::join;
+use tokio::task::yield_now;
 use tokio::time::timeout_at;
 
 use crate::answer::{Answer, answer};
@@ -57,12 +60,12 @@ async fn carry_over(
     report.records = batch.records.len() as u64;
     report.age = batch.records.last().and_then(age);
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
-    let carrier = in_time(stop, replicator.open(stream)).await?;
-    let records: Vec<Received> = batch.records.iter().map(|raw| received(source, raw)).collect();
+    let (carrier, records) = join!(in_time(stop, replicator.open(stream)), read(source, &batch.records));
+    let carrier = carrier?;
     report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
     let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
     let before = carrier.spent();
-    let done = replicate(&carrier, records, &options).await;
+    let done = replicate(&carrier, &records, &options).await;
     report.spend(&before, &carrier.spent());
     report.count(&done);
     tell_failure(report, &done, &carrier);
@@ -72,6 +75,13 @@ async fn carry_over(
         // Without a name for it, only the whole batch can be given back.
         false => Err(Refusal::Unnamed { cause: done.error }),
     }
+}
+
+/// Reads the records while the look at the control table is under way.
+async fn read(source: &Table, records: &[RawRecord<'_>]) -> Vec<Received> {
+    // The request goes out first.
+    yield_now().await;
+    records.iter().map(|raw| received(source, raw)).collect()
 }
 
 fn tell_failure(report: &mut Report, done: &Replicated, carrier: &Carrier) {

@@ -45,7 +45,10 @@ impl Consumed {
         self.units += other.units;
         self.table_units += other.table_units;
         for (index, units) in &other.index_units {
-            *self.index_units.entry(index.clone()).or_default() += units;
+            match self.index_units.get_mut(index) {
+                Some(sum) => *sum += units,
+                None => _ = self.index_units.insert(index.clone(), *units),
+            }
         }
     }
 }

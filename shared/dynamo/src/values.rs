@@ -18,6 +18,11 @@ pub(crate) fn to_sdk(item: Item) -> SdkItem {
     item.into()
 }
 
+/// A copy of the item as the SDK wants it, made in one pass.
+pub(crate) fn copy_to_sdk(item: &Item) -> SdkItem {
+    item.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect()
+}
+
 /// The values of an expression, as the SDK wants them; `None` if there are none, because DynamoDB refuses an empty map.
 pub(crate) fn values_to_sdk(values: &BTreeMap<String, AttributeValue>) -> Option<SdkItem> {
     let values = values.iter().map(|(name, value)| (name.clone(), value.clone().into()));

@@ -47,7 +47,9 @@ impl Table {
     /// The item with the folded attributes it should have and none that it should not, checked by
     /// [`check_promises`](Self::check_promises) and [`check_item`](Self::check_item).
     pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
-        for (name, value) in self.folded(&item)? {
+        let folded = self.folded(&item)?;
+        item.reserve(folded.len());
+        for (name, value) in folded {
             match value {
                 Some(text) => item.insert(name.to_owned(), AttributeValue::S(text)),
                 None => item.remove(name),
@@ -93,7 +95,7 @@ impl Table {
     }
 
     /// The key attributes of the table, then of each index with the index's name. One attribute may be in several.
-    fn every_key(&self) -> impl Iterator<Item = (Option<&str>, &KeyAttribute)> {
+    pub(crate) fn every_key(&self) -> impl Iterator<Item = (Option<&str>, &KeyAttribute)> {
         let of_indexes = self
             .indexes
             .iter()

@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::fence::SequenceNumber;
 use super::job::Job;
 use super::record::Received;
 use super::source_key::SourceKey;
-use super::task::{Task, Verdict};
+use super::task::Verdict;
 
 /// The most records that Lambda hands over at once.
 ///
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html>
 pub const BATCH_RECORDS_MAX: usize = 10_000;
 
-/// A batch of records, each item's last one to be applied.
+/// What becomes of the records of a batch, each item's last one being applied.
 ///
 /// A record carries the whole item and is applied on condition that nothing newer is there, so the earlier ones of the
 /// same item would only be overwritten. Different items may be worked on at once. A record that cannot be read stands
 /// for itself: nobody knows what it said.
+///
+/// The records themselves stay with the caller, and are known here by their places.
 #[derive(Debug)]
 pub struct Batch {
-    records: Vec<Received>,
     /// For each record: what became of it. An earlier record of an item shares the fate of its last one.
     fates: Vec<Fate>,
 }
@@ -44,8 +44,7 @@ pub enum Disposition {
 
 impl Batch {
     /// The batch of these records, in the order in which the stream gave them.
-    pub fn new<R: Into<Received>>(job: &Job, records: Vec<R>) -> Batch {
-        let records: Vec<Received> = records.into_iter().map(Into::into).collect();
+    pub fn of(job: &Job, records: &[Received]) -> Batch {
         let mut last: BTreeMap<SourceKey, usize> = BTreeMap::new();
         let mut fates = vec![Fate::Open; records.len()];
         for (at, record) in records.iter().enumerate() {
@@ -64,17 +63,12 @@ impl Batch {
             fates[left] = Fate::With(kept);
             last.insert(key, kept);
         }
-        Batch { records, fates }
+        Batch { fates }
     }
 
-    /// The tasks, each with its record's place in the batch.
-    pub fn tasks(&self, job: &Job) -> Vec<(usize, Task)> {
-        let open = |at: &usize| self.fates[*at] == Fate::Open;
-        let task = |at: usize| match &self.records[at] {
-            Received::Change(record) => job.apply(record),
-            Received::Unreadable(record) => job.unreadable(record),
-        };
-        (0..self.records.len()).filter(open).map(|at| (at, task(at))).collect()
+    /// The places of the records to be applied.
+    pub fn open(&self) -> Vec<usize> {
+        (0..self.fates.len()).filter(|&at| self.fates[at] == Fate::Open).collect()
     }
 
     /// Notes what became of the record at this place.
@@ -94,25 +88,10 @@ impl Batch {
     /// The places of the records to be delivered again, in the batch's order. Lambda goes on from the first of them.
     pub fn failed(&self) -> Vec<usize> {
         let failed = |at: &usize| self.disposition(*at) == Disposition::Failed;
-        (0..self.records.len()).filter(failed).collect()
+        (0..self.fates.len()).filter(failed).collect()
     }
 
-    /// Their sequence numbers, as far as they are known.
-    pub fn failures(&self) -> Vec<&SequenceNumber> {
-        self.failed().into_iter().filter_map(|at| self.records[at].sequence()).collect()
-    }
-
-    /// How many records there are.
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Is there none?
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
-    /// How many of them are covered by a later one of the same item.
+    /// How many records are covered by a later one of the same item.
     pub fn covered(&self) -> usize {
         self.fates.iter().filter(|fate| matches!(fate, Fate::With(_))).count()
     }

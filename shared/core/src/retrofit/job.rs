@@ -6,7 +6,7 @@ use super::in_place::InPlace;
 use super::ledger::Move;
 use super::mapping::{Mapping, Protocol};
 use super::quarantine::{Quarantined, Reason};
-use super::record::{ChangeRecord, UnreadableRecord};
+use super::record::{ChangeRecord, Received, UnreadableRecord};
 use super::source_key::SourceKey;
 use super::task::{Task, Verdict};
 use crate::value::Item;
@@ -32,6 +32,14 @@ impl Job {
     /// Which stream is followed.
     pub fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// Deals with a record of a batch.
+    pub fn receive(&self, record: &Received) -> Task {
+        match record {
+            Received::Change(record) => self.apply(record),
+            Received::Unreadable(record) => self.unreadable(record),
+        }
     }
 
     /// Carries a change of the stream over. Any record of an item may be left out if a later one of it is applied.

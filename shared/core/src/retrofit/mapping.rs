@@ -147,6 +147,8 @@ pub struct Mapping {
     hash: MappingHash,
     /// Every attribute of a stored item that what is written in place depends on.
     inputs: BTreeSet<String>,
+    /// The most attributes that a target item has over its source item.
+    added_max: usize,
 }
 
 /// What must change on an item in place.
@@ -184,6 +186,7 @@ impl Mapping {
             protocol,
             reason,
             inputs: inputs(retrofit, target),
+            added_max: retrofit.set.len() + target.every_key().count() + OWN_ATTRIBUTES.len(),
             hash: MappingHash(hex(&Sha256::digest(text)[..16])),
         }
     }
@@ -296,7 +299,8 @@ impl Mapping {
             (!goes).then(|| (name.clone(), value.clone()))
         };
         let mut item = Item::default();
-        item.reserve(source.len() + set.len());
+        // Room for all that will be on it: an item that grows is copied.
+        item.reserve(source.len() + self.added_max);
         item.extend(source.iter().filter_map(kept));
         let moved = |(old, new): (&String, &String)| Some((new.clone(), source.get(old)?.clone()));
         item.extend(rename.iter().filter_map(moved));

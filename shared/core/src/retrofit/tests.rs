@@ -218,15 +218,14 @@ fn only_the_newest_record_of_an_item_is_applied() {
         record("3", "a", None),
         record("1", "a", Some(event("a", "x"))),
     ];
-    let mut batch = Batch::new(&job, records);
-    let tasks = batch.tasks(&job);
-    assert_eq!(tasks.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
+    let records: Vec<Received> = records.into_iter().map(Into::into).collect();
+    let mut batch = Batch::of(&job, &records);
+    assert_eq!((batch.open(), batch.covered()), (vec![1, 2], 2));
     batch.ended(1, Disposition::Settled(Verdict::Written));
     batch.ended(2, Disposition::Failed);
-    let failures: Vec<_> = batch.failures().iter().map(ToString::to_string).collect();
     assert_eq!(
-        failures,
-        ["1", "3", "1"],
+        batch.failed(),
+        [0, 2, 3],
         "the earlier ones of an item fail with the one that stands for them"
     );
 }
@@ -259,10 +258,10 @@ fn a_record_that_cannot_be_read_stands_for_itself_in_a_batch() {
         Received::Unreadable(unreadable),
         Received::Change(record("2", "a", None)),
     ];
-    let mut batch = Batch::new(&job, records);
-    assert_eq!(batch.tasks(&job).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
+    let mut batch = Batch::of(&job, &records);
+    assert_eq!(batch.open(), [1, 2]);
     batch.ended(2, Disposition::Settled(Verdict::Written));
-    assert_eq!((batch.failed(), batch.failures().len()), (vec![1], 0));
+    assert_eq!(batch.failed(), [1]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aws_sdk_dynamodb::Client;
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::BoxFuture;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, ControlError};
 use keyfold_core::retrofit::{CheckpointError, Job, Outcome, Place, Request, Step, Task, Verdict};
@@ -221,21 +221,21 @@ impl Carrier {
 
     /// Sends a request until it is answered, or the attempts are used up.
     pub async fn send(&self, request: &Request) -> Result<Outcome, DynamoError> {
-        let sent = match request {
-            // A batch of reads has attempts of its own.
-            Request::Get { .. } => self.send_once(request).await,
-            Request::Write(_) | Request::Transact(_) => {
-                self.patiently(|| self.send_once(request).boxed()).await
+        let mut attempt = 0;
+        loop {
+            let error = match self.send_once(request).await {
+                Ok(outcome) => return Ok(outcome),
+                // A batch of reads has attempts of its own.
+                Err(error) if matches!(request, Request::Get { .. }) => return Err(error),
+                Err(error) => error,
+            };
+            match error {
+                // Whatever is there, DynamoDB will not take this write: the item's task knows what to do.
+                DynamoError::Invalid { .. } | DynamoError::CollectionFull { .. } => {
+                    return Ok(Outcome::Rejected(error.code().to_owned()));
+                }
+                error => self.wait_after(error, &mut attempt).await?,
             }
-        };
-        match sent {
-            // Whatever is there, DynamoDB will not take this write: the item's task knows what to do.
-            Err(error @ (DynamoError::Invalid { .. } | DynamoError::CollectionFull { .. }))
-                if !matches!(request, Request::Get { .. }) =>
-            {
-                Ok(Outcome::Rejected(error.code().to_owned()))
-            }
-            answer => answer,
         }
     }
 
@@ -249,17 +249,24 @@ impl Carrier {
         let mut attempt = 0;
         loop {
             match call().await {
-                Err(error) if error.is_retryable() => {
-                    self.failed(&error);
-                    attempt += 1;
-                    if attempt >= BACKOFF_ATTEMPTS_MAX {
-                        return Err(error);
-                    }
-                    pause(attempt - 1).await;
-                }
-                answer => return answer,
+                Ok(answer) => return Ok(answer),
+                Err(error) => self.wait_after(error, &mut attempt).await?,
             }
         }
+    }
+
+    /// Waits before the next attempt; the error itself, if it does not pass or was the last one.
+    async fn wait_after(&self, error: DynamoError, attempt: &mut u32) -> Result<(), DynamoError> {
+        if !error.is_retryable() {
+            return Err(error);
+        }
+        self.failed(&error);
+        *attempt += 1;
+        if *attempt >= BACKOFF_ATTEMPTS_MAX {
+            return Err(error);
+        }
+        pause(*attempt - 1).await;
+        Ok(())
     }
 
     async fn send_once(&self, request: &Request) -> Result<Outcome, DynamoError> {

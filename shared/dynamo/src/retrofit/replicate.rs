@@ -41,17 +41,14 @@ pub struct Replicated {
 }
 
 /// Carries a batch over: each item's newest record, different items at once.
-pub async fn replicate<R: Into<Received>>(
-    carrier: &Carrier,
-    records: Vec<R>,
-    options: &ReplicateOptions,
-) -> Replicated {
-    let mut batch = Batch::new(carrier.job(), records);
+pub async fn replicate(carrier: &Carrier, records: &[Received], options: &ReplicateOptions) -> Replicated {
+    let mut batch = Batch::of(carrier.job(), records);
     let mut done = Replicated { covered: batch.covered(), ..Replicated::default() };
+    let all = all(carrier, records, &mut batch, &mut done, options);
     match options.deadline {
-        None => all(carrier, &mut batch, &mut done, options).await,
+        None => all.await,
         Some(deadline) => {
-            let ended = timeout_at(deadline.into(), all(carrier, &mut batch, &mut done, options)).await;
+            let ended = timeout_at(deadline.into(), all).await;
             done.late = ended.is_err();
         }
     }
@@ -60,11 +57,17 @@ pub async fn replicate<R: Into<Received>>(
     done
 }
 
-async fn all(carrier: &Carrier, batch: &mut Batch, done: &mut Replicated, options: &ReplicateOptions) {
+async fn all(
+    carrier: &Carrier,
+    records: &[Received],
+    batch: &mut Batch,
+    done: &mut Replicated,
+    options: &ReplicateOptions,
+) {
     let mut blocked = Vec::new();
-    let tasks = batch.tasks(carrier.job());
-    let mut running = stream::iter(tasks)
-        .map(|(at, task)| carry(carrier, at, task))
+    // A task is made when its turn comes, while the server works for those before it.
+    let mut running = stream::iter(batch.open())
+        .map(|at| carry(carrier, at, carrier.job().receive(&records[at])))
         .buffer_unordered(options.in_flight_max.max(1));
     while let Some((at, end, task)) = running.next().await {
         match end {

@@ -8,7 +8,7 @@ use keyfold_core::value::AttributeValue;
 use super::Carrier;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+use crate::values::{copy_to_sdk, names_to_sdk, values_to_sdk};
 
 const ALL_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
@@ -24,7 +24,7 @@ pub(super) async fn write(carrier: &Carrier, write: &Write) -> Result<Outcome, D
         Action::Put(item) => client
             .put_item()
             .table_name(name)
-            .set_item(Some(to_sdk(item.clone())))
+            .set_item(Some(copy_to_sdk(item)))
             .condition_expression(text)
             .set_expression_attribute_names(names)
             .set_expression_attribute_values(values)
@@ -37,7 +37,7 @@ pub(super) async fn write(carrier: &Carrier, write: &Write) -> Result<Outcome, D
         Action::Update { key, .. } => client
             .update_item()
             .table_name(name)
-            .set_key(Some(to_sdk(key.clone())))
+            .set_key(Some(copy_to_sdk(key)))
             .update_expression(update)
             .condition_expression(text)
             .set_expression_attribute_names(names)
@@ -51,7 +51,7 @@ pub(super) async fn write(carrier: &Carrier, write: &Write) -> Result<Outcome, D
         Action::Delete(key) => client
             .delete_item()
             .table_name(name)
-            .set_key(Some(to_sdk(key.clone())))
+            .set_key(Some(copy_to_sdk(key)))
             .condition_expression(text)
             .set_expression_attribute_names(names)
             .set_expression_attribute_values(values)

@@ -1,6 +1,6 @@
 //! Invocations of the replicator: batches from a shard, and what their ends mean for it.
 
-use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Verdict};
+use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Received, Verdict};
 
 use super::fault::Fault;
 use super::mutant::Mutant;
@@ -58,9 +58,10 @@ impl World<'_> {
         }
         let (job, id) = (self.job_of(version), self.id());
         self.note(|| format!("invocation {id} of shard {shard:?}: records {records:?}"));
-        let of = |at: &usize| self.stream.records[*at].record.clone();
-        let mut batch = Batch::new(job, records.iter().map(of).collect());
-        let mut tasks = batch.tasks(job);
+        let of = |at: &usize| Received::Change(self.stream.records[*at].record.clone());
+        let received: Vec<Received> = records.iter().map(of).collect();
+        let mut batch = Batch::of(job, &received);
+        let mut tasks: Vec<_> = batch.open().iter().map(|&at| (at, job.receive(&received[at]))).collect();
         if self.mutant.is_some() {
             let last = tasks.last().map_or(0, |(at, _)| *at);
             let first = tasks.first().map_or(0, |(at, _)| *at);
@@ -133,12 +134,10 @@ impl World<'_> {
 
     /// Moves the shard's checkpoint to the first failure.
     fn report(&mut self, invocation: &Invocation) {
-        let failed = invocation.batch.failures().into_iter().min();
+        let sequence = |at: usize| &self.stream.records[invocation.records[at]].record.sequence;
+        let failed = invocation.batch.failed().into_iter().min_by_key(|&at| sequence(at));
         let hidden = failed.is_some() && self.bites(Mutant::FailuresHidden);
-        let place = failed.filter(|_| !hidden).and_then(|sequence| {
-            let same = |at: &usize| self.stream.records[*at].record.sequence == *sequence;
-            invocation.records.iter().position(same)
-        });
+        let place = failed.filter(|_| !hidden);
         self.note(|| format!("  invocation {} over, failed from {place:?}", invocation.id));
         let Some(shard) = invocation.shard else { return };
         let mut passed = place.unwrap_or(invocation.records.len());
