@@ -34,7 +34,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
         "5. Streams and writes",
         "The replicator's handler gets batches of stream records as Lambda delivers them, the audit writer's lists of events. Beside \
 them the conditional puts alone, with the same items, their keys made before, as many at once. Text to text: reading the event and saying \
-what came of it are ours only.",
+what came of it are ours only. Changes are of items that are in the target already, with an older fence.",
     );
     super::one_thread()?.block_on(async {
         let stage = Stage::new().await?;

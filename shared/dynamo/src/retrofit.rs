@@ -10,6 +10,7 @@ mod control;
 mod estimate;
 mod finalise;
 mod hold;
+mod inserts;
 mod lookup;
 mod many;
 mod options;

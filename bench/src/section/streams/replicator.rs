@@ -1,7 +1,7 @@
 //! The replicator's handler: batches of records as texts, answers as values.
 
 use anyhow::bail;
-use keyfold_core::retrofit::Mapping;
+use keyfold_core::retrofit::{Epoch, Fence, Mapping, SequenceNumber};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_replicator::{Answer, Replicator, Settings, handle};
@@ -11,8 +11,24 @@ use super::stage::{RETROFIT, SdkItem, Stage};
 use super::{IN_FLIGHT, Pair};
 use crate::{Scale, data};
 
-/// Records of a batch, and how many batches a round has, quick and full.
-const BATCHES: [(usize, [usize; 2]); 3] = [(1, [50, 400]), (100, [4, 20]), (10_000, [1, 1])];
+/// Batches of one kind.
+struct Kind {
+    name: &'static str,
+    /// Changes of items that are in the target already, or new items?
+    changes: bool,
+    /// Records of a batch.
+    records: usize,
+    /// How many batches a round has, quick and full.
+    batches: [usize; 2],
+}
+
+const KINDS: [Kind; 5] = [
+    Kind { name: "new items, 1 in a batch", changes: false, records: 1, batches: [50, 400] },
+    Kind { name: "new items, 100 in a batch", changes: false, records: 100, batches: [4, 20] },
+    Kind { name: "new items, 10000 in a batch", changes: false, records: 10_000, batches: [1, 1] },
+    Kind { name: "changes, 100 in a batch", changes: true, records: 100, batches: [4, 20] },
+    Kind { name: "changes, 10000 in a batch", changes: true, records: 10_000, batches: [1, 1] },
+];
 
 pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<Pair>> {
     let settings = Settings {
@@ -24,22 +40,28 @@ pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<P
     };
     let replicator = Replicator::new(Mapping::of(&stage.model, RETROFIT), stage.client.clone(), settings);
     let mut pairs = Vec::new();
-    for (records, batches) in BATCHES {
-        let batches = scale.of(batches[0], batches[1]);
-        let mut pair = Pair::new(format!("batches of {records}"));
+    for (number, kind) in KINDS.iter().enumerate() {
+        let mut pair = Pair::new(kind.name.to_owned());
         for round in 0..=scale.of(1, 5) {
             for turn in 0..2 {
                 // Each goes first as often as the other.
                 let is_raw = (turn + round) % 2 == 0;
-                let name = |batch: usize| format!("{records}-{round}-{is_raw}-{batch}");
-                let items = records * batches;
+                let batches = scale.of(kind.batches[0], kind.batches[1]);
+                let names: Vec<String> =
+                    (0..batches).map(|batch| format!("{number}-{round}-{is_raw}-{batch}")).collect();
+                if kind.changes {
+                    for name in &names {
+                        let before = stage.keyed(events(name, kind.records))?;
+                        stage.put_over_older(before, &Fence::of_scan(Epoch::FIRST)).await?;
+                    }
+                }
+                let items = kind.records * batches;
                 if is_raw {
-                    let puts = (0..batches).map(|batch| stage.keyed(events(&name(batch), records)));
+                    let puts = names.iter().map(|name| stage.keyed(events(name, kind.records)));
                     let puts = puts.collect::<anyhow::Result<Vec<_>>>()?;
                     pair.raw.round(items, by_hand(stage, puts)).await?;
                 } else {
-                    let texts = (0..batches).map(|batch| batch_text(&stage.stream, &name(batch), records));
-                    let texts: Vec<String> = texts.collect();
+                    let texts = names.iter().map(|name| batch_text(&stage.stream, kind, name)).collect();
                     pair.ours.round(items, by_us(&replicator, texts)).await?;
                 }
             }
@@ -54,8 +76,9 @@ pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<P
 }
 
 async fn by_hand(stage: &Stage, batches: Vec<Vec<SdkItem>>) -> anyhow::Result<()> {
+    let fence = Fence::of_record(Epoch::FIRST, SequenceNumber::parse(&sequence(0))?);
     for batch in batches {
-        stage.put_over_older(batch).await?;
+        stage.put_over_older(batch, &fence).await?;
     }
     Ok(())
 }
@@ -76,16 +99,21 @@ fn events(batch: &str, records: usize) -> impl Iterator<Item = Item> {
 }
 
 /// A batch as Lambda delivers it.
-fn batch_text(stream: &str, batch: &str, records: usize) -> String {
-    let record = |(at, item): (usize, Item)| record(stream, at, &item);
-    let records: Vec<Value> = events(batch, records).enumerate().map(record).collect();
+fn batch_text(stream: &str, kind: &Kind, batch: &str) -> String {
+    let name = if kind.changes { "MODIFY" } else { "INSERT" };
+    let record = |(at, item): (usize, Item)| record(stream, name, at, &item);
+    let records: Vec<Value> = events(batch, kind.records).enumerate().map(record).collect();
     json!({ "Records": records }).to_string()
 }
 
-fn record(stream: &str, at: usize, item: &Item) -> Value {
+fn sequence(at: usize) -> String {
+    format!("1000000000000000{at:08}")
+}
+
+fn record(stream: &str, name: &str, at: usize, item: &Item) -> Value {
     json!({
         "eventID": format!("{at:032x}"),
-        "eventName": "INSERT",
+        "eventName": name,
         "eventVersion": "1.1",
         "eventSource": "aws:dynamodb",
         "awsRegion": "us-east-1",
@@ -93,7 +121,7 @@ fn record(stream: &str, at: usize, item: &Item) -> Value {
             "ApproximateCreationDateTime": 1_488_355_200,
             "Keys": { "id": { "S": data::text(item, "id") } },
             "NewImage": item,
-            "SequenceNumber": format!("1000000000000000{at:08}"),
+            "SequenceNumber": sequence(at),
             "SizeBytes": 300,
             "StreamViewType": "NEW_AND_OLD_IMAGES",
         },
@@ -103,5 +131,6 @@ fn record(stream: &str, at: usize, item: &Item) -> Value {
 
 /// How large the largest batch is, as text.
 pub(super) fn batch_bytes() -> usize {
-    batch_text("arn:aws:dynamodb:us-east-1:123456789012:table/T/stream/S", "batch", 10_000).len()
+    let stream = "arn:aws:dynamodb:us-east-1:123456789012:table/T/stream/S";
+    KINDS.iter().map(|kind| batch_text(stream, kind, "batch").len()).max().unwrap_or_default()
 }

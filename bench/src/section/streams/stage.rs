@@ -73,10 +73,10 @@ impl Stage {
         stream::iter(items.into_iter().map(Ok)).try_for_each_concurrent(in_flight, put).await
     }
 
-    /// Puts items over older ones, as a replicator's records are.
-    pub(super) async fn put_over_older(&self, items: Vec<SdkItem>) -> anyhow::Result<()> {
+    /// Puts items with this fence over older ones, as a replicator's records are.
+    pub(super) async fn put_over_older(&self, items: Vec<SdkItem>, fence: &Fence) -> anyhow::Result<()> {
         let table = &self.target()?.name;
-        let fence: AttributeValue = Fence::of_scan(Epoch::FIRST).value().into();
+        let fence: AttributeValue = fence.value().into();
         let put = |mut item: SdkItem| {
             let fence = fence.clone();
             item.insert(FENCE_ATTRIBUTE.to_owned(), fence.clone());

@@ -57,7 +57,8 @@ const CALLS: [(&str, &str, &[&str]); 14] = [
     ("ReplicatorRole", "ReadTheStream", &["DescribeStream", "GetRecords", "GetShardIterator"]),
     ("ReplicatorRole", "FindTheStream", &["ListStreams"]),
     ("ReplicatorRole", "ReadTheSource", &["BatchGetItem"]),
-    ("ReplicatorRole", "WriteTheTarget", &["BatchGetItem", "PutItem"]),
+    // 25 new items in one request; all others by themselves.
+    ("ReplicatorRole", "WriteTheTarget", &["BatchGetItem", "PartiQLInsert", "PutItem"]),
     // The retrofit's row; quarantine, in and out.
     ("ReplicatorRole", "KeepLedgerAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
     // The check of both tables before a slice; the scan; what is there already is looked at.

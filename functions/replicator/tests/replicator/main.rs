@@ -4,6 +4,7 @@
 
 mod events;
 mod function;
+mod inserts;
 mod processes;
 mod refusals;
 mod start;

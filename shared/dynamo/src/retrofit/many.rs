@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{
     BatchStatementErrorCodeEnum as Code, BatchStatementRequest, ReturnConsumedCapacity,
 };
 use futures_util::stream::{self, Stream, StreamExt};
-use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Step, Task, ThrottledBy, Verdict};
+use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Step, Task, ThrottledBy, Verdict, Write};
 use keyfold_core::value::Item;
 
 use super::Carrier;
@@ -25,18 +25,30 @@ const STARTED_FIRST: usize = STATEMENTS_MAX;
 const STARTED_TOGETHER: usize = BATCH_GET_KEYS_MAX;
 
 /// A task that waits for what came of its request. With its place among the tasks.
-struct Waiting {
-    at: usize,
-    task: Box<Task>,
-    request: Request,
+pub(super) struct Waiting {
+    pub(super) at: usize,
+    pub(super) task: Box<Task>,
+    pub(super) request: Request,
 }
+
+/// How a write to this table becomes a statement, if it can be one.
+type Form = fn(&str, &Write) -> Option<BatchStatementRequest>;
 
 impl Waiting {
     /// Its request as a statement, if it can be one.
-    fn statement(&self, carrier: &Carrier) -> Option<BatchStatementRequest> {
+    pub(super) fn statement(&self, carrier: &Carrier, form: Form) -> Option<BatchStatementRequest> {
         match &self.request {
-            Request::Write(write) => statement(&carrier.table(write.place).name, write),
+            Request::Write(write) => form(&carrier.table(write.place).name, write),
             Request::Get { .. } | Request::Transact(_) => None,
+        }
+    }
+
+    /// What the task comes to, now that this came of its request.
+    pub(super) fn told(self, carrier: &Carrier, outcome: Outcome) -> After {
+        let Waiting { at, mut task, .. } = self;
+        match task.told(carrier.job(), outcome) {
+            Step::Done(verdict) => After::Ended(at, Ok(verdict), task),
+            Step::Send(request) => After::Wants(Waiting { at, task, request }),
         }
     }
 }
@@ -122,7 +134,7 @@ fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
                 let (place, key) = (*place, key.clone());
                 reads.push((place, waiting, key));
             }
-            Request::Write(write) => match waiting.statement(carrier) {
+            Request::Write(write) => match waiting.statement(carrier, statement) {
                 Some(statement) => statements.push((write.place, waiting, statement)),
                 None => groups.push(Group::Alone(Box::new(waiting))),
             },
@@ -152,7 +164,7 @@ fn batches<T>(given: Vec<(Place, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
 }
 
 /// What a task came to after its request.
-enum After {
+pub(super) enum After {
     Ended(usize, Result<Verdict, DynamoError>, Box<Task>),
     Wants(Waiting),
 }
@@ -163,28 +175,24 @@ async fn run(carrier: &Carrier, group: Group) -> Vec<After> {
         Group::Done(after) => return after,
         Group::Alone(waiting) => vec![(*waiting, None)],
         Group::Reads(place, batch) => read_all(carrier, place, batch).await,
-        Group::Statements(place, batch) => execute_all(carrier, place, batch).await,
+        Group::Statements(place, batch) => execute_all(carrier, place, statement, batch).await,
     };
     let mut after = Vec::with_capacity(told.len());
-    for (Waiting { at, mut task, request }, outcome) in told {
-        let step = match outcome {
-            Some(outcome) => task.told(carrier.job(), outcome),
+    for (waiting, outcome) in told {
+        after.push(match outcome {
+            Some(outcome) => waiting.told(carrier, outcome),
             None => {
+                let Waiting { at, mut task, request } = waiting;
                 let end = carrier.go_on(&mut task, Step::Send(request)).await;
-                after.push(After::Ended(at, end, task));
-                continue;
+                After::Ended(at, end, task)
             }
-        };
-        after.push(match step {
-            Step::Done(verdict) => After::Ended(at, Ok(verdict), task),
-            Step::Send(request) => After::Wants(Waiting { at, task, request }),
         });
     }
     after
 }
 
 /// What is known of each request; `None` where it must be sent by itself.
-type Told = Vec<(Waiting, Option<Outcome>)>;
+pub(super) type Told = Vec<(Waiting, Option<Outcome>)>;
 
 async fn read_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Item)>) -> Told {
     let (waiting, keys): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
@@ -198,7 +206,12 @@ async fn read_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Item)>) 
 
 /// Sends the statements until each is carried out or refused, or the attempts are used up. What is left is sent by itself,
 /// so that its own error is known: all of it is conditional.
-async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, BatchStatementRequest)>) -> Told {
+pub(super) async fn execute_all(
+    carrier: &Carrier,
+    place: Place,
+    form: Form,
+    batch: Vec<(Waiting, BatchStatementRequest)>,
+) -> Told {
     let mut told: Told = Vec::with_capacity(batch.len());
     let (mut left, mut statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
@@ -216,7 +229,7 @@ async fn execute_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Batch
             return told;
         }
         pause(attempt).await;
-        statements = left.iter().filter_map(|waiting| waiting.statement(carrier)).collect();
+        statements = left.iter().filter_map(|waiting| waiting.statement(carrier, form)).collect();
     }
     told.extend(left.into_iter().map(|waiting| (waiting, None)));
     told

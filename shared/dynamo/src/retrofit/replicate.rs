@@ -1,12 +1,16 @@
-//! A batch of stream records, carried over.
+//! A batch of stream records, carried over: new items many at once, what is left of them and all others each by itself.
 
+use std::pin::pin;
 use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Batch, Disposition, Received, Task, Verdict};
+use keyfold_core::retrofit::{Batch, Disposition, Received, Step, Task, Verdict};
+use tokio::task::yield_now;
 use tokio::time::timeout_at;
 
 use super::backfill::unblock;
+use super::inserts::Inserts;
+use super::many::{After, STATEMENTS_MAX, Waiting};
 use super::{Carrier, IN_FLIGHT_DEFAULT, RetrofitError};
 use crate::error::DynamoError;
 
@@ -64,11 +68,40 @@ async fn all(
     done: &mut Replicated,
     options: &ReplicateOptions,
 ) {
-    let mut blocked = Vec::new();
+    let in_flight_max = options.in_flight_max.max(1);
+    let (new, mut others): (Vec<_>, Vec<_>) =
+        batch.open().into_iter().partition(|&at| Inserts::is_for(&records[at]));
+    let (mut left, mut blocked) = (Vec::new(), Vec::new());
+
+    let inserts = Inserts::new();
+    let groups: Vec<Vec<usize>> = new.chunks(STATEMENTS_MAX).map(<[usize]>::to_vec).collect();
+    let groups = stream::iter(groups).then(|group| async move {
+        // What was sent before goes out now.
+        yield_now().await;
+        group
+    });
+    let trying = groups.map(|group| inserts.try_all(carrier, records, group)).buffer_unordered(in_flight_max);
+    let mut trying = pin!(trying);
+    while let Some(tried) = trying.next().await {
+        others.extend(tried.untried);
+        for after in tried.after {
+            match after {
+                After::Ended(at, end, _) => note(batch, done, at, end.map_err(Into::into)),
+                After::Wants(waiting) => left.push(waiting),
+            }
+        }
+    }
+
     // A task is made when its turn comes, while the server works for those before it.
-    let mut running = stream::iter(batch.open())
-        .map(|at| carry(carrier, at, carrier.job().receive(&records[at])))
-        .buffer_unordered(options.in_flight_max.max(1));
+    let others = others.into_iter().map(|at| {
+        let mut task = Box::new(carrier.job().receive(&records[at]));
+        let step = task.start(carrier.job());
+        (at, task, step)
+    });
+    let left = left.into_iter().map(|Waiting { at, task, request }| (at, task, Step::Send(request)));
+    let mut running = stream::iter(left.chain(others))
+        .map(|(at, task, step)| finish(carrier, at, task, step))
+        .buffer_unordered(in_flight_max);
     while let Some((at, end, task)) = running.next().await {
         match end {
             Ok(Verdict::Blocked) => blocked.push((at, task)),
@@ -82,8 +115,13 @@ async fn all(
     }
 }
 
-async fn carry(carrier: &Carrier, at: usize, mut task: Task) -> (usize, Result<Verdict, DynamoError>, Task) {
-    let end = carrier.carry(&mut task).await;
+async fn finish(
+    carrier: &Carrier,
+    at: usize,
+    mut task: Box<Task>,
+    step: Step,
+) -> (usize, Result<Verdict, DynamoError>, Box<Task>) {
+    let end = carrier.go_on(&mut task, step).await;
     (at, end, task)
 }
 

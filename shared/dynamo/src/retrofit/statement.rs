@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::{AttributeValue as SdkValue, BatchStatementRequest};
 use keyfold_core::query::Condition;
 use keyfold_core::query::condition::Comparison;
-use keyfold_core::retrofit::{Action, Guard, Write};
+use keyfold_core::retrofit::{Action, Guard, Place, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::write::insert_statement;
@@ -20,6 +20,20 @@ pub(super) fn statement(table: &str, write: &Write) -> Option<BatchStatementRequ
         }
         _ => return None,
     };
+    short_enough(statement)
+}
+
+/// A put into the target as an INSERT, though it may go over something older too. `None` for all other writes.
+pub(super) fn insert(table: &str, write: &Write) -> Option<BatchStatementRequest> {
+    match (write.place, &write.action, &write.guard) {
+        (Place::Target, Action::Put(item), Guard::Absent | Guard::AbsentOr(_)) => {
+            short_enough(insert_statement(table, item).ok()?)
+        }
+        _ => None,
+    }
+}
+
+fn short_enough(statement: BatchStatementRequest) -> Option<BatchStatementRequest> {
     (statement.statement().len() <= STATEMENT_BYTES_MAX).then_some(statement)
 }
 

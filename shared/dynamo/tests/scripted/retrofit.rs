@@ -1,14 +1,20 @@
 //! A retrofit's slices when DynamoDB throttles, or does not answer as it should.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use keyfold_core::manifest;
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId};
+use keyfold_core::retrofit::{
+    ChangeKind, ChangeRecord, Checkpoint, Epoch, Job, Mapping, Pass, Received, SegmentId, SequenceNumber,
+};
+use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::Client;
-use keyfold_dynamo::retrofit::{Carrier, SliceOptions, backfill_slice, verify_slice};
+use keyfold_dynamo::retrofit::{
+    Carrier, ReplicateOptions, Replicated, SliceOptions, backfill_slice, replicate, verify_slice,
+};
 use serde_json::{Value, json};
 
-use crate::script::{refusal, scripted, success};
+use crate::script::{Answer, refusal, scripted, success};
 
 const MANIFEST: &str = r#"
 [tables.old]
@@ -110,4 +116,92 @@ async fn a_readers_error_fails_the_slice_of_a_verification() {
     let end = verify_slice(&carrier, from.clone(), false, &options, &mut |_| ControlFlow::Continue(())).await;
     assert_eq!(end.error.unwrap().code(), "invalid-request");
     assert_eq!(end.checkpoint, from, "nothing is said of what was not read");
+}
+
+/// What came of a batch of so many records of new items, one request at a time; and each request, with how many statements
+/// it has.
+async fn new_items(count: usize, answers: Vec<Answer>) -> (Replicated, Vec<(String, usize)>) {
+    let (client, requests) = scripted(answers).await;
+    let text = |name: &str, text: String| (name.to_owned(), AttributeValue::S(text));
+    let record = |at: usize| {
+        let key = Item::from(HashMap::from([text("id", format!("new-{at}"))]));
+        let mut item = key.clone();
+        item.extend([text("who", "joe".to_owned())]);
+        let sequence = SequenceNumber::parse(&at.to_string()).unwrap();
+        Received::Change(ChangeRecord { sequence, key, kind: ChangeKind::Insert, old: None, new: Some(item) })
+    };
+    let records: Vec<Received> = (0..count).map(record).collect();
+    let options = ReplicateOptions { in_flight_max: 1, ..ReplicateOptions::default() };
+    let done = replicate(&carrier(client), &records, &options).await;
+    let requests = requests.lock().unwrap();
+    let sent = requests.iter().map(|(operation, body)| {
+        if operation == "PutItem" {
+            assert_eq!(body["ConditionExpression"], "attribute_not_exists(#n0) OR #n1 < :v0");
+        }
+        (operation.clone(), body["Statements"].as_array().map_or(0, Vec::len))
+    });
+    (done, sent.collect())
+}
+
+fn statements(count: usize) -> (String, usize) {
+    ("BatchExecuteStatement".to_owned(), count)
+}
+
+fn put() -> (String, usize) {
+    ("PutItem".to_owned(), 0)
+}
+
+fn statement_error(code: &str) -> Value {
+    json!({ "Error": { "Code": code, "Message": "x" } })
+}
+
+#[tokio::test]
+async fn new_items_go_together_and_one_that_is_there_is_left_to_its_put() {
+    let written = json!({ "TableName": "new-events" });
+    let there = statement_error("DuplicateItem");
+    let answers = vec![
+        success(&json!({ "Responses": [written, there, written] })),
+        success(&json!({})),
+        refusal(500, "x", "x"),
+    ];
+    let (done, sent) = new_items(3, answers).await;
+    assert_eq!(sent, [statements(3), put()]);
+    assert_eq!((done.failed, done.settled.len()), (vec![], 3));
+}
+
+#[tokio::test]
+async fn an_insert_that_is_throttled_is_sent_again() {
+    let written = json!({ "TableName": "new-events" });
+    let throttled = statement_error("ThrottlingError");
+    let answers = vec![
+        success(&json!({ "Responses": [throttled, written, throttled] })),
+        success(&json!({ "Responses": [written, written] })),
+        refusal(500, "x", "x"),
+    ];
+    let (done, sent) = new_items(3, answers).await;
+    assert_eq!(sent, [statements(3), statements(2)]);
+    assert_eq!((done.failed, done.settled.len()), (vec![], 3));
+}
+
+#[tokio::test]
+async fn without_the_right_to_insert_new_items_are_put() {
+    let answers = vec![refusal(400, "AccessDeniedException", "x"), success(&json!({}))];
+    let (done, sent) = new_items(2, answers).await;
+    assert_eq!(sent, [statements(2), put(), put()]);
+    assert_eq!((done.failed, done.settled.len()), (vec![], 2));
+}
+
+#[tokio::test]
+async fn inserts_are_given_up_where_most_items_are_there() {
+    let there = statement_error("DuplicateItem");
+    let answers = vec![success(&json!({ "Responses": vec![there; 25] })), success(&json!({}))];
+    let (done, sent) = new_items(50, answers).await;
+    assert_eq!(sent, [vec![statements(25)], vec![put(); 50]].concat());
+    assert_eq!((done.failed, done.settled.len()), (vec![], 50));
+}
+
+#[tokio::test]
+async fn one_new_item_is_put_at_once() {
+    let (done, sent) = new_items(1, vec![success(&json!({}))]).await;
+    assert_eq!((sent, done.settled.len()), (vec![put()], 1));
 }

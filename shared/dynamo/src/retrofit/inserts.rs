@@ -1,0 +1,80 @@
+//! The new items of a batch of records, 25 in one round trip.
+//!
+//! A record that tells of a new item is of one that most likely is not in the target yet. Its put, which asks that nothing be
+//! there or something older, is tried as an `INSERT` first: that goes through only where nothing is, and then it has written
+//! what the put would have. Where something is, the put itself is sent and decides.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use keyfold_core::retrofit::{ChangeKind, Outcome, Place, Received, Step};
+
+use super::Carrier;
+use super::many::{After, Waiting, execute_all};
+use super::statement::insert;
+
+/// The inserts of one batch of records.
+#[derive(Debug)]
+pub(super) struct Inserts {
+    /// Is it worth trying still? Of a batch that is delivered once more all items are there.
+    hopeful: AtomicBool,
+}
+
+/// What came of some records.
+pub(super) struct Tried {
+    /// How a record ended, or what has to be sent for it by itself.
+    pub(super) after: Vec<After>,
+    /// The places of those that were not looked at.
+    pub(super) untried: Vec<usize>,
+}
+
+impl Inserts {
+    pub(super) fn new() -> Inserts {
+        Inserts { hopeful: AtomicBool::new(true) }
+    }
+
+    /// Tells the record of a new item?
+    pub(super) fn is_for(record: &Received) -> bool {
+        matches!(record, Received::Change(change) if change.kind == ChangeKind::Insert)
+    }
+
+    /// Tries these records, at most 25.
+    pub(super) async fn try_all(&self, carrier: &Carrier, records: &[Received], places: Vec<usize>) -> Tried {
+        if places.len() < 2 || !self.hopeful.load(Ordering::Relaxed) {
+            return Tried { after: Vec::new(), untried: places };
+        }
+        let (mut after, mut batch) = (Vec::with_capacity(places.len()), Vec::new());
+        for at in places {
+            let mut task = Box::new(carrier.job().receive(&records[at]));
+            let request = match task.start(carrier.job()) {
+                Step::Send(request) => request,
+                Step::Done(verdict) => {
+                    after.push(After::Ended(at, Ok(verdict), task));
+                    continue;
+                }
+            };
+            let waiting = Waiting { at, task, request };
+            match waiting.statement(carrier, insert) {
+                Some(statement) => batch.push((waiting, statement)),
+                None => after.push(After::Wants(waiting)),
+            }
+        }
+        let (tried, mut written) = (batch.len(), 0);
+        let told = match tried {
+            0 => Vec::new(),
+            _ => execute_all(carrier, Place::Target, insert, batch).await,
+        };
+        for (waiting, outcome) in told {
+            after.push(match outcome {
+                Some(Outcome::Written) => {
+                    written += 1;
+                    waiting.told(carrier, Outcome::Written)
+                }
+                _ => After::Wants(waiting),
+            });
+        }
+        if written * 2 <= tried {
+            self.hopeful.store(false, Ordering::Relaxed);
+        }
+        Tried { after, untried: Vec::new() }
+    }
+}
