@@ -118,9 +118,13 @@ async fn a_readers_error_fails_the_slice_of_a_verification() {
     assert_eq!(end.checkpoint, from, "nothing is said of what was not read");
 }
 
-/// What came of a batch of so many records of new items, one request at a time; and each request, with how many statements
-/// it has.
 async fn new_items(count: usize, answers: Vec<Answer>) -> (Replicated, Vec<(String, usize)>) {
+    batch(ChangeKind::Insert, count, answers).await
+}
+
+/// What came of a batch of so many records of this kind, one request at a time; and each request, with how many statements
+/// it has.
+async fn batch(kind: ChangeKind, count: usize, answers: Vec<Answer>) -> (Replicated, Vec<(String, usize)>) {
     let (client, requests) = scripted(answers).await;
     let text = |name: &str, text: String| (name.to_owned(), AttributeValue::S(text));
     let record = |at: usize| {
@@ -128,7 +132,7 @@ async fn new_items(count: usize, answers: Vec<Answer>) -> (Replicated, Vec<(Stri
         let mut item = key.clone();
         item.extend([text("who", "joe".to_owned())]);
         let sequence = SequenceNumber::parse(&at.to_string()).unwrap();
-        Received::Change(ChangeRecord { sequence, key, kind: ChangeKind::Insert, old: None, new: Some(item) })
+        Received::Change(ChangeRecord { sequence, key, kind, old: None, new: Some(item) })
     };
     let records: Vec<Received> = (0..count).map(record).collect();
     let options = ReplicateOptions { in_flight_max: 1, ..ReplicateOptions::default() };
@@ -204,4 +208,10 @@ async fn inserts_are_given_up_where_most_items_are_there() {
 async fn one_new_item_is_put_at_once() {
     let (done, sent) = new_items(1, vec![success(&json!({}))]).await;
     assert_eq!((sent, done.settled.len()), (vec![put()], 1));
+}
+
+#[tokio::test]
+async fn changes_are_put_each_by_itself() {
+    let (done, sent) = batch(ChangeKind::Modify, 3, vec![success(&json!({}))]).await;
+    assert_eq!((sent, done.settled.len()), (vec![put(); 3], 3));
 }
