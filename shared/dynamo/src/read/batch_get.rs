@@ -9,7 +9,7 @@ use keyfold_core::value::Item;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{SdkItem, from_sdk, names_to_sdk, to_sdk};
+use crate::values::{SdkItem, copy_to_sdk, from_sdk, names_to_sdk};
 
 /// The most keys that DynamoDB takes in one batch.
 pub const BATCH_GET_KEYS_MAX: usize = 100;
@@ -54,7 +54,7 @@ pub(crate) async fn batch_get_watched(
     if given > BATCH_GET_KEYS_MAX {
         return Err(DynamoError::TooMany { call: call(), given, most: BATCH_GET_KEYS_MAX });
     }
-    let mut keys: Vec<SdkItem> = batch.keys.iter().cloned().map(to_sdk).collect();
+    let mut keys: Vec<SdkItem> = batch.keys.iter().map(copy_to_sdk).collect();
     let mut got = Got::default();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
         if keys.is_empty() {

@@ -6,10 +6,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use keyfold_core::retrofit::{ChangeKind, Outcome, Place, Received, Step};
+use keyfold_core::retrofit::{ChangeKind, Outcome, Place, Received};
 
 use super::Carrier;
-use super::many::{After, Waiting, execute_all};
+use super::many::{After, execute_all};
 use super::statement::insert;
 
 /// The inserts of one batch of records.
@@ -45,17 +45,13 @@ impl Inserts {
         let (mut after, mut batch) = (Vec::with_capacity(places.len()), Vec::new());
         for at in places {
             let mut task = Box::new(carrier.job().receive(&records[at]));
-            let request = match task.start(carrier.job()) {
-                Step::Send(request) => request,
-                Step::Done(verdict) => {
-                    after.push(After::Ended(at, Ok(verdict), task));
-                    continue;
-                }
-            };
-            let waiting = Waiting { at, task, request };
-            match waiting.statement(carrier, insert) {
-                Some(statement) => batch.push((waiting, statement)),
-                None => after.push(After::Wants(waiting)),
+            let step = task.start(carrier.job());
+            match After::of(at, task, step) {
+                After::Wants(waiting) => match waiting.statement(carrier, insert) {
+                    Some(statement) => batch.push((waiting, statement)),
+                    None => after.push(After::Wants(waiting)),
+                },
+                ended @ After::Ended(..) => after.push(ended),
             }
         }
         let (tried, mut written) = (batch.len(), 0);

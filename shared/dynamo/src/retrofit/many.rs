@@ -16,9 +16,10 @@ use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::read::BATCH_GET_KEYS_MAX;
+use crate::write::BATCH_INSERT_ITEMS_MAX;
 
 /// The most statements that DynamoDB takes in one round trip.
-pub const STATEMENTS_MAX: usize = 25;
+pub const STATEMENTS_MAX: usize = BATCH_INSERT_ITEMS_MAX;
 /// Tasks that are started before anything is sent: one batch of statements. The server works while the rest is decided.
 const STARTED_FIRST: usize = STATEMENTS_MAX;
 /// Tasks that are started together after that: as many as one read takes.
@@ -46,10 +47,8 @@ impl Waiting {
     /// What the task comes to, now that this came of its request.
     pub(super) fn told(self, carrier: &Carrier, outcome: Outcome) -> After {
         let Waiting { at, mut task, .. } = self;
-        match task.told(carrier.job(), outcome) {
-            Step::Done(verdict) => After::Ended(at, Ok(verdict), task),
-            Step::Send(request) => After::Wants(Waiting { at, task, request }),
-        }
+        let step = task.told(carrier.job(), outcome);
+        After::of(at, task, step)
     }
 }
 
@@ -115,9 +114,10 @@ fn started(carrier: &Carrier, tasks: Vec<(usize, Task)>) -> Vec<Group> {
     let (mut done, mut ready) = (Vec::new(), VecDeque::new());
     for (at, task) in tasks {
         let mut task = Box::new(task);
-        match task.start(carrier.job()) {
-            Step::Done(verdict) => done.push(After::Ended(at, Ok(verdict), task)),
-            Step::Send(request) => ready.push_back(Waiting { at, task, request }),
+        let step = task.start(carrier.job());
+        match After::of(at, task, step) {
+            After::Wants(waiting) => ready.push_back(waiting),
+            ended @ After::Ended(..) => done.push(ended),
         }
     }
     let mut groups = grouped(carrier, ready);
@@ -163,10 +163,20 @@ fn batches<T>(given: Vec<(Place, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
     batches
 }
 
-/// What a task came to after its request.
+/// What a task came to after its start or its request.
 pub(super) enum After {
     Ended(usize, Result<Verdict, DynamoError>, Box<Task>),
     Wants(Waiting),
+}
+
+impl After {
+    /// What the task wants now that this is its next step.
+    pub(super) fn of(at: usize, task: Box<Task>, step: Step) -> After {
+        match step {
+            Step::Done(verdict) => After::Ended(at, Ok(verdict), task),
+            Step::Send(request) => After::Wants(Waiting { at, task, request }),
+        }
+    }
 }
 
 /// Sends a group. A request that goes alone takes its task to the end.

@@ -6,10 +6,7 @@ use keyfold_core::query::condition::Comparison;
 use keyfold_core::retrofit::{Action, Guard, Place, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
-use crate::write::insert_statement;
-
-/// The longest statement that DynamoDB takes.
-const STATEMENT_BYTES_MAX: usize = 8192;
+use crate::write::{STATEMENT_CHARS_MAX, insert_statement};
 
 /// The write as a statement: an INSERT where nothing may be, or an UPDATE with its guard in WHERE. `None` for all others.
 pub(super) fn statement(table: &str, write: &Write) -> Option<BatchStatementRequest> {
@@ -34,7 +31,7 @@ pub(super) fn insert(table: &str, write: &Write) -> Option<BatchStatementRequest
 }
 
 fn short_enough(statement: BatchStatementRequest) -> Option<BatchStatementRequest> {
-    (statement.statement().len() <= STATEMENT_BYTES_MAX).then_some(statement)
+    (statement.statement().len() <= STATEMENT_CHARS_MAX).then_some(statement)
 }
 
 fn update(
@@ -178,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_is_too_long_is_none() {
-        let name = "n".repeat(STATEMENT_BYTES_MAX);
+        let name = "n".repeat(STATEMENT_CHARS_MAX);
         assert_eq!(said(Action::Put(item([(&name, "1")])), Guard::Absent), None);
     }
 }

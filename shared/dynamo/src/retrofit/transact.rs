@@ -12,7 +12,7 @@ use super::Carrier;
 use super::write::update_expression;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+use crate::values::{copy_to_sdk, names_to_sdk, values_to_sdk};
 
 /// Sends the writes as one transaction.
 pub(super) async fn transact(carrier: &Carrier, writes: &[Write]) -> Result<Outcome, DynamoError> {
@@ -79,7 +79,7 @@ fn item(carrier: &Carrier, write: &Write) -> Result<TransactWriteItem, BuildErro
         Action::Put(item) => builder.put(
             Put::builder()
                 .table_name(&table.name)
-                .set_item(Some(to_sdk(item.clone())))
+                .set_item(Some(copy_to_sdk(item)))
                 .condition_expression(condition.text)
                 .set_expression_attribute_names(names)
                 .set_expression_attribute_values(values)
@@ -88,7 +88,7 @@ fn item(carrier: &Carrier, write: &Write) -> Result<TransactWriteItem, BuildErro
         Action::Update { key, .. } => builder.update(
             Update::builder()
                 .table_name(&table.name)
-                .set_key(Some(to_sdk(key.clone())))
+                .set_key(Some(copy_to_sdk(key)))
                 .update_expression(update)
                 .condition_expression(condition.text)
                 .set_expression_attribute_names(names)
@@ -98,7 +98,7 @@ fn item(carrier: &Carrier, write: &Write) -> Result<TransactWriteItem, BuildErro
         Action::Delete(key) => builder.delete(
             Delete::builder()
                 .table_name(&table.name)
-                .set_key(Some(to_sdk(key.clone())))
+                .set_key(Some(copy_to_sdk(key)))
                 .condition_expression(condition.text)
                 .set_expression_attribute_names(names)
                 .set_expression_attribute_values(values)

@@ -48,8 +48,7 @@ fn begun(carrier: &Carrier, pass: Pass) -> Checkpoint {
 
 #[tokio::test]
 async fn statements_that_are_throttled_are_sent_again_and_the_others_are_not() {
-    let throttled = json!({ "Error": { "Code": "ThrottlingError", "Message": "x" } });
-    let written = json!({ "TableName": "new-events" });
+    let (throttled, written) = (statement_error("ThrottlingError"), written());
     let (client, requests) = scripted(vec![
         success(&page(&["a", "b", "c"])),
         success(&json!({ "Responses": {} })),
@@ -155,14 +154,17 @@ fn put() -> (String, usize) {
     ("PutItem".to_owned(), 0)
 }
 
+fn written() -> Value {
+    json!({ "TableName": "new-events" })
+}
+
 fn statement_error(code: &str) -> Value {
     json!({ "Error": { "Code": code, "Message": "x" } })
 }
 
 #[tokio::test]
 async fn new_items_go_together_and_one_that_is_there_is_left_to_its_put() {
-    let written = json!({ "TableName": "new-events" });
-    let there = statement_error("DuplicateItem");
+    let (there, written) = (statement_error("DuplicateItem"), written());
     let answers = vec![
         success(&json!({ "Responses": [written, there, written] })),
         success(&json!({})),
@@ -175,8 +177,7 @@ async fn new_items_go_together_and_one_that_is_there_is_left_to_its_put() {
 
 #[tokio::test]
 async fn an_insert_that_is_throttled_is_sent_again() {
-    let written = json!({ "TableName": "new-events" });
-    let throttled = statement_error("ThrottlingError");
+    let (throttled, written) = (statement_error("ThrottlingError"), written());
     let answers = vec![
         success(&json!({ "Responses": [throttled, written, throttled] })),
         success(&json!({ "Responses": [written, written] })),

@@ -9,7 +9,7 @@ use keyfold_core::value::Item;
 use super::change::Change;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{from_sdk, names_to_sdk, to_sdk, values_to_sdk};
+use crate::values::{copy_to_sdk, from_sdk, names_to_sdk, values_to_sdk};
 use crate::write::expression::update_expression;
 
 /// Writes a change. If its condition does not hold, the item as it is; `None` if there is none.
@@ -24,7 +24,7 @@ pub(super) async fn send(
     let answer = client
         .update_item()
         .table_name(&table.name)
-        .set_key(Some(to_sdk(key.clone())))
+        .set_key(Some(copy_to_sdk(key)))
         .update_expression(expression)
         .condition_expression(&condition.text)
         .set_expression_attribute_names(names_to_sdk(&condition.names))
@@ -50,7 +50,7 @@ pub(super) async fn read(
     let answer = client
         .get_item()
         .table_name(&table.name)
-        .set_key(Some(to_sdk(key.clone())))
+        .set_key(Some(copy_to_sdk(key)))
         .consistent_read(true)
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .send()
