@@ -38,7 +38,7 @@ mod writers;
 
 pub use campaign::{Campaign, Tally};
 pub use check::Wrong;
-pub use exhaustive::{Bounds, Walked, exhaust};
+pub use exhaustive::{Bounds, Orders, Walked, exhaust};
 pub use fault::{Deed, Deeds, Fault, Hits};
 pub use mutant::Mutant;
 pub use naive::naive;

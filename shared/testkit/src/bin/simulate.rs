@@ -4,7 +4,8 @@
 //! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and
 //! `--why` says what catches each; `--naive` plays the protocol without guards; `--trace` prints what happened;
 //! `--exhaustive` walks every order in which two source keys, `--changes C` (4) changes, a crash, two duplicates and a
-//! record that is given up can meet; `--faults CRASHES,DUPLICATES,DISCARDS` takes other numbers of these.
+//! record that is given up can meet; `--faults CRASHES,DUPLICATES,DISCARDS` takes other numbers of these, `--every-order`
+//! walks those too that come to the same as another.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -13,14 +14,14 @@ use std::time::Instant;
 
 use keyfold_core::retrofit::Protocol;
 use keyfold_testkit::simulate::{
-    Bounds, Campaign, Deed, Fault, Mutant, Scene, Tally, Wrong, exhaust, history,
+    Bounds, Campaign, Deed, Fault, Mutant, Orders, Scene, Tally, Wrong, exhaust, history,
 };
 
 const PROTOCOLS: [(Protocol, &str); 3] =
     [(Protocol::InPlace, "in-place"), (Protocol::Fenced, "fenced"), (Protocol::Ledger, "ledger")];
 const HISTORIES_DEFAULT: u64 = 10_000;
 const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger] [--threads T] \
-[--mutant NAME | --mutants [--why]] [--naive] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS]]";
+[--mutant NAME | --mutants [--why]] [--naive] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS] [--every-order]]";
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
 
@@ -39,6 +40,7 @@ struct Arguments {
     trace: bool,
     exhaustive: bool,
     bounds: Bounds,
+    orders: Orders,
 }
 
 type Scenes = Vec<(Scene, &'static str)>;
@@ -74,6 +76,7 @@ fn arguments() -> Option<Arguments> {
         trace: false,
         exhaustive: false,
         bounds: BOUNDS,
+        orders: Orders::Distinct,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -91,6 +94,7 @@ fn arguments() -> Option<Arguments> {
             "--naive" => read.naive = true,
             "--trace" => read.trace = true,
             "--exhaustive" => read.exhaustive = true,
+            "--every-order" => read.orders = Orders::All,
             "--changes" => read.bounds.changes = words.next()?.parse().ok()?,
             "--faults" => read.bounds = faults(read.bounds, &words.next()?)?,
             _ => return None,
@@ -222,7 +226,7 @@ fn exhaustive(scenes: &Scenes, arguments: &Arguments) -> bool {
     let mut fine = true;
     for (scene, name) in scenes {
         let (begun, bounds) = (Instant::now(), arguments.bounds);
-        let walked = exhaust(scene.protocol, bounds, arguments.mutant);
+        let walked = exhaust(scene.protocol, bounds, arguments.orders, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;
         println!(
             "{name}: 2 keys, up to {changes} changes, {crashes} crashes, {duplicates} duplicates, {discards} discards: {:.4e} \

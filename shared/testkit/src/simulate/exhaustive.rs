@@ -5,9 +5,12 @@
 //! to the same in either order, and are walked in one of them (see `step`). At every end, the simulator's own checks run:
 //! as it has drained, after repairs, and after finalising.
 
+mod book;
+mod errand;
 mod hash;
 mod small;
 mod step;
+mod tables;
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +18,7 @@ use keyfold_core::retrofit::Protocol;
 
 use super::check::Wrong;
 use super::{Mutant, Scene};
+use book::Book;
 use small::Small;
 use step::Step;
 
@@ -35,7 +39,7 @@ pub struct Bounds {
 
 /// Which orders are walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Orders {
+pub enum Orders {
     /// Of those that come to the same, one.
     Distinct,
     /// Every one, to see that none is missing above.
@@ -63,7 +67,8 @@ enum End {
     TooMany,
 }
 
-struct Walk {
+struct Walk<'s> {
+    book: Book<'s>,
     bounds: Bounds,
     /// For each state: in how many ways it goes on to an end.
     ways: HashMap<u64, f64>,
@@ -74,11 +79,11 @@ struct Walk {
     path: Vec<Step>,
 }
 
-/// Walks every interleaving of this protocol, from tables in which both source items exist.
-pub fn exhaust(protocol: Protocol, bounds: Bounds, mutant: Option<Mutant>) -> Walked {
+/// Walks the interleavings of this protocol, from tables in which both source items exist.
+pub fn exhaust(protocol: Protocol, bounds: Bounds, orders: Orders, mutant: Option<Mutant>) -> Walked {
     let scene = Scene::of(protocol);
-    let mut walk = Walk::new(bounds, true);
-    let ended = walk.from(&Small::new(&scene, bounds, mutant, Orders::Distinct));
+    let mut walk = Walk::new(Book::new(&scene, mutant, orders), bounds, true);
+    let ended = walk.from(&Small::new(&walk.book, bounds));
     let mut walked = Walked { states: walk.ways.len(), ends: walk.ends.len(), ..Walked::default() };
     match ended {
         Ok(ways) => walked.interleavings = ways,
@@ -90,13 +95,13 @@ pub fn exhaust(protocol: Protocol, bounds: Bounds, mutant: Option<Mutant>) -> Wa
     walked
 }
 
-impl Walk {
-    fn new(bounds: Bounds, checked: bool) -> Walk {
-        Walk { bounds, ways: HashMap::new(), ends: HashSet::new(), checked, path: Vec::new() }
+impl<'s> Walk<'s> {
+    fn new(book: Book<'s>, bounds: Bounds, checked: bool) -> Walk<'s> {
+        Walk { book, bounds, ways: HashMap::new(), ends: HashSet::new(), checked, path: Vec::new() }
     }
 
-    fn from(&mut self, state: &Small<'_>) -> Result<f64, End> {
-        let hash = state.hash();
+    fn from(&mut self, state: &Small) -> Result<f64, End> {
+        let hash = state.hash(self.book.walked);
         if let Some(ways) = self.ways.get(&hash) {
             return Ok(*ways);
         }
@@ -107,14 +112,15 @@ impl Walk {
         self.ways.insert(hash, 0.0);
         let mut ways = 0.0;
         if state.stopped == [true; 2] {
-            if self.ends.insert(state.tables_hash()) && self.checked {
-                state.check().map_err(End::Wrong)?;
+            if self.ends.insert(state.tables_hash(&self.book)) && self.checked {
+                state.check(&self.book).map_err(End::Wrong)?;
             }
             ways += 1.0;
         }
-        for step in state.steps() {
+        for step in state.steps(&mut self.book) {
             self.path.push(step);
-            ways += self.from(&state.after(step))?;
+            let next = state.after(step, &mut self.book);
+            ways += self.from(&next)?;
             self.path.pop();
         }
         self.ways.insert(hash, ways);
@@ -137,25 +143,24 @@ mod tests {
         orders: Orders,
     ) -> (HashSet<u64>, usize) {
         let scene = Scene::of(protocol);
-        let mut walk = Walk::new(bounds, false);
-        assert!(walk.from(&Small::new(&scene, bounds, mutant, orders)).is_ok());
+        let mut walk = Walk::new(Book::new(&scene, mutant, orders), bounds, false);
+        assert!(walk.from(&Small::new(&walk.book, bounds)).is_ok());
         (walk.ends, walk.ways.len())
     }
 
     /// Weakened protocols have ends that the right one has not: an order that is missing is seen there first.
     #[test]
     fn orders_that_are_left_out_come_to_no_other_end() {
-        let few = [(2, 1, 0, 0), (2, 0, 1, 0), (1, 1, 1, 1)];
-        let fewer = [(2, 0, 0, 0), (1, 1, 0, 0), (1, 0, 2, 0), (1, 0, 1, 1)];
-        let walks: [(_, &[_], &[_]); 3] = [
-            (Protocol::InPlace, &[None, Some(NoInputs), Some(Stub)], &few),
-            (Protocol::Fenced, &[None, Some(NoTombstone), Some(NoGuard), Some(NoFence)], &few),
-            (Protocol::Ledger, &[None, Some(NoOwner), Some(NoLedger), Some(LedgerUnguarded)], &fewer),
+        let few = [(2, 1, 0, 1), (1, 1, 2, 1)];
+        let walks: [(_, &[_]); 3] = [
+            (Protocol::InPlace, &[None, Some(NoInputs), Some(Stub)]),
+            (Protocol::Fenced, &[None, Some(NoTombstone), Some(NoGuard), Some(NoFence)]),
+            (Protocol::Ledger, &[None, Some(NoOwner), Some(NoLedger), Some(LedgerUnguarded)]),
         ];
-        for (protocol, mutants, all_bounds) in walks {
+        for (protocol, mutants) in walks {
             for mutant in mutants {
-                for (changes, crashes, duplicates, discards) in all_bounds.iter().copied() {
-                    let bounds = Bounds { changes, crashes, duplicates, discards, states: 1_000_000 };
+                for (changes, crashes, duplicates, discards) in few {
+                    let bounds = Bounds { changes, crashes, duplicates, discards, states: 10_000_000 };
                     let (all, states) = ends(protocol, *mutant, bounds, Orders::All);
                     let (distinct, fewer) = ends(protocol, *mutant, bounds, Orders::Distinct);
                     assert_eq!(all, distinct, "{protocol:?}, {mutant:?}, {bounds:?}");

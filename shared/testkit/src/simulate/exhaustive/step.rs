@@ -5,10 +5,14 @@
 //! So that this leaves no end out, a key on which nothing happens any more says so.
 //!
 //! What makes no difference is left out: a task is handed its records when it reads its first row, because it has touched
-//! nothing before; and only a task that has written something can crash, because any other could as well not have begun.
+//! nothing before; and a task crashes only when it has just written something, because it could as well have crashed there,
+//! or, if it has written nothing yet, not have begun.
 
 use super::Orders;
-use super::small::{Role, Scan, Small, VALUES};
+use super::book::Book;
+use super::errand::Role;
+use super::small::{Scan, Small};
+use super::tables::VALUES;
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +35,14 @@ pub(super) enum Step {
     Crash { task: usize, after: bool },
 }
 
-impl Small<'_> {
+impl Small {
     /// All that can happen next, but for what comes to the same later.
-    pub(super) fn steps(&self) -> Vec<Step> {
+    pub(super) fn steps(&self, book: &mut Book<'_>) -> Vec<Step> {
         let mut all = Vec::new();
         for key in (0..2).filter(|key| !self.stopped[*key]) {
             let mut steps = Vec::new();
-            self.steps_of(key, &mut steps);
-            if self.walked == Orders::Distinct && !self.meets_other(key) {
+            self.steps_of(key, book, &mut steps);
+            if book.walked == Orders::Distinct && !self.meets_other(key, book) {
                 return steps;
             }
             all.append(&mut steps);
@@ -46,18 +50,23 @@ impl Small<'_> {
         all
     }
 
-    fn steps_of(&self, key: usize, steps: &mut Vec<Step>) {
-        for (task, errand) in self.errands.iter().enumerate().filter(|(_, errand)| errand.key() == key) {
+    fn steps_of(&self, key: usize, book: &mut Book<'_>, steps: &mut Vec<Step>) {
+        for (task, id) in self.errands.iter().enumerate() {
+            if book.errand(*id).role.key() != key {
+                continue;
+            }
             steps.push(Step::Advance { task });
-            if self.left.crashes > 0 {
-                let all = self.walked == Orders::All;
-                let matters =
-                    [(false, all || errand.crashes_before()), (true, all || errand.crashes_after())];
-                let crash = |(after, matters): (bool, bool)| matters.then_some(Step::Crash { task, after });
-                steps.extend(matters.into_iter().filter_map(crash));
+            if self.left.crashes == 0 {
+                continue;
+            }
+            if book.walked == Orders::All {
+                steps.push(Step::Crash { task, after: false });
+            }
+            if book.walked == Orders::All || book.deed(*id, &self.rows).writes() {
+                steps.push(Step::Crash { task, after: true });
             }
         }
-        if self.is_still(key) {
+        if self.is_still(key, book) {
             steps.push(Step::Stop { key });
         }
         if self.left.changes > 0 {
@@ -80,29 +89,29 @@ impl Small<'_> {
     }
 
     /// The state after this step.
-    pub(super) fn after(&self, step: Step) -> Self {
+    pub(super) fn after(&self, step: Step, book: &mut Book<'_>) -> Small {
         let mut next = self.clone();
         match step {
-            Step::Write { key, value } => next.write(key, value),
+            Step::Write { key, value } => next.write(key, value, book),
             Step::Deliver { key, count } => {
                 next.busy[key] = true;
-                next.apply(Role::Record { key, count }, next.at[key] + count - 1);
+                next.apply(Role::Record { key, count }, next.at[key] + count - 1, book);
             }
             Step::Discard { key } => {
                 next.left.discards -= 1;
-                next.note(key, next.at[key]);
+                next.note(key, next.at[key], book);
                 next.at[key] += 1;
             }
             Step::Duplicate { key, record } => {
                 next.left.duplicates -= 1;
-                next.apply(Role::Duplicate { key }, record);
+                next.apply(Role::Duplicate { key }, record, book);
             }
-            Step::Scan { key } => next.scan(key),
+            Step::Scan { key } => next.scan(key, book),
             Step::Stop { key } => next.stopped[key] = true,
-            Step::Advance { task } => next.advance(task),
+            Step::Advance { task } => next.advance(task, book),
             Step::Crash { task, after } => {
                 next.left.crashes -= 1;
-                next.crash(task, after);
+                next.crash(task, after, book);
             }
         }
         next

@@ -1,0 +1,82 @@
+//! A task of the core that is under way, and whose it is.
+
+use keyfold_core::retrofit::{Place, Request, Task};
+
+use super::super::work::Kind;
+
+/// A blocked task is tried again so often before it is parked.
+pub(super) const BLOCKED_MAX: u8 = 2;
+
+/// Whose task it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Role {
+    /// A batch of a key's shard.
+    Record { key: usize, count: usize },
+    /// A record that came once more.
+    Duplicate { key: usize },
+    /// The backfill's.
+    Scan { key: usize },
+    /// A note that this record was given up.
+    Note { key: usize, record: usize },
+}
+
+impl Role {
+    /// The source key that it is of.
+    pub(super) fn key(self) -> usize {
+        match self {
+            Role::Record { key, .. }
+            | Role::Duplicate { key }
+            | Role::Scan { key }
+            | Role::Note { key, .. } => key,
+        }
+    }
+
+    /// What the simulator calls such a task.
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Role::Record { .. } | Role::Duplicate { .. } => Kind::Record,
+            Role::Scan { .. } => Kind::Scan,
+            Role::Note { .. } => Kind::Discard,
+        }
+    }
+}
+
+/// A task under way.
+#[derive(Clone)]
+pub(super) struct Errand {
+    pub(super) role: Role,
+    pub(super) task: Task,
+    /// `None`: it is blocked.
+    pub(super) request: Option<Request>,
+    pub(super) blocked: u8,
+    /// The rows that its request touches.
+    pub(super) touches: Vec<usize>,
+    /// Of what it began with.
+    pub(super) began: u64,
+    /// Of that and of all that it was told since it last began anew: that decides what it does.
+    pub(super) hash: u64,
+}
+
+impl Errand {
+    /// Does it read its row of the ledger? Then it has forgotten what it was told before. How often it may still begin anew
+    /// is left out: here is not enough to disturb it that often, and a task that must not any more is handed out again.
+    pub(super) fn begins_anew(&self) -> bool {
+        matches!(self.request, Some(Request::Get { place: Place::Control, .. }))
+            && self.blocked <= BLOCKED_MAX
+    }
+
+    /// Is what it sends next a read?
+    pub(super) fn reads(&self) -> bool {
+        matches!(self.request, Some(Request::Get { .. }))
+    }
+
+    /// Is what it sends next for the target?
+    pub(super) fn reaches_target(&self) -> bool {
+        match &self.request {
+            None => false,
+            Some(Request::Get { place, .. }) => *place == Place::Target,
+            Some(Request::Write(write)) => write.place == Place::Target,
+            Some(Request::Transact(writes)) => writes.iter().any(|write| write.place == Place::Target),
+        }
+    }
+}

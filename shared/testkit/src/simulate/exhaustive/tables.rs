@@ -1,0 +1,200 @@
+//! The tables' rows and items, each kept once and known by its number, and what a request does to them.
+
+use std::collections::HashMap;
+
+use keyfold_core::retrofit::{Action, Outcome, Place, Request, Seen, Write};
+use keyfold_core::value::Item;
+
+use super::super::mutant::{Weak, weakened};
+use super::super::scene::{NAMES, key, text};
+use super::super::store::{key_in, place};
+use super::super::{Mutant, Scene};
+use super::errand::Role;
+use super::hash::of_item;
+
+/// What a source item can be: not there, or one of two items, which want two target keys that both keys share.
+pub(super) const VALUES: usize = 3;
+/// The most rows that all tables have in a walk.
+const ROWS: usize = 12;
+
+/// The number of an item.
+pub(super) type ItemId = u32;
+/// No item.
+pub(super) const NOTHING: ItemId = 0;
+/// What each row holds. The first two are the source items.
+pub(super) type Rows = [ItemId; ROWS];
+
+/// An item, and its hash.
+pub(super) struct Held {
+    pub(super) item: Item,
+    pub(super) hash: u64,
+}
+
+/// All rows and items that were met so far.
+pub(super) struct Tables<'s> {
+    pub(super) scene: &'s Scene,
+    mutant: Option<Mutant>,
+    /// Where each row is.
+    rows: Vec<(Place, String)>,
+    /// Each by its number; the first stands for no item.
+    items: Vec<Held>,
+    ids: HashMap<u64, ItemId>,
+    values: [[ItemId; VALUES]; 2],
+}
+
+/// The source item with this value.
+fn valued(number: usize, value: usize) -> Option<Item> {
+    let a = *["x", "y"].get(value.checked_sub(1)?)?;
+    let mut item = key(number);
+    item.extend([("a", a), ("b", "x"), ("kind", "in")].map(|(name, value)| (name.to_owned(), text(value))));
+    Some(item)
+}
+
+impl<'s> Tables<'s> {
+    pub(super) fn new(scene: &'s Scene, mutant: Option<Mutant>) -> Tables<'s> {
+        let mut tables = Tables {
+            scene,
+            mutant,
+            rows: (0..2).map(|number| (Place::Source, NAMES[number].to_owned())).collect(),
+            items: vec![Held { item: Item::default(), hash: 0 }],
+            ids: HashMap::new(),
+            values: [[NOTHING; VALUES]; 2],
+        };
+        for number in 0..2 {
+            for value in 0..VALUES {
+                tables.values[number][value] = tables.kept(valued(number, value));
+            }
+        }
+        tables
+    }
+
+    /// The source item of this key with this value.
+    pub(super) fn value(&self, number: usize, value: usize) -> ItemId {
+        self.values[number][value]
+    }
+
+    pub(super) fn held(&self, id: ItemId) -> Option<&Held> {
+        (id != NOTHING).then(|| &self.items[id as usize])
+    }
+
+    pub(super) fn item(&self, id: ItemId) -> Option<&Item> {
+        self.held(id).map(|held| &held.item)
+    }
+
+    /// What these rows hold, and where.
+    pub(super) fn all(&self, rows: &Rows) -> impl Iterator<Item = (Place, &str, &Held)> {
+        let held =
+            self.rows.iter().zip(*rows).map(|((place, name), id)| Some((*place, &**name, self.held(id)?)));
+        held.flatten()
+    }
+
+    /// The number of this item, which is kept.
+    fn kept(&mut self, item: Option<Item>) -> ItemId {
+        let Some(item) = item else { return NOTHING };
+        let hash = of_item(&item);
+        *self.ids.entry(hash).or_insert_with(|| {
+            self.items.push(Held { item, hash });
+            (self.items.len() - 1) as ItemId
+        })
+    }
+
+    /// The rows that a request touches.
+    pub(super) fn touched(&mut self, request: &Request) -> Vec<usize> {
+        let mut row = |write: &Write| self.row(write.place, key_in(&write.action));
+        match request {
+            Request::Get { place, key } => vec![self.row(*place, key)],
+            Request::Write(write) => vec![row(write)],
+            Request::Transact(writes) => writes.iter().map(row).collect(),
+        }
+    }
+
+    /// The row of the item with this key.
+    fn row(&mut self, at: Place, key: &Item) -> usize {
+        let mapping = self.scene.mapping();
+        let (at, table) = match at {
+            Place::Control => (at, &self.scene.control),
+            Place::Target if !self.scene.is_in_place() => (at, mapping.target()),
+            Place::Source | Place::Target => (Place::Source, mapping.source()),
+        };
+        let name = place(table, key);
+        if let Some(row) = self.rows.iter().position(|(place, known)| *place == at && *known == *name) {
+            return row;
+        }
+        self.rows.push((at, name.into_owned()));
+        assert!(self.rows.len() <= ROWS, "a state has room for {ROWS} rows");
+        self.rows.len() - 1
+    }
+
+    /// Carries a request out.
+    pub(super) fn send(&mut self, request: &Request, role: Role, rows: &mut Rows) -> Outcome {
+        match request {
+            Request::Get { place, key } => Outcome::Got(self.get(*place, key, rows).cloned()),
+            Request::Write(write) => {
+                let Some(write) = self.weak(write, role) else { return Outcome::Written };
+                if self.holds(&write, rows) {
+                    self.carry(&write, rows);
+                    return Outcome::Written;
+                }
+                // Some responses carry the item that was met.
+                let there = self.get(write.place, key_in(&write.action), rows);
+                Outcome::Refused(match (role, there) {
+                    (Role::Record { .. } | Role::Note { .. }, _) => Seen::Unknown,
+                    (_, None) => Seen::Nothing,
+                    (_, Some(item)) => Seen::Item(Box::new(item.clone())),
+                })
+            }
+            Request::Transact(writes) => {
+                let weak: Vec<Option<Write>> = writes.iter().map(|write| self.weak(write, role)).collect();
+                let held: Vec<bool> = weak
+                    .iter()
+                    .map(|write| write.as_ref().is_none_or(|write| self.holds(write, rows)))
+                    .collect();
+                if held.contains(&false) {
+                    return Outcome::Cancelled(held);
+                }
+                weak.iter().flatten().for_each(|write| self.carry(write, rows));
+                Outcome::Written
+            }
+        }
+    }
+
+    /// What is sent in place of a write; `None` if nothing is.
+    fn weak(&self, write: &Write, role: Role) -> Option<Write> {
+        match self.mutant.and_then(|mutant| weakened(mutant, write, role.kind())) {
+            None => Some(write.clone()),
+            Some(Weak::Write(other)) => Some(other),
+            Some(Weak::Nothing) => None,
+        }
+    }
+
+    /// The item with this key.
+    fn get(&mut self, at: Place, key: &Item, rows: &Rows) -> Option<&Item> {
+        let row = self.row(at, key);
+        self.item(rows[row])
+    }
+
+    /// Does its guard hold?
+    fn holds(&mut self, write: &Write, rows: &Rows) -> bool {
+        let there = self.get(write.place, key_in(&write.action), rows);
+        write.guard.holds(there)
+    }
+
+    /// Makes a write.
+    fn carry(&mut self, write: &Write, rows: &mut Rows) {
+        let key = key_in(&write.action);
+        let row = self.row(write.place, key);
+        let item = match &write.action {
+            Action::Put(item) => Some(item.clone()),
+            Action::Delete(_) => None,
+            Action::Update { set, remove, .. } => {
+                let mut item = self.item(rows[row]).unwrap_or(key).clone();
+                remove.iter().for_each(|name| {
+                    item.remove(name);
+                });
+                item.extend(set.iter().cloned());
+                Some(item)
+            }
+        };
+        rows[row] = self.kept(item);
+    }
+}
