@@ -32,7 +32,7 @@ fn sizes(scale: Scale, place: Where) -> Vec<Size> {
     let size = |items, rounds| Size { items, rounds };
     match (scale, place) {
         (Scale::Quick, _) => vec![size(500, 1), size(2000, 1)],
-        (Scale::Full, Where::NewTable) => vec![size(10_000, 7), size(100_000, 3), size(1_000_000, 1)],
+        (Scale::Full, Where::NewTable) => vec![size(10_000, 7), size(100_000, 3), size(1_000_000, 3)],
         (Scale::Full, Where::InPlace) => vec![size(10_000, 7), size(100_000, 3)],
     }
 }
