@@ -151,7 +151,7 @@ mod tests {
     /// Weakened protocols have ends that the right one has not: an order that is missing is seen there first.
     #[test]
     fn orders_that_are_left_out_come_to_no_other_end() {
-        let few = [(2, 1, 0, 1), (1, 1, 2, 1)];
+        let few = [(2, 1, 0, 1), (2, 0, 1, 0), (1, 1, 2, 1)];
         let walks: [(_, &[_]); 3] = [
             (Protocol::InPlace, &[None, Some(NoInputs), Some(Stub)]),
             (Protocol::Fenced, &[None, Some(NoTombstone), Some(NoGuard), Some(NoFence)]),

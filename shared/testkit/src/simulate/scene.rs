@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, control};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Place, Protocol, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::generate::Random;
@@ -104,6 +104,15 @@ impl Scene {
     /// The mapping.
     pub fn mapping(&self) -> &Mapping {
         self.jobs[0].mapping()
+    }
+
+    /// Where this place is, and its table: in place, the target is the source.
+    pub(super) fn table(&self, place: Place) -> (Place, &Table) {
+        match place {
+            Place::Control => (place, &self.control),
+            Place::Target if !self.is_in_place() => (place, self.mapping().target()),
+            Place::Source | Place::Target => (Place::Source, self.mapping().source()),
+        }
     }
 
     /// Is the source the target?

@@ -6,7 +6,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::fault::Fault;
 use super::mutant::{Mutant, Weak, weakened};
 use super::scene::{REFUSED, number_of};
-use super::store::key_in;
+use super::store::{key_in, outcome};
 use super::throttle::ATTEMPTS_MAX;
 use super::work::{Kind, Late, Work, line, outcome_name, writes};
 use super::world::World;
@@ -123,9 +123,9 @@ impl World<'_> {
     }
 
     fn apply(&mut self, write: &Write) {
-        let (table, store) = self.table(write.place);
-        let item = store.outcome(table, &write.action);
-        self.set(write.place, key_in(&write.action), item, false);
+        let key = key_in(&write.action);
+        let item = outcome(self.get(write.place, key), &write.action);
+        self.set(write.place, key, item, false);
     }
 
     /// Carries out a request whose sender heard nothing.

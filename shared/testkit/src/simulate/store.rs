@@ -41,24 +41,6 @@ impl Store {
         self.items.values().cloned().collect()
     }
 
-    /// What the item would be after this action, which carries its key.
-    pub(super) fn outcome(&self, table: &Table, action: &Action) -> Option<Item> {
-        match action {
-            Action::Put(item) => Some(item.clone()),
-            Action::Delete(_) => None,
-            Action::Update { key, set, remove } => {
-                let mut item = self.get(table, key).unwrap_or(key).clone();
-                for name in remove {
-                    item.remove(name);
-                }
-                for (name, value) in set {
-                    item.insert(name.clone(), value.clone());
-                }
-                Some(item)
-            }
-        }
-    }
-
     /// Sets or removes the item with this key.
     pub(super) fn set(&mut self, table: &Table, key: &Item, item: Option<Item>) {
         let place = place(table, key);
@@ -80,6 +62,22 @@ pub(super) fn key_in(action: &Action) -> &Item {
     match action {
         Action::Put(item) => item,
         Action::Delete(key) | Action::Update { key, .. } => key,
+    }
+}
+
+/// What this action, which carries the item's key, makes of what is there.
+pub(super) fn outcome(there: Option<&Item>, action: &Action) -> Option<Item> {
+    match action {
+        Action::Put(item) => Some(item.clone()),
+        Action::Delete(_) => None,
+        Action::Update { key, set, remove } => {
+            let mut item = there.unwrap_or(key).clone();
+            for name in remove {
+                item.remove(name);
+            }
+            item.extend(set.iter().cloned());
+            Some(item)
+        }
     }
 }
 

@@ -190,13 +190,13 @@ impl<'s> World<'s> {
 
     /// The model and the items of a table.
     pub(super) fn table(&self, place: Place) -> (&'s Table, &Store) {
-        let mapping = self.scene.mapping();
-        match place {
-            Place::Source => (mapping.source(), &self.source),
-            Place::Target if self.scene.is_in_place() => (mapping.source(), &self.source),
-            Place::Target => (mapping.target(), &self.target),
-            Place::Control => (&self.scene.control, &self.control),
-        }
+        let (at, table) = self.scene.table(place);
+        let store = match at {
+            Place::Source => &self.source,
+            Place::Target => &self.target,
+            Place::Control => &self.control,
+        };
+        (table, store)
     }
 
     /// The item with this key.
@@ -207,17 +207,17 @@ impl<'s> World<'s> {
 
     /// Changes a table; the source's stream takes it down.
     pub(super) fn set(&mut self, place: Place, key: &Item, item: Option<Item>, expired: bool) {
-        let mapping = self.scene.mapping();
         if self.get(place, key) == item.as_ref() {
             return;
         }
         self.changes += u64::from(place != Place::Control);
-        match place {
-            Place::Control => self.control.set(&self.scene.control, key, item),
-            Place::Target if !self.scene.is_in_place() => self.target.set(mapping.target(), key, item),
-            Place::Source | Place::Target => {
+        let (at, table) = self.scene.table(place);
+        match at {
+            Place::Control => self.control.set(table, key, item),
+            Place::Target => self.target.set(table, key, item),
+            Place::Source => {
                 self.take_down(key, item.as_ref(), expired);
-                self.source.set(mapping.source(), key, item);
+                self.source.set(table, key, item);
             }
         }
     }

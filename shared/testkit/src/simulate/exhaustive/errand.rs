@@ -69,14 +69,4 @@ impl Errand {
     pub(super) fn reads(&self) -> bool {
         matches!(self.request, Some(Request::Get { .. }))
     }
-
-    /// Is what it sends next for the target?
-    pub(super) fn reaches_target(&self) -> bool {
-        match &self.request {
-            None => false,
-            Some(Request::Get { place, .. }) => *place == Place::Target,
-            Some(Request::Write(write)) => write.place == Place::Target,
-            Some(Request::Transact(writes)) => writes.iter().any(|write| write.place == Place::Target),
-        }
-    }
 }

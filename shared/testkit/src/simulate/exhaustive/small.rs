@@ -2,7 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use keyfold_core::retrofit::{ChangeKind, ChangeRecord, Protocol, SequenceNumber};
+use keyfold_core::retrofit::{ChangeKind, ChangeRecord, Job, Protocol, SequenceNumber, Task};
+use keyfold_core::value::Item;
 
 use super::super::check::Wrong;
 use super::super::scene::key;
@@ -10,7 +11,7 @@ use super::super::world::World;
 use super::book::{After, Book, ErrandId};
 use super::errand::Role;
 use super::hash::mix;
-use super::tables::{ItemId, NOTHING, Rows, Tables};
+use super::tables::{ItemId, Rows};
 use super::{Bounds, Orders};
 
 /// Sequence numbers begin here: they get longer on the way.
@@ -70,9 +71,9 @@ impl Small {
 
     /// Can something happen to this key now that touches what the other key's tasks may touch?
     pub(super) fn meets_other(&self, key: usize, book: &Book<'_>) -> bool {
-        let mut errands = self.errands.iter().map(|id| book.errand(*id));
-        book.tables.scene.protocol == Protocol::Ledger
-            && errands.any(|errand| errand.role.key() == key && errand.reaches_target())
+        let of_key = |id: &&ErrandId| book.errand(**id).role.key() == key;
+        let mut touched = self.errands.iter().filter(of_key).flat_map(|id| &book.errand(*id).touches);
+        book.tables.scene.protocol == Protocol::Ledger && touched.any(|row| book.tables.is_target(*row))
     }
 
     /// Of everything that decides what can come.
@@ -143,26 +144,34 @@ impl Small {
 
     /// Starts the task of a record, and lets it read what it reads first: before that, it has touched nothing.
     pub(super) fn apply(&mut self, role: Role, record: usize, book: &mut Book<'_>) {
-        let image = self.records[role.key()][record];
-        let after = book.begun(role, hash_of(record, image, &book.tables), |tables| {
-            tables.scene.jobs[0].apply(&told(role.key(), record, image, tables))
-        });
-        match after {
+        match self.begin(role, record, book, Job::apply) {
             After::Goes(id) if book.walked == Orders::Distinct && book.errand(id).reads() => {
                 self.go(id, book);
             }
-            _ => self.stepped(role, after, book),
+            after => self.stepped(role, after, book),
         }
     }
 
     /// Starts the task that notes that a record was given up.
     pub(super) fn note(&mut self, key: usize, record: usize, book: &mut Book<'_>) {
-        let image = self.records[key][record];
         let role = Role::Note { key, record };
-        let after = book.begun(role, hash_of(record, image, &book.tables), |tables| {
-            tables.scene.jobs[0].discard(&told(key, record, image, tables))
-        });
+        let after = self.begin(role, record, book, Job::discard);
         self.stepped(role, after, book);
+    }
+
+    /// The task that the core makes of a record.
+    fn begin(
+        &self,
+        role: Role,
+        record: usize,
+        book: &mut Book<'_>,
+        task: fn(&Job, &ChangeRecord) -> Task,
+    ) -> After {
+        let image = self.records[role.key()][record];
+        let hash = mix(record as u64, book.tables.held(image).map(|held| held.hash));
+        book.begun(role, hash, |tables| {
+            task(&tables.scene.jobs[0], &told(role.key(), record, tables.item(image).cloned()))
+        })
     }
 
     fn stepped(&mut self, role: Role, after: After, book: &mut Book<'_>) {
@@ -195,19 +204,24 @@ impl Small {
     }
 
     fn go(&mut self, id: ErrandId, book: &mut Book<'_>) {
-        let deed = book.deed(id, &self.rows);
-        deed.sets.iter().for_each(|(row, item)| self.set(*row, *item));
-        self.stepped(book.errand(id).role, deed.after, book);
+        let after = self.carry_out(id, book);
+        self.stepped(book.errand(id).role, after, book);
     }
 
     /// Whoever ran the task is gone, before or after its request was carried out.
     pub(super) fn crash(&mut self, at: usize, after: bool, book: &mut Book<'_>) {
         let id = self.errands.remove(at);
         if after {
-            let deed = book.deed(id, &self.rows);
-            deed.sets.iter().for_each(|(row, item)| self.set(*row, *item));
+            self.carry_out(id, book);
         }
         self.ended(book.errand(id).role, false, book);
+    }
+
+    /// Writes what the next step of this task leaves, and says what comes after it.
+    fn carry_out(&mut self, id: ErrandId, book: &mut Book<'_>) -> After {
+        let deed = book.deed(id, &self.rows);
+        deed.sets.iter().for_each(|(row, item)| self.set(*row, *item));
+        deed.after
     }
 
     /// Changes a row; a change of the source leaves a record.
@@ -222,16 +236,11 @@ impl Small {
     }
 }
 
-/// Of the record at this place with this image.
-fn hash_of(record: usize, image: ItemId, tables: &Tables<'_>) -> u64 {
-    mix(record as u64, tables.held(image).map(|held| held.hash))
-}
-
 /// The record at this place with this image.
-fn told(number: usize, record: usize, image: ItemId, tables: &Tables<'_>) -> ChangeRecord {
+fn told(number: usize, record: usize, new: Option<Item>) -> ChangeRecord {
     let Ok(sequence) = SequenceNumber::parse(&(SEQUENCE_FIRST + record).to_string()) else {
         unreachable!("these are digits")
     };
-    let kind = if image == NOTHING { ChangeKind::Remove { expired: false } } else { ChangeKind::Modify };
-    ChangeRecord { sequence, key: key(number), kind, old: None, new: tables.item(image).cloned() }
+    let kind = if new.is_some() { ChangeKind::Modify } else { ChangeKind::Remove { expired: false } };
+    ChangeRecord { sequence, key: key(number), kind, old: None, new }
 }

@@ -59,10 +59,11 @@ impl Small {
             if self.left.crashes == 0 {
                 continue;
             }
-            if book.walked == Orders::All {
+            let all = book.walked == Orders::All;
+            if all {
                 steps.push(Step::Crash { task, after: false });
             }
-            if book.walked == Orders::All || book.deed(*id, &self.rows).writes() {
+            if all || book.deed(*id, &self.rows).writes() {
                 steps.push(Step::Crash { task, after: true });
             }
         }

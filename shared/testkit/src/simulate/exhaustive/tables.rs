@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use keyfold_core::retrofit::{Action, Outcome, Place, Request, Seen, Write};
+use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Write};
 use keyfold_core::value::Item;
 
 use super::super::mutant::{Weak, weakened};
 use super::super::scene::{NAMES, key, text};
-use super::super::store::{key_in, place};
+use super::super::store::{key_in, outcome, place};
 use super::super::{Mutant, Scene};
 use super::errand::Role;
 use super::hash::of_item;
@@ -110,12 +110,7 @@ impl<'s> Tables<'s> {
 
     /// The row of the item with this key.
     fn row(&mut self, at: Place, key: &Item) -> usize {
-        let mapping = self.scene.mapping();
-        let (at, table) = match at {
-            Place::Control => (at, &self.scene.control),
-            Place::Target if !self.scene.is_in_place() => (at, mapping.target()),
-            Place::Source | Place::Target => (Place::Source, mapping.source()),
-        };
+        let (at, table) = self.scene.table(at);
         let name = place(table, key);
         if let Some(row) = self.rows.iter().position(|(place, known)| *place == at && *known == *name) {
             return row;
@@ -123,6 +118,11 @@ impl<'s> Tables<'s> {
         self.rows.push((at, name.into_owned()));
         assert!(self.rows.len() <= ROWS, "a state has room for {ROWS} rows");
         self.rows.len() - 1
+    }
+
+    /// Is this row the target's?
+    pub(super) fn is_target(&self, row: usize) -> bool {
+        self.rows[row].0 == Place::Target
     }
 
     /// Carries a request out.
@@ -181,20 +181,8 @@ impl<'s> Tables<'s> {
 
     /// Makes a write.
     fn carry(&mut self, write: &Write, rows: &mut Rows) {
-        let key = key_in(&write.action);
-        let row = self.row(write.place, key);
-        let item = match &write.action {
-            Action::Put(item) => Some(item.clone()),
-            Action::Delete(_) => None,
-            Action::Update { set, remove, .. } => {
-                let mut item = self.item(rows[row]).unwrap_or(key).clone();
-                remove.iter().for_each(|name| {
-                    item.remove(name);
-                });
-                item.extend(set.iter().cloned());
-                Some(item)
-            }
-        };
+        let row = self.row(write.place, key_in(&write.action));
+        let item = outcome(self.item(rows[row]), &write.action);
         rows[row] = self.kept(item);
     }
 }
