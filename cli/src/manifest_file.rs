@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use keyfold_core::manifest::{self, Parsed, Severity};
 use keyfold_core::model::{Model, Table};
-use keyfold_core::query::advise::review;
+use keyfold_core::review::review;
 
 use crate::output::Output;
 

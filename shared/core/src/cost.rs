@@ -7,7 +7,7 @@
 //!
 //! What one write does to each index is in [`index`](crate::index).
 
-mod prices;
+mod dollars;
 mod read;
 mod retrofit;
 mod units;
@@ -15,7 +15,8 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-pub use prices::{Dollars, PriceError, PriceOverrides, Prices};
+pub use crate::model::{PriceError, PriceOverrides, Prices};
+pub use dollars::Dollars;
 pub use read::{
     Consistency, QUERY_PAGE_BYTES_MAX, batch_get_read_units, get_read_units, lsi_fetch_bytes,
     lsi_fetch_read_units, query_pages, query_read_units, scan_read_units,

@@ -26,7 +26,7 @@ mod unfold;
 
 use std::ops::Bound;
 
-use crate::model::Precision;
+use crate::attribute::Precision;
 use crate::value::AttributeValue;
 
 pub use error::{FoldError, FoldProblem, TemplateError, TemplateProblem, UnfoldError, UnfoldProblem};

@@ -8,6 +8,8 @@
 //!
 //! Start with [`manifest::parse`], which turns the text of `keyfold.toml` into a [`model::Model`].
 
+pub mod attribute;
+pub mod condition;
 pub mod cost;
 pub mod index;
 pub mod key;
@@ -15,6 +17,7 @@ pub mod manifest;
 pub mod model;
 pub mod query;
 pub mod retrofit;
+pub mod review;
 mod text;
 pub mod value;
 pub mod verify;

@@ -92,7 +92,7 @@ impl Parsed {
     }
 
     /// Adds the warning that nothing serves a question. The planner finds that out, once there is a model:
-    /// [`query::advise::review`](crate::query::advise::review).
+    /// [`review`](crate::review::review).
     pub(crate) fn warn_unserved(&mut self, text: &str, table: &str, question: &str, why: &str, hint: String) {
         let Some(span) = self.places.get(&format!("questions.{table}.{question}")) else { return };
         let mut findings = Findings::new(text);

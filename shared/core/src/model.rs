@@ -4,10 +4,16 @@
 //! unique and legal, templates parse, every attribute that a key mentions is declared, every local index has the
 //! table's partition key. Nothing here refers to the text any more.
 
+mod prices;
+
 use std::collections::BTreeMap;
 
+use crate::condition::{Comparison, Condition, Path};
 use crate::key::Template;
 use crate::value::{AttributeValue, Item};
+
+pub use self::prices::{PriceError, PriceOverrides, Prices};
+pub use crate::attribute::{Attribute, AttributeKind, Precision, ScalarType};
 
 /// Everything that one manifest declares. Tables, questions and retrofits keep the manifest's order.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +25,7 @@ pub struct Model {
     /// The retrofits.
     pub retrofits: Vec<Retrofit>,
     /// What units and storage cost: the built-in prices, with the manifest's `[prices]` laid over them.
-    pub prices: crate::cost::Prices,
+    pub prices: Prices,
 }
 
 impl Model {
@@ -103,134 +109,6 @@ impl Table {
     }
 }
 
-/// One declared attribute.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Attribute {
-    /// Its name in the item.
-    pub name: String,
-    /// Its type.
-    pub kind: AttributeKind,
-    /// The only values it takes, if the manifest lists them, in the manifest's order. String and number attributes only.
-    pub values: Option<Vec<AttributeValue>>,
-    /// Named value maps that templates may use: map name -> (value -> code). Both sides are unique.
-    pub maps: BTreeMap<String, BTreeMap<String, String>>,
-    /// Does every item of the table have it? The write path refuses one that does not.
-    pub required: bool,
-}
-
-impl Attribute {
-    /// An attribute of which nothing but its type is known.
-    pub fn new(name: &str, kind: AttributeKind) -> Attribute {
-        Attribute { name: name.to_owned(), kind, values: None, maps: BTreeMap::new(), required: false }
-    }
-}
-
-/// The type of a declared attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AttributeKind {
-    /// DynamoDB's S.
-    String,
-    /// DynamoDB's N.
-    Number,
-    /// DynamoDB's B.
-    Binary,
-    /// DynamoDB's BOOL. Cannot be a key by itself; can be a part of a folded one.
-    Boolean,
-    /// An S that holds an ISO 8601 timestamp; UTC with this precision in folded keys.
-    Timestamp(Precision),
-    /// An S that holds an ISO 8601 date, `2017-03-01`.
-    Date,
-    /// A list, map or set: never part of a key.
-    List,
-    /// A map.
-    Map,
-    /// A set of strings.
-    StringSet,
-    /// A set of numbers.
-    NumberSet,
-    /// A set of binaries.
-    BinarySet,
-}
-
-impl AttributeKind {
-    /// The DynamoDB type that a value of this kind has, by its letter.
-    pub fn type_letter(self) -> &'static str {
-        match self {
-            AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date => "S",
-            AttributeKind::Number => "N",
-            AttributeKind::Binary => "B",
-            AttributeKind::Boolean => "BOOL",
-            AttributeKind::List => "L",
-            AttributeKind::Map => "M",
-            AttributeKind::StringSet => "SS",
-            AttributeKind::NumberSet => "NS",
-            AttributeKind::BinarySet => "BS",
-        }
-    }
-
-    /// The type's name, as the manifest writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            AttributeKind::String => "string",
-            AttributeKind::Number => "number",
-            AttributeKind::Binary => "binary",
-            AttributeKind::Boolean => "boolean",
-            AttributeKind::Timestamp(_) => "timestamp",
-            AttributeKind::Date => "date",
-            AttributeKind::List => "list",
-            AttributeKind::Map => "map",
-            AttributeKind::StringSet => "string-set",
-            AttributeKind::NumberSet => "number-set",
-            AttributeKind::BinarySet => "binary-set",
-        }
-    }
-
-    /// The type as a key attribute, for those that can be one.
-    pub fn scalar(self) -> Option<ScalarType> {
-        match self.type_letter() {
-            "S" => Some(ScalarType::S),
-            "N" => Some(ScalarType::N),
-            "B" => Some(ScalarType::B),
-            _ => None,
-        }
-    }
-}
-
-/// How many places a timestamp's seconds have in a folded key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Precision {
-    /// `2017-03-01T08:00:00Z`
-    Seconds,
-    /// `2017-03-01T08:00:00.000Z`, the default
-    Milliseconds,
-    /// `2017-03-01T08:00:00.000000Z`
-    Microseconds,
-    /// `2017-03-01T08:00:00.000000000Z`
-    Nanoseconds,
-}
-
-/// The type of a key attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScalarType {
-    /// String.
-    S,
-    /// Number.
-    N,
-    /// Binary.
-    B,
-}
-
-impl ScalarType {
-    /// `S`, `N` or `B`.
-    pub fn letter(self) -> &'static str {
-        match self {
-            ScalarType::S => "S",
-            ScalarType::N => "N",
-            ScalarType::B => "B",
-        }
-    }
-}
-
 /// Which entity of a table: a number into [`Table::entities`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub usize);
@@ -274,6 +152,19 @@ impl When {
             (WhenTest::In(_), None) => false,
             (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
         }
+    }
+}
+
+impl From<&When> for Condition {
+    fn from(when: &When) -> Condition {
+        let comparison = match &when.test {
+            WhenTest::In(values) => match values.as_slice() {
+                [one] => Comparison::Equal(one.clone()),
+                several => Comparison::In(several.to_vec()),
+            },
+            WhenTest::Exists(wanted) => Comparison::Exists(*wanted),
+        };
+        Condition::Is(Path::attribute(&when.attribute), comparison)
     }
 }
 

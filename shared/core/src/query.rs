@@ -5,7 +5,6 @@
 
 pub mod advise;
 pub mod check;
-pub mod condition;
 pub mod explain;
 pub mod expression;
 pub mod limits;
@@ -13,7 +12,7 @@ pub mod order;
 pub mod plan;
 pub mod request;
 
+pub use crate::condition::{Comparison, Condition, Path};
 pub use check::{CheckedRequest, RequestError, check};
-pub use condition::{Comparison, Condition, Path};
 pub use plan::{PlanError, QueryPlan, plan};
 pub use request::QueryRequest;

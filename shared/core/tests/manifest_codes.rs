@@ -392,7 +392,7 @@ fn a_question_that_nothing_serves_is_a_warning_with_the_index_that_would() {
                 [questions.t.mine]\nwhere = [\"owner\"]\n[questions.t.one]\nwhere = [\"id\"]\n";
     let mut parsed = parse("keyfold.toml", text);
     assert_eq!(parsed.diagnostics, []);
-    keyfold_core::query::advise::review(&mut parsed, text);
+    keyfold_core::review::review(&mut parsed, text);
     let [found] = parsed.diagnostics.as_slice() else { panic!("{:?}", parsed.diagnostics) };
     assert_eq!((found.code, found.line), ("question-unserved", 7));
     let hint = found.hint.as_deref().unwrap_or_default();

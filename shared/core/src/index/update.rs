@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::condition::{Comparison, Condition, Path};
 use crate::index::ItemError;
 use crate::model::{KeySource, Table};
-use crate::query::condition::{Comparison, Condition, Path};
 use crate::value::{AttributeValue, Item};
 
 /// An update of one item's folded keys, in place.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use super::encode::{number, push_padded};
 use super::field::{Field, after_all, previous_char};
 use super::{Codec, KeyMode, ordered, time};
-use crate::model::{AttributeKind, Precision};
+use crate::attribute::{AttributeKind, Precision};
 use crate::value::{AttributeValue, Number};
 
 /// What a test leaves of the texts that one part can have (with everything that may follow).

@@ -137,7 +137,7 @@ impl Field {
             return Err(self.wrong_type(value));
         }
         Ok(match (self.kind, value) {
-            (crate::model::AttributeKind::Timestamp(precision), AttributeValue::S(text)) => {
+            (crate::attribute::AttributeKind::Timestamp(precision), AttributeValue::S(text)) => {
                 let mut canonical = String::with_capacity(precision.length());
                 time::write(text, precision, &mut canonical)?;
                 shard_of(canonical.as_bytes(), shards)

@@ -2,7 +2,7 @@
 
 use super::finite::Finite;
 use super::{Codec, KeyMode};
-use crate::model::AttributeKind;
+use crate::attribute::AttributeKind;
 
 /// One attribute of a template.
 #[derive(Debug, Clone, PartialEq)]

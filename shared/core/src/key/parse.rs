@@ -7,7 +7,7 @@ mod resolve;
 use std::collections::BTreeMap;
 
 use super::{Element, KeyMode, KeyRole, Part, Template, TemplateError, TemplateProblem};
-use crate::model::Attribute;
+use crate::attribute::Attribute;
 
 impl Template {
     /// Reads a template. All mistakes are reported, not the first alone.

@@ -19,7 +19,7 @@ mod values;
 use std::collections::{BTreeMap, HashMap};
 
 use super::{FoldProblem, KeyMode, KeyRole, Template, TemplateError};
-use crate::model::{Attribute, AttributeKind, Precision};
+use crate::attribute::{Attribute, AttributeKind, Precision};
 use crate::value::{AttributeValue, Item};
 
 /// The attributes that the tests' templates are made of.

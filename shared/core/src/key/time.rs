@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime};
 
 use super::FoldProblem;
-use crate::model::Precision;
+use crate::attribute::Precision;
 
 impl Precision {
     /// How many places seconds have.
@@ -14,16 +14,6 @@ impl Precision {
             Precision::Milliseconds => 3,
             Precision::Microseconds => 6,
             Precision::Nanoseconds => 9,
-        }
-    }
-
-    /// Its name in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Precision::Seconds => "seconds",
-            Precision::Milliseconds => "milliseconds",
-            Precision::Microseconds => "microseconds",
-            Precision::Nanoseconds => "nanoseconds",
         }
     }
 

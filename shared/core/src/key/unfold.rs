@@ -3,7 +3,7 @@
 use super::field::Field;
 use super::shard::digits;
 use super::{Codec, Element, KeyMode, Template, UnfoldError, UnfoldProblem, Unfolded, ordered, time};
-use crate::model::AttributeKind;
+use crate::attribute::AttributeKind;
 use crate::value::{AttributeValue, Number};
 
 impl Template {

@@ -8,7 +8,7 @@ use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
 use super::node::Entry;
-use crate::cost::{PriceOverrides, Prices};
+use crate::model::{PriceOverrides, Prices};
 
 pub(super) fn prices(entry: Option<&Entry<'_>>, findings: &mut Findings<'_>) -> Prices {
     let overrides = entry.map(|entry| overrides(entry, findings)).unwrap_or_default();

@@ -3,10 +3,9 @@
 //! A question has no values yet, so stand-ins of the right types take their places: they decide nothing but let the
 //! planner see which attributes are given, and how.
 
-use crate::manifest::Parsed;
+use crate::condition::{Comparison, Condition, Path};
 use crate::model::{Attribute, AttributeKind, Model, Operator, Question, QuestionCondition, Table};
 use crate::query::check::CheckedRequest;
-use crate::query::condition::{Comparison, Condition, Path};
 use crate::query::limits::{PAGE_ITEMS_DEFAULT, SORT_ITEMS_MAX};
 use crate::query::plan::{PlanError, QueryPlan, plan};
 use crate::value::AttributeValue;
@@ -37,17 +36,6 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
         }
     }
     advice
-}
-
-/// Adds to a parsed manifest's diagnostics what the planner has to say: questions that nothing serves.
-pub fn review(parsed: &mut Parsed, text: &str) {
-    let Some(model) = parsed.model.clone() else { return };
-    for advice in advise(&model) {
-        if let Err(error) = &advice.outcome {
-            let (table, question) = (&advice.table.id, &advice.question.name);
-            parsed.warn_unserved(text, table, question, &error.to_string(), error.hint());
-        }
-    }
 }
 
 /// The question as a request, with stand-ins for values.

@@ -6,8 +6,8 @@ mod values;
 
 use std::collections::BTreeMap;
 
+use crate::condition::{Comparison, Condition, Path};
 use crate::model::{EntityId, Model, OrderBy, Table};
-use crate::query::condition::{Comparison, Condition, Path};
 use crate::query::limits::{ORDER_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, SORT_ITEMS_MAX};
 use crate::query::request::QueryRequest;
 use crate::text::closest;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::query::condition::{Comparison, Condition, Path};
+use crate::condition::{Comparison, Condition, Path};
 use crate::query::plan::{Access, KeyEqual, Operation, SortCondition, SortTest};
 use crate::value::AttributeValue;
 

@@ -7,7 +7,7 @@ use super::mapping::{FENCE_ATTRIBUTE, Mapping, TOMBSTONE_ATTRIBUTE};
 use super::quarantine::Reason;
 use super::request::{Action, Guard, Outcome, Place, Request, Seen, Write, is};
 use super::task::{Machine, Turn, Verdict};
-use crate::query::condition::Comparison;
+use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
 
 /// How often a repair begins anew because something was written meanwhile.

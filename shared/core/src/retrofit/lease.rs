@@ -9,7 +9,7 @@ use super::job::Job;
 use super::progress::segment_sort;
 use super::request::{Action, Guard, Place, Write, is};
 use super::segment::{Pass, SegmentId};
-use crate::query::condition::{Comparison, Condition};
+use crate::condition::{Comparison, Condition};
 use crate::value::{AttributeValue, Item};
 
 const OWNER: &str = "owner";

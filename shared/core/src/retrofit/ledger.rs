@@ -11,7 +11,7 @@ use super::quarantine::{Quarantined, Reason, map_of};
 use super::request::{Action, Guard, Outcome, Place, Request, Seen, Write, is};
 use super::source_key::SourceKey;
 use super::task::{Machine, Turn, Verdict};
-use crate::query::condition::Comparison;
+use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
 
 /// How often one item's row may change under our hands before the item is left for later.
@@ -355,7 +355,7 @@ impl Move {
         Some(Write { place: Place::Target, action: Action::Delete(key), guard })
     }
 
-    fn is_ours(&self) -> crate::query::Condition {
+    fn is_ours(&self) -> crate::condition::Condition {
         is(OWNER_ATTRIBUTE, Comparison::Equal(self.source.value()))
     }
 

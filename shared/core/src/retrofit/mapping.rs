@@ -7,10 +7,10 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use super::source_key::{SourceKey, hex};
+use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::key::{Codec, Part};
 use crate::model::{FoldRule, KeySource, Model, Retrofit, Table};
-use crate::query::condition::{Comparison, Condition};
 use crate::value::{AttributeValue, Item, equal};
 
 /// On a target item: how new it is.

@@ -10,7 +10,7 @@ use super::job::Job;
 use super::mapping::Protocol;
 use super::request::{Action, Guard, Place, Write, is};
 use super::segment::{Checkpoint, Pass, SegmentId};
-use crate::query::condition::Comparison;
+use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
 
 const CHECKPOINT: &str = "checkpoint";

@@ -8,7 +8,7 @@ use super::mapping::Mapping;
 use super::request::{Action, Guard, Outcome, Place, Write, is};
 use super::source_key::SourceKey;
 use super::task::Verdict;
-use crate::query::condition::Comparison;
+use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
 
 /// Why an item is in quarantine.

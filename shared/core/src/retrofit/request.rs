@@ -1,6 +1,6 @@
 //! What a task can ask for, and what can come of it.
 
-use crate::query::condition::{Comparison, Condition, Path};
+use crate::condition::{Comparison, Condition, Path};
 use crate::value::{AttributeValue, Item};
 
 /// Which table.

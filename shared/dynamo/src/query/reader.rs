@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::Client;
+use keyfold_core::condition::Condition;
 use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
-use keyfold_core::query::condition::Condition;
 use keyfold_core::query::expression::{Expressions, expressions};
 use keyfold_core::query::plan::{Access, Hydration, Operation, SortTest, Source};
 use keyfold_core::value::Item;

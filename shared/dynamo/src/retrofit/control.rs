@@ -1,7 +1,7 @@
 //! The control table's rows: a retrofit's head, and its quarantine.
 
 use futures_util::FutureExt;
-use keyfold_core::query::condition::{Comparison, Condition, Path};
+use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::retrofit::control::{self, Head};
 use keyfold_core::retrofit::{

@@ -1,8 +1,8 @@
 //! A guarded write as a PartiQL statement, where it can be one: 25 of them go in one round trip, each failing by itself.
 
 use aws_sdk_dynamodb::types::{AttributeValue as SdkValue, BatchStatementRequest};
+use keyfold_core::condition::Comparison;
 use keyfold_core::query::Condition;
-use keyfold_core::query::condition::Comparison;
 use keyfold_core::retrofit::{Action, Guard, Place, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -108,7 +108,7 @@ fn quote(text: &mut String, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use keyfold_core::query::condition::Path;
+    use keyfold_core::condition::Path;
     use keyfold_core::retrofit::Place;
 
     fn value(text: &str) -> AttributeValue {

@@ -2,8 +2,8 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, ReturnValue, ReturnValuesOnConditionCheckFailure};
+use keyfold_core::condition::Condition;
 use keyfold_core::model::Table;
-use keyfold_core::query::condition::Condition;
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::value::Item;
 

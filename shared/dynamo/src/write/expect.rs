@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::query::condition::{Comparison, Condition, Path};
+use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::value::{AttributeValue, Item, equal};
 
 /// Attributes, and what they must be: this value, or absent.

@@ -1,6 +1,6 @@
 //! The cap on read units.
 
-use keyfold_core::query::condition::Comparison;
+use keyfold_core::condition::Comparison;
 use keyfold_core::query::plan::{Access, Delivery, Source};
 use keyfold_dynamo::{RunOptions, run};
 

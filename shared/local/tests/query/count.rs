@@ -1,7 +1,7 @@
 //! Only the number of items.
 
+use keyfold_core::condition::Comparison;
 use keyfold_core::query::QueryPlan;
-use keyfold_core::query::condition::Comparison;
 use keyfold_core::query::plan::{Access, Delivery};
 use keyfold_dynamo::RunOptions;
 

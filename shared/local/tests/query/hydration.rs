@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue as SdkValue;
-use keyfold_core::query::condition::{Comparison, Condition};
+use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::query::plan::{Access, Delivery, Hydration};
 use keyfold_dynamo::{Client, RunOptions, run};
 

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
+use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::model::OrderBy;
 use keyfold_core::query::QueryPlan;
-use keyfold_core::query::condition::{Comparison, Condition};
 use keyfold_core::query::order::compare_items;
 use keyfold_core::query::plan::{Access, Delivery, Hydration, SortTest, Source};
 use keyfold_core::value::Item;

@@ -1,6 +1,6 @@
 //! Several accesses, merged in order.
 
-use keyfold_core::query::condition::Comparison;
+use keyfold_core::condition::Comparison;
 use keyfold_core::query::order::compare_items;
 use keyfold_core::query::plan::{Access, Delivery};
 use keyfold_dynamo::RunOptions;

@@ -1,8 +1,8 @@
 //! Queries that can find one item at most: those of a whole primary key. They are asked once.
 
+use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
-use keyfold_core::query::condition::{Comparison, Condition};
 use keyfold_core::query::plan::{Access, Delivery, SortTest, Source};
 use keyfold_dynamo::{Answer, Client, RunOptions, run};
 

@@ -1,8 +1,8 @@
 //! Plans made by hand, and runs of them.
 
+use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::model::OrderBy;
 use keyfold_core::query::QueryPlan;
-use keyfold_core::query::condition::{Comparison, Condition, Path};
 use keyfold_core::query::plan::{
     Access, Delivery, Hydration, KeyEqual, Operation, SortCondition, SortTest, Source,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keyfold_core::query::condition::Comparison;
+use keyfold_core::condition::Comparison;
 use keyfold_core::query::plan::{Access, Delivery, SortTest, Source};
 use keyfold_dynamo::{RunOptions, run};
 

@@ -1,7 +1,7 @@
 //! Ways to weaken the protocols from outside: the simulator is good for something only if it notices each of them.
 
+use keyfold_core::condition::{Comparison, Path};
 use keyfold_core::query::Condition;
-use keyfold_core::query::condition::{Comparison, Path};
 use keyfold_core::retrofit::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{Action, Guard, Place, Protocol, Write, control};
 use keyfold_core::value::{AttributeValue, Item};

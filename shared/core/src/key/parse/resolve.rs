@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::pieces::Piece;
 use super::{TemplateError, TemplateProblem, problem};
+use crate::attribute::{Attribute, AttributeKind};
 use crate::key::field::{Field, Follow};
 use crate::key::finite::Finite;
 use crate::key::{Codec, KeyMode};
-use crate::model::{Attribute, AttributeKind};
 use crate::text::closest;
 use crate::value::{AttributeValue, Number};
 

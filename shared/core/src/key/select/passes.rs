@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
+use crate::condition::Comparison;
 use crate::key::Test;
-use crate::query::condition::Comparison;
 use crate::value::{AttributeValue, compare, equal};
 
 /// Does a listed value pass?

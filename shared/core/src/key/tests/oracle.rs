@@ -7,9 +7,9 @@ use jiff::SignedDuration;
 use jiff::civil::DateTime;
 
 use super::random::Case;
+use crate::attribute::{AttributeKind, Precision};
+use crate::condition::Comparison;
 use crate::key::Test;
-use crate::model::{AttributeKind, Precision};
-use crate::query::condition::Comparison;
 use crate::value::{AttributeValue, Item, Number, compare};
 
 /// Does an item pass a test?

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::choices::Choices;
 use super::{number, text};
+use crate::attribute::{Attribute, AttributeKind, Precision};
 use crate::key::{Codec, KeyMode, KeyRole, Part, Template};
-use crate::model::{Attribute, AttributeKind, Precision};
 use crate::value::AttributeValue;
 
 /// Separators: digits, letters, such that overlap themselves, such that codecs use, and the ends of Unicode.

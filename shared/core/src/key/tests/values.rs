@@ -9,8 +9,8 @@ use jiff::civil::{Date, DateTime};
 use super::choices::Choices;
 use super::random::Case;
 use super::{number, text};
+use crate::attribute::AttributeKind;
 use crate::key::{Codec, Part, Test};
-use crate::model::AttributeKind;
 use crate::value::{AttributeValue, Item};
 
 const PIECES: [&str; 28] = [

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::values::{typed_value, untyped_value};
 use super::{RequestError, find_attribute};
+use crate::condition::{Comparison, Condition, Path};
 use crate::model::{Attribute, AttributeKind, Table};
-use crate::query::condition::{Comparison, Condition, Path};
 use crate::query::limits::{COMPARISONS_MAX, DEPTH_MAX, IN_VALUES_MAX};
 use crate::text::closest;
 use crate::value::{AttributeValue, compare};

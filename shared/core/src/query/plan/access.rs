@@ -1,7 +1,7 @@
 //! One way of reading: a query of a key range, or a scan, with what is still to be filtered.
 
+use crate::condition::Condition;
 use crate::model::IndexKind;
-use crate::query::condition::Condition;
 use crate::value::AttributeValue;
 
 /// Where items are read from. The order is the order of preference between equals.

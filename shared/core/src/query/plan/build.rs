@@ -10,10 +10,10 @@ use super::facts::{Asked, Facts};
 use super::ground::Ground;
 use super::keyspace::{Keyspace, Kind, Selected, Selection, is_overloaded};
 use super::reject::Reason;
+use crate::condition::{Comparison, Condition};
 use crate::key::Test;
 use crate::model::{Index, IndexKind, Projection, Table};
 use crate::query::check::CheckedRequest;
-use crate::query::condition::{Comparison, Condition};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::{AttributeValue, compare};
 

@@ -12,9 +12,9 @@ use super::merge::join_neighbours;
 use super::reject::{Reason, Rejected};
 use super::scope::Scope;
 use super::{Access, Delivery, delivery};
+use crate::condition::Condition;
 use crate::model::IndexKind;
 use crate::query::check::CheckedRequest;
-use crate::query::condition::Condition;
 
 /// A way of answering everything that is asked.
 #[derive(Debug, Clone)]

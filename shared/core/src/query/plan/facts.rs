@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
+use crate::condition::{Comparison, Condition};
 use crate::key::Test;
-use crate::query::condition::{Comparison, Condition};
 use crate::query::limits::ALTERNATIVES_MAX;
 use crate::value::{AttributeValue, compare, equal};
 

@@ -4,9 +4,9 @@
 
 use super::build::Place;
 use super::keyspace::{Keyspace, Kind};
+use crate::condition::Condition;
 use crate::model::{Entity, Table};
 use crate::query::check::CheckedRequest;
-use crate::query::condition::Condition;
 
 /// A request, and what planning needs of its table.
 #[derive(Debug)]

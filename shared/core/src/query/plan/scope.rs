@@ -6,7 +6,7 @@ use super::build::{Built, Place, Task};
 use super::facts::Facts;
 use super::ground::Ground;
 use super::keyspace::Kind;
-use crate::query::condition::{Comparison, Condition};
+use crate::condition::{Comparison, Condition};
 
 /// A conjunction and the kinds of item that it is asked of.
 pub(super) struct Scope<'a> {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyfold_core::condition::Condition;
 use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
-use keyfold_core::query::condition::Condition;
 use keyfold_core::value::{AttributeValue, Item, equal};
 
 use super::{Update, UpdateError};

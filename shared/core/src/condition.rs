@@ -6,7 +6,6 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::model::{When, WhenTest};
 use crate::value::{AttributeValue, Item, compare, equal};
 
 /// An attribute, or a place inside of a map: `PromotionInfo.Rotation`.
@@ -230,18 +229,5 @@ impl Condition {
             1 => flat.remove(0),
             _ => Condition::All(flat),
         }
-    }
-}
-
-impl From<&When> for Condition {
-    fn from(when: &When) -> Condition {
-        let comparison = match &when.test {
-            WhenTest::In(values) => match values.as_slice() {
-                [one] => Comparison::Equal(one.clone()),
-                several => Comparison::In(several.to_vec()),
-            },
-            WhenTest::Exists(wanted) => Comparison::Exists(*wanted),
-        };
-        Condition::Is(Path::attribute(&when.attribute), comparison)
     }
 }
