@@ -16,6 +16,7 @@ pub mod report;
 pub mod retrofit;
 pub mod section;
 pub mod setting;
+pub mod start;
 pub mod statistics;
 
 pub use report::Report;

@@ -4,10 +4,9 @@ mod answer;
 mod binaries;
 mod subject;
 
-use keyfold_tests::start::{Start, start};
-
 use crate::peers::Node;
 use crate::report::{Bars, Plot, Table};
+use crate::start::{Start, start};
 use crate::{Report, Setting, Spread, figure};
 use answer::Answers;
 use subject::Subject;

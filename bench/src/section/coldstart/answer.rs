@@ -10,11 +10,11 @@ use keyfold_core::value::Item;
 use keyfold_dynamo::{TableOptions, load};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{Outcome, RuntimeApi};
-use keyfold_tests::start::cpu;
 use serde_json::{Value, json};
 
 use super::subject::Subject;
 use crate::report::{Bars, Table};
+use crate::start::cpu;
 use crate::{Setting, Spread, data, figure};
 
 /// How many items the answer has.

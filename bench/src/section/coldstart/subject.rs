@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use keyfold_tests::start::as_in_aws;
-
 use super::binaries::FUNCTIONS;
 use crate::Setting;
 use crate::peers::Node;
+use crate::start::as_in_aws;
 
 /// What the Node function is called.
 const NODE: &str = "Node with ElectroDB";

@@ -5,11 +5,11 @@ use std::path::Path;
 use keyfold_core::manifest;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::{check, plan};
-use keyfold_tests::case::Case;
-use keyfold_tests::compare::Identities;
-use keyfold_tests::memory::answer;
-use keyfold_tests::request::request;
-use keyfold_tests::subject::{stored, table_for};
+use keyfold_models::case::Case;
+use keyfold_models::compare::Identities;
+use keyfold_models::memory::answer;
+use keyfold_models::request::request;
+use keyfold_models::subject::{stored, table_for};
 
 #[test]
 fn a_plan_selects_what_is_asked_and_nothing_else() {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use keyfold_tests::run::RunError;
-use keyfold_tests::{Options, run};
+use keyfold_models::run::RunError;
+use keyfold_models::{Options, run};
 
 /// Loads each NAME.json by NAME.toml, asks its access patterns by their meaning, and compares with the expected answers.
 ///
@@ -63,7 +63,7 @@ async fn main() -> ExitCode {
 fn not_run(error: &RunError, if_present: bool) -> ExitCode {
     let is_skipped = if_present && matches!(error, RunError::NoData { .. });
     let kind = if is_skipped { "SKIPPED" } else { "error" };
-    let text = format!("{kind}: {}\n", keyfold_tests::subject::chain(error));
+    let text = format!("{kind}: {}\n", keyfold_models::subject::chain(error));
     let _ = std::io::stderr().write_all(text.as_bytes());
     if is_skipped {
         let _ = std::io::stderr().write_all(b"NO CASE WAS ASKED\n");

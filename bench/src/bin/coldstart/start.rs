@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
-use keyfold_tests::start::as_in_aws;
+use keyfold_bench::start::as_in_aws;
 
 use super::Arguments;
 

@@ -6,7 +6,7 @@ use keyfold_core::manifest;
 
 #[test]
 fn every_manifest_is_accepted_without_a_word() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests");
     let mut number = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

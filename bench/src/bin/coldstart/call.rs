@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use keyfold_tests::start::{NEXT, START_MAX, cpu};
+use keyfold_bench::start::{NEXT, START_MAX, cpu};
 
 use super::Arguments;
 use super::server::Server;

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use keyfold_tests::start::{Start, start};
+use keyfold_bench::start::{Start, start};
 
 /// Measures the start of functions.
 #[derive(Debug, Parser)]

@@ -37,7 +37,7 @@ where = ["total >="]
 "#;
 
 /// The retrofit that is under way.
-pub const RETROFIT: &str = "auditV2";
+const RETROFIT: &str = "auditV2";
 const CONTROL: &str = "keyfold-control";
 const SEGMENTS: u32 = 4;
 /// How far one [`step`](Fixture::step) goes.
@@ -46,13 +46,13 @@ const STEP_ITEMS: u32 = 12;
 const STEPS_MAX: u32 = 100;
 
 /// The sample, served.
-pub struct Fixture {
+pub(crate) struct Fixture {
     /// The audit sample, to a trusted caller.
-    pub audit: String,
+    pub(crate) audit: String,
     /// The pets, to a trusted caller.
-    pub pets: String,
+    pub(crate) pets: String,
     /// The orders, to a caller without claims.
-    pub orders: String,
+    pub(crate) orders: String,
     carrier: Carrier,
     left: Mutex<Vec<Checkpoint>>,
     _dynamo: EmbeddedDynamo,
@@ -61,7 +61,7 @@ pub struct Fixture {
 impl Fixture {
     /// Loads and serves everything. `files`: where the page's files are read from instead of the binary. `port`: the first of
     /// three ports; 0 for any that are free.
-    pub async fn start(files: Option<PathBuf>, port: u16) -> anyhow::Result<Fixture> {
+    pub(crate) async fn start(files: Option<PathBuf>, port: u16) -> anyhow::Result<Fixture> {
         let dynamo = EmbeddedDynamo::memory()?;
         let mut urls = Vec::new();
         let nobody = Caller::Claims(Default::default());
@@ -89,7 +89,7 @@ impl Fixture {
     }
 
     /// Carries the retrofit on a little; after the backfill both sides are compared. `false`: nothing is left to do.
-    pub async fn step(&self) -> anyhow::Result<bool> {
+    pub(crate) async fn step(&self) -> anyhow::Result<bool> {
         let next = self
             .left
             .lock()

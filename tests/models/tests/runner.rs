@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use keyfold_tests::report::{Report, Row, State, Verdict};
-use keyfold_tests::{Options, run};
+use keyfold_models::report::{Report, Row, State, Verdict};
+use keyfold_models::{Options, run};
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
