@@ -59,12 +59,13 @@ impl Replicator {
     /// written under a mapping or in a phase that is over. Kept is what follows from the row: the carrier of its epoch.
     pub(crate) async fn open(&self, stream: &str) -> Result<Arc<Carrier>, Refusal> {
         let mapping = self.mapping()?;
-        let carrier = self.kept().unwrap_or_else(|| self.carrier(mapping, Epoch::FIRST));
+        let carrier = self.kept().unwrap_or_else(|| self.carrier(Job::new(mapping.clone(), Epoch::FIRST)));
         let head = carrier.head().await?;
         head.check_open(mapping).map_err(RetrofitError::from)?;
         head.check_stream(stream).map_err(RetrofitError::from)?;
+        let head = carrier.adopt(head).await?;
         let same = carrier.job().epoch() == head.epoch;
-        let carrier = if same { carrier } else { self.carrier(mapping, head.epoch) };
+        let carrier = if same { carrier } else { self.carrier(head.job(mapping.clone())) };
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&carrier));
         Ok(carrier)
     }
@@ -73,8 +74,7 @@ impl Replicator {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn carrier(&self, mapping: &Mapping, epoch: Epoch) -> Arc<Carrier> {
-        let job = Job::new(mapping.clone(), epoch);
+    fn carrier(&self, job: Job) -> Arc<Carrier> {
         Arc::new(Carrier::new(self.client.clone(), job, &self.control_table))
     }
 }

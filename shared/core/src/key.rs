@@ -12,6 +12,7 @@
 
 mod ascending;
 mod bounds;
+mod digest;
 mod encode;
 mod error;
 mod field;

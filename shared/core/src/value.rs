@@ -3,10 +3,12 @@
 //! Items and values are those of `serde_dynamo`: neutral types with conversions to the SDK and to stream events, so
 //! that neither is known here.
 
+mod canonical;
 mod compare;
 mod number;
 mod same;
 
+pub(crate) use canonical::canonical;
 pub use compare::compare;
 pub use number::{Number, NumberError};
 pub use same::equal;

@@ -29,6 +29,7 @@ pub(super) async fn backfill(
     let (carrier, head) = started(model, &args.target).await?;
     let carrier = carrier.paced(args.rate);
     head.check_open(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
+    let head = carrier.adopt(head).await.map_err(explained)?;
     if args.again {
         carrier.forget_segments(Pass::Backfill).await.map_err(explained)?;
     }
@@ -103,6 +104,7 @@ pub(super) async fn verify(
     let carrier = carrier.paced(args.rate);
     if repair {
         head.check_open(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
+        carrier.adopt(head).await.map_err(explained)?;
         carrier.begin_writing().await.map_err(explained)?;
         for entry in carrier.quarantine().await.map_err(explained)? {
             carrier.release(&entry).await.map_err(explained)?;

@@ -31,7 +31,8 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     source_is_settled(model, &carrier).await?;
     let (head, before) = match carrier.head().await {
         Ok(before) => {
-            (before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?, Some(before))
+            let head = before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?;
+            (head.adopted(mapping).unwrap_or(head), Some(before))
         }
         Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
             (Head::begun(mapping, stream.as_deref()), None)

@@ -150,8 +150,11 @@ pub struct Head {
     pub retrofit: String,
     /// How far it is.
     pub phase: Phase,
-    /// What all work must have in common.
+    /// What all work must have in common: the mapping's digest, as it was when the retrofit was started.
     pub mapping: MappingHash,
+    /// The same mapping's digest in the form of this release, where `mapping` has that of the first one. Both stay: workers
+    /// of that release know `mapping` alone, and so do checkpoints of theirs.
+    pub adopted: Option<MappingHash>,
     /// Which protocol applies.
     pub protocol: Protocol,
     /// The epoch of the stream.
@@ -249,6 +252,13 @@ impl ControlError {
     /// What the reader can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
+            ControlError::MappingChanged { started, .. }
+                if MappingHash::stored(started).is_of_first_release() =>
+            {
+                Some(
+                    "deploy this release with the manifest that the retrofit was started with, unchanged; once a worker has noted it, the manifest may change",
+                )
+            }
             ControlError::NotStarted { .. } => Some("`keyfold retrofit start` starts it"),
             ControlError::MappingChanged { .. } => Some(
                 "deploy one manifest everywhere; to change the mapping, abandon the retrofit and start it anew under another name",
@@ -288,6 +298,7 @@ impl Head {
             retrofit: mapping.name().to_owned(),
             phase: Phase::Running,
             mapping: mapping.hash().clone(),
+            adopted: None,
             protocol: mapping.protocol(),
             epoch: Epoch::FIRST,
             stream: stream.map(str::to_owned),
@@ -317,9 +328,10 @@ impl Head {
         Ok(Head { phase, version: self.version + 1, ..self.clone() })
     }
 
-    /// Is this the mapping that the retrofit was started with?
+    /// Is this the mapping that the retrofit was started with? A row of the first release says so in its own form.
     pub fn check(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
-        if self.mapping == *mapping.hash() {
+        let known = self.adopted.as_ref().unwrap_or(&self.mapping);
+        if known == mapping.hash() || (known.is_of_first_release() && *known == mapping.released_hash()) {
             return Ok(());
         }
         Err(ControlError::MappingChanged {
@@ -327,6 +339,20 @@ impl Head {
             started: self.mapping.to_string(),
             given: mapping.hash().to_string(),
         })
+    }
+
+    /// The row with the digest of this release beside that of the first one; `None` if it is not needed, or if this is
+    /// another mapping. From then on a change of the manifest that alters no written byte is taken.
+    pub fn adopted(&self, mapping: &super::Mapping) -> Option<Head> {
+        let open =
+            self.adopted.is_none() && self.mapping.is_of_first_release() && self.check(mapping).is_ok();
+        let adopted = Some(mapping.hash().clone());
+        open.then(|| Head { adopted, version: self.version + 1, ..self.clone() })
+    }
+
+    /// The job of this row, once [`check`](Self::check) has passed.
+    pub fn job(&self, mapping: super::Mapping) -> super::Job {
+        super::Job::started(mapping, self.epoch, &self.mapping)
     }
 
     /// May items be carried over, with this mapping?
@@ -367,9 +393,8 @@ impl Head {
         row.insert("protocol".to_owned(), text(self.protocol.name()));
         row.insert("epoch".to_owned(), number(u64::from(self.epoch.number())));
         row.insert("version".to_owned(), number(self.version));
-        if let Some(stream) = &self.stream {
-            row.insert("stream".to_owned(), text(stream));
-        }
+        row.extend(self.stream.iter().map(|stream| ("stream".to_owned(), text(stream))));
+        row.extend(self.adopted.iter().map(|hash| ("adopted".to_owned(), text(hash.as_str()))));
         row
     }
 
@@ -387,6 +412,7 @@ impl Head {
             retrofit: retrofit.to_owned(),
             phase: Phase::named(text(row, "phase")?)?,
             mapping: MappingHash::stored(text(row, "mapping")?),
+            adopted: text(row, "adopted").map(MappingHash::stored),
             protocol: protocols.into_iter().find(|protocol| protocol.name() == named)?,
             epoch: Epoch::new(u16::try_from(whole(row, "epoch")?).ok()?)?,
             stream: text(row, "stream").map(str::to_owned),

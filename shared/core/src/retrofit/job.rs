@@ -4,7 +4,7 @@ use super::fence::{Epoch, Fence};
 use super::fenced::Fenced;
 use super::in_place::InPlace;
 use super::ledger::Move;
-use super::mapping::{Mapping, Protocol};
+use super::mapping::{Mapping, MappingHash, Protocol};
 use super::quarantine::{Quarantined, Reason};
 use super::record::{ChangeRecord, Received, UnreadableRecord};
 use super::source_key::SourceKey;
@@ -16,12 +16,26 @@ use crate::value::Item;
 pub struct Job {
     mapping: Mapping,
     epoch: Epoch,
+    /// The digest that checkpoints of the same mapping may hold too: that of the first release.
+    former: Option<MappingHash>,
 }
 
 impl Job {
     /// The retrofit, following the stream of this epoch.
     pub fn new(mapping: Mapping, epoch: Epoch) -> Job {
-        Job { mapping, epoch }
+        Job { mapping, epoch, former: None }
+    }
+
+    /// The same of a retrofit that was started under this digest.
+    pub(super) fn started(mapping: Mapping, epoch: Epoch, hash: &MappingHash) -> Job {
+        let former = hash.is_of_first_release().then(|| hash.clone());
+        Job { mapping, epoch, former }
+    }
+
+    /// Is this the digest of the job's mapping, in one form or the other?
+    pub(super) fn is_of(&self, hash: &str) -> bool {
+        self.mapping.hash().as_str() == hash
+            || self.former.as_ref().is_some_and(|former| former.as_str() == hash)
     }
 
     /// What is mapped to what.

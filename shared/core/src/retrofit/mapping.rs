@@ -1,12 +1,15 @@
 //! From a source item to the target's: what a retrofit selects, renames, sets, drops and folds, and which protocol
 //! keeps the two together.
 
+mod canonical;
+mod released;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use sha2::{Digest, Sha256};
-
-use super::source_key::{SourceKey, hex};
+use super::source_key::SourceKey;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::key::{Codec, Part};
@@ -82,7 +85,7 @@ impl fmt::Display for ProtocolReason {
     }
 }
 
-/// A digest of everything that decides how items are mapped: work of two different ones must not mix.
+/// A digest of everything that decides which bytes are written where: work of two different ones must not mix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MappingHash(String);
 
@@ -95,6 +98,11 @@ impl MappingHash {
     /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Was it stored by the first release, which made its digests of another text?
+    pub fn is_of_first_release(&self) -> bool {
+        canonical::is_released(&self.0)
     }
 }
 
@@ -178,7 +186,7 @@ impl Mapping {
 
     fn new(retrofit: &Retrofit, source: &Table, target: &Table) -> Mapping {
         let (protocol, reason) = protocol(retrofit, source, target);
-        let text = format!("{retrofit:?}{source:?}{target:?}");
+        let text = canonical::text(protocol.name(), retrofit, source, target);
         Mapping {
             retrofit: retrofit.clone(),
             source: source.clone(),
@@ -187,7 +195,7 @@ impl Mapping {
             reason,
             inputs: inputs(retrofit, target),
             added_max: retrofit.set.len() + target.every_key().count() + OWN_ATTRIBUTES.len(),
-            hash: MappingHash(hex(&Sha256::digest(text)[..16])),
+            hash: MappingHash(canonical::digest(&text)),
         }
     }
 
@@ -219,6 +227,11 @@ impl Mapping {
     /// The digest of the mapping.
     pub fn hash(&self) -> &MappingHash {
         &self.hash
+    }
+
+    /// The digest that the first release made of this mapping: what its rows and checkpoints hold.
+    pub fn released_hash(&self) -> MappingHash {
+        MappingHash(canonical::hash(&released::text(&self.retrofit, &self.source, &self.target)))
     }
 
     /// Does the retrofit take this source item?

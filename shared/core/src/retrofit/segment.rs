@@ -203,7 +203,7 @@ impl Checkpoint {
             return Err(CheckpointError::Elsewhere { found: place(&read), wanted: place(&wanted) });
         }
         let retrofit = || wanted.retrofit.clone();
-        if read.mapping != wanted.mapping {
+        if !job.is_of(&read.mapping) {
             let (found, wanted) = (read.mapping, wanted.mapping.clone());
             return Err(CheckpointError::MappingChanged { retrofit: read.retrofit, found, wanted });
         }

@@ -278,3 +278,46 @@ fn finalising_takes_off_what_was_kept_on_items() {
     assert!(matches!(finalise::clean(target, put_item(&dead)).unwrap().action, Action::Delete(_)));
     assert_eq!(finalise::clean(target, &event("1", "joe")), None);
 }
+
+/// A retrofit that the first release began: its row and its checkpoints hold the digest of that release.
+#[test]
+fn a_retrofit_of_the_first_release_goes_on_and_survives_a_change_that_alters_no_byte() {
+    let mapping =
+        |manifest: &str| Mapping::of(&parse("keyfold.toml", manifest).model.unwrap(), "moved").unwrap();
+    let (same, grown) = (
+        mapping(MANIFEST),
+        mapping(&MANIFEST.replace("\"new-events\"", "\"new-events\"\nexpect = { items = 9 }")),
+    );
+    let other = mapping(&MANIFEST.replace("{resourceId}-{accessedBy}", "{resourceId}/{accessedBy}"));
+    let head =
+        control::Head { mapping: same.released_hash(), ..control::Head::begun(&same, Some("stream-1")) };
+    let changed = |head: &control::Head, mapping: &Mapping| head.check(mapping).unwrap_err();
+
+    assert_eq!(head.check_open(&same), Ok(()));
+    assert!(changed(&head, &grown).hint().unwrap().contains("unchanged"), "not noted yet: another text");
+    assert_eq!(head.adopted(&other), None, "only the same mapping is noted");
+
+    let adopted = head.adopted(&same).unwrap();
+    assert_eq!(
+        (adopted.mapping.clone(), adopted.version),
+        (head.mapping.clone(), 2),
+        "old workers know it still"
+    );
+    assert_eq!(adopted.adopted(&same), None, "once");
+    assert_eq!(adopted.check_open(&grown), Ok(()));
+    assert_eq!(changed(&adopted, &other).code(), "mapping-changed");
+    let row = match adopted.store(Some(&head)).action {
+        Action::Put(row) => row,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(control::Head::read("moved", Some(&row)), Ok(adopted.clone()));
+
+    let made = Checkpoint::start(&job("moved"), Pass::Backfill, SegmentId::WHOLE).json();
+    let old = made.replace(same.hash().as_str(), same.released_hash().as_str());
+    let resumed = |job: &Job| Checkpoint::resume(&old, job, Pass::Backfill, SegmentId::WHOLE);
+    assert!(resumed(&adopted.job(grown.clone())).is_ok());
+    assert_eq!(
+        resumed(&control::Head::begun(&grown, None).job(grown)).unwrap_err().code(),
+        "mapping-changed"
+    );
+}

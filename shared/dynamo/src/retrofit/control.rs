@@ -33,6 +33,16 @@ impl Carrier {
         }
     }
 
+    /// The row, with the mapping's digest in the form of this release if it has none yet. Somebody else may note it first.
+    pub async fn adopt(&self, head: Head) -> Result<Head, RetrofitError> {
+        let Some(adopted) = head.adopted(self.job().mapping()) else { return Ok(head) };
+        match self.store(&adopted, Some(&head)).await {
+            Ok(()) => Ok(adopted),
+            Err(RetrofitError::Raced { .. }) => Ok(head),
+            Err(error) => Err(error),
+        }
+    }
+
     /// All entries of the quarantine.
     pub async fn quarantine(&self) -> Result<Vec<Quarantined>, RetrofitError> {
         let rows = self.rows(control::quarantine_partition(self.job().mapping().name())).await?;

@@ -59,7 +59,7 @@ impl Carrier {
         let head = first.head().await?;
         let mapping = first.job().mapping().clone();
         head.check(&mapping)?;
-        let carrier = Carrier::new(first.client().clone(), Job::new(mapping, head.epoch), control_table);
+        let carrier = Carrier::new(first.client().clone(), head.job(mapping), control_table);
         Ok((carrier, head))
     }
 

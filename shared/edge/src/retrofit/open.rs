@@ -45,14 +45,18 @@ impl Retrofits {
         self.model.retrofits.iter().any(|known| known.name == retrofit)
     }
 
-    fn carrier(&self, retrofit: &str, epoch: Epoch) -> Result<Carrier, Failure> {
-        let job = Job::new(Mapping::of(&self.model, retrofit)?, epoch);
-        Ok(Carrier::new(self.client.clone(), job, &self.control))
+    /// A carrier for a retrofit of which nothing is known yet.
+    fn unstarted(&self, retrofit: &str) -> Result<Carrier, Failure> {
+        Ok(self.carrier(Job::new(Mapping::of(&self.model, retrofit)?, Epoch::FIRST)))
+    }
+
+    fn carrier(&self, job: Job) -> Carrier {
+        Carrier::new(self.client.clone(), job, &self.control)
     }
 
     /// What a retrofit will cost. It need not have been started.
     pub async fn estimate(&self, retrofit: &str) -> Result<Value, Failure> {
-        let carrier = self.carrier(retrofit, Epoch::FIRST)?;
+        let carrier = self.unstarted(retrofit)?;
         let estimate =
             carrier.estimate(None, SAMPLE_ITEMS).await?.ok_or_else(Failure::nothing_to_judge_by)?;
         Ok(estimate.document(carrier.job().mapping(), &self.model.prices))
@@ -61,7 +65,7 @@ impl Retrofits {
     /// A carrier for a retrofit that was started with this mapping, whose tables and stream are as they should be. One that
     /// `writes` needs a retrofit that still carries over. `rate` is the most capacity units in a second.
     pub async fn open(&self, retrofit: &str, writes: bool, rate: Option<f64>) -> Result<Carrier, Failure> {
-        let carrier = self.carrier(retrofit, Epoch::FIRST)?;
+        let carrier = self.unstarted(retrofit)?;
         let head = head(&carrier).await?;
         let mapping = carrier.job().mapping();
         let checked = if writes { head.check_open(mapping) } else { head.check(mapping) };
@@ -70,7 +74,8 @@ impl Retrofits {
         if let Some(stream) = stream {
             head.check_stream(&stream).map_err(RetrofitError::from)?;
         }
-        Ok(self.carrier(retrofit, head.epoch)?.paced(rate))
+        let head = carrier.adopt(head).await?;
+        Ok(self.carrier(head.job(mapping.clone())).paced(rate))
     }
 }
 

@@ -1,0 +1,94 @@
+//! What a mapping's digest is made of: all that decides which bytes a retrofit writes, and where.
+//!
+//! Nothing else is in it. A new name of a table in the manifest, an expectation, a question, an index with natural keys, a
+//! projection: none of them changes what is written, so a retrofit that runs goes on. Neither does what the manifest only
+//! refuses (`required`, `requires`, listed values of attributes that are in no folded key): an item that was refused is in
+//! quarantine, and `repair` carries it over under the manifest at hand.
+//!
+//! The form has a version, which is part of the stored digest. A change of this file that changes a text of today must
+//! make another version, and recognise this one: retrofits run for weeks.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::model::{FoldRule, KeyAttribute, KeySource, Retrofit, Table, When, WhenTest};
+use crate::retrofit::source_key::hex;
+use crate::value::canonical as value;
+
+/// The version of the form, and what every digest of it begins with.
+const VERSION: &str = "v2:";
+
+/// The digest of a canonical text, as it is stored.
+pub(super) fn digest(text: &str) -> String {
+    format!("{VERSION}{}", hash(text))
+}
+
+/// Was this digest stored by the first release?
+pub(super) fn is_released(stored: &str) -> bool {
+    !stored.starts_with(VERSION)
+}
+
+/// Half of the text's SHA-256, in hexadecimal digits.
+pub(super) fn hash(text: &str) -> String {
+    hex(&Sha256::digest(text)[..16])
+}
+
+/// The mapping in its canonical form. Arrays alone: the order of an object's members is nobody's promise.
+pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: &Table) -> String {
+    let set: Vec<_> = retrofit.set.iter().map(|(name, constant)| json!([name, value(constant)])).collect();
+    let rename: Vec<_> = retrofit.rename.iter().map(|(old, new)| json!([old, new])).collect();
+    let drop = sorted(retrofit.drop.iter().map(|name| json!(name)));
+    json!([
+        ["protocol", protocol],
+        ["source", place(source)],
+        ["target", place(target)],
+        ["select", conditions(&retrofit.only)],
+        ["rename", rename],
+        ["set", set],
+        ["drop", drop],
+        ["keys", keys(target)],
+    ])
+    .to_string()
+}
+
+/// Which table it is, and what tells its items apart.
+fn place(table: &Table) -> Value {
+    let key = |key: &KeyAttribute| json!([key.name, key.scalar.letter()]);
+    json!([table.name, table.key_attributes().map(key).collect::<Vec<_>>()])
+}
+
+/// Every folded key, each with its rules.
+fn keys(target: &Table) -> Value {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut keys = Vec::new();
+    for (_, key) in target.every_key() {
+        let KeySource::Folded(rules) = &key.source else { continue };
+        // An attribute that is in several indexes is folded once, as in `Table::folded`.
+        if !seen.contains(&key.name.as_str()) {
+            seen.push(&key.name);
+            keys.push(json!([key.name, sorted(rules.iter().map(|one| rule(target, one)))]));
+        }
+    }
+    sorted(keys.into_iter())
+}
+
+/// A rule with what an item must be for it. An item is of one entity at most, so the order of rules does not matter; the
+/// entity's name and number do not either. The rule for all other items has `null`.
+fn rule(table: &Table, rule: &FoldRule) -> Value {
+    let when = rule.entity.map(|id| conditions(&table.entities[id.0].when));
+    json!([when, rule.template.canonical()])
+}
+
+/// Conditions that must all hold.
+fn conditions(conditions: &[When]) -> Value {
+    sorted(conditions.iter().map(|When { attribute, test }| match test {
+        WhenTest::In(values) => json!([attribute, "in", sorted(values.iter().map(value))]),
+        WhenTest::Exists(exists) => json!([attribute, "exists", exists]),
+    }))
+}
+
+fn sorted(values: impl Iterator<Item = Value>) -> Value {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by_key(Value::to_string);
+    json!(values)
+}

@@ -1,0 +1,122 @@
+//! The digest: what it was, what it is, what changes it.
+
+use super::*;
+use crate::manifest::parse;
+
+const AUDIT: &str = include_str!("golden/audit.toml");
+const EVENTS: &str = include_str!("golden/events.toml");
+const EVERYTHING: &str = include_str!("golden/everything.toml");
+
+fn mapping(manifest: &str, name: &str) -> Mapping {
+    let parsed = parse("keyfold.toml", manifest);
+    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    Mapping::of(&model, name).unwrap()
+}
+
+/// Control rows and checkpoints hold these: one that changes stops every running retrofit. The first of each pair was made
+/// by the first release; it is never to be changed, and nor is the second without a new version of the form.
+#[test]
+fn the_digests_of_both_forms_stay_what_they_were() {
+    for (manifest, name, released, canonical) in [
+        (AUDIT, "auditV2", "0753c11fb4a7c3a229e9aa04ac25957e", "v2:97bce07e0f4316463292ab40ec07772e"),
+        (AUDIT, "auditInPlace", "ff229a6a9384d4c3742fe12743aebf51", "v2:2b58429e18c4faa8f5fccab2966f7dd9"),
+        (EVENTS, "moved", "78e7b1fa7c1cd543767c9daa17e4f03f", "v2:f8a2837249ce3a5a82d24122f7d6ba38"),
+        (EVENTS, "keyed", "61f68024a7cf84f683c8c88357557fc9", "v2:3af532e074db028a22ca3ffa49db38ff"),
+        (EVENTS, "inPlace", "15ddf20288b6d8f7e63b75d05791a7e5", "v2:750737f394de3d128e746d55faf2e3f9"),
+        (EVERYTHING, "folded", "5bf11cb81cd4f9cfa27fa458ce39f880", "v2:b444d69826d470911efd0adbfade25e5"),
+        (EVERYTHING, "kept", "ccc32dcef9871f9c4b7cdafa2d460684", "v2:f8b4fc22c8622e98f3800099da9ac47f"),
+        (EVERYTHING, "inPlace", "5abee55e1552025d0c240caf1b874b03", "v2:8e4c795030614410f08c536a2bb5e6dd"),
+        (
+            EVERYTHING,
+            "thingsInPlace",
+            "0c70b92f65aabf1bcfb0216c0cdcde21",
+            "v2:812c0156231bdd2ec1c65cc4e9c96c00",
+        ),
+    ] {
+        let mapping = mapping(manifest, name);
+        assert_eq!(mapping.released_hash().as_str(), released, "{name}, as the first release made it");
+        assert_eq!(mapping.hash().as_str(), canonical, "{name}");
+    }
+}
+
+#[test]
+fn the_canonical_form_reads_as_what_it_says() {
+    let Mapping { retrofit, source, target, protocol, .. } = mapping(EVENTS, "moved");
+    let text = canonical::text(protocol.name(), &retrofit, &source, &target);
+    assert_eq!(
+        text,
+        concat!(
+            r#"[["protocol","fence and tombstone"],["source",["old-events",[["id","S"]]]],"#,
+            r#"["target",["new-events",[["id","S"]]]],["select",[]],["rename",[["place","site"]]],"#,
+            r#"["set",[["origin",["S","old"]]]],["drop",["note"]],["keys",["#,
+            r#"["byOwner_pk",[[null,["escaped",[[0,"attribute",["owner","string",["text"]]],[0,"literal","-"],"#,
+            r#"[0,"attribute",["kind","string",["text"]]]]]]]],"#,
+            r#"["byOwner_sk",[[null,["escaped",[[0,"attribute",["site","string",["text"]]],[0,"literal","."],"#,
+            r#"[0,"attribute",["id","string",["text"]]]]]]]]]]]"#
+        )
+    );
+}
+
+/// Each change on its own; the text must be in the manifest.
+fn changed(name: &str, from: &str, to: &str) -> bool {
+    assert!(EVERYTHING.contains(from), "{from}");
+    mapping(EVERYTHING, name).hash() != mapping(&EVERYTHING.replace(from, to), name).hash()
+}
+
+#[test]
+fn what_alters_no_written_byte_does_not_change_the_digest() {
+    let index = "[tables.things.indexes.byPrice]\npartition = [\"price\"]\n\n[tables.things.indexes.byOwner]";
+    let question =
+        "[questions.things.anyDay]\nwhere = [\"owner\", \"kind\"]\nscan = true\n\n[retrofits.folded]";
+    for (from, to) in [
+        ("items = 1_000", "items = 2_000"),
+        ("collection-warning-gb = 5", "collection-warning-gb = 6"),
+        ("projection = \"keys-only\"", "projection = \"all\""),
+        ("[tables.things.indexes.byOwner]", index),
+        ("[retrofits.folded]", question),
+        ("ttl = \"gone\"\n", ""),
+        ("scope = { owner = \"jwt.org\" }\n", ""),
+        ("requires = [\"serial\"]\n", ""),
+        ("values = [1, 2.50, 3]", "values = [3, 1, 2.5]"),
+        ("{serial:08}", "{ serial:08}"),
+        ("entities.tool]", "entities.aTool]"),
+        ("only = { owner = [\"a\", \"b\"], gone", "only = { owner = [\"b\", \"a\"], gone"),
+        ("drop = [\"gone\", \"junk\"]", "drop = [\"junk\", \"gone\"]"),
+        ("tags = \"string-set\"\n", ""),
+    ] {
+        assert!(!changed("folded", from, to), "{to}");
+    }
+    let map = EVERYTHING.replace("short", "code");
+    let id = EVERYTHING.replace("tables.things", "tables.stuff");
+    let id = id.replace("to = \"things\"", "to = \"stuff\"").replace("from = \"things\"", "from = \"stuff\"");
+    for (renamed, what) in [(map, "a map's name"), (id, "the table's id")] {
+        assert_eq!(mapping(&renamed, "folded").hash(), mapping(EVERYTHING, "folded").hash(), "{what}");
+    }
+}
+
+#[test]
+fn what_alters_a_written_byte_or_where_it_goes_changes_the_digest() {
+    for (from, to) in [
+        ("name = \"things\"", "name = \"things-2\""),
+        ("name = \"old-things\"", "name = \"older-things\""),
+        ("attribute = \"SK\"", "attribute = \"SK2\""),
+        ("{owner|lower}#{kind}", "{owner|lower}/{kind}"),
+        ("{owner|lower}#{kind}", "{owner|upper}#{kind}"),
+        ("precision = \"us\"", "precision = \"ms\""),
+        ("{serial:08}", "{serial:09}"),
+        ("|shard:10}", "|shard:11}"),
+        ("[#{day}[#{seen}]]", "[#{day}#{seen}]"),
+        ("small = \"s\"", "small = \"x\""),
+        (
+            "when = { kind = \"tool\", sold = { exists = true } }",
+            "when = { kind = \"tool\", sold = { exists = false } }",
+        ),
+        ("only = { owner = [\"a\", \"b\"], gone", "only = { owner = [\"a\", \"c\"], gone"),
+        ("label = \"size\"", "label = \"price\""),
+        ("level = 2.5, origin", "level = 3, origin"),
+        ("drop = [\"gone\", \"junk\"]", "drop = [\"gone\"]"),
+    ] {
+        assert!(changed("folded", from, to), "{from} -> {to}");
+    }
+    assert!(changed("kept", "verbatim = true\n", ""), "values with separators are escaped");
+}
