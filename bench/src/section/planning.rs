@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use keyfold_core::query::advise::advise;
 use keyfold_core::query::explain::explain;
-use keyfold_core::query::plan;
+use keyfold_core::query::{Readiness, plan};
 
 use crate::micro::{self, Case, Measured};
 use crate::report::{Line, Lines, Plot, Table};
@@ -31,7 +31,8 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     for (_, request) in requests::ALL {
         for model in &models {
             let checked = requests::checked(model, request)?;
-            cases.push(Case::new("", move || plan(black_box(&checked))));
+            let complete = Readiness::complete();
+            cases.push(Case::new("", move || plan(black_box(&checked), &complete)));
         }
     }
     for model in &models {
@@ -41,7 +42,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
         cases.push(Case::new("", || advise(black_box(model))));
     }
     for model in &models {
-        let plan = plan(&requests::checked(model, requests::THREE)?)?;
+        let plan = plan(&requests::checked(model, requests::THREE)?, &Readiness::complete())?;
         cases.push(Case::new("", move || explain(black_box(&plan))));
     }
     let mut measured = micro::measure(cases, micro::rounds(setting.scale)).into_iter();
@@ -118,7 +119,8 @@ mod tests {
         for indexes in INDEXES {
             let model = requests::model(indexes).unwrap();
             for (name, request) in requests::ALL {
-                assert!(plan(&requests::checked(&model, request).unwrap()).is_ok(), "{name}, {indexes}");
+                let checked = requests::checked(&model, request).unwrap();
+                assert!(plan(&checked, &Readiness::complete()).is_ok(), "{name}, {indexes}");
             }
         }
     }

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use keyfold_core::model::{AttributeKind, Model, Table};
 use keyfold_core::query::check::{Caller, CheckedRequest, RequestError};
 use keyfold_core::query::plan::PlanError;
-use keyfold_core::query::{QueryPlan, QueryRequest, check, explain, plan};
+use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, explain, plan};
 use serde_json::{Value, json};
 
 use crate::args::RequestArgs;
@@ -111,7 +111,7 @@ pub(super) fn checked<'m>(model: &'m Model, request: &QueryRequest) -> anyhow::R
 
 /// The plan, or why there is none.
 pub(super) fn planned(checked: &CheckedRequest<'_>) -> anyhow::Result<QueryPlan> {
-    plan(checked).map_err(|error: PlanError| {
+    plan(checked, &Readiness::complete()).map_err(|error: PlanError| {
         let turned = explain::rejected(error.rejected());
         let reasons: String =
             turned.iter().map(|turned| format!("\n  {}: {}", turned.source, turned.reason)).collect();

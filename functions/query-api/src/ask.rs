@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::{Caller, RequestError};
 use keyfold_core::query::explain::{self, Explanation};
-use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, check, plan};
+use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, Readiness, check, plan};
 use keyfold_dynamo::RunOptions;
 
 use crate::answer::Answer;
@@ -96,7 +96,8 @@ fn prepare<'a>(
     if checked.table.scope.is_empty() && !asker.may_ask() {
         return Err(Problem::not_authenticated());
     }
-    let plan = plan(&checked).map_err(|error| refused(error, api.limits.allow_scan))?;
+    let plan =
+        plan(&checked, &Readiness::complete()).map_err(|error| refused(error, api.limits.allow_scan))?;
     let mut sources: Vec<String> = Vec::new();
     for access in &plan.accesses {
         let source = access.source.index().map_or_else(|| "table".to_owned(), |name| format!("index {name}"));

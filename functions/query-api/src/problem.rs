@@ -5,7 +5,7 @@
 mod from;
 
 use http::{HeaderValue, Response, StatusCode, header};
-use keyfold_core::query::explain::Turned;
+use keyfold_core::query::explain::ExplainedRejection;
 use keyfold_core::value::NumberError;
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub(crate) struct Problem {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Refused {
     /// Why each place was turned down.
-    pub(crate) rejected: Vec<Turned>,
+    pub(crate) rejected: Vec<ExplainedRejection>,
     /// An index that would answer, as manifest text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suggestion: Option<String>,

@@ -33,6 +33,7 @@ use crate::value::AttributeValue;
 pub use error::{FoldError, FoldProblem, TemplateError, TemplateProblem, UnfoldError, UnfoldProblem};
 
 use field::Field;
+pub(crate) use field::after_all;
 
 /// Which key a template makes: it decides how long it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

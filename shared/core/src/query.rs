@@ -10,9 +10,11 @@ pub mod expression;
 pub mod limits;
 pub mod order;
 pub mod plan;
+pub mod readiness;
 pub mod request;
 
 pub use crate::condition::{Comparison, Condition, Path};
 pub use check::{CheckedRequest, RequestError, check};
 pub use plan::{PlanError, QueryPlan, plan};
+pub use readiness::Readiness;
 pub use request::QueryRequest;

@@ -4,7 +4,7 @@ use futures_util::stream;
 use keyfold_core::index::ItemError;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::Caller;
-use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, RequestError, check, plan};
+use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, Readiness, RequestError, check, plan};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, LoadError, QueryError, RunOptions, TableOptions, load, run};
 use keyfold_local::{EmbeddedDynamo, EmbeddedError};
@@ -110,7 +110,7 @@ impl Subject {
 
     /// Plans a request.
     pub fn plan(&self, request: &QueryRequest) -> Result<QueryPlan, AskError> {
-        Ok(plan(&check(&self.model, request, &Caller::Trusted)?)?)
+        Ok(plan(&check(&self.model, request, &Caller::Trusted)?, &Readiness::complete())?)
     }
 
     /// Asks, and goes on page by page until the end, or until there are `enough` items.

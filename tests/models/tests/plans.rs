@@ -4,7 +4,7 @@ use std::path::Path;
 
 use keyfold_core::manifest;
 use keyfold_core::query::check::Caller;
-use keyfold_core::query::{check, plan};
+use keyfold_core::query::{Readiness, check, plan};
 use keyfold_models::case::Case;
 use keyfold_models::compare::Identities;
 use keyfold_models::memory::answer;
@@ -26,7 +26,8 @@ fn a_plan_selects_what_is_asked_and_nothing_else() {
             let Some(meaning) = &pattern.meaning else { continue };
             let mut asked = request(table, &case, meaning);
             asked.scan = true;
-            let plan = plan(&check(&model, &asked, &Caller::Trusted).unwrap()).unwrap();
+            let plan =
+                plan(&check(&model, &asked, &Caller::Trusted).unwrap(), &Readiness::complete()).unwrap();
             let mut items = answer(table, &stored, &plan).unwrap();
             items.truncate(meaning.limit.unwrap_or(usize::MAX));
             let fault = identities.fault(meaning, pattern.expected.as_ref(), &items);

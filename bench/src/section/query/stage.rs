@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::Client;
 use futures_util::stream;
 use keyfold_core::model::Model;
 use keyfold_core::query::check::Caller;
-use keyfold_core::query::{QueryRequest, check, plan};
+use keyfold_core::query::{QueryRequest, Readiness, check, plan};
 use keyfold_dynamo::{RunOptions, TableOptions, load, run};
 use keyfold_local::EmbeddedDynamo;
 
@@ -63,7 +63,7 @@ impl Stage {
     pub(super) async fn ask(&self, request: &str) -> anyhow::Result<Answered> {
         let request: QueryRequest = serde_json::from_str(request)?;
         let checked = check(&self.model, &request, &Caller::Trusted)?;
-        let plan = plan(&checked)?;
+        let plan = plan(&checked, &Readiness::complete())?;
         let answer = run(&self.client, checked.table, &plan, None, &RunOptions::default()).await?;
         let ids = answer.items.iter().map(|item| data::text(item, "id").to_owned()).collect();
         let spent = Spent { requests: answer.requests, units: answer.consumed_read_units };

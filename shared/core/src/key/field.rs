@@ -53,7 +53,7 @@ pub(super) fn next_char(letter: char) -> Option<char> {
 }
 
 /// The first text after all that begin with this one; `None` if there is none.
-pub(super) fn after_all(prefix: &str) -> Option<String> {
+pub(crate) fn after_all(prefix: &str) -> Option<String> {
     let kept = prefix.trim_end_matches(char::MAX);
     let last = kept.chars().next_back()?;
     let mut text = kept[..kept.len() - last.len_utf8()].to_owned();

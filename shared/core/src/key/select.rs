@@ -8,7 +8,6 @@ mod range;
 
 use std::collections::BTreeMap;
 
-use self::passes::passes;
 use self::range::{Exactness, Limits, lower_end, within};
 use super::bounds::Narrowed;
 use super::field::Field;
@@ -230,7 +229,7 @@ impl<'t, 's> Walk<'t, 's> {
     }
 
     fn listed(&mut self, at: usize, field: &'t Field, test: &Test) -> Step {
-        let texts = self.texts_of(at, field, &|value| passes(test, value));
+        let texts = self.texts_of(at, field, &|value| test.passes(value));
         if texts.is_empty() {
             return self.nothing(&field.attribute);
         }

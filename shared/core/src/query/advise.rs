@@ -8,6 +8,7 @@ use crate::model::{Attribute, AttributeKind, Model, Operator, Question, Question
 use crate::query::check::CheckedRequest;
 use crate::query::limits::{PAGE_ITEMS_DEFAULT, SORT_ITEMS_MAX};
 use crate::query::plan::{PlanError, QueryPlan, plan};
+use crate::query::readiness::Readiness;
 use crate::value::AttributeValue;
 
 /// What would become of one question.
@@ -31,7 +32,8 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
         let has_optional = question.conditions.iter().any(|condition| condition.optional);
         let ways: &[Option<bool>] = if has_optional { &[Some(false), Some(true)] } else { &[None] };
         for with_optional in ways {
-            let outcome = plan(&stand_in(table, question, with_optional.unwrap_or(true)));
+            let request = stand_in(table, question, with_optional.unwrap_or(true));
+            let outcome = plan(&request, &Readiness::complete());
             advice.push(Advice { question, table, with_optional: *with_optional, outcome });
         }
     }

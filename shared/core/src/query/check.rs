@@ -2,6 +2,7 @@
 
 mod conditions;
 mod error;
+mod names;
 mod values;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ use crate::value::AttributeValue;
 
 pub use error::RequestError;
 pub use values::{typed_text, typed_value};
+
+use names::find_attribute;
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,14 +159,6 @@ fn check_sort(most: Option<u32>) -> Result<Option<u32>, RequestError> {
         Some(most @ 1..=SORT_ITEMS_MAX) => Ok(Some(most)),
         Some(_) => Err(RequestError::Limit { what: "sortInMemory", most: SORT_ITEMS_MAX }),
     }
-}
-
-fn find_attribute<'t>(table: &'t Table, name: &str) -> Result<&'t crate::model::Attribute, RequestError> {
-    table.attributes.get(name).ok_or_else(|| RequestError::UnknownAttribute {
-        table: table.id.clone(),
-        attribute: name.to_owned(),
-        closest: closest(name, table.attributes.keys().map(String::as_str)),
-    })
 }
 
 /// Adds what the caller's claims fix, and refuses a request that asks for somebody else's items.

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 
 use crate::query::expression::{expressions, readable_condition, readable_key_condition};
-use crate::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, Rejected, Source};
+use crate::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, ReadFrom, RejectedPath};
 
 /// A plan, explained.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,19 +14,19 @@ pub struct Explanation {
     /// The table's id in the manifest.
     pub table: String,
     /// The reads.
-    pub reads: Vec<Read>,
+    pub reads: Vec<ExplainedRead>,
     /// How their answers become one.
     pub delivery: String,
     /// The read units expected.
     pub estimated_read_units: f64,
     /// What else was considered.
-    pub rejected: Vec<Turned>,
+    pub rejected: Vec<ExplainedRejection>,
 }
 
 /// One read, explained.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Read {
+pub struct ExplainedRead {
     /// `table`, or the index's name.
     pub source: String,
     /// `query` or `scan`.
@@ -53,10 +53,10 @@ pub struct Read {
     pub descending: bool,
 }
 
-/// A place that was turned down.
+/// A table or index that was rejected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Turned {
+pub struct ExplainedRejection {
     /// `table`, or the index's name, with `scan of` before it where it would have been scanned.
     pub source: String,
     /// Why.
@@ -74,24 +74,24 @@ pub fn explain(plan: &QueryPlan) -> Explanation {
     }
 }
 
-/// Explains why places were turned down.
-pub fn rejected(all: &[Rejected]) -> Vec<Turned> {
+/// Explains why tables and indexes were rejected.
+pub fn rejected(all: &[RejectedPath]) -> Vec<ExplainedRejection> {
     all.iter()
         .map(|rejected| {
-            let place = source(&rejected.source);
-            let source = if rejected.scan { format!("scan of {place}") } else { place };
-            Turned { source, reason: rejected.reason.to_string() }
+            let path = source(&rejected.source);
+            let source = if rejected.scan { format!("scan of {path}") } else { path };
+            ExplainedRejection { source, reason: rejected.reason.to_string() }
         })
         .collect()
 }
 
-fn source(source: &Source) -> String {
+fn source(source: &ReadFrom) -> String {
     source.index().map_or_else(|| "table".to_owned(), |name| format!("index {name}"))
 }
 
-fn read(access: &Access) -> Read {
+fn read(access: &Access) -> ExplainedRead {
     let sent = expressions(access, None);
-    Read {
+    ExplainedRead {
         source: source(&access.source),
         operation: match access.operation {
             Operation::Query { .. } => "query",
@@ -154,8 +154,8 @@ impl fmt::Display for Explanation {
         if !self.rejected.is_empty() {
             writeln!(f, "not taken")?;
         }
-        for turned in &self.rejected {
-            writeln!(f, "  {}: {}", turned.source, turned.reason)?;
+        for rejected in &self.rejected {
+            writeln!(f, "  {}: {}", rejected.source, rejected.reason)?;
         }
         Ok(())
     }

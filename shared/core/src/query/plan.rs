@@ -1,29 +1,46 @@
 //! From a checked request to a plan: what is read, from where, in which order, at what price.
 //!
+//! A request passes through these types, in this order:
+//!
+//! 1. `PlanContext` (`context`): the request, the access paths of its table, what is certain of each entity;
+//! 2. `Conjunction` (`clauses`, `conjunction`, `by_entity`): what all clauses together say of each attribute;
+//! 3. `AccessPath` (`path`, `keyspace`): the table or one index, with the key that the items of an entity have in it;
+//! 4. `PathPlanner` (`planner`, `expansion`): the `PlannedRead`s by which one path answers one conjunction;
+//! 5. `Candidate` (`candidate`, `join`, `delivery`, `estimate`): reads that answer everything, in order, with their price;
+//! 6. `ChosenPlan` (`choose`): the cheapest of them. Every other path has a `RejectReason`.
+//!
 //! A plan never loses an item: an index is used only if every matching item is in it, what a key answers only in part is
 //! checked again on the items, and "key conditions AND filter AND recheck" says the same as the request. The choice
 //! among correct plans is by price, and always the same for the same request.
 
 mod access;
-mod build;
+mod by_entity;
+mod candidate;
 mod choose;
+mod clauses;
+mod conjunction;
+mod context;
 mod delivery;
+mod entity;
 mod estimate;
-mod facts;
-mod ground;
+mod expansion;
+mod join;
 mod keyspace;
-mod merge;
 mod partition;
+mod path;
+mod planned_read;
+mod planner;
 mod reject;
-mod scope;
 mod suggest;
 
-pub use access::{Access, Hydration, KeyEqual, Operation, SortCondition, SortTest, Source};
+pub use access::{Access, Hydration, KeyEqual, Operation, ReadFrom, SortCondition, SortTest};
 pub use delivery::Delivery;
-pub use reject::{Reason, Rejected};
+pub use reject::{RejectReason, RejectedPath};
 
+use self::context::PlanContext;
 use crate::model::OrderBy;
 use crate::query::check::CheckedRequest;
+use crate::query::readiness::Readiness;
 
 /// What will be done for a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +66,7 @@ pub struct QueryPlan {
     /// The read units that it will take, as a guess from what the manifest expects.
     pub estimated_units: f64,
     /// What else was considered, and why not.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedPath>,
 }
 
 impl QueryPlan {
@@ -67,8 +84,8 @@ pub enum PlanError {
     Unserved {
         /// The table.
         table: String,
-        /// Why each place was turned down.
-        rejected: Vec<Rejected>,
+        /// Why each table and index was rejected.
+        rejected: Vec<RejectedPath>,
         /// An index that would answer, as manifest text.
         suggestion: Option<String>,
     },
@@ -77,8 +94,8 @@ pub enum PlanError {
     Unordered {
         /// The table.
         table: String,
-        /// Why each place was turned down.
-        rejected: Vec<Rejected>,
+        /// Why each table and index was rejected.
+        rejected: Vec<RejectedPath>,
         /// An index that would answer, as manifest text.
         suggestion: Option<String>,
     },
@@ -106,17 +123,17 @@ impl PlanError {
         }
     }
 
-    /// Why each place was turned down.
-    pub fn rejected(&self) -> &[Rejected] {
+    /// Why each table and index was rejected.
+    pub fn rejected(&self) -> &[RejectedPath] {
         let (PlanError::Unserved { rejected, .. } | PlanError::Unordered { rejected, .. }) = self;
         rejected
     }
 }
 
-/// Plans a request.
-pub fn plan(request: &CheckedRequest<'_>) -> Result<QueryPlan, PlanError> {
-    let outcome = choose::choose(request);
-    let Some(best) = outcome.best else { return Err(refusal(request, outcome.rejected)) };
+/// Plans a request. `readiness`: which indexes a retrofit still fills; none of them is read.
+pub fn plan(request: &CheckedRequest<'_>, readiness: &Readiness) -> Result<QueryPlan, PlanError> {
+    let choice = choose::choose(&PlanContext::of(request, readiness));
+    let Some(best) = choice.best else { return Err(refusal(request, choice.rejected)) };
     Ok(QueryPlan {
         table: request.table.id.clone(),
         table_name: request.table.name.clone(),
@@ -127,14 +144,14 @@ pub fn plan(request: &CheckedRequest<'_>) -> Result<QueryPlan, PlanError> {
         select: request.select.clone(),
         count: request.count,
         consistent: request.consistent,
-        estimated_units: best.units,
-        rejected: outcome.rejected,
+        estimated_units: best.units.as_f64(),
+        rejected: choice.rejected,
     })
 }
 
-fn refusal(request: &CheckedRequest<'_>, rejected: Vec<Rejected>) -> PlanError {
+fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanError {
     let (table, suggestion) = (request.table.id.clone(), suggest::suggest(request));
-    if rejected.iter().any(|rejected| rejected.reason == Reason::Order) {
+    if rejected.iter().any(|rejected| rejected.reason == RejectReason::Order) {
         PlanError::Unordered { table, rejected, suggestion }
     } else {
         PlanError::Unserved { table, rejected, suggestion }

@@ -7,7 +7,7 @@ use keyfold_core::condition::Condition;
 use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
 use keyfold_core::query::expression::{Expressions, expressions};
-use keyfold_core::query::plan::{Access, Hydration, Operation, SortTest, Source};
+use keyfold_core::query::plan::{Access, Hydration, Operation, ReadFrom, SortTest};
 use keyfold_core::value::Item;
 
 use super::budget::Price;
@@ -137,7 +137,7 @@ fn asks_for_one_item(table: &Table, access: &Access) -> bool {
         (Some(_), [condition]) => matches!(condition.test, SortTest::Equal(_)),
         (Some(_), _) => false,
     };
-    access.source == Source::Table && whole_key
+    access.source == ReadFrom::Table && whole_key
 }
 
 /// Is DynamoDB's number of entries the number of items? Not where each must be looked at, or could come twice.

@@ -1,7 +1,7 @@
 //! Which attributes the key of an entry consists of: those of its index, then those of its table.
 
 use keyfold_core::model::Table;
-use keyfold_core::query::plan::Source;
+use keyfold_core::query::plan::ReadFrom;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::error::QueryError;
@@ -18,7 +18,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of(table: &Table, source: &Source) -> Result<Shape, QueryError> {
+    pub(super) fn of(table: &Table, source: &ReadFrom) -> Result<Shape, QueryError> {
         let primary: Vec<String> = table.key_attributes().map(|key| key.name.clone()).collect();
         let mut names = Vec::new();
         if let Some(name) = source.index() {

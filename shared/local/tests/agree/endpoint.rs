@@ -11,7 +11,7 @@ use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Table;
 use keyfold_core::query::Condition;
 use keyfold_core::query::expression::{Expressions, expressions};
-use keyfold_core::query::plan::{self, Access, Hydration, Source};
+use keyfold_core::query::plan::{self, Access, Hydration, ReadFrom};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{
     Client, Consumed, DynamoError, Fetch, Page, PageRequest, QueryPage, ScanPage, query_page, scan_page,
@@ -200,7 +200,7 @@ impl Endpoint<'_> {
 
 fn access(operation: plan::Operation, filter: Condition, descending: bool) -> Access {
     let (recheck, hydration) = (Condition::always(), Hydration::None);
-    Access { source: Source::Table, operation, filter, recheck, hydration, descending }
+    Access { source: ReadFrom::Table, operation, filter, recheck, hydration, descending }
 }
 
 /// A write's condition is written as a filter is.

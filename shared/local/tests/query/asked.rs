@@ -7,7 +7,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::order::compare_items;
-use keyfold_core::query::{CheckedRequest, QueryRequest, check, plan};
+use keyfold_core::query::{CheckedRequest, QueryRequest, Readiness, check, plan};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{
     Answer, Binding, Client, RunOptions, TableOptions, TokenKeys, load, model_version, run,
@@ -69,7 +69,7 @@ async fn ask(client: &Client, model: &Model, mut request: QueryRequest) -> Optio
     let mut pages: Vec<Answer> = Vec::new();
     loop {
         let checked = check(model, &request, &Caller::Trusted).unwrap();
-        let plan = plan(&checked).ok()?;
+        let plan = plan(&checked, &Readiness::complete()).ok()?;
         let binding = Binding::new(&request, "joe1", &model_version(MANIFEST));
         let from = request.page.as_ref().map(|token| keys.open(token, &binding, NOW).unwrap());
         let page = run(client, checked.table, &plan, from.as_ref(), &RunOptions::default()).await.unwrap();
@@ -168,7 +168,7 @@ async fn ten_shards_are_merged_in_order() {
     let request = json!({"table": "audit", "where": {"action": "edited"}, "order": "-timestamp", "limit": 7});
     let request: QueryRequest = serde_json::from_value(request).unwrap();
     let checked = check(&model, &request, &Caller::Trusted).unwrap();
-    assert_eq!(plan(&checked).unwrap().accesses.len(), 10);
+    assert_eq!(plan(&checked, &Readiness::complete()).unwrap().accesses.len(), 10);
     let pages = ask(&client, &model, request.clone()).await.unwrap();
     assert_eq!(ids(pages.iter().flat_map(|page| &page.items)), expected(&checked, &items));
 }

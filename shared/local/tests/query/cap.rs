@@ -1,7 +1,7 @@
 //! The cap on read units.
 
 use keyfold_core::condition::Comparison;
-use keyfold_core::query::plan::{Access, Delivery, Source};
+use keyfold_core::query::plan::{Access, Delivery, ReadFrom};
 use keyfold_dynamo::{RunOptions, run};
 
 use crate::plans::{ascending, ats, by_kind_score, by_score, is, of_user, pages, plan, scan, text, whole};
@@ -16,7 +16,7 @@ fn cap(units: f64) -> RunOptions {
 async fn an_answer_that_the_cap_stops_is_shorter_and_goes_on() {
     let client = views::shared();
     let none = is("note", Comparison::Equal(text("nothing like it")));
-    let full = plan(vec![scan(Source::Table)], Delivery::Sequential, vec![], 1000);
+    let full = plan(vec![scan(ReadFrom::Table)], Delivery::Sequential, vec![], 1000);
     let all = whole(&client, &full, &RunOptions::default()).await;
     for units in [0.5, 1.0, 3.5, 100.0] {
         let pages = pages(&client, &full, &cap(units)).await;
@@ -24,7 +24,8 @@ async fn an_answer_that_the_cap_stops_is_shorter_and_goes_on() {
         let items: Vec<_> = pages.into_iter().flat_map(|page| page.items).collect();
         assert_eq!(ats(&items), ats(&all));
     }
-    let empty = plan(vec![Access { filter: none, ..scan(Source::Table) }], Delivery::Sequential, vec![], 10);
+    let empty =
+        plan(vec![Access { filter: none, ..scan(ReadFrom::Table) }], Delivery::Sequential, vec![], 10);
     let pages = pages(&client, &empty, &cap(2.0)).await;
     assert!(pages.len() > 2 && pages.iter().all(|page| page.items.is_empty()), "{} pages", pages.len());
 }
@@ -67,7 +68,7 @@ async fn where_not_one_page_can_be_paid_nothing_is_read() {
 #[tokio::test]
 async fn a_sort_that_cannot_be_paid_is_an_error() {
     let sorted =
-        plan(vec![scan(Source::Table)], Delivery::SortedInMemory { items_max: 1000 }, ascending("note"), 5);
+        plan(vec![scan(ReadFrom::Table)], Delivery::SortedInMemory { items_max: 1000 }, ascending("note"), 5);
     let error = run(&views::shared(), &views::table(), &sorted, None, &cap(2.0)).await.unwrap_err();
     assert_eq!(error.code(), "read-units-cap");
 }

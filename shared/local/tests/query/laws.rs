@@ -8,7 +8,7 @@ use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::model::OrderBy;
 use keyfold_core::query::QueryPlan;
 use keyfold_core::query::order::compare_items;
-use keyfold_core::query::plan::{Access, Delivery, Hydration, SortTest, Source};
+use keyfold_core::query::plan::{Access, Delivery, Hydration, ReadFrom, SortTest};
 use keyfold_core::value::Item;
 use keyfold_dynamo::RunOptions;
 
@@ -94,7 +94,7 @@ fn random_plan(random: &mut Rng) -> QueryPlan {
         _ => (Delivery::Merged, vec![by(sort)]),
     };
     if random.u32(..12) == 0 {
-        return plan(vec![scan(Source::Table)], Delivery::Sequential, vec![], 1000);
+        return plan(vec![scan(ReadFrom::Table)], Delivery::Sequential, vec![], 1000);
     }
     let delivery = match delivery {
         Delivery::Merged if accesses.len() == 1 => Delivery::Sequential,

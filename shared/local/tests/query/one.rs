@@ -3,7 +3,7 @@
 use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
-use keyfold_core::query::plan::{Access, Delivery, SortTest, Source};
+use keyfold_core::query::plan::{Access, Delivery, ReadFrom, SortTest};
 use keyfold_dynamo::{Answer, Client, RunOptions, run};
 
 use crate::plans::{is, narrowed, number, of_user, plan, query, text};
@@ -16,7 +16,7 @@ fn unsorted() -> Table {
 }
 
 fn of_one(user: &str, filter: Condition, limit: u32) -> QueryPlan {
-    let access = Access { filter, ..query(Source::Table, &[("user", text(user))]) };
+    let access = Access { filter, ..query(ReadFrom::Table, &[("user", text(user))]) };
     plan(vec![access], Delivery::Sequential, vec![], limit)
 }
 

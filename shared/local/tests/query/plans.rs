@@ -4,7 +4,7 @@ use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::model::OrderBy;
 use keyfold_core::query::QueryPlan;
 use keyfold_core::query::plan::{
-    Access, Delivery, Hydration, KeyEqual, Operation, SortCondition, SortTest, Source,
+    Access, Delivery, Hydration, KeyEqual, Operation, ReadFrom, SortCondition, SortTest,
 };
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Answer, Client, RunOptions, run};
@@ -28,7 +28,7 @@ pub(crate) fn equals(attribute: &str, value: AttributeValue) -> Condition {
 }
 
 /// A query of a whole partition.
-pub(crate) fn query(source: Source, partition: &[(&str, AttributeValue)]) -> Access {
+pub(crate) fn query(source: ReadFrom, partition: &[(&str, AttributeValue)]) -> Access {
     let equal = |(attribute, value): &(&str, AttributeValue)| KeyEqual {
         attribute: (*attribute).to_owned(),
         value: value.clone(),
@@ -38,26 +38,26 @@ pub(crate) fn query(source: Source, partition: &[(&str, AttributeValue)]) -> Acc
 }
 
 /// A scan.
-pub(crate) fn scan(source: Source) -> Access {
+pub(crate) fn scan(source: ReadFrom) -> Access {
     access(source, Operation::Scan)
 }
 
-fn access(source: Source, operation: Operation) -> Access {
+fn access(source: ReadFrom, operation: Operation) -> Access {
     let (filter, recheck) = (Condition::always(), Condition::always());
     Access { source, operation, filter, recheck, hydration: Hydration::None, descending: false }
 }
 
 /// The views of one user.
 pub(crate) fn of_user(user: usize) -> Access {
-    query(Source::Table, &[("user", text(&format!("user{user}")))])
+    query(ReadFrom::Table, &[("user", text(&format!("user{user}")))])
 }
 
-pub(crate) fn global(index: &str) -> Source {
-    Source::Global(index.to_owned())
+pub(crate) fn global(index: &str) -> ReadFrom {
+    ReadFrom::Global(index.to_owned())
 }
 
 pub(crate) fn by_score(user: usize) -> Access {
-    let source = Source::Local("byScore".to_owned());
+    let source = ReadFrom::Local("byScore".to_owned());
     Access { source, hydration: Hydration::Fetched, ..of_user(user) }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keyfold_core::condition::Comparison;
-use keyfold_core::query::plan::{Access, Delivery, SortTest, Source};
+use keyfold_core::query::plan::{Access, Delivery, ReadFrom, SortTest};
 use keyfold_dynamo::{RunOptions, run};
 
 use crate::plans::{
@@ -105,7 +105,7 @@ async fn accesses_follow_each_other_and_pages_of_any_size_are_the_whole() {
 async fn a_scan_gives_everything_once_from_the_table_or_an_index() {
     let client = views::shared();
     for (source, expected) in
-        [(Source::Table, 400), (global("byKindScore"), 400), (global("byKindCity"), 266)]
+        [(ReadFrom::Table, 400), (global("byKindScore"), 400), (global("byKindCity"), 266)]
     {
         let filter = is("user", Comparison::BeginsWith(text("user")));
         let scan = plan(vec![Access { filter, ..scan(source) }], Delivery::Sequential, vec![], 30);
@@ -145,7 +145,7 @@ async fn every_call_has_a_limit() {
     let (client, watch) = Watch::over(&views::shared());
     pages(
         &client,
-        &plan(vec![of_user(1), scan(Source::Table)], Delivery::Sequential, vec![], 90),
+        &plan(vec![of_user(1), scan(ReadFrom::Table)], Delivery::Sequential, vec![], 90),
         &RunOptions::default(),
     )
     .await;

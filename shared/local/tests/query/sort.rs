@@ -1,7 +1,7 @@
 //! Sorted in memory.
 
 use keyfold_core::query::order::compare_items;
-use keyfold_core::query::plan::{Access, Delivery, Source};
+use keyfold_core::query::plan::{Access, Delivery, ReadFrom};
 use keyfold_core::query::{Comparison, QueryPlan};
 use keyfold_dynamo::{RunOptions, run};
 
@@ -48,7 +48,7 @@ async fn a_scan_and_items_behind_an_index_can_be_sorted() {
     let client = views::shared();
     let delivery = Delivery::SortedInMemory { items_max: 1000 };
     let filter = is("kind", Comparison::Equal(text("viewed")));
-    let scanned = plan(vec![Access { filter, ..scan(Source::Table) }], delivery, descending("note"), 40);
+    let scanned = plan(vec![Access { filter, ..scan(ReadFrom::Table) }], delivery, descending("note"), 40);
     let indexed = plan(vec![by_kind_score("viewed")], delivery, descending("note"), 40);
     let (scanned, indexed) = (
         whole(&client, &scanned, &RunOptions::default()).await,

@@ -5,7 +5,7 @@
 use futures_util::stream;
 use keyfold_core::manifest;
 use keyfold_core::query::check::Caller;
-use keyfold_core::query::{check, plan};
+use keyfold_core::query::{Readiness, check, plan};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Answer, Client, RunOptions, TableOptions, create_table, load, run};
 use keyfold_local::EmbeddedDynamo;
@@ -38,7 +38,7 @@ async fn top(client: &Client, order: &str) -> Answer {
         serde_json::json!({"table": "scores", "where": {"game": "chess"}, "order": order, "limit": TOP});
     let request = serde_json::from_value(request).unwrap();
     let checked = check(&model, &request, &Caller::Trusted).unwrap();
-    let plan = plan(&checked).unwrap();
+    let plan = plan(&checked, &Readiness::complete()).unwrap();
     run(client, checked.table, &plan, None, &RunOptions::default()).await.unwrap()
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use keyfold_core::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, Source};
-use keyfold_core::query::{CheckedRequest, Condition, check, plan};
+use keyfold_core::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, ReadFrom};
+use keyfold_core::query::{CheckedRequest, Condition, Readiness, check, plan};
 use keyfold_core::value::Item;
 
 use super::Case;
@@ -43,7 +43,7 @@ pub fn verdict(case: &Case) -> Result<Verdict, Failure> {
         Ok(request) => request,
         Err(error) => return Ok(Verdict::Invalid(error.code())),
     };
-    let plan = match plan(&request) {
+    let plan = match plan(&request, &Readiness::complete()) {
         Ok(plan) => plan,
         Err(error) => return Ok(Verdict::Refused(error.code())),
     };
@@ -69,7 +69,7 @@ fn allowed(request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String>
     if plan.scans() && !request.scan {
         return Err("it scans, and the request does not allow that".to_owned());
     }
-    if request.consistent && plan.accesses.iter().any(|access| matches!(access.source, Source::Global(_))) {
+    if request.consistent && plan.accesses.iter().any(|access| matches!(access.source, ReadFrom::Global(_))) {
         return Err("it reads a global index, and the answer must be consistent".to_owned());
     }
     if matches!(plan.delivery, Delivery::SortedInMemory { .. }) && request.sort_in_memory.is_none() {
@@ -190,9 +190,9 @@ fn kind(plan: &QueryPlan) -> String {
         Operation::Scan => "scan",
     };
     let source = match first.source {
-        Source::Table => "table",
-        Source::Local(_) => "local",
-        Source::Global(_) => "global",
+        ReadFrom::Table => "table",
+        ReadFrom::Local(_) => "local",
+        ReadFrom::Global(_) => "global",
     };
     let several = if plan.accesses.iter().any(|access| access.source != first.source) {
         ", several places"

@@ -12,7 +12,7 @@ use futures_util::stream;
 use keyfold_core::model::Model;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::order::compare_items;
-use keyfold_core::query::{QueryRequest, check, plan};
+use keyfold_core::query::{QueryRequest, Readiness, check, plan};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, Endpoint, RunOptions, Settings, TableOptions, client, ensure_table, load, run};
 
@@ -138,7 +138,7 @@ impl Sample {
     async fn ask(&self, client: &Client, question: &str) -> anyhow::Result<usize> {
         let request: QueryRequest = serde_json::from_str(question)?;
         let checked = check(&self.model, &request, &Caller::Trusted)?;
-        let plan = plan(&checked)?;
+        let plan = plan(&checked, &Readiness::complete())?;
         let mut found = Vec::new();
         let mut from = None;
         loop {

@@ -1,4 +1,4 @@
-//! Does a listed value pass a test?
+//! What a test says of a value.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -7,24 +7,26 @@ use crate::condition::Comparison;
 use crate::key::Test;
 use crate::value::{AttributeValue, compare, equal};
 
-/// Does a listed value pass?
-pub(super) fn passes(test: &Test, value: &AttributeValue) -> bool {
-    match test {
-        Test::Equal(wanted) => equal(value, wanted),
-        Test::BeginsWith(prefix) => Comparison::BeginsWith(prefix.clone()).holds(Some(value)),
-        Test::Absent => false,
-        Test::Range { low, high } => {
-            let above = match low {
-                Bound::Unbounded => true,
-                Bound::Included(low) => compare(value, low).is_some_and(Ordering::is_ge),
-                Bound::Excluded(low) => compare(value, low).is_some_and(Ordering::is_gt),
-            };
-            let below = match high {
-                Bound::Unbounded => true,
-                Bound::Included(high) => compare(value, high).is_some_and(Ordering::is_le),
-                Bound::Excluded(high) => compare(value, high).is_some_and(Ordering::is_lt),
-            };
-            above && below
+impl Test {
+    /// Does this value pass?
+    pub(crate) fn passes(&self, value: &AttributeValue) -> bool {
+        match self {
+            Test::Equal(wanted) => equal(value, wanted),
+            Test::BeginsWith(prefix) => Comparison::BeginsWith(prefix.clone()).holds(Some(value)),
+            Test::Absent => false,
+            Test::Range { low, high } => {
+                let above = match low {
+                    Bound::Unbounded => true,
+                    Bound::Included(low) => compare(value, low).is_some_and(Ordering::is_ge),
+                    Bound::Excluded(low) => compare(value, low).is_some_and(Ordering::is_gt),
+                };
+                let below = match high {
+                    Bound::Unbounded => true,
+                    Bound::Included(high) => compare(value, high).is_some_and(Ordering::is_le),
+                    Bound::Excluded(high) => compare(value, high).is_some_and(Ordering::is_lt),
+                };
+                above && below
+            }
         }
     }
 }

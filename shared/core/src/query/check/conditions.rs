@@ -7,8 +7,9 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
+use super::error::RequestError;
+use super::names::{find_attribute, unknown_attribute};
 use super::values::{typed_value, untyped_value};
-use super::{RequestError, find_attribute};
 use crate::condition::{Comparison, Condition, Path};
 use crate::model::{Attribute, AttributeKind, Table};
 use crate::query::limits::{COMPARISONS_MAX, DEPTH_MAX, IN_VALUES_MAX};
@@ -147,12 +148,12 @@ impl<'t> Target<'t> {
         }
         let segments: Vec<String> = name.split('.').map(str::to_owned).collect();
         let root = find_attribute(table, segments.first().map_or(name, String::as_str))
-            .map_err(|error| if segments.len() > 1 { error } else { unknown(table, name) })?;
+            .map_err(|error| if segments.len() > 1 { error } else { unknown_attribute(table, name) })?;
         match root.kind {
             AttributeKind::Map if segments.iter().all(|segment| !segment.is_empty()) => {
                 Ok(Target { table, attribute: root, path: Path { segments } })
             }
-            _ => Err(unknown(table, name)),
+            _ => Err(unknown_attribute(table, name)),
         }
     }
 
@@ -243,13 +244,5 @@ impl<'t> Target<'t> {
             Value::Null => Ok(true),
             _ => Err(RequestError::Shape { place: self.path.to_string(), wanted: "true or false" }),
         }
-    }
-}
-
-fn unknown(table: &Table, name: &str) -> RequestError {
-    RequestError::UnknownAttribute {
-        table: table.id.clone(),
-        attribute: name.to_owned(),
-        closest: closest(name, table.attributes.keys().map(String::as_str)),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::RequestError;
+use super::error::RequestError;
 use crate::model::{Attribute, AttributeKind, Table};
 use crate::value::{AttributeValue, Number};
 

@@ -1,12 +1,12 @@
 //! One way of reading: a query of a key range, or a scan, with what is still to be filtered.
 
 use crate::condition::Condition;
-use crate::model::IndexKind;
+use crate::model::{Index, IndexKind};
 use crate::value::AttributeValue;
 
 /// Where items are read from. The order is the order of preference between equals.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum ReadFrom {
     /// The table itself.
     Table,
     /// A local index.
@@ -15,20 +15,20 @@ pub enum Source {
     Global(String),
 }
 
-impl Source {
+impl ReadFrom {
     /// The index's name, if it is one.
     pub fn index(&self) -> Option<&str> {
         match self {
-            Source::Table => None,
-            Source::Local(name) | Source::Global(name) => Some(name),
+            ReadFrom::Table => None,
+            ReadFrom::Local(name) | ReadFrom::Global(name) => Some(name),
         }
     }
 
-    pub(super) fn of(index: Option<&crate::model::Index>) -> Source {
+    pub(super) fn of(index: Option<&Index>) -> ReadFrom {
         match index {
-            None => Source::Table,
-            Some(index) if index.kind == IndexKind::Local => Source::Local(index.name.clone()),
-            Some(index) => Source::Global(index.name.clone()),
+            None => ReadFrom::Table,
+            Some(index) if index.kind == IndexKind::Local => ReadFrom::Local(index.name.clone()),
+            Some(index) => ReadFrom::Global(index.name.clone()),
         }
     }
 }
@@ -99,7 +99,7 @@ pub enum Hydration {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Access {
     /// Table or index.
-    pub source: Source,
+    pub source: ReadFrom,
     /// Query or scan.
     pub operation: Operation,
     /// What DynamoDB filters by.

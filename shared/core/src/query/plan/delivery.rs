@@ -1,6 +1,6 @@
-//! How the answers of several accesses become one answer in the order asked for.
+//! How the items of several reads become one answer in the order asked for.
 
-use super::build::Built;
+use super::planned_read::PlannedRead;
 use crate::model::OrderBy;
 use crate::query::check::CheckedRequest;
 
@@ -18,26 +18,26 @@ pub enum Delivery {
     },
 }
 
-/// Decides, and sets each access's direction. `None`: the order cannot be had.
-pub(super) fn decide(request: &CheckedRequest<'_>, built: &mut [Built<'_>]) -> Option<Delivery> {
+/// Decides, and sets each read's direction. `None`: the order cannot be had.
+pub(super) fn decide(request: &CheckedRequest<'_>, reads: &mut [PlannedRead<'_>]) -> Option<Delivery> {
     if request.order.is_empty() || request.count {
         return Some(Delivery::Sequential);
     }
-    let directions = directions(&request.order, built);
+    let directions = directions(&request.order, reads);
     if let Some(directions) = directions {
-        for (one, descending) in built.iter_mut().zip(directions) {
+        for (one, descending) in reads.iter_mut().zip(directions) {
             one.descending = descending;
         }
-        return Some(if built.len() > 1 { Delivery::Merged } else { Delivery::Sequential });
+        return Some(if reads.len() > 1 { Delivery::Merged } else { Delivery::Sequential });
     }
     request.sort_in_memory.map(|items_max| Delivery::SortedInMemory { items_max })
 }
 
-/// The direction of each access; `None` if one does not give the order.
-fn directions(order: &[OrderBy], built: &[Built<'_>]) -> Option<Vec<bool>> {
-    let mut directions: Vec<bool> = Vec::with_capacity(built.len());
-    for (number, one) in built.iter().enumerate() {
-        let known = number.checked_sub(1).filter(|before| one.is_like(&built[*before]));
+/// The direction of each read; `None` if one of them does not give the order.
+fn directions(order: &[OrderBy], reads: &[PlannedRead<'_>]) -> Option<Vec<bool>> {
+    let mut directions: Vec<bool> = Vec::with_capacity(reads.len());
+    for (number, one) in reads.iter().enumerate() {
+        let known = number.checked_sub(1).filter(|before| one.is_like(&reads[*before]));
         directions.push(match known {
             Some(before) => directions[before],
             None => direction(order, one)?,
@@ -46,16 +46,17 @@ fn directions(order: &[OrderBy], built: &[Built<'_>]) -> Option<Vec<bool>> {
     Some(directions)
 }
 
-/// The direction in which one access gives the order; `None` if it does not.
-fn direction(order: &[OrderBy], built: &Built<'_>) -> Option<bool> {
-    let open = || order.iter().filter(|by| !built.shared.fixed.contains(&by.attribute.as_str()));
-    let Some(first) = open().next() else { return Some(built.descending || order[0].descending) };
+/// The direction in which one read gives the order; `None` if it does not. An attribute that is the same in all items is in
+/// every order, so it is left out.
+fn direction(order: &[OrderBy], read: &PlannedRead<'_>) -> Option<bool> {
+    let open = || order.iter().filter(|by| !read.shared.fixed.contains(&by.attribute.as_str()));
+    let Some(first) = open().next() else { return Some(read.descending || order[0].descending) };
     let same_way = open().all(|by| by.descending == first.descending);
     // One item is in every order.
-    if built.single {
+    if read.single {
         return Some(first.descending);
     }
-    let given = open().count() <= built.shared.ascending.len()
-        && open().zip(built.shared.ascending.iter()).all(|(by, ascending)| by.attribute == *ascending);
+    let given = open().count() <= read.shared.ascending.len()
+        && open().zip(read.shared.ascending.iter()).all(|(by, ascending)| by.attribute == *ascending);
     (same_way && given).then_some(first.descending)
 }

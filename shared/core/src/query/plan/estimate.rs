@@ -1,14 +1,16 @@
-//! What an access will read, as a guess from what the manifest expects of the table.
+//! How many entries a read will find and how large they are, as a guess from what the manifest expects of the table.
 //!
-//! The guess ranks plans; the price of what was really read comes with the answer. It follows the documented formulas:
-//! a page's entries are summed and rounded up to 4 KB, items fetched behind an index are rounded up one by one, an
-//! eventually consistent read costs half.
+//! The guess ranks candidates; the price of what was really read comes with the answer. What that many bytes cost is
+//! [`cost`](crate::cost)'s: this file only guesses what is read.
 
 use super::access::Hydration;
-use super::build::{Built, Place};
-use super::ground::Ground;
-use super::keyspace::{Keyspace, Kind};
-use crate::model::{IndexKind, Projection, Table};
+use super::context::PlanContext;
+use super::entity::EntityChoice;
+use super::keyspace::Keyspace;
+use super::path::AccessPath;
+use super::planned_read::PlannedRead;
+use crate::cost::{Consistency, ReadUnits, get_read_units, query_read_units};
+use crate::model::{Projection, Table};
 
 /// What is assumed where the manifest's `expect` says nothing.
 const ITEMS: f64 = 1_000_000.0;
@@ -16,9 +18,10 @@ const ITEMS_PER_PARTITION: f64 = 100.0;
 const ITEM_BYTES: f64 = 400.0;
 /// An entry that holds keys alone.
 const KEYS_BYTES: f64 = 120.0;
-/// The share of items that one filtered clause leaves.
-const CLAUSE_SHARE: f64 = 0.3;
-const UNIT_BYTES: f64 = 4096.0;
+/// The share of items that a filter leaves.
+const FILTER_SHARE: f64 = 0.3;
+/// The share of a table's items that a sparse index holds. It is smaller than the table, nobody knows by how much.
+const SPARSE_SHARE: f64 = 0.5;
 
 struct Expected {
     items: f64,
@@ -44,88 +47,95 @@ impl Expected {
     }
 }
 
-/// The read units that all accesses will take. `enough`: each stops reading after so many items.
-pub(super) fn units_of_all<'a>(ground: &Ground<'a>, built: &[Built<'a>], enough: Option<u32>) -> f64 {
-    let mut before: Option<(&Built<'a>, f64)> = None;
-    built
-        .iter()
-        .map(|one| {
-            let known = before.filter(|(other, _)| one.is_like(other)).map(|(_, units)| units);
-            let units = known.unwrap_or_else(|| units(ground, one, enough));
-            before = Some((one, units));
-            units
-        })
-        .sum()
+/// The read units that all reads will take. `enough`: each stops after so many items.
+pub(super) fn units_of_all<'a>(
+    context: &PlanContext<'a>,
+    reads: &[PlannedRead<'a>],
+    enough: Option<u32>,
+) -> ReadUnits {
+    let mut before: Option<(&PlannedRead<'a>, ReadUnits)> = None;
+    let of_each = reads.iter().map(|read| {
+        let known = before.filter(|(other, _)| read.is_like(other)).map(|(_, units)| units);
+        let units = known.unwrap_or_else(|| units(context, read, enough));
+        before = Some((read, units));
+        units
+    });
+    of_each.sum()
 }
 
-/// The read units that an access will take. `enough`: it stops reading after so many items.
-fn units<'a>(ground: &Ground<'a>, built: &Built<'a>, enough: Option<u32>) -> f64 {
-    let expected = Expected::of(built.place.table);
-    let filtered = built.filters || built.rechecks;
-    let mut entries = entries(ground, built, &expected);
+/// The read units that a read will take. `enough`: it stops after so many items.
+fn units<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, enough: Option<u32>) -> ReadUnits {
+    let expected = Expected::of(read.path.table);
+    let filtered = read.filters || read.rechecks;
+    let mut entries = entries(context, read, &expected);
+    // A filter leaves an unknown part of what is read: nobody knows how much is enough then.
     if let (Some(enough), false) = (enough, filtered) {
         entries = entries.min(f64::from(enough));
     }
     let entries = entries.max(1.0);
-    let index_units = (entries * entry_bytes(built.place, &expected) / UNIT_BYTES).ceil();
-    let per_item = (expected.item_bytes / UNIT_BYTES).ceil();
-    let fetched_units = match built.hydration {
+    let consistency = if context.request.consistent { Consistency::Strong } else { Consistency::Eventual };
+    let of_index = query_read_units([rounded_up(entries * entry_bytes(read.path, &expected))], consistency);
+    let fetched = match read.hydration {
         Hydration::None => 0.0,
-        Hydration::Fetched => entries * per_item,
-        Hydration::ByKey => entries * filter_share(built) * per_item,
+        Hydration::Fetched => entries,
+        Hydration::ByKey if read.filters => entries * FILTER_SHARE,
+        Hydration::ByKey => entries,
     };
-    let units = (index_units + fetched_units) * if ground.request.consistent { 1.0 } else { 0.5 };
-    (units * 2.0).ceil() / 2.0
+    of_index + get_read_units(Some(rounded_up(expected.item_bytes)), consistency) * rounded_up(fetched)
 }
 
-fn filter_share(built: &Built<'_>) -> f64 {
-    if built.filters { CLAUSE_SHARE } else { 1.0 }
+/// Whole entries or bytes. What is a whole number but for its floating point stays that number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; an estimate")]
+fn rounded_up(guess: f64) -> u64 {
+    (guess - 1e-6).ceil().max(0.0) as u64
 }
 
-fn entries<'a>(ground: &Ground<'a>, built: &Built<'a>, expected: &Expected) -> f64 {
-    if built.single {
+fn entries<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, expected: &Expected) -> f64 {
+    if read.single {
         return 1.0;
     }
-    if built.range.is_none() {
-        // A sparse index is smaller than the table, by how much nobody said: half.
-        return if ground.is_sparse(built.place) { expected.items * 0.5 } else { expected.items };
+    if read.range.is_none() {
+        let share = if context.is_sparse(read.path) { SPARSE_SHARE } else { 1.0 };
+        return expected.items * share;
     }
-    let of_one_kind = built.place.is_overloaded && built.kind != Kind::Any;
-    let namespaces = if of_one_kind { namespaces(built.place) } else { 1.0 };
-    partition_items(built, expected) * built.shared.share / namespaces
+    let of_one_entity = read.path.is_overloaded && read.entity != EntityChoice::Any;
+    let namespaces = if of_one_entity { namespaces(read.path) } else { 1.0 };
+    partition_items(read, expected) * read.shared.share / namespaces
 }
 
-fn namespaces(place: Place<'_>) -> f64 {
+/// How many entities share a partition of an overloaded key, each with a part of its items.
+fn namespaces(path: AccessPath<'_>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let kinds = place.table.entities.len() as f64;
-    kinds.max(1.0)
+    let entities = path.table.entities.len() as f64;
+    entities.max(1.0)
 }
 
-fn partition_items(built: &Built<'_>, expected: &Expected) -> f64 {
-    if built.place.index.is_none_or(|index| index.kind == IndexKind::Local) {
+fn partition_items(read: &PlannedRead<'_>, expected: &Expected) -> f64 {
+    if !read.path.is_global() {
         return expected.per_partition;
     }
-    let Ok(keyspace) = Keyspace::of(built.place, built.kind) else {
-        // Several kinds at once: those of one partition.
+    let Ok(keyspace) = Keyspace::of(read.path, read.entity) else {
+        // Several entities at once: their items of one partition.
         return expected.per_partition;
     };
     let mut share = 1.0;
     let mut open_ended = 0;
     for attribute in keyspace.partition_inputs() {
-        match built.place.table.attributes.get(attribute).and_then(|known| known.values.as_ref()) {
+        match read.path.table.attributes.get(attribute).and_then(|known| known.values.as_ref()) {
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]
             Some(values) => share /= values.len().max(1) as f64,
             None => open_ended += 1,
         }
     }
+    // A partition key of listed values alone divides the whole table by them.
     if open_ended == 0 {
         return expected.items * share;
     }
     expected.per_partition * share * 0.1f64.powi(open_ended - 1)
 }
 
-fn entry_bytes(place: Place<'_>, expected: &Expected) -> f64 {
-    match place.index.map(|index| &index.projection) {
+fn entry_bytes(path: AccessPath<'_>, expected: &Expected) -> f64 {
+    match path.index.map(|index| &index.projection) {
         None | Some(Projection::All) => expected.item_bytes,
         Some(Projection::KeysOnly) => KEYS_BYTES.min(expected.item_bytes),
         Some(Projection::Include(_)) => (KEYS_BYTES + expected.item_bytes * 0.3).min(expected.item_bytes),

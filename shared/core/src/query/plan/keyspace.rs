@@ -1,51 +1,41 @@
-//! One key of a table or index for one kind of item: what it requires, what it selects, who else lives there.
+//! The key of one access path for the items of one entity: what it requires, what it selects, which other items can lie there.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
 use super::access::{KeyEqual, Operation, SortCondition, SortTest};
-use super::build::Place;
+use super::entity::EntityChoice;
 use super::partition::Partition;
-use crate::key::{KeyRange, Part, Template, Test};
-use crate::model::{EntityId, KeyAttribute, KeySource};
+use super::path::AccessPath;
+use crate::key::{KeyRange, KeyRole, Part, Template, Test};
+use crate::model::{KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::AttributeValue;
 
-/// Which items a keyspace is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Items of any kind: nothing depends on the entity.
-    Any,
-    /// The items of one entity.
-    Entity(EntityId),
-    /// Items that are of no entity.
-    Stray,
-}
-
-/// How one key attribute gets its value in the items of one kind.
+/// Where one key attribute gets its value from, in the items of one entity.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Maker<'m> {
+pub(super) enum KeyValueSource<'m> {
     Natural,
     Folded(&'m Template),
 }
 
-/// The key of a table or an index, as the items of one kind have it.
+/// The key of an access path, as the items of one entity have it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keyspace<'m> {
     partition: &'m [KeyAttribute],
     sort: &'m [KeyAttribute],
-    kind: Kind,
+    entity: EntityChoice,
 }
 
 /// One partition and sort range. Of many partitions with one range, all share it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Selected<'m> {
+pub(super) struct SelectedRange<'m> {
     pub(super) partition: Partition<'m>,
     pub(super) sort: Rc<[SortCondition]>,
 }
 
-impl Selected<'_> {
+impl SelectedRange<'_> {
     /// The query that reads it.
     pub(super) fn operation(self) -> Operation {
         let equal = |(name, value): (&str, _)| KeyEqual { attribute: name.to_owned(), value };
@@ -58,15 +48,15 @@ impl Selected<'_> {
 
 /// All that a set of tests selects from a keyspace.
 #[derive(Debug, Clone)]
-pub(super) struct Selection<'m> {
-    pub(super) selected: Vec<Selected<'m>>,
+pub(super) struct SelectedRanges<'m> {
+    pub(super) ranges: Vec<SelectedRange<'m>>,
     /// Attributes that the partition key answers, and whether exactly.
     pub(super) by_partition: Vec<(&'m str, bool)>,
     /// Attributes that the sort key answers, and whether exactly.
     pub(super) by_sort: Vec<(&'m str, bool)>,
 }
 
-impl Selection<'_> {
+impl SelectedRanges<'_> {
     /// Attributes that the key answers, and whether exactly.
     pub(super) fn served(&self) -> impl Iterator<Item = (&str, bool)> {
         self.by_partition.iter().chain(&self.by_sort).copied()
@@ -74,41 +64,38 @@ impl Selection<'_> {
 }
 
 impl<'m> Keyspace<'m> {
-    /// The keyspace of a place, for the items of one kind. `Err` names the key attribute that such items do not have.
-    pub(super) fn of(place: Place<'m>, kind: Kind) -> Result<Keyspace<'m>, &'m KeyAttribute> {
-        let (partition, sort) = match place.index {
-            None => (std::slice::from_ref(&place.table.partition), place.table.sort.as_slice()),
-            Some(index) => (index.partition.as_slice(), index.sort.as_slice()),
-        };
-        match partition.iter().chain(sort).find(|key| maker(key, kind).is_none()) {
+    /// The keyspace of a path for the items of one entity. `Err` names the key attribute that such items do not have.
+    pub(super) fn of(path: AccessPath<'m>, entity: EntityChoice) -> Result<Keyspace<'m>, &'m KeyAttribute> {
+        let (partition, sort) = (path.partition(), path.sort());
+        match partition.iter().chain(sort).find(|key| value_source(key, entity).is_none()) {
             Some(key) => Err(key),
-            None => Ok(Keyspace { partition, sort, kind }),
+            None => Ok(Keyspace { partition, sort, entity }),
         }
     }
 
-    fn maker(&self, key: &'m KeyAttribute) -> Maker<'m> {
-        let Some(maker) = maker(key, self.kind) else { unreachable!("`Keyspace::of` checks it") };
-        maker
+    fn value_source(&self, key: &'m KeyAttribute) -> KeyValueSource<'m> {
+        let Some(source) = value_source(key, self.entity) else { unreachable!("`Keyspace::of` checks it") };
+        source
     }
 
     /// The template of the sort key, if it is folded.
     fn sort_template(&self) -> Option<(&'m KeyAttribute, &'m Template)> {
         match self.sort {
-            [key] => match self.maker(key) {
-                Maker::Folded(template) => Some((key, template)),
-                Maker::Natural => None,
+            [key] => match self.value_source(key) {
+                KeyValueSource::Folded(template) => Some((key, template)),
+                KeyValueSource::Natural => None,
             },
             _ => None,
         }
     }
 
     fn inputs(self, keys: &'m [KeyAttribute]) -> impl Iterator<Item = &'m str> {
-        keys.iter().flat_map(move |key| inputs_of(key, self.maker(key)))
+        keys.iter().flat_map(move |key| inputs_of(key, self.value_source(key)))
     }
 
     /// The attributes without which an item has no such key.
     pub(super) fn required(self) -> impl Iterator<Item = &'m str> {
-        self.partition.iter().chain(self.sort).flat_map(move |key| required_by(key, self.maker(key)))
+        self.partition.iter().chain(self.sort).flat_map(move |key| required_by(key, self.value_source(key)))
     }
 
     /// The attributes of the sort key, from the left.
@@ -126,11 +113,11 @@ impl<'m> Keyspace<'m> {
     pub(super) fn open_partition(self, tests: &BTreeMap<&str, Test>, expand: &[&str]) -> Option<&'m str> {
         for key in self.partition {
             let name = key.name.as_str();
-            match self.maker(key) {
-                Maker::Natural
+            match self.value_source(key) {
+                KeyValueSource::Natural
                     if matches!(tests.get(name), Some(Test::Equal(_))) || expand.contains(&name) => {}
-                Maker::Natural => return Some(name),
-                Maker::Folded(template) => {
+                KeyValueSource::Natural => return Some(name),
+                KeyValueSource::Folded(template) => {
                     let is_open = |name: &&str| !tests.contains_key(name) && !expand.contains(name);
                     return template.first_open().filter(is_open);
                 }
@@ -140,12 +127,12 @@ impl<'m> Keyspace<'m> {
     }
 
     /// The partitions and ranges that tests select. `Err` names an attribute that the partition key needs.
-    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<Selection<'m>, String> {
+    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<SelectedRanges<'m>, String> {
         let mut by_partition = Vec::new();
         let partitions = self.partitions(tests, &mut by_partition)?;
         let mut by_sort = Vec::new();
         let ranges = self.ranges(tests, &mut by_sort);
-        Ok(Selection { selected: products(partitions, ranges), by_partition, by_sort })
+        Ok(SelectedRanges { ranges: products(partitions, ranges), by_partition, by_sort })
     }
 
     fn partitions(
@@ -155,15 +142,15 @@ impl<'m> Keyspace<'m> {
     ) -> Result<Vec<Partition<'m>>, String> {
         let mut partitions = vec![Partition::empty()];
         for key in self.partition {
-            let values = match self.maker(key) {
-                Maker::Natural => match tests.get(key.name.as_str()) {
+            let values = match self.value_source(key) {
+                KeyValueSource::Natural => match tests.get(key.name.as_str()) {
                     Some(Test::Equal(value)) => {
                         served.push((&key.name, true));
-                        if can_be_key(value, PARTITION_BYTES_MAX) { vec![value.clone()] } else { Vec::new() }
+                        if can_be_key(value, KeyRole::Partition) { vec![value.clone()] } else { Vec::new() }
                     }
                     _ => return Err(key.name.clone()),
                 },
-                Maker::Folded(template) => {
+                KeyValueSource::Folded(template) => {
                     let selection = template.select(tests, FAN_OUT_MAX);
                     served
                         .extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
@@ -174,7 +161,7 @@ impl<'m> Keyspace<'m> {
                     let mut values =
                         selection.ranges.into_iter().map(exact).collect::<Result<Vec<_>, _>>()?;
                     // A template of nothing but one empty value makes no key.
-                    values.retain(|value| can_be_key(value, PARTITION_BYTES_MAX));
+                    values.retain(|value| can_be_key(value, KeyRole::Partition));
                     values
                 }
             };
@@ -202,10 +189,11 @@ impl<'m> Keyspace<'m> {
         }
         let mut conditions = Vec::new();
         for key in self.sort {
-            let (test, exact) = match tests.get(key.name.as_str()).map_or(Narrowing::Nothing, natural_test) {
-                Narrowing::To(test, exact) => (test, exact),
-                Narrowing::Nothing => break,
-                Narrowing::Never => return Vec::new(),
+            let (test, exact) = match tests.get(key.name.as_str()).map_or(NaturalTest::Nothing, natural_test)
+            {
+                NaturalTest::To(test, exact) => (test, exact),
+                NaturalTest::Nothing => break,
+                NaturalTest::Never => return Vec::new(),
             };
             let last = !matches!(test, SortTest::Equal(_));
             served.push((&key.name, exact));
@@ -225,11 +213,12 @@ impl<'m> Keyspace<'m> {
         }
     }
 
-    /// Could an item of this kind lie in this partition and range?
+    /// Could an item of this entity lie in this partition and range? In doubt yes: a condition too many costs nothing, a missing
+    /// one shows items of another entity.
     pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[SortCondition]) -> bool {
         let partition_fits = self.partition.iter().zip(partition.iter()).all(|(key, (_, given))| {
-            match (self.maker(key), given) {
-                (Maker::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
+            match (self.value_source(key), given) {
+                (KeyValueSource::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
                 _ => true,
             }
         });
@@ -241,33 +230,28 @@ impl<'m> Keyspace<'m> {
     }
 }
 
-/// Does the key depend on which entity an item is?
-pub(super) fn is_overloaded<'m>(mut keys: impl Iterator<Item = &'m KeyAttribute>) -> bool {
-    keys.any(|key| matches!(&key.source, KeySource::Folded(rules) if rules.iter().any(|rule| rule.entity.is_some())))
-}
-
-fn maker(key: &KeyAttribute, kind: Kind) -> Option<Maker<'_>> {
-    let KeySource::Folded(rules) = &key.source else { return Some(Maker::Natural) };
+fn value_source(key: &KeyAttribute, entity: EntityChoice) -> Option<KeyValueSource<'_>> {
+    let KeySource::Folded(rules) = &key.source else { return Some(KeyValueSource::Natural) };
     let rule = |wanted| rules.iter().find(|rule| rule.entity == wanted);
-    let found = match kind {
-        Kind::Entity(entity) => rule(Some(entity)).or_else(|| rule(None)),
-        Kind::Any | Kind::Stray => rule(None),
+    let found = match entity {
+        EntityChoice::One(entity) => rule(Some(entity)).or_else(|| rule(None)),
+        EntityChoice::Any | EntityChoice::NoEntity => rule(None),
     };
-    found.map(|rule| Maker::Folded(&rule.template))
+    found.map(|rule| KeyValueSource::Folded(&rule.template))
 }
 
-fn inputs_of<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> impl Iterator<Item = &'m str> {
-    let (natural, template) = match maker {
-        Maker::Natural => (Some(key.name.as_str()), None),
-        Maker::Folded(template) => (None, Some(template)),
+fn inputs_of<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl Iterator<Item = &'m str> {
+    let (natural, template) = match source {
+        KeyValueSource::Natural => (Some(key.name.as_str()), None),
+        KeyValueSource::Folded(template) => (None, Some(template)),
     };
     natural.into_iter().chain(template.into_iter().flat_map(Template::attributes))
 }
 
-fn required_by<'m>(key: &'m KeyAttribute, maker: Maker<'m>) -> impl Iterator<Item = &'m str> {
-    let (natural, parts) = match maker {
-        Maker::Natural => (Some(key.name.as_str()), [].as_slice()),
-        Maker::Folded(template) => (None, template.parts()),
+fn required_by<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl Iterator<Item = &'m str> {
+    let (natural, parts) = match source {
+        KeyValueSource::Natural => (Some(key.name.as_str()), [].as_slice()),
+        KeyValueSource::Folded(template) => (None, template.parts()),
     };
     let required = parts.iter().filter_map(|part| match part {
         Part::Attribute { name, optional: false, .. } => Some(name.as_str()),
@@ -290,13 +274,13 @@ fn with_each<'m>(
 }
 
 /// Each partition with each range.
-fn products<'m>(partitions: Vec<Partition<'m>>, ranges: Vec<Vec<SortCondition>>) -> Vec<Selected<'m>> {
+fn products<'m>(partitions: Vec<Partition<'m>>, ranges: Vec<Vec<SortCondition>>) -> Vec<SelectedRange<'m>> {
     let ranges: Vec<Rc<[SortCondition]>> = ranges.into_iter().map(Rc::from).collect();
     if let [sort] = ranges.as_slice() {
-        let with = |partition| Selected { partition, sort: sort.clone() };
+        let with = |partition| SelectedRange { partition, sort: sort.clone() };
         return partitions.into_iter().map(with).collect();
     }
-    let with = |partition: &Partition<'m>, sort: &Rc<[SortCondition]>| Selected {
+    let with = |partition: &Partition<'m>, sort: &Rc<[SortCondition]>| SelectedRange {
         partition: partition.clone(),
         sort: sort.clone(),
     };
@@ -326,16 +310,11 @@ fn folded_test(range: KeyRange) -> Option<SortTest> {
     })
 }
 
-/// The longest partition key.
-const PARTITION_BYTES_MAX: usize = 2048;
-/// The longest sort key.
-const SORT_BYTES_MAX: usize = 1024;
-
 /// Can a value be a key? DynamoDB refuses a condition on an empty or overlong one; no item has such a key.
-fn can_be_key(value: &AttributeValue, bytes_max: usize) -> bool {
+fn can_be_key(value: &AttributeValue, role: KeyRole) -> bool {
     match value {
-        AttributeValue::S(text) => (1..=bytes_max).contains(&text.len()),
-        AttributeValue::B(bytes) => (1..=bytes_max).contains(&bytes.len()),
+        AttributeValue::S(text) => (1..=role.bytes_max()).contains(&text.len()),
+        AttributeValue::B(bytes) => (1..=role.bytes_max()).contains(&bytes.len()),
         AttributeValue::N(_) => true,
         _ => false,
     }
@@ -347,7 +326,7 @@ fn is_blank(value: &AttributeValue) -> bool {
 }
 
 /// What a test does to a natural sort key.
-enum Narrowing {
+enum NaturalTest {
     /// The key cannot say it.
     Nothing,
     /// No key passes.
@@ -357,41 +336,43 @@ enum Narrowing {
 }
 
 /// A test as DynamoDB's key conditions can say it: of ranges with two ends they know only `BETWEEN`.
-fn natural_test(test: &Test) -> Narrowing {
-    let fits = |value: &AttributeValue| can_be_key(value, SORT_BYTES_MAX);
+fn natural_test(test: &Test) -> NaturalTest {
+    let fits = |value: &AttributeValue| can_be_key(value, KeyRole::Sort);
     match test {
-        Test::Equal(value) if fits(value) => Narrowing::To(SortTest::Equal(value.clone()), true),
+        Test::Equal(value) if fits(value) => NaturalTest::To(SortTest::Equal(value.clone()), true),
         // Every key begins with nothing.
-        Test::BeginsWith(prefix) if is_blank(prefix) => Narrowing::Nothing,
-        Test::BeginsWith(prefix) if fits(prefix) => Narrowing::To(SortTest::BeginsWith(prefix.clone()), true),
-        Test::Equal(_) | Test::BeginsWith(_) | Test::Absent => Narrowing::Never,
+        Test::BeginsWith(prefix) if is_blank(prefix) => NaturalTest::Nothing,
+        Test::BeginsWith(prefix) if fits(prefix) => {
+            NaturalTest::To(SortTest::BeginsWith(prefix.clone()), true)
+        }
+        Test::Equal(_) | Test::BeginsWith(_) | Test::Absent => NaturalTest::Never,
         Test::Range { low, high } => natural_range(low, high),
     }
 }
 
-fn natural_range(low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowing {
+fn natural_range(low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> NaturalTest {
     let mut exact = true;
     // Every key lies above the empty text; a bound too long for DynamoDB narrows nothing, and is checked on the items.
     let mut usable = |bound: &Bound<AttributeValue>| match bound {
-        Bound::Included(value) | Bound::Excluded(value) if !can_be_key(value, SORT_BYTES_MAX) => {
+        Bound::Included(value) | Bound::Excluded(value) if !can_be_key(value, KeyRole::Sort) => {
             exact &= is_blank(value);
             Bound::Unbounded
         }
         other => other.clone(),
     };
     if matches!(high, Bound::Included(value) | Bound::Excluded(value) if is_blank(value)) {
-        return Narrowing::Never;
+        return NaturalTest::Never;
     }
     let (low, high) = (usable(low), usable(high));
     match (low, high) {
-        (Bound::Unbounded, Bound::Unbounded) => Narrowing::Nothing,
-        (Bound::Unbounded, Bound::Included(high)) => Narrowing::To(SortTest::AtMost(high), exact),
-        (Bound::Unbounded, Bound::Excluded(high)) => Narrowing::To(SortTest::Below(high), exact),
-        (Bound::Included(low), Bound::Unbounded) => Narrowing::To(SortTest::AtLeast(low), exact),
-        (Bound::Excluded(low), Bound::Unbounded) => Narrowing::To(SortTest::Above(low), exact),
-        (Bound::Included(low), Bound::Included(high)) => Narrowing::To(SortTest::Between(low, high), exact),
+        (Bound::Unbounded, Bound::Unbounded) => NaturalTest::Nothing,
+        (Bound::Unbounded, Bound::Included(high)) => NaturalTest::To(SortTest::AtMost(high), exact),
+        (Bound::Unbounded, Bound::Excluded(high)) => NaturalTest::To(SortTest::Below(high), exact),
+        (Bound::Included(low), Bound::Unbounded) => NaturalTest::To(SortTest::AtLeast(low), exact),
+        (Bound::Excluded(low), Bound::Unbounded) => NaturalTest::To(SortTest::Above(low), exact),
+        (Bound::Included(low), Bound::Included(high)) => NaturalTest::To(SortTest::Between(low, high), exact),
         (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => {
-            Narrowing::To(SortTest::Between(low, high), false)
+            NaturalTest::To(SortTest::Between(low, high), false)
         }
     }
 }

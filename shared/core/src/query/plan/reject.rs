@@ -1,21 +1,25 @@
 //! Why a table or an index does not answer a request.
 
-use super::access::Source;
+use super::access::ReadFrom;
+use crate::query::limits::FAN_OUT_MAX;
+use crate::query::readiness::Pending;
 
 /// One reason. The messages name attributes, never values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
-pub enum Reason {
+pub enum RejectReason {
     #[error("its partition key needs `{attribute}` by equality")]
     PartitionOpen { attribute: String },
     #[error("it lacks items without `{attribute}`, and one of those could match")]
     Sparse { attribute: String },
     #[error("some of the items asked for are not in it: they have no `{attribute}`")]
     EntityAbsent { attribute: String },
-    #[error("it would take more than {} queries", crate::query::limits::FAN_OUT_MAX)]
+    #[error("it would take more than {} queries", FAN_OUT_MAX)]
     FanOut,
     #[error("a global index cannot be read with strong consistency")]
     Consistency,
+    #[error("it {0}")]
+    Pending(Pending),
     #[error("it does not give the order asked for")]
     Order,
     #[error("it would be scanned, and the request does not allow that")]
@@ -26,13 +30,13 @@ pub enum Reason {
     Equal,
 }
 
-/// A place that was considered, and why it was not taken.
+/// A table or index that was considered, and why it was not taken.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rejected {
+pub struct RejectedPath {
     /// The table or the index.
-    pub source: Source,
+    pub source: ReadFrom,
     /// Would it have been scanned?
     pub scan: bool,
     /// Why not.
-    pub reason: Reason,
+    pub reason: RejectReason,
 }

@@ -2,23 +2,24 @@
 
 use std::fmt::Write;
 
-use super::facts::{Asked, Facts, clauses};
+use super::clauses::clauses;
+use super::conjunction::{Asked, Conjunction};
 use crate::key::Test;
 use crate::query::check::CheckedRequest;
 
 /// Manifest text for a global index; `None` where no key could help (nothing is asked by equality).
 pub(super) fn suggest(request: &CheckedRequest<'_>) -> Option<String> {
     let clauses = clauses(&request.condition);
-    let facts = Facts::read(clauses.iter().map(AsRef::as_ref), &[]);
+    let conjunction = Conjunction::read(clauses.iter().map(AsRef::as_ref), &[]);
     let is_key =
         |name: &str| request.table.attributes.get(name).is_some_and(|known| known.kind.scalar().is_some());
     let mut equal = Vec::new();
     let mut ranged = Vec::new();
-    for fact in facts.by_attribute.iter().filter(|fact| is_key(fact.attribute)) {
-        match &fact.asked {
-            Asked::Values(_) => equal.push(fact.attribute),
+    for test in conjunction.by_attribute.iter().filter(|test| is_key(test.attribute)) {
+        match &test.asked {
+            Asked::Values(_) => equal.push(test.attribute),
             Asked::Test(Test::Absent) => {}
-            Asked::Test(_) => ranged.push(fact.attribute),
+            Asked::Test(_) => ranged.push(test.attribute),
         }
     }
     if equal.is_empty() {

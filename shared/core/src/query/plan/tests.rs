@@ -4,13 +4,14 @@ use serde_json::{Value, json};
 
 use super::{Operation, PlanError, QueryPlan, plan};
 use crate::query::check::{Caller, check};
+use crate::query::readiness::Readiness;
 
 /// What becomes of a request of a manifest's one table.
 fn outcome(manifest: &str, request: Value) -> Result<QueryPlan, PlanError> {
     let parsed = crate::manifest::parse("keyfold.toml", manifest);
     let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
     let request = serde_json::from_value(request).unwrap();
-    plan(&check(&model, &request, &Caller::Trusted).unwrap())
+    plan(&check(&model, &request, &Caller::Trusted).unwrap(), &Readiness::complete())
 }
 
 fn planned(manifest: &str, request: Value) -> QueryPlan {

@@ -1,6 +1,5 @@
-//! What a conjunction of conditions says of each attribute, as far as a key can use it.
+//! A conjunction of tests: what the clauses of a condition say of each attribute, as far as a key can use it.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,7 +7,6 @@ use std::rc::Rc;
 
 use crate::condition::{Comparison, Condition};
 use crate::key::Test;
-use crate::query::limits::ALTERNATIVES_MAX;
 use crate::value::{AttributeValue, compare, equal};
 
 /// What is asked of one attribute.
@@ -20,25 +18,25 @@ pub(super) enum Asked<'a> {
     Test(Test),
 }
 
-/// What is asked of one attribute, and the clauses that say so.
+/// What is asked of one attribute, and by which clauses.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fact<'a> {
+pub(super) struct AttributeTest<'a> {
     pub(super) attribute: &'a str,
     pub(super) asked: Asked<'a>,
-    /// Numbers of the clauses that are answered when the key serves this fact exactly.
+    /// The clauses that are answered when the key serves this test exactly, by their numbers.
     pub(super) clauses: Vec<usize>,
 }
 
-/// A conjunction, read.
+/// What all clauses together say.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Facts<'a> {
+pub(super) struct Conjunction<'a> {
     /// The clauses: all of them hold for a matching item.
     pub(super) clauses: Rc<[&'a Condition]>,
     /// The entity's own conditions begin at this clause.
     pub(super) when_from: usize,
-    /// At most one fact for an attribute, by the attributes' names.
-    pub(super) by_attribute: Vec<Fact<'a>>,
-    /// The facts as tests, several values as the range that they lie in.
+    /// At most one test for an attribute, in the order of their names.
+    pub(super) by_attribute: Vec<AttributeTest<'a>>,
+    /// The same as a key takes it: several values as the range that they lie in.
     pub(super) tests: BTreeMap<&'a str, Test>,
     /// Attributes that every matching item has.
     pub(super) present: Vec<&'a str>,
@@ -49,12 +47,12 @@ pub(super) struct Facts<'a> {
 /// A comparison with an attribute: the attribute, the number of the clause, the comparison.
 type Compared<'a> = (&'a str, usize, &'a Comparison);
 
-impl<'a> Facts<'a> {
+impl<'a> Conjunction<'a> {
     /// Reads a conjunction, and the entity's own conditions after it.
     pub(super) fn read(
         conjunct: impl ExactSizeIterator<Item = &'a Condition>,
         when: &'a [Condition],
-    ) -> Facts<'a> {
+    ) -> Conjunction<'a> {
         let when_from = conjunct.len();
         let clauses: Rc<[&Condition]> = conjunct.chain(when).collect();
         let mut compared: Vec<Compared<'a>> = Vec::with_capacity(clauses.len());
@@ -67,7 +65,7 @@ impl<'a> Facts<'a> {
             compared.extend(path.as_attribute().map(|attribute| (attribute, number, comparison)));
         }
         compared.sort_by_key(|(attribute, number, _)| (*attribute, *number));
-        let mut facts = Facts {
+        let mut all = Conjunction {
             impossible: clauses.iter().any(|clause| clause.is_never()),
             clauses,
             when_from,
@@ -76,27 +74,35 @@ impl<'a> Facts<'a> {
             present,
         };
         for of_one in compared.chunk_by(|a, b| a.0 == b.0) {
-            match fact(of_one) {
-                Ok(found) => found.into_iter().for_each(|found| facts.add(found)),
-                Err(Impossible) => facts.impossible = true,
+            match most_useful(of_one) {
+                Ok(found) => found.into_iter().for_each(|found| all.add(found)),
+                Err(Impossible) => all.impossible = true,
             }
         }
-        facts
+        all
     }
 
-    fn add(&mut self, fact: Fact<'a>) {
-        let test = match &fact.asked {
+    fn add(&mut self, found: AttributeTest<'a>) {
+        let test = match &found.asked {
             Asked::Values(values) if values.len() > 1 => hull(values),
             Asked::Values(values) => Some(Test::Equal(values[0].clone())),
             Asked::Test(test) => Some(test.clone()),
         };
-        self.tests.extend(test.map(|test| (fact.attribute, test)));
-        self.by_attribute.push(fact);
+        self.tests.extend(test.map(|test| (found.attribute, test)));
+        self.by_attribute.push(found);
     }
 
     /// What is asked of this attribute.
-    pub(super) fn of(&self, attribute: &str) -> Option<&Fact<'a>> {
-        self.by_attribute.iter().find(|fact| fact.attribute == attribute)
+    pub(super) fn of(&self, attribute: &str) -> Option<&AttributeTest<'a>> {
+        self.by_attribute.iter().find(|test| test.attribute == attribute)
+    }
+
+    /// The values that this attribute can have, if `=` or `in` say so.
+    pub(super) fn values_of(&self, attribute: &str) -> Option<&[&'a AttributeValue]> {
+        match &self.of(attribute)?.asked {
+            Asked::Values(values) => Some(values),
+            Asked::Test(_) => None,
+        }
     }
 
     /// What the request asks, without the entity's own conditions.
@@ -107,31 +113,32 @@ impl<'a> Facts<'a> {
 
 struct Impossible;
 
-/// The most useful thing that is said: a value, then values, then a prefix, then a range, then absence.
-fn fact<'a>(compared: &[Compared<'a>]) -> Result<Option<Fact<'a>>, Impossible> {
+/// The test of an attribute that narrows a key most: a value, then values, then a prefix, then a range, then absence. A key uses
+/// one test for each attribute; the clauses of the others stay as a filter, so no item is wrongly in the answer.
+fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
     let one = |asked, (attribute, number, _): &Compared<'a>| {
-        Ok(Some(Fact { attribute, asked, clauses: vec![*number] }))
+        Ok(Some(AttributeTest { attribute, asked, clauses: vec![*number] }))
     };
-    for said in compared {
-        if let Comparison::Equal(value) = said.2 {
-            return one(Asked::Values(vec![value]), said);
+    for one_of in compared {
+        if let Comparison::Equal(value) = one_of.2 {
+            return one(Asked::Values(vec![value]), one_of);
         }
     }
-    for said in compared {
-        if let Comparison::In(values) = said.2 {
-            return one(Asked::Values(distinct(values)), said);
+    for one_of in compared {
+        if let Comparison::In(values) = one_of.2 {
+            return one(Asked::Values(distinct(values)), one_of);
         }
     }
-    for said in compared {
-        if let Comparison::BeginsWith(prefix) = said.2 {
-            return one(Asked::Test(Test::BeginsWith(prefix.clone())), said);
+    for one_of in compared {
+        if let Comparison::BeginsWith(prefix) = one_of.2 {
+            return one(Asked::Test(Test::BeginsWith(prefix.clone())), one_of);
         }
     }
     if let Some(range) = range(compared)? {
         return Ok(Some(range));
     }
-    match compared.iter().find(|said| matches!(said.2, Comparison::Exists(false))) {
-        Some(said) => one(Asked::Test(Test::Absent), said),
+    match compared.iter().find(|(_, _, comparison)| matches!(comparison, Comparison::Exists(false))) {
+        Some(absent) => one(Asked::Test(Test::Absent), absent),
         None => Ok(None),
     }
 }
@@ -146,7 +153,7 @@ fn distinct(values: &[AttributeValue]) -> Vec<&AttributeValue> {
     kept
 }
 
-/// The range that values of one type lie in.
+/// The range that values of one type lie in: one query of it can be cheaper than a query for each value.
 fn hull(values: &[&AttributeValue]) -> Option<Test> {
     let (mut low, mut high) = (*values.first()?, *values.first()?);
     for value in values {
@@ -161,7 +168,7 @@ fn hull(values: &[&AttributeValue]) -> Option<Test> {
 }
 
 /// All bounds together: the highest lower one and the lowest upper one.
-fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<Fact<'a>>, Impossible> {
+fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
     let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, Vec::new());
     for (_, number, comparison) in compared {
         let (from, to) = match comparison {
@@ -183,7 +190,7 @@ fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<Fact<'a>>, Impossible> 
         return Err(Impossible);
     }
     let test = Test::Range { low: low.cloned(), high: high.cloned() };
-    Ok(Some(Fact { attribute, asked: Asked::Test(test), clauses }))
+    Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), clauses }))
 }
 
 /// The bound that leaves less; of equal ones the exclusive.
@@ -210,73 +217,4 @@ fn is_empty(low: Bound<&AttributeValue>, high: Bound<&AttributeValue>) -> bool {
         }
         _ => false,
     }
-}
-
-/// The clauses of a condition: what is joined by `and`, flat. Only what must be rewritten is copied.
-pub(super) fn clauses(condition: &Condition) -> Vec<Cow<'_, Condition>> {
-    let mut all = Vec::new();
-    add_clauses(condition, &mut all);
-    all
-}
-
-fn add_clauses<'a>(condition: &'a Condition, all: &mut Vec<Cow<'a, Condition>>) {
-    match condition {
-        Condition::All(parts) => parts.iter().for_each(|part| add_clauses(part, all)),
-        Condition::Not(inner) => match inner.as_ref() {
-            Condition::Not(again) => add_clauses(again, all),
-            Condition::Is(path, Comparison::Exists(wanted)) => {
-                all.push(Cow::Owned(Condition::Is(path.clone(), Comparison::Exists(!wanted))));
-            }
-            // Not any of these: none of them.
-            Condition::Any(parts) => {
-                for part in parts {
-                    let none = Condition::Not(Box::new(part.clone()));
-                    all.extend(owned(clauses(&none)).into_iter().map(Cow::Owned));
-                }
-            }
-            _ => all.push(Cow::Borrowed(condition)),
-        },
-        Condition::Any(parts) if parts.len() == 1 => add_clauses(&parts[0], all),
-        other => all.push(Cow::Borrowed(other)),
-    }
-}
-
-fn owned(clauses: Vec<Cow<'_, Condition>>) -> Vec<Condition> {
-    clauses.into_iter().map(Cow::into_owned).collect()
-}
-
-/// The alternatives that a condition consists of, each a conjunction, if they are more than one and not too many.
-pub(super) fn alternatives(clauses: &[Cow<'_, Condition>]) -> Option<Vec<Vec<Condition>>> {
-    if !clauses.iter().any(|clause| matches!(clause.as_ref(), Condition::Any(_))) {
-        return None;
-    }
-    let mut all = vec![Vec::new()];
-    for clause in clauses {
-        let choices = match clause.as_ref() {
-            Condition::Any(parts) => choices(parts),
-            _ => vec![vec![clause.as_ref().clone()]],
-        };
-        if all.len() * choices.len() > ALTERNATIVES_MAX {
-            return None;
-        }
-        all = all
-            .iter()
-            .flat_map(|known: &Vec<Condition>| {
-                choices.iter().map(|choice| [known.as_slice(), choice].concat())
-            })
-            .collect();
-    }
-    (all.len() > 1).then_some(all)
-}
-
-fn choices(parts: &[Condition]) -> Vec<Vec<Condition>> {
-    let mut choices = Vec::new();
-    for part in parts {
-        let clauses = clauses(part);
-        match alternatives(&clauses) {
-            Some(several) => choices.extend(several),
-            None => choices.push(owned(clauses)),
-        }
-    }
-    choices
 }

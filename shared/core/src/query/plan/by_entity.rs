@@ -1,0 +1,83 @@
+//! One conjunction for each entity that it is asked of: read once for all access paths.
+
+use std::borrow::Cow;
+
+use super::conjunction::Conjunction;
+use super::context::PlanContext;
+use super::entity::EntityChoice;
+use super::path::AccessPath;
+use super::planned_read::PlannedRead;
+use super::planner::PathPlanner;
+use crate::condition::{Comparison, Condition};
+
+/// A conjunction, and the entities that it is asked of.
+pub(super) struct ConjunctionByEntity<'a> {
+    pub(super) context: &'a PlanContext<'a>,
+    conjunct: &'a [Cow<'a, Condition>],
+    /// For a path whose key does not depend on the entity: all entities at once.
+    any: EntityConjunction<'a>,
+    /// For a path whose key does: each entity by itself. Empty if there is no such path.
+    each: Vec<EntityConjunction<'a>>,
+    /// Does an `in` ask for several values?
+    pub(super) asks_several_values: bool,
+}
+
+/// What is asked of the items of one choice of entity.
+struct EntityConjunction<'a> {
+    entity: EntityChoice,
+    conjunction: Conjunction<'a>,
+    /// The attributes that all these items have.
+    always: Vec<&'a str>,
+}
+
+impl<'a> ConjunctionByEntity<'a> {
+    pub(super) fn new(
+        context: &'a PlanContext<'a>,
+        entities: &'a [EntityChoice],
+        conjunct: &'a [Cow<'a, Condition>],
+    ) -> ConjunctionByEntity<'a> {
+        let read = |entity, when, of: &[EntityChoice]| EntityConjunction {
+            entity,
+            conjunction: Conjunction::read(conjunct.iter().map(AsRef::as_ref), when),
+            always: context.present(of.iter().copied()),
+        };
+        let any = read(EntityChoice::Any, context.conditions_of_any(entities), entities);
+        let is_overloaded = context.paths.iter().any(|path| path.is_overloaded);
+        let each = entities.iter().filter(|_| is_overloaded);
+        let each = each.map(|entity| read(*entity, context.conditions(*entity), &[*entity])).collect();
+        ConjunctionByEntity {
+            context,
+            conjunct,
+            any,
+            each,
+            asks_several_values: conjunct.iter().any(|clause| asks_several_values(clause)),
+        }
+    }
+
+    /// A planner for each entity that has a key of its own at this path, or one for all of them.
+    pub(super) fn planners<'t>(
+        &'t self,
+        path: AccessPath<'a>,
+    ) -> impl Iterator<Item = PathPlanner<'t, 'a>> + use<'t, 'a> {
+        let of = if path.is_overloaded { &self.each } else { std::slice::from_ref(&self.any) };
+        of.iter().map(move |EntityConjunction { entity, conjunction, always }| PathPlanner {
+            context: self.context,
+            path,
+            entity: *entity,
+            conjunction,
+            always,
+        })
+    }
+
+    /// The scan of a path: one pass finds the items of all entities.
+    pub(super) fn scan(&self, path: AccessPath<'a>) -> PlannedRead<'a> {
+        let wanted = self.context.conditions_of_wanted();
+        let conjunction = &Conjunction::read(self.conjunct.iter().map(AsRef::as_ref), wanted);
+        let (context, always) = (self.context, self.any.always.as_slice());
+        PathPlanner { context, path, entity: EntityChoice::Any, conjunction, always }.scan()
+    }
+}
+
+fn asks_several_values(clause: &Condition) -> bool {
+    matches!(clause, Condition::Is(_, Comparison::In(values)) if values.len() > 1)
+}

@@ -1,0 +1,117 @@
+//! A candidate: reads that answer everything that is asked, with their price; and how candidates compare.
+
+use std::cmp::Ordering;
+
+use super::access::Access;
+use super::context::PlanContext;
+use super::delivery::{self, Delivery};
+use super::estimate;
+use super::join::join_neighbours;
+use super::path::AccessPath;
+use super::planned_read::PlannedRead;
+use super::reject::{RejectReason, RejectedPath};
+use crate::cost::ReadUnits;
+use crate::query::limits::FAN_OUT_MAX;
+
+/// A way of answering everything that is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate<'a> {
+    pub(super) reads: Vec<PlannedRead<'a>>,
+    delivery: Delivery,
+    units: ReadUnits,
+}
+
+/// The reads that were chosen.
+#[derive(Debug)]
+pub(super) struct ChosenPlan {
+    pub(super) accesses: Vec<Access>,
+    pub(super) delivery: Delivery,
+    pub(super) units: ReadUnits,
+}
+
+impl<'a> Candidate<'a> {
+    /// Reads as a candidate, if they give the order.
+    pub(super) fn of(
+        context: &PlanContext<'a>,
+        reads: Vec<PlannedRead<'a>>,
+    ) -> Result<Candidate<'a>, RejectReason> {
+        let request = context.request;
+        let mut reads = if request.order.is_empty() { join_neighbours(context, reads) } else { reads };
+        if reads.len() > FAN_OUT_MAX {
+            return Err(RejectReason::FanOut);
+        }
+        let delivery = delivery::decide(request, &mut reads).ok_or(RejectReason::Order)?;
+        // Reads that arrive in the order of the answer stop at its limit; a count or a sort needs them whole.
+        let enough = match delivery {
+            Delivery::Sequential | Delivery::Merged if !request.count => Some(request.limit),
+            _ => None,
+        };
+        let units = estimate::units_of_all(context, &reads, enough);
+        Ok(Candidate { reads, delivery, units })
+    }
+
+    /// Cheaper first; then what need not be sorted here, fewer requests, fewer conditions left, the table before local
+    /// before global indexes. The order is total, so that the same request always has the same plan.
+    fn rank(&self, other: &Candidate<'_>) -> Ordering {
+        self.figures().cmp(&other.figures()).then_with(|| self.preferences().cmp(other.preferences()))
+    }
+
+    fn figures(&self) -> (ReadUnits, bool, usize, usize) {
+        let left = self.reads.iter().map(|read| read.left().count()).sum();
+        let is_sorted_here = matches!(self.delivery, Delivery::SortedInMemory { .. });
+        (self.units, is_sorted_here, self.reads.len(), left)
+    }
+
+    fn preferences(&self) -> impl Iterator<Item = impl Ord> {
+        self.reads.iter().map(|read| (read.path.preference(), read.descending))
+    }
+
+    pub(super) fn is_better_than(&self, other: Option<&Candidate<'_>>) -> bool {
+        other.is_none_or(|other| self.rank(other).is_lt())
+    }
+
+    pub(super) fn into_plan(self) -> ChosenPlan {
+        ChosenPlan {
+            accesses: self.reads.into_iter().map(PlannedRead::into_access).collect(),
+            delivery: self.delivery,
+            units: self.units,
+        }
+    }
+}
+
+/// The best candidate so far, and what it was preferred to.
+#[derive(Debug, Default)]
+pub(super) struct Candidates<'a> {
+    pub(super) best: Option<Candidate<'a>>,
+    pub(super) rejected: Vec<RejectedPath>,
+}
+
+impl<'a> Candidates<'a> {
+    /// Takes the candidate if it is better, and notes what it was preferred to.
+    pub(super) fn offer(&mut self, found: Candidate<'a>) {
+        let Some(best) = self.best.take() else {
+            self.best = Some(found);
+            return;
+        };
+        let (winner, loser) = if found.is_better_than(Some(&best)) { (found, best) } else { (best, found) };
+        if let Some(read) = loser.reads.first() {
+            let reason = match loser.units == winner.units {
+                true => RejectReason::Equal,
+                false => RejectReason::Costlier { units: loser.units.as_f64() },
+            };
+            self.reject(read.path, read.range.is_none(), reason);
+        }
+        self.best = Some(winner);
+    }
+
+    /// Takes the candidate if it is better. What it was preferred to is a path that was noted already.
+    pub(super) fn offer_silently(&mut self, found: Candidate<'a>) {
+        if found.is_better_than(self.best.as_ref()) {
+            self.best = Some(found);
+        }
+    }
+
+    pub(super) fn reject(&mut self, path: AccessPath<'_>, scan: bool, reason: RejectReason) {
+        self.rejected.push(RejectedPath { source: path.read_from(), scan, reason });
+    }
+}

@@ -1,0 +1,86 @@
+//! An access path: the base table or one index, as a way to reach items.
+
+use super::access::ReadFrom;
+use crate::model::{Index, IndexKind, KeyAttribute, KeySource, Table};
+
+/// The base table, or one of its indexes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AccessPath<'a> {
+    pub(super) table: &'a Table,
+    pub(super) index: Option<&'a Index>,
+    /// Does the key depend on the entity of an item?
+    pub(super) is_overloaded: bool,
+}
+
+impl<'a> AccessPath<'a> {
+    pub(super) fn of(table: &'a Table, index: Option<&'a Index>) -> AccessPath<'a> {
+        let path = AccessPath { table, index, is_overloaded: false };
+        AccessPath { is_overloaded: path.keys().any(depends_on_entity), ..path }
+    }
+
+    /// The base table, then its indexes.
+    pub(super) fn all(table: &'a Table) -> impl Iterator<Item = AccessPath<'a>> {
+        let indexes = table.indexes.iter().map(Some);
+        std::iter::once(None).chain(indexes).map(|index| AccessPath::of(table, index))
+    }
+
+    /// The attributes of the partition key.
+    pub(super) fn partition(&self) -> &'a [KeyAttribute] {
+        match self.index {
+            None => std::slice::from_ref(&self.table.partition),
+            Some(index) => &index.partition,
+        }
+    }
+
+    /// The attributes of the sort key.
+    pub(super) fn sort(&self) -> &'a [KeyAttribute] {
+        match self.index {
+            None => self.table.sort.as_slice(),
+            Some(index) => &index.sort,
+        }
+    }
+
+    /// The attributes of the whole key.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'a KeyAttribute> {
+        self.partition().iter().chain(self.sort())
+    }
+
+    pub(super) fn read_from(&self) -> ReadFrom {
+        ReadFrom::of(self.index)
+    }
+
+    pub(super) fn is_local(&self) -> bool {
+        self.index.is_some_and(|index| index.kind == IndexKind::Local)
+    }
+
+    pub(super) fn is_global(&self) -> bool {
+        self.index.is_some_and(|index| index.kind == IndexKind::Global)
+    }
+
+    /// The last tie-break between candidates: the table, then local, then global indexes, then by name. Without it the same
+    /// request could have another plan after indexes change places in the manifest. The order is that of [`ReadFrom`].
+    pub(super) fn preference(&self) -> (bool, bool, &'a str) {
+        (self.index.is_some(), self.is_global(), self.index.map_or("", |index| &index.name))
+    }
+
+    /// Does an entry hold this attribute?
+    pub(super) fn holds(&self, attribute: &str) -> bool {
+        self.index.is_none_or(|index| index.projects(self.table, attribute))
+    }
+
+    /// Is it an attribute of the key? DynamoDB refuses a filter on the key that it queries by.
+    pub(super) fn is_own_key(&self, attribute: &str) -> bool {
+        self.keys().any(|key| key.name == attribute)
+    }
+}
+
+impl PartialEq for AccessPath<'_> {
+    /// Paths of one request have the same table, so the index decides.
+    fn eq(&self, other: &AccessPath<'_>) -> bool {
+        self.index.map(|index| &index.name) == other.index.map(|index| &index.name)
+    }
+}
+
+fn depends_on_entity(key: &KeyAttribute) -> bool {
+    matches!(&key.source, KeySource::Folded(rules) if rules.iter().any(|rule| rule.entity.is_some()))
+}

@@ -1,0 +1,149 @@
+//! One read of a candidate: a query of a key range, or a scan, with what is left to check on its items.
+
+use std::rc::Rc;
+
+use super::access::{Access, Hydration, Operation};
+use super::entity::EntityChoice;
+use super::keyspace::SelectedRange;
+use super::path::AccessPath;
+use crate::condition::Condition;
+use crate::model::Projection;
+use crate::query::check::CheckedRequest;
+
+/// A read, and what the choice needs to know about it.
+#[derive(Debug, Clone)]
+pub(super) struct PlannedRead<'a> {
+    pub(super) path: AccessPath<'a>,
+    pub(super) entity: EntityChoice,
+    /// What is queried; `None` for a scan.
+    pub(super) range: Option<SelectedRange<'a>>,
+    /// What it has in common with other reads of its path.
+    pub(super) shared: Rc<SharedByReads<'a>>,
+    /// Could an item of another entity lie in the range? Then the entity's own conditions are asked too.
+    pub(super) asks_entity: bool,
+    /// Is it one item at most?
+    pub(super) single: bool,
+    pub(super) descending: bool,
+    pub(super) hydration: Hydration,
+    /// Does DynamoDB filter?
+    pub(super) filters: bool,
+    /// Is something checked on the items that arrive?
+    pub(super) rechecks: bool,
+}
+
+/// What the reads of one path and one set of tests have in common.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedByReads<'a> {
+    /// Attributes that have one value in all items of the reads.
+    pub(super) fixed: Vec<&'a str>,
+    /// Attributes by which the items ascend, outermost first.
+    pub(super) ascending: Vec<&'a str>,
+    /// Does the sort range hold every key of its entity in the partition?
+    pub(super) whole: bool,
+    /// The share of a partition that the sort range leaves, as a guess.
+    pub(super) share: f64,
+    /// The request's conditions that the key does not answer.
+    pub(super) residual: Vec<&'a Condition>,
+    /// The entity's own conditions that the key does not answer.
+    pub(super) when: Vec<&'a Condition>,
+    /// Every condition that a matching item fulfils: the request's, then the entity's.
+    pub(super) conjunct: Rc<[&'a Condition]>,
+    /// How many of them are the request's.
+    pub(super) asked: usize,
+}
+
+impl<'a> PlannedRead<'a> {
+    /// A read of everything in the path; a range can be set.
+    pub(super) fn of(
+        path: AccessPath<'a>,
+        entity: EntityChoice,
+        shared: SharedByReads<'a>,
+    ) -> PlannedRead<'a> {
+        PlannedRead {
+            path,
+            entity,
+            range: None,
+            shared: Rc::new(shared),
+            asks_entity: false,
+            single: false,
+            descending: false,
+            hydration: Hydration::None,
+            filters: false,
+            rechecks: false,
+        }
+    }
+
+    /// Divides what is left between DynamoDB's filter and our own check, and finds out whether attributes are missing.
+    pub(super) fn finish(&mut self, request: &CheckedRequest<'_>) {
+        let path = self.path;
+        let (mut filters, mut rechecks, mut all_here) = (false, false, answer_is_at(path, request));
+        for clause in self.left() {
+            if self.is_sendable(clause) {
+                filters |= !clause.is_always();
+            } else {
+                rechecks |= !clause.is_always();
+                all_here &= clause.only_uses(&|attribute| path.holds(attribute));
+            }
+        }
+        self.hydration = match path.index {
+            Some(_) if all_here => Hydration::None,
+            Some(_) if path.is_local() => Hydration::Fetched,
+            Some(_) => Hydration::ByKey,
+            None => Hydration::None,
+        };
+        self.filters = filters;
+        self.rechecks = match self.hydration {
+            Hydration::ByKey => self.shared.conjunct.iter().any(|clause| !clause.is_always()),
+            Hydration::None | Hydration::Fetched => rechecks,
+        };
+    }
+
+    /// Do the two differ in nothing but their ranges? Shards of one partition are many and alike, and are priced once.
+    pub(super) fn is_like(&self, other: &PlannedRead<'a>) -> bool {
+        Rc::ptr_eq(&self.shared, &other.shared)
+            && (self.single, self.asks_entity, self.range.is_none())
+                == (other.single, other.asks_entity, other.range.is_none())
+    }
+
+    /// What is left of all conditions.
+    pub(super) fn left(&self) -> impl Iterator<Item = &'a Condition> {
+        let when = if self.asks_entity { self.shared.when.as_slice() } else { &[] };
+        self.shared.residual.iter().chain(when).copied()
+    }
+
+    /// Can DynamoDB filter by it? Not by attributes that the index does not hold: it would take them for missing. And not by
+    /// the key that it queries by: it refuses the request.
+    fn is_sendable(&self, clause: &Condition) -> bool {
+        let (path, queried) = (self.path, self.range.is_some());
+        clause.only_uses(&|attribute| path.holds(attribute) && !(queried && path.is_own_key(attribute)))
+    }
+
+    /// The read as the plan has it.
+    pub(super) fn into_access(self) -> Access {
+        let all = |clauses: Vec<&Condition>| Condition::all(clauses.into_iter().cloned());
+        let (filter, recheck): (Vec<_>, Vec<_>) = self.left().partition(|clause| self.is_sendable(clause));
+        let recheck = match self.hydration {
+            // The item is read after the index, which is behind the table: it may have changed and match no more.
+            Hydration::ByKey => all(self.shared.conjunct.to_vec()),
+            Hydration::None | Hydration::Fetched => all(recheck),
+        };
+        Access {
+            source: self.path.read_from(),
+            operation: self.range.map_or(Operation::Scan, SelectedRange::operation),
+            filter: all(filter),
+            recheck,
+            hydration: self.hydration,
+            descending: self.descending,
+        }
+    }
+}
+
+/// Does the path hold all attributes that the answer shows or is ordered by?
+fn answer_is_at(path: AccessPath<'_>, request: &CheckedRequest<'_>) -> bool {
+    let shown = match (&request.select, request.count) {
+        (_, true) => true,
+        (Some(names), false) => names.iter().all(|name| path.holds(name)),
+        (None, false) => path.index.is_none_or(|index| index.projection == Projection::All),
+    };
+    shown && request.order.iter().all(|by| path.holds(&by.attribute))
+}

@@ -1,0 +1,322 @@
+//! The path planner: how one table or index answers one conjunction for one choice of entity.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::access::SortTest;
+use super::conjunction::{Asked, Conjunction};
+use super::context::PlanContext;
+use super::entity::EntityChoice;
+use super::keyspace::{Keyspace, SelectedRange, SelectedRanges};
+use super::path::AccessPath;
+use super::planned_read::{PlannedRead, SharedByReads};
+use super::reject::RejectReason;
+use crate::condition::{Comparison, Condition};
+use crate::key::Test;
+use crate::query::limits::FAN_OUT_MAX;
+use crate::value::AttributeValue;
+
+/// One conjunction for one choice of entity at one path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PathPlanner<'t, 'a> {
+    pub(super) context: &'t PlanContext<'a>,
+    pub(super) path: AccessPath<'a>,
+    pub(super) entity: EntityChoice,
+    pub(super) conjunction: &'t Conjunction<'a>,
+    /// The attributes that every item asked for has, by the manifest's promises.
+    pub(super) always: &'t [&'a str],
+}
+
+/// The tests to select by, one set for each combination of values.
+type TestSets<'t, 'a> = Cow<'t, [BTreeMap<&'a str, Test>]>;
+
+impl<'t, 'a> PathPlanner<'t, 'a> {
+    /// The keyspace, once it is sure that it hides no matching item. An item that lacks a part of an index's key is not in
+    /// the index: unless every matching item surely has all parts, the answer could miss one.
+    pub(super) fn keyspace(&self) -> Result<Keyspace<'a>, RejectReason> {
+        let keyspace = Keyspace::of(self.path, self.entity)
+            .map_err(|key| RejectReason::EntityAbsent { attribute: key.name.clone() })?;
+        let hidden = keyspace.required().find(|attribute| {
+            !self.always.contains(attribute) && !self.conjunction.present.contains(attribute)
+        });
+        match hidden {
+            Some(attribute) => Err(RejectReason::Sparse { attribute: attribute.to_owned() }),
+            None => Ok(keyspace),
+        }
+    }
+
+    /// The queries that answer the conjunction. `expand`: attributes that are taken value by value.
+    pub(super) fn queries(
+        &self,
+        keyspace: Keyspace<'a>,
+        expand: &[&'a str],
+    ) -> Result<Vec<PlannedRead<'a>>, RejectReason> {
+        if self.count_combinations(expand)? == 0 {
+            return Ok(Vec::new());
+        }
+        let tests = &self.conjunction.tests;
+        if let Some(attribute) = keyspace.open_partition(tests, expand) {
+            return Err(RejectReason::PartitionOpen { attribute: attribute.to_owned() });
+        }
+        let mut reads = Vec::new();
+        for tests in self.test_sets(expand).iter() {
+            let selected =
+                keyspace.select(tests).map_err(|attribute| RejectReason::PartitionOpen { attribute })?;
+            if self.reads_everything(expand, &selected) {
+                return Err(RejectReason::Scan);
+            }
+            self.add_reads(keyspace, tests, selected, &mut reads);
+            if reads.len() > FAN_OUT_MAX {
+                return Err(RejectReason::FanOut);
+            }
+        }
+        Ok(reads)
+    }
+
+    /// A scan of the path, every clause filtered.
+    pub(super) fn scan(&self) -> PlannedRead<'a> {
+        let (residual, when) = self.unanswered(&|_| false);
+        let shared = SharedByReads { residual, when, share: 1.0, ..self.shared() };
+        let mut read = PlannedRead::of(self.path, self.entity, shared);
+        read.asks_entity = true;
+        read.finish(self.context.request);
+        read
+    }
+
+    fn shared(&self) -> SharedByReads<'a> {
+        let Conjunction { clauses, when_from, .. } = self.conjunction;
+        SharedByReads { conjunct: clauses.clone(), asked: *when_from, ..SharedByReads::default() }
+    }
+
+    /// The attributes that are taken value by value, each with its values.
+    fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, Vec<&'a AttributeValue>)> {
+        let asked = self.conjunction.by_attribute.iter().filter(|test| expand.contains(&test.attribute));
+        let open = expand.iter().filter(|name| self.conjunction.of(name).is_none());
+        let asked = asked.map(|of_one| {
+            let declared = || self.declared_values(of_one.attribute).unwrap_or_default().iter();
+            match &of_one.asked {
+                Asked::Values(values) => (of_one.attribute, values.clone()),
+                Asked::Test(test) => {
+                    (of_one.attribute, declared().filter(|value| test.passes(value)).collect())
+                }
+            }
+        });
+        asked.chain(open.filter_map(|name| Some((*name, self.declared_values(name)?.iter().collect()))))
+    }
+
+    /// How many combinations of values there are. Each would be a query of its own, so there is a most.
+    fn count_combinations(&self, expand: &[&'a str]) -> Result<usize, RejectReason> {
+        self.expanded(expand).try_fold(1, |count, (_, values)| match count * values.len() {
+            count if count > FAN_OUT_MAX => Err(RejectReason::FanOut),
+            count => Ok(count),
+        })
+    }
+
+    /// Is there an attribute of which no listed value passes? Then no item matches, and nothing is read.
+    pub(super) fn has_no_value_left(&self) -> bool {
+        self.conjunction.by_attribute.iter().any(|of_one| match &of_one.asked {
+            Asked::Values(_) | Asked::Test(Test::Absent) => false,
+            Asked::Test(test) => self
+                .declared_values(of_one.attribute)
+                .is_some_and(|values| !values.iter().any(|value| test.passes(value))),
+        })
+    }
+
+    /// The tests, with every combination of the values that expanded attributes take.
+    fn test_sets(&self, expand: &[&'a str]) -> TestSets<'t, 'a> {
+        let tests: &'t BTreeMap<&'a str, Test> = &self.conjunction.tests;
+        if expand.is_empty() {
+            return TestSets::Borrowed(std::slice::from_ref(tests));
+        }
+        let mut all = vec![tests.clone()];
+        for (attribute, values) in self.expanded(expand) {
+            all = multiply(&all, attribute, &values);
+        }
+        TestSets::Owned(all)
+    }
+
+    fn declared_values(&self, attribute: &str) -> Option<&'a [AttributeValue]> {
+        self.path.table.attributes.get(attribute)?.values.as_deref()
+    }
+
+    /// Does every matching item have the same value here?
+    fn has_one_value(&self, attribute: &str) -> bool {
+        self.conjunction.values_of(attribute).is_some_and(|values| values.len() == 1)
+    }
+
+    /// Can this attribute be taken value by value: by an `in`, or because the manifest lists its values?
+    pub(super) fn is_expandable(&self, attribute: &str) -> bool {
+        match self.conjunction.of(attribute).map(|of_one| &of_one.asked) {
+            Some(Asked::Values(values)) => values.len() > 1,
+            Some(Asked::Test(Test::Absent)) => false,
+            Some(Asked::Test(_)) | None => self.declared_values(attribute).is_some(),
+        }
+    }
+
+    fn add_reads(
+        &self,
+        keyspace: Keyspace<'a>,
+        tests: &BTreeMap<&'a str, Test>,
+        selected: SelectedRanges<'a>,
+        all: &mut Vec<PlannedRead<'a>>,
+    ) {
+        // A clause is dropped only if the key says exactly the same: a lossy part (lower case, a shard) or a range around
+        // several values lets other values through.
+        let is_exact = |attribute: &str| {
+            !self.is_range_of_values(attribute, tests)
+                && selected.served().any(|(served, exact)| exact && served == attribute)
+        };
+        let (residual, when) = self.left_by_key(keyspace, &is_exact);
+        let is_fixed = |(name, test): &(&&'a str, &Test)| match test {
+            // One of several values: others can lie in the same range, unless the key tells them apart.
+            Test::Equal(_) => self.has_one_value(name) || is_exact(name),
+            Test::Absent => true,
+            Test::Range { .. } | Test::BeginsWith(_) => false,
+        };
+        let fixed: Vec<&str> = tests.iter().filter(is_fixed).map(|(name, _)| *name).collect();
+        // An attribute that the partition key fixes already narrows nothing in the sort key: to count it twice would make the
+        // path look cheaper than it is.
+        let in_partition =
+            |name: &str| selected.by_partition.iter().any(|(part, exact)| *exact && *part == name);
+        let narrowed = || selected.by_sort.iter().map(|(name, _)| *name).filter(|name| !in_partition(name));
+        let shared = SharedByReads {
+            ascending: keyspace.ascending(&|name| fixed.contains(&name)),
+            fixed,
+            whole: narrowed().next().is_none(),
+            share: narrowed().map(|name| narrowing(tests.get(name))).product(),
+            residual,
+            when,
+            ..self.shared()
+        };
+        let mut read = PlannedRead::of(self.path, self.entity, shared);
+        // The ranges of one selection are different ones, so only earlier ones can be the same.
+        let before = all.len();
+        all.reserve_exact(selected.ranges.len());
+        for (number, range) in selected.ranges.into_iter().enumerate() {
+            let asks_entity = self.has_neighbours(&range);
+            read.single = self.is_single(&range);
+            read.range = Some(range);
+            if number == 0 || asks_entity != read.asks_entity {
+                read.asks_entity = asks_entity;
+                read.finish(self.context.request);
+            }
+            let range = read.range.take();
+            add_read(all, before, PlannedRead { range, ..read.clone() });
+        }
+    }
+
+    /// What the key leaves to be checked: of the request's conditions, and of the entity's own.
+    fn left_by_key(
+        &self,
+        keyspace: Keyspace<'a>,
+        is_exact: &dyn Fn(&str) -> bool,
+    ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+        let conjunction = self.conjunction;
+        let in_key = |name: &str| keyspace.required().any(|part| part == name);
+        let here = |name: &str| self.always.contains(&name) || in_key(name);
+        // The entity's conditions tell its items from items of other entities in the same range. What only its own items
+        // promise, or only its own template writes, says nothing of those others: such a condition must be asked.
+        let asks_entity = conjunction.when_from < conjunction.clauses.len() && !self.path.is_overloaded;
+        let everywhere = asks_entity.then(|| self.context.present(self.context.entities()));
+        let answered = |number: usize| match &everywhere {
+            _ if number < conjunction.when_from => self.is_answered(number, is_exact, &here),
+            Some(everywhere) => {
+                self.is_answered(number, is_exact, &|name| everywhere.contains(&name) || in_key(name))
+            }
+            None => false,
+        };
+        self.unanswered(&answered)
+    }
+
+    /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan by another
+    /// name, and it needs the same permission.
+    fn reads_everything(&self, expand: &[&str], selected: &SelectedRanges<'_>) -> bool {
+        let open = || expand.iter().any(|name| self.conjunction.of(name).is_none());
+        let several = || selected.ranges.windows(2).any(|pair| pair[0].partition != pair[1].partition);
+        let is_served = |attribute: &str| selected.served().any(|(served, _)| served == attribute);
+        self.conjunction.asked().iter().any(|clause| !clause.is_always())
+            && (open() || several())
+            && !self.conjunction.by_attribute.iter().any(|of_one| is_served(of_one.attribute))
+    }
+
+    /// Are several values tested as the range that they lie in? Then values between them are found too.
+    fn is_range_of_values(&self, attribute: &str, tests: &BTreeMap<&str, Test>) -> bool {
+        self.conjunction.values_of(attribute).is_some_and(|values| values.len() > 1)
+            && !matches!(tests.get(attribute), Some(Test::Equal(_)))
+    }
+
+    /// Does the key answer this clause in full?
+    fn is_answered(
+        &self,
+        number: usize,
+        is_exact: &dyn Fn(&str) -> bool,
+        is_present: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        let by_presence = match self.conjunction.clauses[number] {
+            Condition::Is(path, Comparison::Exists(true)) => path.as_attribute().is_some_and(is_present),
+            _ => false,
+        };
+        let mut tests = self.conjunction.by_attribute.iter();
+        by_presence || tests.any(|of_one| of_one.clauses.contains(&number) && is_exact(of_one.attribute))
+    }
+
+    fn unanswered(&self, answered: &dyn Fn(usize) -> bool) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+        let Conjunction { clauses, when_from, .. } = self.conjunction;
+        let left = |numbers: std::ops::Range<usize>| {
+            numbers.filter(|number| !answered(*number)).map(|number| clauses[number]).collect()
+        };
+        (left(0..*when_from), left(*when_from..clauses.len()))
+    }
+
+    /// Could items of another entity lie in the same range? Where the key does not depend on the entity they do.
+    fn has_neighbours(&self, range: &SelectedRange<'_>) -> bool {
+        if !self.path.is_overloaded {
+            return true;
+        }
+        self.context.entities().filter(|entity| *entity != self.entity).any(|entity| {
+            Keyspace::of(self.path, entity).is_ok_and(|other| other.could_hold(&range.partition, &range.sort))
+        })
+    }
+
+    /// A whole primary key names one item. Index keys are not unique.
+    fn is_single(&self, range: &SelectedRange<'_>) -> bool {
+        let exact_sort = matches!(
+            &*range.sort,
+            [condition] if matches!(condition.test, SortTest::Equal(_))
+        );
+        self.path.index.is_none() && (self.path.table.sort.is_none() || exact_sort)
+    }
+}
+
+/// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range. It is
+/// read once, and its items are checked for everything that is left; two reads would give each item twice. `before`: only
+/// these reads can be the same.
+fn add_read<'a>(all: &mut Vec<PlannedRead<'a>>, before: usize, read: PlannedRead<'a>) {
+    match all[..before].iter_mut().find(|known| known.range == read.range) {
+        None => all.push(read),
+        Some(known) if read.left().count() > known.left().count() => *known = read,
+        Some(_) => {}
+    }
+}
+
+fn multiply<'a>(
+    all: &[BTreeMap<&'a str, Test>],
+    attribute: &'a str,
+    values: &[&AttributeValue],
+) -> Vec<BTreeMap<&'a str, Test>> {
+    let with = |tests: &BTreeMap<&'a str, Test>, value: &AttributeValue| {
+        let mut more = tests.clone();
+        more.insert(attribute, Test::Equal(value.clone()));
+        more
+    };
+    all.iter().flat_map(|tests| values.iter().map(move |value| with(tests, value))).collect()
+}
+
+/// How much of a partition a test on a sort part leaves, as a guess.
+fn narrowing(test: Option<&Test>) -> f64 {
+    match test {
+        Some(Test::Equal(_) | Test::Absent) => 0.1,
+        Some(_) => 0.3,
+        None => 1.0,
+    }
+}
