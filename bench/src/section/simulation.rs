@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use keyfold_core::retrofit::Protocol;
-use keyfold_testkit::simulate::{Campaign, Scene};
+use keyfold_testkit::simulate::{Campaign, Scenario};
 
 use crate::report::{Bars, Plot, Table};
 use crate::{Report, Setting, Spread, figure};
@@ -39,9 +39,9 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
 
 /// Histories in a second. All of them must end right.
 fn rate(protocol: Protocol, name: &str, campaign: Campaign) -> anyhow::Result<f64> {
-    let scene = Scene::of(protocol);
+    let scenario = Scenario::of(protocol);
     let begun = Instant::now();
-    let tally = campaign.play(&scene);
+    let tally = campaign.play(&scenario);
     let seconds = begun.elapsed().as_secs_f64();
     if let Some((seed, wrong)) = tally.wrong {
         anyhow::bail!("{name}: the history of seed {seed} ends wrong: {wrong}");

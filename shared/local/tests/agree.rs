@@ -23,7 +23,7 @@ use keyfold_local::EmbeddedDynamo;
 use keyfold_testkit::ModelTable;
 use keyfold_testkit::case::good_manifest;
 use keyfold_testkit::generate::{Random, Words, operation};
-use keyfold_testkit::operation::{Operation, Outcome, Reading};
+use keyfold_testkit::operation::{Operation, OperationResult, Reading};
 use keyfold_testkit::table::Shown;
 
 use differences::Difference;
@@ -121,9 +121,9 @@ fn item_of(table: &ModelTable, operation: &Operation) -> Option<Item> {
 }
 
 /// The same outcome. What DynamoDB leaves open is not compared: the order of a scan.
-fn same(table: &Table, operation: &Operation, expected: &Outcome, found: &Outcome) -> bool {
+fn same(table: &Table, operation: &Operation, expected: &OperationResult, found: &OperationResult) -> bool {
     match (operation, expected, found) {
-        (Operation::Read(reading), Outcome::Pages(a), Outcome::Pages(b))
+        (Operation::Read(reading), OperationResult::Pages(a), OperationResult::Pages(b))
             if differences::order_is_open(table, reading) =>
         {
             differences::same_unordered(table, a, b)
@@ -132,7 +132,7 @@ fn same(table: &Table, operation: &Operation, expected: &Outcome, found: &Outcom
     }
 }
 
-fn kind(operation: &Operation, outcome: &Outcome) -> String {
+fn kind(operation: &Operation, outcome: &OperationResult) -> String {
     let what = match operation {
         Operation::Put { .. } => "put",
         Operation::Update { .. } => "update",
@@ -146,10 +146,10 @@ fn kind(operation: &Operation, outcome: &Outcome) -> String {
         },
     };
     let how = match outcome {
-        Outcome::Refused => "refused",
-        Outcome::ConditionFailed(_) => "condition failed",
-        Outcome::Pages(pages) if pages.iter().all(|page| page.count == 0) => "nothing",
-        Outcome::Pages(pages) if pages.len() > 1 => "several pages",
+        OperationResult::Refused => "refused",
+        OperationResult::ConditionFailed(_) => "condition failed",
+        OperationResult::Pages(pages) if pages.iter().all(|page| page.count == 0) => "nothing",
+        OperationResult::Pages(pages) if pages.len() > 1 => "several pages",
         _ => "done",
     };
     format!("{what}: {how}")
@@ -194,7 +194,7 @@ async fn pages_of_large_items_hold_the_same_items_wherever_they_end() {
             descending,
             limit: 1000,
         });
-        let (Outcome::Pages(expected), Outcome::Pages(found)) =
+        let (OperationResult::Pages(expected), OperationResult::Pages(found)) =
             (here.apply(&query), there.apply(&query).await)
         else {
             panic!("refused");

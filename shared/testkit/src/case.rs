@@ -1,17 +1,17 @@
-//! One seed, one case, one verdict: a random model with items and a request; the planner's answer against the naive one.
+//! One seed, one case, one result: a random model with items and a request; the planner's answer against the naive one.
 
+mod judge;
 mod report;
 mod shrink;
-mod verdict;
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::value::Item;
 
 use crate::generate::{self, Asking, Random, Words};
+pub use judge::{CaseResult, Failure, judge};
 pub use report::report;
 pub use shrink::shrunk;
-pub use verdict::{Failure, Verdict, verdict};
 
 /// The most items of a case.
 const ITEMS_MAX: usize = 40;

@@ -11,7 +11,7 @@ use keyfold_core::query::plan::{Delivery, QueryPlan};
 use keyfold_core::value::Item;
 
 use crate::table::{ModelTable, ReadConsumed, TableError};
-use stream::Stream;
+use stream::AccessReader;
 
 /// Where an answer goes on.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +70,7 @@ pub fn page(
         Delivery::Sequential | Delivery::Merged => {
             let mut streams = streams(plan, table, from);
             let items = take(plan, &mut streams, limit)?;
-            let places: Vec<_> = streams.iter().map(Stream::place).collect();
+            let places: Vec<_> = streams.iter().map(AccessReader::place).collect();
             let ended = places.iter().all(|(_, ended)| *ended);
             let consumed = streams.into_iter().flat_map(|stream| stream.consumed).collect();
             Ok(AnswerPage { items, next: (!ended).then_some(Cursor::Accesses(places)), consumed })
@@ -104,16 +104,20 @@ pub fn key(table: &Table, item: &Item) -> Option<Item> {
     table.key_of(item)
 }
 
-fn streams<'p>(plan: &'p QueryPlan, table: &'p ModelTable, from: Option<&Cursor>) -> Vec<Stream<'p>> {
+fn streams<'p>(plan: &'p QueryPlan, table: &'p ModelTable, from: Option<&Cursor>) -> Vec<AccessReader<'p>> {
     let place = |at: usize| match from {
         Some(Cursor::Accesses(places)) => places.get(at).cloned().unwrap_or_default(),
         _ => (None, false),
     };
-    let stream = |(at, access)| Stream::new(at, access, table, plan.consistent, place(at));
+    let stream = |(at, access)| AccessReader::new(at, access, table, plan.consistent, place(at));
     plan.accesses.iter().enumerate().map(stream).collect()
 }
 
-fn take(plan: &QueryPlan, streams: &mut [Stream<'_>], limit: usize) -> Result<Vec<Item>, EvaluateError> {
+fn take(
+    plan: &QueryPlan,
+    streams: &mut [AccessReader<'_>],
+    limit: usize,
+) -> Result<Vec<Item>, EvaluateError> {
     let mut items = Vec::new();
     while items.len() < limit {
         let Some(first) = first(plan, streams)? else { break };
@@ -123,7 +127,7 @@ fn take(plan: &QueryPlan, streams: &mut [Stream<'_>], limit: usize) -> Result<Ve
 }
 
 /// The stream whose item comes next: the first that has one, or the one with the least item.
-fn first(plan: &QueryPlan, streams: &mut [Stream<'_>]) -> Result<Option<usize>, EvaluateError> {
+fn first(plan: &QueryPlan, streams: &mut [AccessReader<'_>]) -> Result<Option<usize>, EvaluateError> {
     let mut best: Option<(usize, Item)> = None;
     for (at, stream) in streams.iter_mut().enumerate() {
         let Some(item) = stream.peek()? else { continue };

@@ -14,7 +14,7 @@ pub fn wanted(table: &Table, asking: &Asking, item: &Item) -> bool {
     asking.asked.holds(item) && of_entity(table, asking, item) && in_scope(table, &asking.caller, item)
 }
 
-/// The items asked for, in the order asked for. Which of equals comes first is nobody's business.
+/// The items asked for, in the order asked for. Equal items can come in either order.
 pub fn answer<'i>(
     table: &Table,
     asking: &Asking,

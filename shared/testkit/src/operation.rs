@@ -1,5 +1,5 @@
-//! Operations on a table and what comes of them, in words that the model table and a real endpoint share: whoever can
-//! apply an [`Operation`] can be compared with the model table.
+//! Operations on a table and what comes of them, in words that the model table and a real endpoint share: everything
+//! that can apply an [`Operation`] can be compared with the model table.
 
 use keyfold_core::query::Condition;
 use keyfold_core::query::plan;
@@ -66,7 +66,7 @@ pub struct Reading {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum OperationResult {
     /// The write was done: the item as it was, and what it consumed.
     Written(Option<Item>, WriteConsumed),
     /// The condition did not hold; the item as it is.
@@ -96,22 +96,22 @@ pub struct PageSeen {
 
 impl ModelTable {
     /// Does it.
-    pub fn apply(&mut self, operation: &Operation) -> Outcome {
+    pub fn apply(&mut self, operation: &Operation) -> OperationResult {
         let done = match operation {
             Operation::Put { item, condition } => self.put(item.clone(), condition).map(written),
             Operation::Update { key, changes, condition } => {
                 self.update(key, changes, condition).map(written)
             }
             Operation::Delete { key, condition } => self.delete(key, condition).map(written),
-            Operation::Get { key } => self.get(key).map(|item| Outcome::Got(item.cloned())),
-            Operation::Read(reading) => self.pages(reading).map(Outcome::Pages),
+            Operation::Get { key } => self.get(key).map(|item| OperationResult::Got(item.cloned())),
+            Operation::Read(reading) => self.pages(reading).map(OperationResult::Pages),
         };
         match done {
             Ok(outcome) => outcome.normalised(),
             Err(TableError::ConditionFailed { old }) => {
-                Outcome::ConditionFailed(old.map(|old| *old)).normalised()
+                OperationResult::ConditionFailed(old.map(|old| *old)).normalised()
             }
-            Err(_) => Outcome::Refused,
+            Err(_) => OperationResult::Refused,
         }
     }
 
@@ -140,21 +140,21 @@ impl ModelTable {
     }
 }
 
-fn written(written: crate::table::Written) -> Outcome {
-    Outcome::Written(written.old, written.consumed)
+fn written(written: crate::table::Written) -> OperationResult {
+    OperationResult::Written(written.old, written.consumed)
 }
 
-impl Outcome {
+impl OperationResult {
     /// With numbers in their one form and sets in order: what DynamoDB is free to change.
     #[must_use]
-    pub fn normalised(self) -> Outcome {
+    pub fn normalised(self) -> OperationResult {
         let item = |item: Option<Item>| item.map(|item| normalised(&item));
         match self {
-            Outcome::Written(old, consumed) => Outcome::Written(item(old), consumed),
-            Outcome::ConditionFailed(old) => Outcome::ConditionFailed(item(old)),
-            Outcome::Refused => Outcome::Refused,
-            Outcome::Got(found) => Outcome::Got(item(found)),
-            Outcome::Pages(pages) => Outcome::Pages(
+            OperationResult::Written(old, consumed) => OperationResult::Written(item(old), consumed),
+            OperationResult::ConditionFailed(old) => OperationResult::ConditionFailed(item(old)),
+            OperationResult::Refused => OperationResult::Refused,
+            OperationResult::Got(found) => OperationResult::Got(item(found)),
+            OperationResult::Pages(pages) => OperationResult::Pages(
                 pages
                     .into_iter()
                     .map(|page| PageSeen {

@@ -5,7 +5,7 @@
 //! All of them take turns, one request at a time, in an order that the seed draws; faults are switched on and off for
 //! each history. At its end everything drains, and then the tables must be right: see `check`.
 //!
-//! - [`scene`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on, `truth` is what
+//! - [`scenario`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on, `truth` is what
 //!   writers wrote;
 //! - `play` has the turns, `conclude` the end; `writers`, `invoke`, `scan` and `verifier` are who takes turns;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
@@ -24,8 +24,9 @@ pub mod mutant;
 mod naive;
 mod play;
 mod scan;
-pub mod scene;
+pub mod scenario;
 mod send;
+mod state;
 mod store;
 mod stream;
 mod tasks;
@@ -33,27 +34,26 @@ mod throttle;
 mod truth;
 mod verifier;
 mod work;
-mod world;
 mod writers;
 
 pub use campaign::{Campaign, Tally};
-pub use check::Wrong;
+pub use check::Violation;
 pub use exhaustive::{Bounds, Orders, Walked, exhaust};
-pub use fault::{Deed, Deeds, Fault, Hits};
+pub use fault::{Fault, Hits, WriterAction, WriterActions};
 pub use mutant::Mutant;
 pub use naive::naive;
-pub use scene::Scene;
+pub use scenario::Scenario;
 
-use world::World;
+use state::SimulationState;
 
 /// What came of a history.
 pub struct History {
     /// What is wrong, if anything.
-    pub wrong: Option<Wrong>,
+    pub wrong: Option<Violation>,
     /// How often each fault was hit.
     pub hits: Hits,
     /// How often writers did what.
-    pub deeds: Deeds,
+    pub writer_actions: WriterActions,
     /// How often the weakened protocol made a difference.
     pub bites: u64,
     /// What happened, if it was asked for.
@@ -61,14 +61,14 @@ pub struct History {
 }
 
 /// Plays the history of this seed.
-pub fn history(scene: &Scene, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
-    let mut world = World::new(scene, seed, mutant, trace);
-    let wrong = world.play().err();
+pub fn history(scenario: &Scenario, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
+    let mut state = SimulationState::new(scenario, seed, mutant, trace);
+    let wrong = state.play().err();
     History {
         wrong,
-        hits: world.faults.hits,
-        deeds: world.faults.deeds,
-        bites: world.bites,
-        trace: world.trace.unwrap_or_default(),
+        hits: state.faults.hits,
+        writer_actions: state.faults.writer_actions,
+        bites: state.bites,
+        trace: state.trace.unwrap_or_default(),
     }
 }

@@ -1,5 +1,5 @@
 //! A DynamoDB table in memory: items in the order of their keys, local indexes that are always up to date, global ones
-//! that lag behind until they are told to catch up.
+//! that lag behind until the test lets them catch up.
 //!
 //! What an item looks like in an index is core's own projection, and so is what a write or a read costs. Limits, pages,
 //! start keys, what is refused: these are DynamoDB's, written again here so that the two can be compared.

@@ -3,11 +3,11 @@
 //! `KEYFOLD_CASES` says how many cases; `KEYFOLD_SEED` the first seed. A failure prints everything, and the command that
 //! replays it.
 
-#![expect(clippy::print_stdout, reason = "the tally is for whoever runs the test")]
+#![expect(clippy::print_stdout, reason = "the person who runs the test reads the tally")]
 
 use std::collections::BTreeMap;
 
-use keyfold_testkit::case::{Case, Verdict, report, shrunk, verdict};
+use keyfold_testkit::case::{Case, CaseResult, judge, report, shrunk};
 
 const CASES_DEFAULT: u64 = 5_000;
 
@@ -18,29 +18,29 @@ fn number(name: &str, default: u64) -> u64 {
 #[test]
 fn a_planned_answer_is_the_naive_answer() {
     let (first, count) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_CASES", CASES_DEFAULT));
-    let mut tally: BTreeMap<Verdict, u64> = BTreeMap::new();
+    let mut tally: BTreeMap<CaseResult, u64> = BTreeMap::new();
     let (mut manifests_refused, mut items) = (0, 0);
     for seed in first..first + count {
         let case = Case::new(seed);
         manifests_refused += case.manifests_refused;
         items += case.items.len();
-        match verdict(&case) {
-            Ok(verdict) => *tally.entry(verdict).or_default() += 1,
+        match judge(&case) {
+            Ok(judge) => *tally.entry(judge).or_default() += 1,
             Err(failure) => {
                 let (case, failure) = shrunk(&case, failure);
                 panic!("{}", report(&case, &failure));
             }
         }
     }
-    for (verdict, cases) in &tally {
-        println!("{cases:>7}  {verdict:?}");
+    for (judge, cases) in &tally {
+        println!("{cases:>7}  {judge:?}");
     }
     println!("{items} items; {manifests_refused} manifests drawn again");
-    let of = |wanted: fn(&Verdict) -> bool| -> u64 {
-        tally.iter().filter(|(verdict, _)| wanted(verdict)).map(|(_, cases)| cases).sum()
+    let of = |wanted: fn(&CaseResult) -> bool| -> u64 {
+        tally.iter().filter(|(judge, _)| wanted(judge)).map(|(_, cases)| cases).sum()
     };
-    let answered = of(|verdict| matches!(verdict, Verdict::Answered { .. }));
-    let matched = of(|verdict| matches!(verdict, Verdict::Answered { any: true, .. }));
+    let answered = of(|judge| matches!(judge, CaseResult::Answered { .. }));
+    let matched = of(|judge| matches!(judge, CaseResult::Answered { any: true, .. }));
     println!("{answered} of {count} answered, {matched} of those with an item");
     assert!(
         answered * 2 >= count,

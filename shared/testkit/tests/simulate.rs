@@ -4,7 +4,7 @@
 
 use keyfold_core::retrofit::Protocol;
 use keyfold_testkit::simulate::{
-    Bounds, Campaign, Deed, Fault, Mutant, Orders, Scene, Tally, exhaust, history, naive,
+    Bounds, Campaign, Fault, Mutant, Orders, Scenario, Tally, WriterAction, exhaust, history, naive,
 };
 
 const HISTORIES_DEFAULT: u64 = 500;
@@ -20,10 +20,10 @@ fn campaign(histories: u64, mutant: Option<Mutant>) -> Campaign {
 
 /// Plays the histories of one protocol, and says how often each fault was hit.
 fn play(protocol: Protocol) -> Tally {
-    let scene = Scene::of(protocol);
-    let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&scene);
+    let scenario = Scenario::of(protocol);
+    let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&scenario);
     if let Some((seed, wrong)) = &tally.wrong {
-        let trace = history(&scene, *seed, None, true).trace.join("\n");
+        let trace = history(&scenario, *seed, None, true).trace.join("\n");
         panic!("{trace}\n{protocol:?}, seed {seed}: {wrong}");
     }
     tally
@@ -53,17 +53,22 @@ fn every_history_with_a_ledger_ends_right_and_meets_every_fault_that_there_is_wi
     let tally = play(Protocol::Ledger);
     let others = [Fault::WritersFold, Fault::NoStream, Fault::Huge];
     assert!(missed(&tally).iter().all(|fault| others.contains(fault)), "{:?}", missed(&tally));
-    for deed in Deed::ALL {
-        assert!(tally.deeds[*deed as usize] > 0, "no writer ever did a {}", deed.name());
+    for writer_action in WriterAction::ALL {
+        assert!(
+            tally.writer_actions[*writer_action as usize] > 0,
+            "no writer ever did a {}",
+            writer_action.name()
+        );
     }
 }
 
 #[test]
 fn a_seed_plays_the_same_history_again() {
     for protocol in PROTOCOLS {
-        let scene = Scene::of(protocol);
+        let scenario = Scenario::of(protocol);
         for seed in 0..40 {
-            let (first, second) = (history(&scene, seed, None, true), history(&scene, seed, None, true));
+            let (first, second) =
+                (history(&scenario, seed, None, true), history(&scenario, seed, None, true));
             assert!(!first.trace.is_empty());
             assert_eq!(first.trace, second.trace, "{protocol:?}, seed {seed}");
         }
@@ -72,18 +77,18 @@ fn a_seed_plays_the_same_history_again() {
 
 #[test]
 fn a_history_is_the_same_whether_or_not_it_is_traced() {
-    let scene = Scene::of(Protocol::Ledger);
+    let scenario = Scenario::of(Protocol::Ledger);
     for seed in 0..100 {
-        let (traced, plain) = (history(&scene, seed, None, true), history(&scene, seed, None, false));
-        assert_eq!((traced.hits, traced.deeds), (plain.hits, plain.deeds), "seed {seed}");
+        let (traced, plain) = (history(&scenario, seed, None, true), history(&scenario, seed, None, false));
+        assert_eq!((traced.hits, traced.writer_actions), (plain.hits, plain.writer_actions), "seed {seed}");
     }
 }
 
 #[test]
 fn what_comes_out_does_not_depend_on_the_number_of_threads() {
-    let scene = Scene::of(Protocol::Fenced);
+    let scenario = Scenario::of(Protocol::Fenced);
     for mutant in [None, Some(Mutant::NoTombstone)] {
-        let on = |threads| Campaign { threads, ..campaign(150, mutant) }.play(&scene);
+        let on = |threads| Campaign { threads, ..campaign(150, mutant) }.play(&scenario);
         let (one, three) = (on(1), on(3));
         assert_eq!((one.histories, &one.wrong), (three.histories, &three.wrong));
         if mutant.is_none() {
@@ -106,15 +111,15 @@ fn protocols_that_are_weakened_are_caught() {
         (Protocol::Ledger, Mutant::FinaliseOpen),
     ];
     for (protocol, mutant) in quick {
-        let tally = campaign(1_000, Some(mutant)).play(&Scene::of(protocol));
+        let tally = campaign(1_000, Some(mutant)).play(&Scenario::of(protocol));
         assert!(tally.wrong.is_some(), "{} survives", mutant.name());
     }
 }
 
 #[test]
 fn the_protocol_without_guards_loses_data() {
-    let scene = Scene::of(Protocol::Ledger);
-    assert!((0..100).any(|seed| !naive(&scene, seed)));
+    let scenario = Scenario::of(Protocol::Ledger);
+    assert!((0..100).any(|seed| !naive(&scenario, seed)));
 }
 
 /// A small part of what `--exhaustive` walks.

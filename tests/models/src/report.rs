@@ -48,7 +48,7 @@ pub struct Row {
     pub pattern: String,
     /// What came of it.
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: PatternResult,
     /// Was a refusal what was expected?
     #[serde(skip)]
     pub is_right_to_refuse: bool,
@@ -67,7 +67,7 @@ pub struct Row {
 /// What came of a pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
-pub enum Verdict {
+pub enum PatternResult {
     /// Answered as expected: whole, in small pages and counted.
     #[default]
     Right,
@@ -106,9 +106,9 @@ pub struct Totals {
 impl Row {
     fn is_right(&self) -> bool {
         match self.verdict {
-            Verdict::Right => true,
-            Verdict::Refused { .. } => self.is_right_to_refuse,
-            Verdict::Wrong { .. } => false,
+            PatternResult::Right => true,
+            PatternResult::Refused { .. } => self.is_right_to_refuse,
+            PatternResult::Wrong { .. } => false,
         }
     }
 
@@ -118,10 +118,10 @@ impl Row {
 
     fn words(&self) -> (&'static str, &str) {
         match &self.verdict {
-            Verdict::Right => ("right", ""),
-            Verdict::Refused { what } if self.is_right_to_refuse => ("right", what),
-            Verdict::Refused { what } => ("REFUSED", what),
-            Verdict::Wrong { what } => ("WRONG", what),
+            PatternResult::Right => ("right", ""),
+            PatternResult::Refused { what } if self.is_right_to_refuse => ("right", what),
+            PatternResult::Refused { what } => ("REFUSED", what),
+            PatternResult::Wrong { what } => ("WRONG", what),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Totals {
     fn add(&mut self, row: &Row) {
         match row.verdict {
             _ if row.is_right() => self.right += 1,
-            Verdict::Refused { .. } => self.refused += 1,
+            PatternResult::Refused { .. } => self.refused += 1,
             _ => self.wrong += 1,
         }
         self.scans += usize::from(row.scans);

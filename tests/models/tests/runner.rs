@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use keyfold_models::report::{Report, Row, State, Verdict};
+use keyfold_models::report::{PatternResult, Report, Row, State};
 use keyfold_models::{Options, run};
 
 fn data() -> PathBuf {
@@ -43,10 +43,10 @@ async fn each_pattern_of_a_case_gets_its_verdict() {
         ["collection", "loans", "two_queries", "one", "fetched", "longest", "any_two", "groups", "nobody"]
     {
         let row = row(&report, pattern);
-        assert_eq!(row.verdict, Verdict::Right, "{pattern}");
+        assert_eq!(row.verdict, PatternResult::Right, "{pattern}");
         assert!(row.units.is_some() && row.published_units.is_some(), "{row:?}");
     }
-    assert!(matches!(row(&report, "no_key").verdict, Verdict::Refused { .. }));
+    assert!(matches!(row(&report, "no_key").verdict, PatternResult::Refused { .. }));
     assert!(row(&report, "longest").scans && !row(&report, "collection").scans);
     // An index entry, and the book fetched behind it.
     assert_eq!(row(&report, "fetched").published_units, Some(1.0));
@@ -63,7 +63,7 @@ async fn a_scan_is_taken_where_it_is_allowed() {
     let options = Options { data: data(), manifests: data(), only, allow_scan: true };
     let report = run(&options).await.unwrap();
     let row = row(&report, "no_key");
-    assert_eq!((&row.verdict, row.scans), (&Verdict::Right, true));
+    assert_eq!((&row.verdict, row.scans), (&PatternResult::Right, true));
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn an_entity_is_told_from_a_neighbour_whose_keys_look_like_its_own() {
     let options = Options { data: data(), manifests: data(), only, ..Options::default() };
     let report = run(&options).await.unwrap();
     for row in &report.cases[0].rows {
-        assert_eq!(row.verdict, Verdict::Right, "{}", row.pattern);
+        assert_eq!(row.verdict, PatternResult::Right, "{}", row.pattern);
     }
     assert_eq!(report.cases[0].rows.len(), 3);
 }
@@ -91,7 +91,7 @@ async fn an_answer_other_than_expected_is_wrong() {
         let manifest = read("library.toml");
         let folder = folder(&[("library.json", &library.replacen(from, to, 1)), ("library.toml", &manifest)]);
         let report = report_of(folder.path()).await;
-        let Verdict::Wrong { what } = &row(&report, pattern).verdict else { panic!("{pattern} {to}") };
+        let PatternResult::Wrong { what } = &row(&report, pattern).verdict else { panic!("{pattern} {to}") };
         assert!(what.starts_with(fault), "{what}");
         assert!(!report.totals().is_success(None));
     }

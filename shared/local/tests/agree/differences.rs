@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use keyfold_core::model::{IndexKind, Projection, Table};
 use keyfold_core::query::plan::{self, SortTest};
 use keyfold_core::value::AttributeValue;
-use keyfold_testkit::operation::{Operation, Outcome, PageSeen, Reading, normalised, text};
+use keyfold_testkit::operation::{Operation, OperationResult, PageSeen, Reading, normalised, text};
 use keyfold_testkit::table::{ReadConsumed, Shown};
 
 /// A known difference.
@@ -68,11 +68,11 @@ impl Difference {
     pub(crate) fn after(
         table: &Table,
         operation: &Operation,
-        expected: &Outcome,
-        found: &Outcome,
+        expected: &OperationResult,
+        found: &OperationResult,
     ) -> Option<Difference> {
         match (operation, expected, found) {
-            (Operation::Read(reading), Outcome::Pages(expected), Outcome::Pages(found)) => {
+            (Operation::Read(reading), OperationResult::Pages(expected), OperationResult::Pages(found)) => {
                 let rest = |pages: &[PageSeen]| -> Vec<PageSeen> {
                     pages
                         .iter()
@@ -84,13 +84,13 @@ impl Difference {
             }
             (
                 Operation::Update { key, .. },
-                Outcome::Written(None, units),
-                Outcome::Written(Some(old), found),
+                OperationResult::Written(None, units),
+                OperationResult::Written(Some(old), found),
             ) => (normalised(key) == *old && units == found).then_some(Difference::UpdateReturnsKey),
-            (Operation::Update { .. }, Outcome::Refused, Outcome::ConditionFailed(_)) => {
+            (Operation::Update { .. }, OperationResult::Refused, OperationResult::ConditionFailed(_)) => {
                 Some(Difference::ConditionFirst)
             }
-            (Operation::Read(reading), Outcome::Refused, Outcome::Pages(_)) => {
+            (Operation::Read(reading), OperationResult::Refused, OperationResult::Pages(_)) => {
                 has_empty_bound(reading).then_some(Difference::EmptyBound)
             }
             _ => None,

@@ -16,7 +16,7 @@ use keyfold_core::value::Item;
 use keyfold_dynamo::{
     Client, Consumed, DynamoError, Fetch, Page, PageRequest, QueryPage, ScanPage, query_page, scan_page,
 };
-use keyfold_testkit::operation::{Operation, Outcome, PAGES_MAX, PageSeen, Reading};
+use keyfold_testkit::operation::{Operation, OperationResult, PAGES_MAX, PageSeen, Reading};
 use keyfold_testkit::table::{Change, ReadConsumed, Shown, WriteConsumed};
 
 /// A table behind a client.
@@ -28,7 +28,7 @@ pub(crate) struct Endpoint<'e> {
 type SdkItem = HashMap<String, SdkValue>;
 
 impl Endpoint<'_> {
-    pub(crate) async fn apply(&self, operation: &Operation) -> Outcome {
+    pub(crate) async fn apply(&self, operation: &Operation) -> OperationResult {
         let outcome = match operation {
             Operation::Put { item, condition } => self.put(item, condition).await,
             Operation::Update { key, changes, condition } => self.update(key, changes, condition).await,
@@ -39,7 +39,7 @@ impl Endpoint<'_> {
         outcome.normalised()
     }
 
-    async fn put(&self, item: &Item, condition: &Condition) -> Outcome {
+    async fn put(&self, item: &Item, condition: &Condition) -> OperationResult {
         let sent = condition_of(condition);
         let answer = self
             .client
@@ -65,7 +65,7 @@ impl Endpoint<'_> {
         }
     }
 
-    async fn update(&self, key: &Item, changes: &[Change], condition: &Condition) -> Outcome {
+    async fn update(&self, key: &Item, changes: &[Change], condition: &Condition) -> OperationResult {
         let mut sent = condition_of(condition);
         let mut set = Vec::new();
         let mut remove = Vec::new();
@@ -114,7 +114,7 @@ impl Endpoint<'_> {
         }
     }
 
-    async fn delete(&self, key: &Item, condition: &Condition) -> Outcome {
+    async fn delete(&self, key: &Item, condition: &Condition) -> OperationResult {
         let sent = condition_of(condition);
         let answer = self
             .client
@@ -142,7 +142,7 @@ impl Endpoint<'_> {
         }
     }
 
-    async fn get(&self, key: &Item) -> Outcome {
+    async fn get(&self, key: &Item) -> OperationResult {
         let answer = self
             .client
             .get_item()
@@ -152,22 +152,22 @@ impl Endpoint<'_> {
             .send()
             .await;
         match answer {
-            Ok(answer) => Outcome::Got(answer.item.map(Item::from)),
+            Ok(answer) => OperationResult::Got(answer.item.map(Item::from)),
             Err(error) => failed(error, |_| None),
         }
     }
 
-    async fn read(&self, reading: &Reading) -> Outcome {
+    async fn read(&self, reading: &Reading) -> OperationResult {
         let mut pages: Vec<PageSeen> = Vec::new();
         while pages.len() < PAGES_MAX && pages.last().is_none_or(|page| page.last_key.is_some()) {
             let start_key = pages.last().and_then(|page| page.last_key.clone());
             match self.page(reading, start_key).await {
                 Ok(page) => pages.push(seen(page)),
                 Err(DynamoError::Throttled { .. }) => panic!("nothing throttles here"),
-                Err(_) => return Outcome::Refused,
+                Err(_) => return OperationResult::Refused,
             }
         }
-        Outcome::Pages(pages)
+        OperationResult::Pages(pages)
     }
 
     async fn page(&self, reading: &Reading, start_key: Option<Item>) -> Result<Page, DynamoError> {
@@ -220,7 +220,7 @@ fn values(values: BTreeMap<String, keyfold_core::value::AttributeValue>) -> Opti
     (!values.is_empty()).then(|| values.into_iter().map(|(holder, value)| (holder, value.into())).collect())
 }
 
-fn written(old: Option<SdkItem>, consumed: Option<&ConsumedCapacity>) -> Outcome {
+fn written(old: Option<SdkItem>, consumed: Option<&ConsumedCapacity>) -> OperationResult {
     let units =
         |capacity: &aws_sdk_dynamodb::types::Capacity| WriteUnits::new(whole(capacity.capacity_units()));
     let indexes = consumed.into_iter().flat_map(|consumed| {
@@ -234,7 +234,7 @@ fn written(old: Option<SdkItem>, consumed: Option<&ConsumedCapacity>) -> Outcome
             .filter(|(_, units)| *units != WriteUnits::ZERO)
             .collect(),
     };
-    Outcome::Written(old.filter(|old| !old.is_empty()).map(Item::from), consumed)
+    OperationResult::Written(old.filter(|old| !old.is_empty()).map(Item::from), consumed)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and never negative")]
@@ -264,12 +264,12 @@ fn seen(page: Page) -> PageSeen {
 fn failed<E: ProvideErrorMetadata + std::fmt::Debug, R: std::fmt::Debug>(
     error: SdkError<E, R>,
     item: impl Fn(E) -> Option<SdkItem>,
-) -> Outcome {
+) -> OperationResult {
     match error.code() {
         Some("ConditionalCheckFailedException") => {
-            Outcome::ConditionFailed(error.into_service_error_item(item).map(Item::from))
+            OperationResult::ConditionFailed(error.into_service_error_item(item).map(Item::from))
         }
-        Some("ValidationException") => Outcome::Refused,
+        Some("ValidationException") => OperationResult::Refused,
         _ => panic!("{error:?}"),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use keyfold_testkit::case::{Case, report, shrunk, verdict};
+use keyfold_testkit::case::{Case, judge, report, shrunk};
 
 fn main() -> ExitCode {
     let mut failed = false;
@@ -16,9 +16,9 @@ fn main() -> ExitCode {
         let single = seeds.end - seeds.start == 1;
         for seed in seeds {
             let case = Case::new(seed);
-            match verdict(&case) {
-                Ok(verdict) if single => {
-                    println!("{}\n{:?}\nseed {seed}: {verdict:?}", case.manifest, case.asking.request);
+            match judge(&case) {
+                Ok(judge) if single => {
+                    println!("{}\n{:?}\nseed {seed}: {judge:?}", case.manifest, case.asking.request);
                 }
                 Ok(_) => {}
                 Err(failure) => {

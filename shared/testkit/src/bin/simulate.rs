@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use keyfold_core::retrofit::Protocol;
 use keyfold_testkit::simulate::{
-    Bounds, Campaign, Deed, Fault, Mutant, Orders, Scene, Tally, Wrong, exhaust, history,
+    Bounds, Campaign, Fault, Mutant, Orders, Scenario, Tally, Violation, WriterAction, exhaust, history,
 };
 
 const PROTOCOLS: [(Protocol, &str); 3] =
@@ -43,7 +43,7 @@ struct Arguments {
     orders: Orders,
 }
 
-type Scenes = Vec<(Scene, &'static str)>;
+type Scenarios = Vec<(Scenario, &'static str)>;
 
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
@@ -51,14 +51,14 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let chosen = |protocol: Protocol| arguments.protocol.is_none_or(|wanted| wanted == protocol);
-    let scenes = PROTOCOLS.iter().filter(|(protocol, _)| chosen(*protocol));
-    let scenes: Scenes = scenes.map(|(protocol, name)| (Scene::of(*protocol), *name)).collect();
+    let scenarios = PROTOCOLS.iter().filter(|(protocol, _)| chosen(*protocol));
+    let scenarios: Scenarios = scenarios.map(|(protocol, name)| (Scenario::of(*protocol), *name)).collect();
     let fine = match &arguments {
-        Arguments { exhaustive: true, .. } => exhaustive(&scenes, &arguments),
-        Arguments { mutants: true, .. } => mutants(&scenes, &arguments),
-        Arguments { naive: true, .. } => naives(&scenes, &arguments),
-        Arguments { trace: true, .. } => traces(&scenes, &arguments),
-        _ => plain(&scenes, &arguments),
+        Arguments { exhaustive: true, .. } => exhaustive(&scenarios, &arguments),
+        Arguments { mutants: true, .. } => mutants(&scenarios, &arguments),
+        Arguments { naive: true, .. } => naives(&scenarios, &arguments),
+        Arguments { trace: true, .. } => traces(&scenarios, &arguments),
+        _ => plain(&scenarios, &arguments),
     };
     ExitCode::from(u8::from(!fine))
 }
@@ -108,14 +108,14 @@ fn campaign(arguments: &Arguments, mutant: Option<Mutant>) -> Campaign {
     Campaign { seed, histories, mutant, threads }
 }
 
-fn plain(scenes: &Scenes, arguments: &Arguments) -> bool {
+fn plain(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let begun = Instant::now();
     let mut tallies = Vec::new();
-    for (scene, name) in scenes {
+    for (scenario, name) in scenarios {
         let of_this = Instant::now();
-        let tally = campaign(arguments, arguments.mutant).play(scene);
+        let tally = campaign(arguments, arguments.mutant).play(scenario);
         if let Some((seed, wrong)) = &tally.wrong {
-            failed(scene, name, *seed, wrong, arguments.mutant);
+            failed(scenario, name, *seed, wrong, arguments.mutant);
             return false;
         }
         tallies.push((*name, tally, of_this.elapsed().as_secs_f64()));
@@ -133,7 +133,7 @@ fn plain(scenes: &Scenes, arguments: &Arguments) -> bool {
     true
 }
 
-/// How often each fault was hit and each deed was done, per protocol.
+/// How often each fault was hit and each action was done, per protocol.
 fn table(tallies: &[(&str, Tally, f64)]) {
     let line = |name: &str, count: &dyn Fn(&Tally) -> u64| {
         let counts: Vec<String> =
@@ -142,8 +142,8 @@ fn table(tallies: &[(&str, Tally, f64)]) {
     };
     let names: Vec<String> = tallies.iter().map(|(name, ..)| format!("{name:>12}")).collect();
     println!("{:<24}{}", "writers", names.concat());
-    for (at, deed) in Deed::ALL.iter().enumerate() {
-        line(deed.name(), &|tally| tally.deeds[at]);
+    for (at, writer_action) in WriterAction::ALL.iter().enumerate() {
+        line(writer_action.name(), &|tally| tally.writer_actions[at]);
     }
     println!("{:<24}{}", "faults", names.concat());
     for (at, fault) in Fault::ALL.iter().enumerate() {
@@ -152,8 +152,8 @@ fn table(tallies: &[(&str, Tally, f64)]) {
 }
 
 /// Prints a failing history with the command that plays it again.
-fn failed(scene: &Scene, name: &str, seed: u64, wrong: &Wrong, mutant: Option<Mutant>) {
-    for line in history(scene, seed, mutant, true).trace {
+fn failed(scenario: &Scenario, name: &str, seed: u64, wrong: &Violation, mutant: Option<Mutant>) {
+    for line in history(scenario, seed, mutant, true).trace {
         println!("{line}");
     }
     let mutant = mutant.map_or(String::new(), |mutant| format!(" --mutant {}", mutant.name()));
@@ -163,12 +163,12 @@ fn failed(scene: &Scene, name: &str, seed: u64, wrong: &Wrong, mutant: Option<Mu
     );
 }
 
-fn traces(scenes: &Scenes, arguments: &Arguments) -> bool {
+fn traces(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let mut fine = true;
-    for (scene, name) in scenes {
+    for (scenario, name) in scenarios {
         for seed in arguments.seed..arguments.seed + arguments.histories {
             println!("{name}, seed {seed}");
-            let played = history(scene, seed, arguments.mutant, true);
+            let played = history(scenario, seed, arguments.mutant, true);
             played.trace.iter().for_each(|line| println!("{line}"));
             if let Some(wrong) = played.wrong {
                 println!("{name}, seed {seed}: {wrong}");
@@ -180,11 +180,11 @@ fn traces(scenes: &Scenes, arguments: &Arguments) -> bool {
 }
 
 /// Every weakened protocol must be caught, with each of the protocols that it concerns.
-fn mutants(scenes: &Scenes, arguments: &Arguments) -> bool {
+fn mutants(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let (mut caught, mut survivors) = (0, 0);
     for mutant in Mutant::ALL {
-        for (scene, name) in scenes.iter().filter(|(scene, _)| mutant.concerns(scene.protocol)) {
-            let tally = campaign(arguments, Some(*mutant)).play(scene);
+        for (scenario, name) in scenarios.iter().filter(|(scenario, _)| mutant.concerns(scenario.protocol)) {
+            let tally = campaign(arguments, Some(*mutant)).play(scenario);
             let Some((seed, wrong)) = tally.wrong else {
                 survivors += 1;
                 println!("{:<20} {name:<8} SURVIVES {} histories", mutant.name(), arguments.histories);
@@ -193,7 +193,7 @@ fn mutants(scenes: &Scenes, arguments: &Arguments) -> bool {
             caught += 1;
             let after = tally.histories;
             println!("{:<20} {name:<8} after {after:>5} histories (seed {seed}): {wrong}", mutant.name());
-            let played = history(scene, seed, Some(*mutant), arguments.why);
+            let played = history(scenario, seed, Some(*mutant), arguments.why);
             if played.bites == 0 {
                 survivors += 1;
                 println!("{:<20} {name:<8} NOT BY ITS WEAKNESS: it made no difference", mutant.name());
@@ -207,9 +207,9 @@ fn mutants(scenes: &Scenes, arguments: &Arguments) -> bool {
     survivors == 0
 }
 
-fn naives(scenes: &Scenes, arguments: &Arguments) -> bool {
-    for (scene, name) in scenes.iter().filter(|(scene, _)| !scene.is_in_place()) {
-        let wrong = campaign(arguments, None).naive(scene);
+fn naives(scenarios: &Scenarios, arguments: &Arguments) -> bool {
+    for (scenario, name) in scenarios.iter().filter(|(scenario, _)| !scenario.is_in_place()) {
+        let wrong = campaign(arguments, None).naive(scenario);
         println!("{name}: {wrong} of {} histories end with lost, stale or ghost items", arguments.histories);
     }
     true
@@ -222,11 +222,11 @@ fn faults(bounds: Bounds, text: &str) -> Option<Bounds> {
     Some(Bounds { crashes, duplicates, discards, ..bounds })
 }
 
-fn exhaustive(scenes: &Scenes, arguments: &Arguments) -> bool {
+fn exhaustive(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let mut fine = true;
-    for (scene, name) in scenes {
+    for (scenario, name) in scenarios {
         let (begun, bounds) = (Instant::now(), arguments.bounds);
-        let walked = exhaust(scene.protocol, bounds, arguments.orders, arguments.mutant);
+        let walked = exhaust(scenario.protocol, bounds, arguments.orders, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;
         println!(
             "{name}: 2 keys, up to {changes} changes, {crashes} crashes, {duplicates} duplicates, {discards} discards: {:.4e} \

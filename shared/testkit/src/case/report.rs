@@ -5,7 +5,7 @@ use std::fmt::Write;
 use keyfold_core::query::explain::explain;
 
 use super::Case;
-use super::verdict::Failure;
+use super::judge::Failure;
 use crate::operation::text;
 
 /// Seed, manifest, items, request, plan, what is wrong, and the command that replays it.

@@ -1,7 +1,7 @@
 //! A smaller case that fails too.
 
 use super::Case;
-use super::verdict::{Failure, verdict};
+use super::judge::{Failure, judge};
 use crate::generate::Asked;
 
 /// Leaves out items and parts of the request, one by one, as long as it goes on failing.
@@ -14,7 +14,7 @@ pub fn shrunk(case: &Case, failure: Failure) -> (Case, Failure) {
 }
 
 fn fails(case: Case) -> Option<(Case, Failure)> {
-    verdict(&case).err().map(|failure| (case, failure))
+    judge(&case).err().map(|failure| (case, failure))
 }
 
 fn smaller(case: &Case) -> Vec<Case> {

@@ -12,7 +12,7 @@ use crate::table::{ModelTable, Read, ReadConsumed, Shown, TableError};
 const PAGE_ITEMS: u32 = 3;
 
 /// One access, being read.
-pub(super) struct Stream<'p> {
+pub(super) struct AccessReader<'p> {
     number: usize,
     access: &'p Access,
     table: &'p ModelTable,
@@ -28,15 +28,15 @@ pub(super) struct Stream<'p> {
     pub(super) consumed: Vec<ReadConsumed>,
 }
 
-impl<'p> Stream<'p> {
+impl<'p> AccessReader<'p> {
     pub(super) fn new(
         number: usize,
         access: &'p Access,
         table: &'p ModelTable,
         consistent: bool,
         (after, ended): (Option<Item>, bool),
-    ) -> Stream<'p> {
-        Stream {
+    ) -> AccessReader<'p> {
+        AccessReader {
             number,
             access,
             table,

@@ -7,7 +7,7 @@ use super::template::template;
 
 /// What an attribute is, as far as keys care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Text,
     Listed,
     Mapped,
@@ -21,28 +21,31 @@ pub(super) enum Kind {
     Document,
 }
 
-impl Kind {
+impl ValueKind {
     fn is_scalar(self) -> bool {
-        !matches!(self, Kind::Boolean | Kind::Document)
+        !matches!(self, ValueKind::Boolean | ValueKind::Document)
     }
 
     fn is_foldable(self) -> bool {
-        self != Kind::Document
+        self != ValueKind::Document
     }
 }
 
-/// The text of a manifest with one table, `t`. Not every text is a good manifest: whoever asks parses it, and asks again.
+/// The text of a manifest with one table, `t`. Not every text is a good manifest: the caller parses it and draws again.
 pub fn manifest(random: &mut Random) -> String {
-    let mut writer =
-        Writer { attributes: attributes(random), entities: entities(random), ..Writer::default() };
+    let mut writer = ManifestDraft {
+        attributes: attributes(random),
+        entities: entities(random),
+        ..ManifestDraft::default()
+    };
     writer.draw(random);
     writer.text()
 }
 
 /// A manifest in the making.
 #[derive(Debug, Default)]
-struct Writer {
-    attributes: Vec<(String, Kind, String)>,
+struct ManifestDraft {
+    attributes: Vec<(String, ValueKind, String)>,
     entities: Vec<EntityDraft>,
     /// `partition = …`, `sort = …` and other lines of the table itself.
     table: Vec<String>,
@@ -56,9 +59,9 @@ struct EntityDraft {
     lines: Vec<String>,
 }
 
-fn attributes(random: &mut Random) -> Vec<(String, Kind, String)> {
-    let mut all: Vec<(String, Kind, String)> = Vec::new();
-    let mut add = |name: &str, kind: Kind, text: String| all.push((name.to_owned(), kind, text));
+fn attributes(random: &mut Random) -> Vec<(String, ValueKind, String)> {
+    let mut all: Vec<(String, ValueKind, String)> = Vec::new();
+    let mut add = |name: &str, kind: ValueKind, text: String| all.push((name.to_owned(), kind, text));
     let required = |random: &mut Random, kind: &str| {
         if random.chance(20) {
             format!("{{ type = \"{kind}\", required = true }}")
@@ -67,7 +70,7 @@ fn attributes(random: &mut Random) -> Vec<(String, Kind, String)> {
         }
     };
     for name in ["s1", "s2", "s3"] {
-        add(name, Kind::Text, required(random, "string"));
+        add(name, ValueKind::Text, required(random, "string"));
     }
     let listed = random.pick(&[
         r#"["a", "a-b", "b"]"#,
@@ -75,24 +78,24 @@ fn attributes(random: &mut Random) -> Vec<(String, Kind, String)> {
         r#"["x"]"#,
         r#"["viewed", "edited", "deleted", "é"]"#,
     ]);
-    add("e1", Kind::Listed, format!("{{ type = \"string\", values = {listed} }}"));
-    add("e2", Kind::ListedNumber, "{ type = \"number\", values = [1, 2, 10] }".to_owned());
+    add("e1", ValueKind::Listed, format!("{{ type = \"string\", values = {listed} }}"));
+    add("e2", ValueKind::ListedNumber, "{ type = \"number\", values = [1, 2, 10] }".to_owned());
     add(
         "c1",
-        Kind::Mapped,
+        ValueKind::Mapped,
         r#"{ type = "string", maps = { codes = { high = "1", mid = "2", low = "10", none = "a-b" } } }"#
             .to_owned(),
     );
-    add("n1", Kind::Number, required(random, "number"));
-    add("n2", Kind::Number, required(random, "number"));
+    add("n1", ValueKind::Number, required(random, "number"));
+    add("n2", ValueKind::Number, required(random, "number"));
     let precision = random.pick(&["", "", ", precision = \"s\"", ", precision = \"ns\""]);
-    add("t1", Kind::Time, format!("{{ type = \"timestamp\"{precision} }}"));
-    add("d1", Kind::Date, "\"date\"".to_owned());
-    add("b1", Kind::Boolean, "\"boolean\"".to_owned());
-    add("x1", Kind::Binary, "\"binary\"".to_owned());
+    add("t1", ValueKind::Time, format!("{{ type = \"timestamp\"{precision} }}"));
+    add("d1", ValueKind::Date, "\"date\"".to_owned());
+    add("b1", ValueKind::Boolean, "\"boolean\"".to_owned());
+    add("x1", ValueKind::Binary, "\"binary\"".to_owned());
     for (name, kind) in [("m1", "map"), ("l1", "list"), ("z1", "string-set"), ("z2", "number-set")] {
         if random.chance(40) {
-            add(name, Kind::Document, format!("\"{kind}\""));
+            add(name, ValueKind::Document, format!("\"{kind}\""));
         }
     }
     all
@@ -125,10 +128,10 @@ fn entities(random: &mut Random) -> Vec<EntityDraft> {
     all
 }
 
-impl Writer {
+impl ManifestDraft {
     fn draw(&mut self, random: &mut Random) {
         if !self.entities.is_empty() {
-            self.attributes.push(("kind".to_owned(), Kind::Text, "\"string\"".to_owned()));
+            self.attributes.push(("kind".to_owned(), ValueKind::Text, "\"string\"".to_owned()));
             for entity in &mut self.entities {
                 if random.chance(30) {
                     let names = random.some(&["s1", "s2", "n1", "e1", "t1"], 2);
@@ -159,10 +162,10 @@ impl Writer {
         }
     }
 
-    fn foldable(&self, count: usize, random: &mut Random) -> Vec<(String, Kind)> {
+    fn foldable(&self, count: usize, random: &mut Random) -> Vec<(String, ValueKind)> {
         let all: Vec<_> = self.attributes.iter().filter(|(_, kind, _)| kind.is_foldable()).collect();
         // Short attribute names first in the alphabet are no better than others, but few of them make keys meet.
-        let mut chosen: Vec<(String, Kind)> = Vec::new();
+        let mut chosen: Vec<(String, ValueKind)> = Vec::new();
         while chosen.len() < count {
             let (name, kind, _) = random.pick(&all);
             if chosen.iter().all(|(known, _)| known != name) {

@@ -23,7 +23,7 @@ pub struct Asking {
 }
 
 /// Where values and names come from.
-struct Source<'s> {
+struct RequestDraft<'s> {
     table: &'s Table,
     words: &'s Words,
     items: &'s [Item],
@@ -33,7 +33,7 @@ struct Source<'s> {
 
 /// One request.
 pub fn request(table: &Table, words: &Words, items: &[Item], random: &mut Random) -> Asking {
-    let source = Source { table, words, items, faith: *random.pick(&[98, 98, 75]) };
+    let source = RequestDraft { table, words, items, faith: *random.pick(&[98, 98, 75]) };
     let keys = source.keys(random);
     let model = random.any(items);
     let mut parts = source.aimed(&keys, model, random);
@@ -72,7 +72,7 @@ struct Aim {
     sort: Vec<String>,
 }
 
-impl Source<'_> {
+impl RequestDraft<'_> {
     /// The key of the table or of an index, as the items of one entity have it.
     fn keys(&self, random: &mut Random) -> Aim {
         let at = random.below(self.table.indexes.len() + 1);

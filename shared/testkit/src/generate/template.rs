@@ -1,6 +1,6 @@
 //! Random key templates.
 
-use super::manifest::Kind;
+use super::manifest::ValueKind;
 use super::random::Random;
 
 /// Namespaces, some of which begin with others.
@@ -8,7 +8,7 @@ const PREFIXES: &[&str] = &["", "", "", "dog:", "dog", "dog#", "do", "dog:a:", "
 const SEPARATORS: &[&str] = &["-", "#", ":", "/", "|", "::", "_", "."];
 
 /// A template of these attributes, in this order.
-pub(super) fn template(attributes: &[(String, Kind)], sort: bool, random: &mut Random) -> String {
+pub(super) fn template(attributes: &[(String, ValueKind)], sort: bool, random: &mut Random) -> String {
     let separator = *random.pick(SEPARATORS);
     let mut text = (*random.pick(PREFIXES)).to_owned();
     // The tail that may be absent begins here.
@@ -32,20 +32,20 @@ pub(super) fn template(attributes: &[(String, Kind)], sort: bool, random: &mut R
     text
 }
 
-fn part(name: &str, kind: Kind, may_shard: bool, random: &mut Random) -> String {
+fn part(name: &str, kind: ValueKind, may_shard: bool, random: &mut Random) -> String {
     if may_shard && random.chance(12) {
         return format!("{{{name}|shard:{}}}", random.between(2, 5));
     }
     match kind {
-        Kind::Text if random.chance(15) => format!("{{{name}|{}}}", random.pick(&["upper", "lower"])),
-        Kind::Number => match random.below(7) {
+        ValueKind::Text if random.chance(15) => format!("{{{name}|{}}}", random.pick(&["upper", "lower"])),
+        ValueKind::Number => match random.below(7) {
             0 => format!("{{{name}}}"),
             1 | 2 => format!("{{{name}:03}}"),
             3 | 4 => format!("{{{name}:010}}"),
             _ => format!("{{{name}:number}}"),
         },
-        Kind::Binary => format!("{{{name}|hex}}"),
-        Kind::Mapped => format!("{{{name}|map:codes}}"),
+        ValueKind::Binary => format!("{{{name}|hex}}"),
+        ValueKind::Mapped => format!("{{{name}|map:codes}}"),
         _ => format!("{{{name}}}"),
     }
 }

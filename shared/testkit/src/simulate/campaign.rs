@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Deed, Deeds, Fault, Hits, Mutant, Scene, Wrong, history, naive};
+use super::{Fault, Hits, Mutant, Scenario, Violation, WriterAction, WriterActions, history, naive};
 
 /// Which histories are played.
 #[derive(Debug, Clone, Copy)]
@@ -26,17 +26,17 @@ pub struct Tally {
     /// How often each fault was hit.
     pub hits: Hits,
     /// How often writers did what.
-    pub deeds: Deeds,
+    pub writer_actions: WriterActions,
     /// The first seed whose history is wrong, and what is wrong.
-    pub wrong: Option<(u64, Wrong)>,
+    pub wrong: Option<(u64, Violation)>,
 }
 
 impl Campaign {
     /// Plays them all, or up to the first that is wrong.
-    pub fn play(&self, scene: &Scene) -> Tally {
+    pub fn play(&self, scenario: &Scenario) -> Tally {
         // Threads take every n-th seed, and none goes past a seed that is known to be wrong.
         let worst = AtomicU64::new(u64::MAX);
-        let tallies = self.on_threads(|first| self.part(scene, first, &worst));
+        let tallies = self.on_threads(|first| self.part(scenario, first, &worst));
         let wrong = tallies.iter().filter_map(|tally| tally.wrong.clone()).min_by_key(|(seed, _)| *seed);
         let mut sum = Tally::none();
         for tally in tallies {
@@ -49,14 +49,17 @@ impl Campaign {
         sum
     }
 
-    fn part(&self, scene: &Scene, first: u64, worst: &AtomicU64) -> Tally {
+    fn part(&self, scenario: &Scenario, first: u64, worst: &AtomicU64) -> Tally {
         let mut tally = Tally::none();
         let mut seed = self.seed + first;
         while seed < self.seed + self.histories && seed < worst.load(Ordering::Relaxed) {
-            let played = history(scene, seed, self.mutant, false);
+            let played = history(scenario, seed, self.mutant, false);
             tally.histories += 1;
-            let sums =
-                tally.hits.iter_mut().zip(&played.hits).chain(tally.deeds.iter_mut().zip(&played.deeds));
+            let sums = tally
+                .hits
+                .iter_mut()
+                .zip(&played.hits)
+                .chain(tally.writer_actions.iter_mut().zip(&played.writer_actions));
             sums.for_each(|(sum, count)| *sum += count);
             if let Some(wrong) = played.wrong {
                 worst.fetch_min(seed, Ordering::Relaxed);
@@ -69,10 +72,10 @@ impl Campaign {
     }
 
     /// How many histories the protocol without guards ends wrong.
-    pub fn naive(&self, scene: &Scene) -> u64 {
+    pub fn naive(&self, scenario: &Scenario) -> u64 {
         let wrong = |first: u64| {
             let seeds = (self.seed + first..self.seed + self.histories).step_by(self.threads as usize);
-            seeds.filter(|seed| !naive(scene, *seed)).count() as u64
+            seeds.filter(|seed| !naive(scenario, *seed)).count() as u64
         };
         self.on_threads(wrong).into_iter().sum()
     }
@@ -93,13 +96,22 @@ impl Campaign {
 impl Tally {
     /// Of no history.
     pub fn none() -> Tally {
-        Tally { histories: 0, hits: [0; Fault::ALL.len()], deeds: [0; Deed::ALL.len()], wrong: None }
+        Tally {
+            histories: 0,
+            hits: [0; Fault::ALL.len()],
+            writer_actions: [0; WriterAction::ALL.len()],
+            wrong: None,
+        }
     }
 
     /// Adds what came of other histories.
     pub fn add(&mut self, other: &Tally) {
         self.histories += other.histories;
-        let sums = self.hits.iter_mut().zip(&other.hits).chain(self.deeds.iter_mut().zip(&other.deeds));
+        let sums = self
+            .hits
+            .iter_mut()
+            .zip(&other.hits)
+            .chain(self.writer_actions.iter_mut().zip(&other.writer_actions));
         sums.for_each(|(sum, count)| *sum += count);
     }
 }

@@ -6,29 +6,29 @@ use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE
 use keyfold_core::retrofit::{LedgerRow, Place, Protocol, Quarantined, Reason, control};
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::scene::{FOLDED, KEYS_MAX, NAMES, REFUSED, number_of};
+use super::scenario::{FOLDED, KEYS_MAX, NAMES, REFUSED, number_of};
+use super::state::SimulationState;
 use super::store::place;
 use super::truth::Wanted;
-use super::world::World;
 use super::writers::{is_fold, natural};
 
 /// What is wrong with a history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub struct Wrong {
+pub struct Violation {
     what: String,
 }
 
-impl Wrong {
+impl Violation {
     /// This.
-    pub(super) fn new(what: impl Into<String>) -> Wrong {
-        Wrong { what: what.into() }
+    pub(super) fn new(what: impl Into<String>) -> Violation {
+        Violation { what: what.into() }
     }
 }
 
 /// How one source key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum KeyState {
     /// As it should be.
     Right,
     /// Not mappable, or not accepted: it must be in quarantine.
@@ -46,14 +46,14 @@ pub(super) enum State {
 /// What each source key has in quarantine.
 pub(super) type Known = [Option<Quarantined>; KEYS_MAX];
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// How each source key stands.
-    pub(super) fn states(&self) -> [State; KEYS_MAX] {
-        let mut states = [State::Right; KEYS_MAX];
+    pub(super) fn states(&self) -> [KeyState; KEYS_MAX] {
+        let mut states = [KeyState::Right; KEYS_MAX];
         for (number, state) in states.iter_mut().enumerate().take(self.keys) {
             *state = self.state_of(number);
         }
-        if self.scene.is_in_place() {
+        if self.scenario.is_in_place() {
             return states;
         }
         for (at, item) in self.target.iter() {
@@ -62,7 +62,7 @@ impl World<'_> {
             }
             let Some(owner) = self.owner_of(item) else { continue };
             if self.is_ghost(owner, at) {
-                states[owner] = State::Ghost;
+                states[owner] = KeyState::Ghost;
             }
         }
         states
@@ -71,7 +71,7 @@ impl World<'_> {
     /// Is what this item has at this place of the target not what it should have there?
     fn is_ghost(&self, number: usize, at: &str) -> bool {
         match self.truth.wanted(number) {
-            Wanted::Item(wanted) => place(self.scene.mapping().target(), wanted) != at,
+            Wanted::Item(wanted) => place(self.scenario.mapping().target(), wanted) != at,
             Wanted::Nothing => true,
             // Whatever there was before stays until the item can be mapped.
             Wanted::Impossible => false,
@@ -83,7 +83,7 @@ impl World<'_> {
         if is_foreign(item) {
             return None;
         }
-        match (self.scene.protocol, item.get(OWNER_ATTRIBUTE)) {
+        match (self.scenario.protocol, item.get(OWNER_ATTRIBUTE)) {
             (Protocol::Ledger, Some(AttributeValue::S(owner))) => owner.strip_prefix("S:k")?.parse().ok(),
             (Protocol::Ledger, _) => None,
             (Protocol::InPlace | Protocol::Fenced, _) => Some(number_of(item)),
@@ -92,9 +92,9 @@ impl World<'_> {
 
     /// What the target should have for an item that a writer wrote.
     pub(super) fn wanted(&self, item: &Item) -> Wanted {
-        let Ok(wanted) = self.scene.mapping().target_item(item) else { return Wanted::Impossible };
+        let Ok(wanted) = self.scenario.mapping().target_item(item) else { return Wanted::Impossible };
         let refused = match item.get("v") {
-            Some(AttributeValue::S(text)) if text == REFUSED => !self.scene.is_in_place(),
+            Some(AttributeValue::S(text)) if text == REFUSED => !self.scenario.is_in_place(),
             // No room for what the retrofit keeps on it.
             Some(AttributeValue::S(_)) => true,
             _ => false,
@@ -107,47 +107,47 @@ impl World<'_> {
     }
 
     /// How this source key stands, at the place where it should be.
-    pub(super) fn state_of(&self, number: usize) -> State {
+    pub(super) fn state_of(&self, number: usize) -> KeyState {
         let stored = self.source.at(NAMES[number]);
-        if self.scene.is_in_place() {
+        if self.scenario.is_in_place() {
             return self.state_in_place(number, stored);
         }
         if stored != self.truth.item(number) {
-            return State::Lost;
+            return KeyState::Lost;
         }
         let wanted = match self.truth.wanted(number) {
-            Wanted::Impossible => return State::Unmappable,
-            Wanted::Nothing => return State::Right,
+            Wanted::Impossible => return KeyState::Unmappable,
+            Wanted::Nothing => return KeyState::Right,
             Wanted::Item(wanted) => wanted,
         };
         match self.get(Place::Target, wanted) {
-            None => State::Stale,
-            Some(there) if is_foreign(there) => State::Occupied,
-            Some(there) if there.contains_key(TOMBSTONE_ATTRIBUTE) => State::Stale,
-            Some(there) if self.owner_of(there) != Some(number) => State::Occupied,
-            Some(there) if is_bare(there, wanted) => State::Right,
-            Some(_) => State::Stale,
+            None => KeyState::Stale,
+            Some(there) if is_foreign(there) => KeyState::Occupied,
+            Some(there) if there.contains_key(TOMBSTONE_ATTRIBUTE) => KeyState::Stale,
+            Some(there) if self.owner_of(there) != Some(number) => KeyState::Occupied,
+            Some(there) if is_bare(there, wanted) => KeyState::Right,
+            Some(_) => KeyState::Stale,
         }
     }
 
     /// Natural attributes are exactly what writers wrote; the folded key is exactly theirs.
-    fn state_in_place(&self, number: usize, stored: Option<&Item>) -> State {
+    fn state_in_place(&self, number: usize, stored: Option<&Item>) -> KeyState {
         let (truth, stored) = match (self.truth.item(number), stored) {
-            (None, None) => return State::Right,
-            (None, Some(_)) => return State::Ghost,
-            (Some(_), None) => return State::Lost,
+            (None, None) => return KeyState::Right,
+            (None, Some(_)) => return KeyState::Ghost,
+            (Some(_), None) => return KeyState::Lost,
             (Some(truth), Some(stored)) => (truth, stored),
         };
         let wanted = self.truth.wanted(number);
         if matches!(wanted, Wanted::Item(wanted) if wanted == stored) {
-            return State::Right;
+            return KeyState::Right;
         }
         match (natural(stored) == *truth, stored.get(FOLDED)) {
-            (false, _) => State::Lost,
+            (false, _) => KeyState::Lost,
             // An index would refuse such a key, and the writer with it.
-            (true, Some(folded)) if !is_fold(folded) => State::Lost,
-            (true, _) if matches!(wanted, Wanted::Impossible) => State::Unmappable,
-            (true, _) => State::Stale,
+            (true, Some(folded)) if !is_fold(folded) => KeyState::Lost,
+            (true, _) if matches!(wanted, Wanted::Impossible) => KeyState::Unmappable,
+            (true, _) => KeyState::Stale,
         }
     }
 
@@ -163,25 +163,25 @@ impl World<'_> {
     }
 
     /// After draining and before any repair: everything that is not right is known.
-    pub(super) fn check_drained(&self) -> Result<(), Wrong> {
+    pub(super) fn check_drained(&self) -> Result<(), Violation> {
         let known = self.quarantined();
         for (number, state) in self.states().into_iter().enumerate() {
             let explained = match state {
-                State::Right => true,
-                State::Lost => false,
-                State::Ghost if self.scene.is_in_place() => false,
+                KeyState::Right => true,
+                KeyState::Lost => false,
+                KeyState::Ghost if self.scenario.is_in_place() => false,
                 // Deleted while there was no stream: no scan finds that.
-                State::Ghost if self.unseen[number] => true,
+                KeyState::Ghost if self.unseen[number] => true,
                 // Found by verification, as is what could not be written where it stood.
-                State::Occupied | State::Stale | State::Ghost
-                    if self.scene.protocol == Protocol::Fenced && self.obstructed[number] =>
+                KeyState::Occupied | KeyState::Stale | KeyState::Ghost
+                    if self.scenario.protocol == Protocol::Fenced && self.obstructed[number] =>
                 {
                     true
                 }
                 _ => known[number].is_some() || self.is_blotted(number),
             };
             if !explained {
-                return Err(Wrong::new(format!(
+                return Err(Violation::new(format!(
                     "drained, and k{number} is {state:?}, and not in quarantine"
                 )));
             }
@@ -191,56 +191,58 @@ impl World<'_> {
 
     /// Is a record of this item in quarantine that did not tell whose it is?
     fn is_blotted(&self, number: usize) -> bool {
-        let partition = control::quarantine_partition(self.scene.mapping().name());
+        let partition = control::quarantine_partition(self.scenario.mapping().name());
         let entered = |row: &String| self.get(Place::Control, &control::key(&partition, row)).is_some();
         self.unreadable.iter().any(|(of, row)| *of == number && entered(row))
     }
 
     /// After repairs: only what cannot be repaired is not right, and that is in quarantine or named by the verifier.
-    pub(super) fn check_repaired(&self) -> Result<(), Wrong> {
+    pub(super) fn check_repaired(&self) -> Result<(), Violation> {
         let known = self.quarantined();
         for (number, state) in self.states().into_iter().enumerate() {
             let entry = known[number].as_ref();
             let explained = match state {
-                State::Right => entry.is_none_or(|entry| self.stands_in_the_way(number, entry)),
-                State::Unmappable => entry.is_some() || self.is_taken(number),
+                KeyState::Right => entry.is_none_or(|entry| self.stands_in_the_way(number, entry)),
+                KeyState::Unmappable => entry.is_some() || self.is_taken(number),
                 // The verifier has named it, see `agree`; it is no repair's to solve.
-                State::Occupied => true,
-                State::Stale | State::Ghost | State::Lost => false,
+                KeyState::Occupied => true,
+                KeyState::Stale | KeyState::Ghost | KeyState::Lost => false,
             };
             if !explained {
                 let entry = entry.map(|entry| &entry.code);
-                return Err(Wrong::new(format!(
+                return Err(Violation::new(format!(
                     "repaired, and k{number} is {state:?}, quarantine: {entry:?}"
                 )));
             }
         }
         if self.quarantine().iter().any(|entry| entry.key.is_none()) {
-            return Err(Wrong::new("repaired, and a record that could not be read is still in quarantine"));
+            return Err(Violation::new(
+                "repaired, and a record that could not be read is still in quarantine",
+            ));
         }
         self.check_ledger()
     }
 
     /// Has another item the place that this one would have?
     fn is_taken(&self, number: usize) -> bool {
-        let item = self.truth.item(number).and_then(|item| self.scene.mapping().target_item(item).ok()?);
+        let item = self.truth.item(number).and_then(|item| self.scenario.mapping().target_item(item).ok()?);
         let there = item.and_then(|item| self.get(Place::Target, &item));
         there.is_some_and(|there| self.owner_of(there) != Some(number))
     }
 
     /// An item that is gone, where somebody else's item keeps its tombstone from being put.
     fn stands_in_the_way(&self, number: usize, entry: &Quarantined) -> bool {
-        self.scene.protocol == Protocol::Fenced
+        self.scenario.protocol == Protocol::Fenced
             && entry.code == Reason::Foreign.code()
             && self.foreign.iter().any(|item| number_of(item) == number)
     }
 
     /// The ledger's rows name exactly what is in the target.
-    fn check_ledger(&self) -> Result<(), Wrong> {
-        if self.scene.protocol != Protocol::Ledger {
+    fn check_ledger(&self) -> Result<(), Violation> {
+        if self.scenario.protocol != Protocol::Ledger {
             return Ok(());
         }
-        let target = self.scene.mapping().target();
+        let target = self.scenario.mapping().target();
         let mut named: BTreeMap<String, Option<usize>> = BTreeMap::new();
         for (_, row) in self.control.iter().filter(|(place, _)| place.starts_with("ledger#")) {
             let Some(at) = LedgerRow::read(row).and_then(|row| row.target) else { continue };
@@ -251,46 +253,46 @@ impl World<'_> {
         let held: BTreeMap<String, Option<usize>> =
             held.map(|(at, item)| (at.to_owned(), self.owner_of(item))).collect();
         if named != held {
-            return Err(Wrong::new(format!("the ledger names {named:?}, and there is {held:?}")));
+            return Err(Violation::new(format!("the ledger names {named:?}, and there is {held:?}")));
         }
         Ok(())
     }
 
     /// After finalising: nothing of the retrofit is left, and items are what they are mapped to.
-    pub(super) fn check_finalised(&self) -> Result<(), Wrong> {
+    pub(super) fn check_finalised(&self) -> Result<(), Violation> {
         let (known, states) = (self.quarantined(), self.states());
         let mut wanted = 0;
         for number in 0..self.keys {
             match self.truth.wanted(number) {
                 Wanted::Item(mapped) if self.get(Place::Target, mapped) == Some(mapped) => wanted += 1,
                 Wanted::Nothing | Wanted::Impossible => {}
-                Wanted::Item(_) if known[number].is_some() || states[number] == State::Occupied => {}
+                Wanted::Item(_) if known[number].is_some() || states[number] == KeyState::Occupied => {}
                 Wanted::Item(_) => {
-                    return Err(Wrong::new(format!("finalised, and k{number} is not there")));
+                    return Err(Violation::new(format!("finalised, and k{number} is not there")));
                 }
             }
         }
         if let Some((at, _)) = self.target.iter().find(|(_, item)| has_marks(item)) {
-            return Err(Wrong::new(format!("finalised, and {at} still has marks")));
+            return Err(Violation::new(format!("finalised, and {at} still has marks")));
         }
-        let unmappable = states.iter().filter(|state| **state == State::Unmappable).count();
+        let unmappable = states.iter().filter(|state| **state == KeyState::Unmappable).count();
         let ours = self.target.iter().filter(|(_, item)| !is_foreign(item)).count();
         if ours < wanted || ours > wanted + unmappable {
-            return Err(Wrong::new(format!("finalised: {wanted} items should be there, and {ours} are")));
+            return Err(Violation::new(format!("finalised: {wanted} items should be there, and {ours} are")));
         }
         self.check_foreign()?;
         let rows = self.control.iter().filter(|(place, _)| place.starts_with("ledger#")).count();
-        if rows > 0 { Err(Wrong::new("finalised, and the ledger has rows")) } else { Ok(()) }
+        if rows > 0 { Err(Violation::new("finalised, and the ledger has rows")) } else { Ok(()) }
     }
 
     /// What somebody else put there is there, and untouched.
-    pub(super) fn check_foreign(&self) -> Result<(), Wrong> {
+    pub(super) fn check_foreign(&self) -> Result<(), Violation> {
         let there = self.target.iter().filter(|(_, item)| is_foreign(item)).count();
         let same = |item: &Item| self.get(Place::Target, item) == Some(item);
         if there == self.foreign.len() && self.foreign.iter().all(same) {
             return Ok(());
         }
-        Err(Wrong::new("somebody else's item was overwritten"))
+        Err(Violation::new("somebody else's item was overwritten"))
     }
 }
 

@@ -5,13 +5,13 @@ use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{Pass, Request, finalise};
 use keyfold_core::verify::{Class, Finding};
 
-use super::check::{State, Wrong};
+use super::check::{KeyState, Violation};
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::scene::{KEYS_MAX, number_of};
+use super::scenario::{KEYS_MAX, number_of};
+use super::state::SimulationState;
 use super::verifier::Verification;
-use super::work::{Kind, Late, Owner};
-use super::world::World;
+use super::work::{LateRequest, TaskOrigin, Waiter};
 
 /// Rounds of repairs.
 const ROUNDS_MAX: usize = 6;
@@ -20,9 +20,9 @@ const VERIFY_TURNS_MAX: usize = 2_000;
 /// How often finalising begins anew.
 const FINALISE_MAX: usize = 20;
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Checks, repairs and finalises.
-    pub(super) fn conclude(&mut self) -> Result<(), Wrong> {
+    pub(super) fn conclude(&mut self) -> Result<(), Violation> {
         self.replay_given_up()?;
         self.check_drained()?;
         if self.faults.are_on() {
@@ -31,7 +31,7 @@ impl World<'_> {
         let on = self.faults.calm();
         self.repair_until_still()?;
         self.check_repaired()?;
-        if self.scene.is_in_place() {
+        if self.scenario.is_in_place() {
             return Ok(());
         }
         self.check_foreign()?;
@@ -41,26 +41,26 @@ impl World<'_> {
     }
 
     /// What a weakened protocol does with records that were given up.
-    fn replay_given_up(&mut self) -> Result<(), Wrong> {
+    fn replay_given_up(&mut self) -> Result<(), Violation> {
         for record in std::mem::take(&mut self.given_up) {
             let of = &self.stream.records[record];
-            let version = super::world::Version { epoch: of.epoch, other: false };
+            let version = super::state::Version { epoch: of.epoch, other: false };
             let task = self.job_of(version).apply(&of.record);
-            self.start(task, Kind::Replay, Owner::Nobody, version);
+            self.start(task, TaskOrigin::Replay, Waiter::Nobody, version);
             self.drain()?;
         }
         Ok(())
     }
 
     /// Both sides are compared and repaired while requests are lost, come late and again: that must do no harm.
-    fn repair_amid_faults(&mut self) -> Result<(), Wrong> {
+    fn repair_amid_faults(&mut self) -> Result<(), Violation> {
         for _ in 0..self.random.below(4).saturating_sub(1) {
             self.verify_under_way();
             for _ in 0..self.random.between(10, 40) {
                 if self.random.chance(10) {
                     self.disturb_quietly();
                 }
-                self.go_on();
+                self.take_turn();
             }
             self.drain()?;
             self.check_drained()?;
@@ -69,7 +69,7 @@ impl World<'_> {
     }
 
     /// Verifies and repairs until nothing changes any more.
-    fn repair_until_still(&mut self) -> Result<(), Wrong> {
+    fn repair_until_still(&mut self) -> Result<(), Violation> {
         for _ in 0..ROUNDS_MAX {
             let findings = self.verify()?;
             self.note(|| format!("found: {:?}", findings.iter().map(|f| f.class).collect::<Vec<_>>()));
@@ -80,7 +80,7 @@ impl World<'_> {
                 return Ok(());
             }
         }
-        Err(Wrong::new("repairs never end"))
+        Err(Violation::new("repairs never end"))
     }
 
     fn quarantined_rows(&self) -> Vec<String> {
@@ -88,16 +88,16 @@ impl World<'_> {
     }
 
     /// Verifies both ways.
-    fn verify(&mut self) -> Result<Vec<Finding>, Wrong> {
+    fn verify(&mut self) -> Result<Vec<Finding>, Violation> {
         let mut findings = Vec::new();
-        let both = !self.scene.is_in_place() && !self.bites(Mutant::OneSided);
+        let both = !self.scenario.is_in_place() && !self.bites(Mutant::OneSided);
         for pass in [Some(Pass::VerifySource), both.then_some(Pass::VerifyTarget)].into_iter().flatten() {
             let mut verification = Verification::alone(pass);
             let mut turns = 0;
             while self.step(&mut verification) {
                 (turns, self.turns) = (turns + 1, self.turns + 1);
                 if turns > VERIFY_TURNS_MAX {
-                    return Err(Wrong::new("a verification never ends"));
+                    return Err(Violation::new("a verification never ends"));
                 }
             }
             findings.append(&mut verification.findings);
@@ -106,7 +106,7 @@ impl World<'_> {
     }
 
     /// The verifier finds the same items as the checker, and every item of somebody else.
-    fn agree(&self, findings: &[Finding]) -> Result<(), Wrong> {
+    fn agree(&self, findings: &[Finding]) -> Result<(), Violation> {
         let mut found = [false; KEYS_MAX];
         let mut nobodys = 0;
         let states = self.states();
@@ -118,22 +118,24 @@ impl World<'_> {
             found[number] = true;
             if !is_named(states[number], finding.class) {
                 let (state, class) = (states[number], finding.class.name());
-                return Err(Wrong::new(format!("the verifier calls k{number} {class}, and it is {state:?}")));
+                return Err(Violation::new(format!(
+                    "the verifier calls k{number} {class}, and it is {state:?}"
+                )));
             }
         }
-        let known = states.map(|state| state != State::Right);
+        let known = states.map(|state| state != KeyState::Right);
         if found != known {
             let text = format!("the verifier finds {found:?}, and the items are {states:?}");
-            return Err(Wrong::new(text));
+            return Err(Violation::new(text));
         }
         if nobodys != self.foreign.len() && !self.has(Mutant::OneSided) {
-            return Err(Wrong::new("the verifier does not name somebody else's item"));
+            return Err(Violation::new("the verifier does not name somebody else's item"));
         }
         Ok(())
     }
 
     /// Repairs what can be, and releases what is in quarantine.
-    fn repair(&mut self, findings: &[Finding]) -> Result<(), Wrong> {
+    fn repair(&mut self, findings: &[Finding]) -> Result<(), Violation> {
         let clean = findings.iter().all(|finding| finding.class == Class::Same);
         for entry in self.quarantine() {
             if self.bites(Mutant::NoRelease) {
@@ -146,7 +148,7 @@ impl World<'_> {
                 None if clean || self.is_settled() => job.dismiss(&entry),
                 None => continue,
             };
-            self.start(task, Kind::Repair, Owner::Nobody, self.version());
+            self.start(task, TaskOrigin::Repair, Waiter::Nobody, self.version());
             self.drain()?;
         }
         for finding in findings {
@@ -161,15 +163,16 @@ impl World<'_> {
 
     /// Is everything right that can be?
     fn is_settled(&self) -> bool {
-        let fixed = |state: &State| matches!(state, State::Right | State::Unmappable | State::Occupied);
+        let fixed =
+            |state: &KeyState| matches!(state, KeyState::Right | KeyState::Unmappable | KeyState::Occupied);
         self.states().iter().all(fixed)
     }
 
     /// Takes off what the retrofit kept on the target's items, and begins anew when that crashes. What comes late from
     /// the stream is refused by then.
-    fn finalise(&mut self) -> Result<(), Wrong> {
+    fn finalise(&mut self) -> Result<(), Violation> {
         for phase in [Phase::CutOver, Phase::Finalising] {
-            self.head = self.head.to(phase).map_err(|error| Wrong::new(error.to_string()))?;
+            self.head = self.head.to(phase).map_err(|error| Violation::new(error.to_string()))?;
         }
         for attempt in 0..FINALISE_MAX {
             if attempt == FINALISE_MAX / 2 {
@@ -186,12 +189,12 @@ impl World<'_> {
                 return self.drain();
             }
         }
-        Err(Wrong::new("finalising never ends"))
+        Err(Violation::new("finalising never ends"))
     }
 
     /// One pass over target and ledger; false if it crashes.
     fn clean(&mut self) -> bool {
-        let (mapping, target) = (self.scene.mapping(), self.target.items());
+        let (mapping, target) = (self.scenario.mapping(), self.target.items());
         let writes = target.iter().filter_map(|item| finalise::clean(mapping.target(), item));
         let rows = self.control.items();
         let writes = writes.chain(rows.iter().filter_map(|row| finalise::forget(mapping.name(), row)));
@@ -200,12 +203,12 @@ impl World<'_> {
                 return false;
             }
             if self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
-                self.late.push(Late { request: write, kind: Kind::Finalise });
+                self.late.push(LateRequest { request: write, kind: TaskOrigin::Finalise });
                 return false;
             }
-            self.send(&write, Kind::Finalise);
+            self.send(&write, TaskOrigin::Finalise);
             if self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
-                self.send(&write, Kind::Finalise);
+                self.send(&write, TaskOrigin::Finalise);
             }
             if self.faults.strikes(Fault::CrashAfter, &mut self.random, 3) {
                 return false;
@@ -216,13 +219,13 @@ impl World<'_> {
 }
 
 /// May a verifier call an item that stands so by this name?
-fn is_named(state: State, class: Class) -> bool {
+fn is_named(state: KeyState, class: Class) -> bool {
     match state {
-        State::Right | State::Lost => false,
-        State::Occupied => matches!(class, Class::Collision | Class::Quarantined | Class::Extra),
-        State::Ghost => {
+        KeyState::Right | KeyState::Lost => false,
+        KeyState::Occupied => matches!(class, Class::Collision | Class::Quarantined | Class::Extra),
+        KeyState::Ghost => {
             matches!(class, Class::Extra | Class::Missing | Class::Quarantined | Class::Collision)
         }
-        State::Stale | State::Unmappable => class != Class::InFlight,
+        KeyState::Stale | KeyState::Unmappable => class != Class::InFlight,
     }
 }

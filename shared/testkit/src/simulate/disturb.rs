@@ -5,14 +5,14 @@ use keyfold_core::value::Item;
 
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::scene::{EPOCHS, Flaw, item, key, text};
-use super::work::{Kind, Owner};
-use super::world::{Version, World, stream_name};
+use super::scenario::{EPOCHS, Flaw, item, key, text};
+use super::state::{SimulationState, Version, stream_name};
+use super::work::{TaskOrigin, Waiter};
 
 /// The most turns that a shard stands still.
 const LAG_TURNS: usize = 40;
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Something that can happen only while writers write, or anything else.
     pub(super) fn disturb(&mut self) {
         match self.random.below(12) {
@@ -28,7 +28,7 @@ impl World<'_> {
                 self.note(|| "the stream is switched off".to_owned());
                 self.stream.on = false;
             }
-            2 if self.faults.is_on(Fault::Foreign) && !self.scene.is_in_place() => self.foreign_item(),
+            2 if self.faults.is_on(Fault::Foreign) && !self.scenario.is_in_place() => self.foreign_item(),
             3 if self.faults.is_on(Fault::Lag) && !self.stream.shards.is_empty() => {
                 self.faults.hit(Fault::Lag);
                 let shard = self.random.below(self.stream.shards.len());
@@ -88,7 +88,7 @@ impl World<'_> {
     /// Repairs an item, if this version of the job may.
     pub(super) fn repair_one(&mut self, key: &Item, version: Version) {
         if self.is_open(version) {
-            self.start(self.job_of(version).repair(key), Kind::Repair, Owner::Nobody, version);
+            self.start(self.job_of(version).repair(key), TaskOrigin::Repair, Waiter::Nobody, version);
         }
     }
 
@@ -96,13 +96,13 @@ impl World<'_> {
         let Some(entry) = self.quarantine().into_iter().next() else { return };
         self.faults.hit(Fault::Release);
         if let Some(task) = self.job().release(&entry) {
-            self.start(task, Kind::Repair, Owner::Nobody, self.version());
+            self.start(task, TaskOrigin::Repair, Waiter::Nobody, self.version());
         }
     }
 
     /// The entries of the quarantine.
     pub(super) fn quarantine(&self) -> Vec<Quarantined> {
-        let prefix = control::quarantine_partition(self.scene.mapping().name());
+        let prefix = control::quarantine_partition(self.scenario.mapping().name());
         let rows = self.control.iter().filter(|(place, _)| place.starts_with(&prefix));
         rows.filter_map(|(_, row)| Quarantined::read(row)).collect()
     }
@@ -116,7 +116,7 @@ impl World<'_> {
         }
         let number = self.random.below(self.keys);
         let made = item(&mut self.random, number, Flaw::None, self.faults.is_on(Fault::Collision));
-        let Ok(Some(mut mapped)) = self.scene.mapping().target_item(&made) else { return };
+        let Ok(Some(mut mapped)) = self.scenario.mapping().target_item(&made) else { return };
         if self.get(Place::Target, &mapped).is_some() {
             return;
         }
@@ -136,7 +136,7 @@ impl World<'_> {
         }
         self.epoch += 1;
         self.bites(Mutant::EpochIgnored);
-        match self.head.restarted(self.scene.mapping(), Some(&stream_name(self.epoch))) {
+        match self.head.restarted(self.scenario.mapping(), Some(&stream_name(self.epoch))) {
             Ok(head) => self.head = head,
             Err(error) => unreachable!("{error}"),
         }
@@ -145,8 +145,8 @@ impl World<'_> {
         }
         // The old backfill's tasks may still write; nobody waits for them.
         for work in &mut self.works {
-            if matches!(work.errand.owner, Owner::Run(..)) {
-                work.errand.owner = Owner::Nobody;
+            if matches!(work.pending.owner, Waiter::SegmentRun(..)) {
+                work.pending.owner = Waiter::Nobody;
             }
         }
         self.runs.clear();
@@ -159,15 +159,15 @@ impl World<'_> {
     fn finalise_early(&mut self) {
         let all = self.has(Mutant::FinaliseEarly);
         for item in self.target.items() {
-            let write = finalise::clean(self.scene.mapping().target(), &item);
+            let write = finalise::clean(self.scenario.mapping().target(), &item);
             if let Some(write) = write.filter(|write| all || matches!(write.action, Action::Delete(_))) {
                 self.bitten();
-                self.send(&Request::Write(write), Kind::Finalise);
+                self.send(&Request::Write(write), TaskOrigin::Finalise);
             }
         }
         for row in if all { self.control.items() } else { Vec::new() } {
-            if let Some(write) = finalise::forget(self.scene.mapping().name(), &row) {
-                self.send(&Request::Write(write), Kind::Finalise);
+            if let Some(write) = finalise::forget(self.scenario.mapping().name(), &row) {
+                self.send(&Request::Write(write), TaskOrigin::Finalise);
             }
         }
     }

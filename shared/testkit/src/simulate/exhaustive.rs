@@ -2,25 +2,25 @@
 //!
 //! The walk goes depth first over all that can happen next. States that were met before are not walked again; the number of
 //! interleavings counts them as often as there are ways to them. Steps of the two keys that touch nothing in common come
-//! to the same in either order, and are walked in one of them (see `step`). At every end, the simulator's own checks run:
+//! to the same in either order, and are walked in one of them (see `transition`). At every end, the simulator's own checks run:
 //! as it has drained, after repairs, and after finalising.
 
-mod book;
-mod errand;
+mod compact_state;
 mod hash;
-mod small;
-mod step;
+mod open_task;
 mod tables;
+mod task_table;
+mod transition;
 
 use std::collections::{HashMap, HashSet};
 
 use keyfold_core::retrofit::Protocol;
 
-use super::check::Wrong;
-use super::{Mutant, Scene};
-use book::Book;
-use small::Small;
-use step::Step;
+use super::check::Violation;
+use super::{Mutant, Scenario};
+use compact_state::CompactState;
+use task_table::TaskTable;
+use transition::Transition;
 
 /// The most of everything in one interleaving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,17 +58,17 @@ pub struct Walked {
     /// The bound on states was reached.
     pub cut_short: bool,
     /// What is wrong, and the steps to it.
-    pub wrong: Option<(Wrong, Vec<String>)>,
+    pub wrong: Option<(Violation, Vec<String>)>,
 }
 
 /// Why a walk ends early.
 enum End {
-    Wrong(Wrong),
+    Violation(Violation),
     TooMany,
 }
 
 struct Walk<'s> {
-    book: Book<'s>,
+    tasks: TaskTable<'s>,
     bounds: Bounds,
     /// For each state: in how many ways it goes on to an end.
     ways: HashMap<u64, f64>,
@@ -76,50 +76,51 @@ struct Walk<'s> {
     ends: HashSet<u64>,
     /// Are the ends checked?
     checked: bool,
-    path: Vec<Step>,
+    path: Vec<Transition>,
 }
 
 /// Walks the interleavings of this protocol, from tables in which both source items exist.
 pub fn exhaust(protocol: Protocol, bounds: Bounds, orders: Orders, mutant: Option<Mutant>) -> Walked {
-    let scene = Scene::of(protocol);
-    let mut walk = Walk::new(Book::new(&scene, mutant, orders), bounds, true);
-    let ended = walk.from(&Small::new(&walk.book, bounds));
+    let scenario = Scenario::of(protocol);
+    let mut walk = Walk::new(TaskTable::new(&scenario, mutant, orders), bounds, true);
+    let ended = walk.from(&CompactState::new(&walk.tasks, bounds));
     let mut walked = Walked { states: walk.ways.len(), ends: walk.ends.len(), ..Walked::default() };
     match ended {
         Ok(ways) => walked.interleavings = ways,
         Err(End::TooMany) => walked.cut_short = true,
-        Err(End::Wrong(wrong)) => {
-            walked.wrong = Some((wrong, walk.path.iter().map(|step| format!("{step:?}")).collect()));
+        Err(End::Violation(wrong)) => {
+            walked.wrong =
+                Some((wrong, walk.path.iter().map(|transition| format!("{transition:?}")).collect()));
         }
     }
     walked
 }
 
 impl<'s> Walk<'s> {
-    fn new(book: Book<'s>, bounds: Bounds, checked: bool) -> Walk<'s> {
-        Walk { book, bounds, ways: HashMap::new(), ends: HashSet::new(), checked, path: Vec::new() }
+    fn new(tasks: TaskTable<'s>, bounds: Bounds, checked: bool) -> Walk<'s> {
+        Walk { tasks, bounds, ways: HashMap::new(), ends: HashSet::new(), checked, path: Vec::new() }
     }
 
-    fn from(&mut self, state: &Small) -> Result<f64, End> {
-        let hash = state.hash(self.book.walked);
+    fn from(&mut self, state: &CompactState) -> Result<f64, End> {
+        let hash = state.hash(self.tasks.walked);
         if let Some(ways) = self.ways.get(&hash) {
             return Ok(*ways);
         }
         if self.ways.len() >= self.bounds.states {
             return Err(End::TooMany);
         }
-        // Whoever comes back to a state on the way from it goes no new way.
+        // A way that returns to a state on it is no new way.
         self.ways.insert(hash, 0.0);
         let mut ways = 0.0;
         if state.stopped == [true; 2] {
-            if self.ends.insert(state.tables_hash(&self.book)) && self.checked {
-                state.check(&self.book).map_err(End::Wrong)?;
+            if self.ends.insert(state.tables_hash(&self.tasks)) && self.checked {
+                state.check(&self.tasks).map_err(End::Violation)?;
             }
             ways += 1.0;
         }
-        for step in state.steps(&mut self.book) {
-            self.path.push(step);
-            let next = state.after(step, &mut self.book);
+        for transition in state.steps(&mut self.tasks) {
+            self.path.push(transition);
+            let next = state.after(transition, &mut self.tasks);
             ways += self.from(&next)?;
             self.path.pop();
         }
@@ -142,9 +143,9 @@ mod tests {
         bounds: Bounds,
         orders: Orders,
     ) -> (HashSet<u64>, usize) {
-        let scene = Scene::of(protocol);
-        let mut walk = Walk::new(Book::new(&scene, mutant, orders), bounds, false);
-        assert!(walk.from(&Small::new(&walk.book, bounds)).is_ok());
+        let scenario = Scenario::of(protocol);
+        let mut walk = Walk::new(TaskTable::new(&scenario, mutant, orders), bounds, false);
+        assert!(walk.from(&CompactState::new(&walk.tasks, bounds)).is_ok());
         (walk.ends, walk.ways.len())
     }
 

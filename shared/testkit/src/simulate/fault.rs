@@ -22,113 +22,119 @@ macro_rules! named {
 pub(super) use named;
 
 named! {
-/// A fault of the world around the retrofit.
+/// A fault of the world around the retrofit. Each says what AWS does, and what a retrofit without the right guard would lose.
 ///
-/// There is none for a global index that lags behind: nothing here reads an index. Tasks read by the primary key,
-/// strongly consistent, and scans read base tables; what an index shows is a gate of the cut-over.
+/// There is no fault for a global index that lags behind, because nothing here reads an index: tasks read by the primary key,
+/// strongly consistent, and scans read base tables. Whether an index is complete is a gate of the cut-over.
 Fault {
-    /// An old record is delivered once more, late.
+    /// The stream delivers an old record once more, late: Lambda delivers at least once. Without a fence, the old image
+    /// overwrites a newer one.
     Duplicate = "duplicate",
-    /// A shard stands still for a while.
+    /// A shard stands still for a while. Records of other shards and the scan overtake it; what it delivers later is old.
     Lag = "late-delivery",
-    /// After a failure, the batch is delivered again in two halves.
+    /// After a failure Lambda splits the batch in two (`BisectBatchOnFunctionError`). Records that succeeded come again.
     Resplit = "re-split-batch",
-    /// An invocation or a scan ends before one of its requests is sent.
+    /// An invocation or a scan ends before it sends one of its requests. A checkpoint that was saved too early skips an item.
     CrashBefore = "crash-before",
-    /// An invocation or a scan ends after one of its requests was carried out.
+    /// An invocation or a scan ends after one of its requests was carried out. The retry meets its own writes.
     CrashAfter = "crash-after",
-    /// A request times out and is carried out long after; its sender has gone, or has sent it again.
+    /// A request times out and DynamoDB carries it out long after. Its sender has gone or has sent it again, so only the
+    /// condition of the write can stop it.
     Zombie = "zombie",
-    /// A request is carried out, its response is lost, and it is sent again.
+    /// DynamoDB carries a request out and the response is lost. The SDK sends it again: the write meets itself, and its
+    /// condition fails although it succeeded.
     LostResponse = "lost-response",
-    /// The table's throughput is used up.
+    /// The table's throughput is used up. A throttled write must not count as written.
     ThrottleTable = "throttle-table",
-    /// A global index of the target holds its writes back.
+    /// A global index of the target has too little capacity and throttles writes of the table.
     ThrottleIndex = "throttle-index",
-    /// One partition is hot: requests for one item are throttled for a while.
+    /// One partition is hot: requests for one item are throttled for a while and those around it are not, so records of a
+    /// batch finish in another order than they began.
     ThrottleKey = "throttle-hot-key",
-    /// The account's limit is reached: everything is throttled for a while.
+    /// The account's limit is reached: everything is throttled for a while, the control table too.
     ThrottleAccount = "throttle-account",
-    /// A request is throttled so often that its sender gives up.
+    /// A request is throttled so often that its sender gives up. The batch must then fail, not go on.
     GiveUp = "attempts-used-up",
-    /// A write meets a transaction and is sent again.
+    /// A write meets a transaction and fails with `TransactionConflict`. It is sent again, and the item can have changed.
     Conflict = "transaction-conflict",
-    /// An item that cannot be mapped.
+    /// An item whose key attribute has the wrong type. It must go to quarantine: to skip it loses it, to fail blocks its shard.
     Poison = "poison-item",
-    /// A record that does not tell which item it is of.
+    /// A record that does not tell which item it is of. It cannot be mapped to an item in quarantine, so it has a row of its own.
     Unreadable = "poison-record",
-    /// An item whose target key would be too long.
+    /// An item whose target key would be longer than DynamoDB allows. It is known before the write.
     Oversize = "oversize-key",
-    /// An item at the limit of DynamoDB, too large with what the retrofit adds.
+    /// An item at DynamoDB's limit of 400 KB: too large with what the retrofit adds. Only DynamoDB's refusal tells.
     Huge = "oversize-item",
-    /// An item that the target's table refuses.
+    /// An item that the target's table refuses for a reason that nobody can know before, and takes back never.
     Refused = "refused-item",
-    /// The event source gives records up.
+    /// The event source gives records up: they are older than the stream keeps them, or have failed too often. Nobody
+    /// delivers them again, so the items must be read anew.
     Discard = "discarded-record",
-    /// The stream is switched off and on again.
+    /// The stream is switched off and on again. Changes between have no record, and sequence numbers of the two streams do
+    /// not compare: that is what epochs are for.
     Reenable = "stream-re-enabled",
-    /// A shard is read again from an older place.
+    /// A shard is read again from an older place, after somebody moved its checkpoint. Many old records come in order.
     Redrive = "shard-redrive",
-    /// A segment is run twice.
+    /// The state machine runs a segment twice, at the same time. Both write, and both save checkpoints.
     SegmentTwice = "segment-twice",
-    /// A segment goes on from an older checkpoint.
+    /// A segment goes on from an older checkpoint. It reads items again that have changed since.
     CheckpointRedrive = "checkpoint-redrive",
-    /// A shard splits.
+    /// A shard splits. Its children hold newer records of the same items and must wait for it.
     Split = "shard-split",
-    /// Items expire.
+    /// Items expire by their time to live. Their delete comes from DynamoDB, not from a writer.
     Expiry = "expiry",
-    /// Items want the same target key.
+    /// Several items want the same target key. None may overwrite another.
     Collision = "target-collision",
-    /// The target has items of somebody else, for a while or for good.
+    /// The target has items of somebody else, for a while or for good. They must stay.
     Foreign = "foreign-item",
-    /// Functions of another version of the mapping are at work.
+    /// Functions with another version of the mapping are at work, as during a deployment. Their writes would not agree.
     Versions = "two-mapping-versions",
-    /// Items are repaired while everything goes on.
+    /// Items are repaired while everything goes on. A repair reads, and what it read can be old when it writes.
     Repair = "repair-under-way",
-    /// Quarantined items are released while everything goes on.
+    /// Quarantined items are released while everything goes on: the item can change between its release and its task.
     Release = "release-under-way",
-    /// Both sides are compared, and repaired, while everything goes on.
+    /// Both sides are compared, and repaired, while everything goes on. A write under way is no difference.
     Verify = "verify-under-way",
-    /// Two items swap their keys.
+    /// Two items swap their keys. Each wants a place that the other still holds, so neither order of the two works alone.
     Swap = "swap",
-    /// In place: some writers fold keys by themselves, others do not.
+    /// In place: some writers fold keys by themselves and others do not. Their keys are right already, or wrong.
     WritersFold = "writers-that-fold",
-    /// In place: no stream is followed, and every writer folds.
+    /// In place: no stream is followed, and every writer folds. Then the scan alone must reach all older items.
     NoStream = "no-stream",
 }
 }
 
 named! {
 /// What a writer does.
-Deed {
-    /// A whole item, where there is one.
+WriterAction {
+    /// It puts a whole item, whether one is there or not.
     Put = "put",
-    /// An attribute that no key is made of.
+    /// It updates an attribute that is in no key: the item's place stays.
     Update = "update",
-    /// An attribute that a key is made of.
+    /// It updates an attribute that is in a key: the item's place changes.
     Move = "key-moving-update",
-    /// An item goes.
+    /// It deletes an item: a late record must not bring it back.
     Delete = "delete",
-    /// An item that was there before comes again.
+    /// It puts an item again that was deleted: the tombstone must give way, and late records of the first life must not.
     Recreate = "re-create",
-    /// Two items exchange what their keys are made of.
+    /// It exchanges the key attributes of two items.
     Swap = "swap",
-    /// An item's time to live is over.
+    /// DynamoDB deletes an item whose time to live is over.
     Expire = "ttl-delete",
 }
 }
 
 /// How often each fault was hit, in the order of [`Fault::ALL`].
 pub type Hits = [u64; Fault::ALL.len()];
-/// How often each deed was done, in the order of [`Deed::ALL`].
-pub type Deeds = [u64; Deed::ALL.len()];
+/// How often each action was done, in the order of [`WriterAction::ALL`].
+pub type WriterActions = [u64; WriterAction::ALL.len()];
 
 /// The faults of one history, and how often each was hit.
 #[derive(Debug, Clone)]
 pub(super) struct Faults {
     on: u64,
     pub(super) hits: Hits,
-    pub(super) deeds: Deeds,
+    pub(super) writer_actions: WriterActions,
 }
 
 impl Faults {
@@ -141,7 +147,7 @@ impl Faults {
             1 => u64::MAX,
             _ => on,
         };
-        Faults { on, hits: [0; Fault::ALL.len()], deeds: [0; Deed::ALL.len()] }
+        Faults { on, hits: [0; Fault::ALL.len()], writer_actions: [0; WriterAction::ALL.len()] }
     }
 
     /// Is it on?
@@ -160,8 +166,8 @@ impl Faults {
     }
 
     /// Notes that a writer did this.
-    pub(super) fn did(&mut self, deed: Deed) {
-        self.deeds[deed as usize] += 1;
+    pub(super) fn did(&mut self, writer_action: WriterAction) {
+        self.writer_actions[writer_action as usize] += 1;
     }
 
     /// Does it happen now, in so many of a hundred cases?

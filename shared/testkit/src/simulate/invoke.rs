@@ -4,16 +4,16 @@ use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Received, Verdict};
 
 use super::fault::Fault;
 use super::mutant::Mutant;
+use super::state::{SimulationState, Version};
 use super::tasks::BLOCKED_MAX;
-use super::work::{Errand, Invocation, Kind, Owner, Waiting};
-use super::world::{Version, World};
+use super::work::{BlockedTask, Invocation, PendingTask, TaskOrigin, Waiter};
 
 /// The most records of a batch.
 const BATCH_MAX: usize = 4;
 /// A batch that fails so often has its blocked items parked.
 const ATTEMPTS_MAX: usize = 2;
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Takes a batch from a shard.
     pub(super) fn poll(&mut self, shard: usize) {
         let of = &self.stream.shards[shard];
@@ -80,7 +80,7 @@ impl World<'_> {
         self.invocations
             .insert(id, Invocation { id, shard, batch, records, open, blocked: Vec::new(), version });
         for (at, task) in tasks {
-            self.start(task, Kind::Record, Owner::Invocation(id, at), version);
+            self.start(task, TaskOrigin::Record, Waiter::Invocation(id, at), version);
         }
         if let Some(invocation) = self.invocations.get_mut(&id) {
             invocation.open -= 1;
@@ -99,7 +99,7 @@ impl World<'_> {
             Mutant::RemoveSkipped => matches!(record.kind, ChangeKind::Remove { .. }),
             Mutant::ExpirySkipped => record.kind == ChangeKind::Remove { expired: true },
             Mutant::PoisonSkipped => {
-                record.new.as_ref().is_some_and(|item| self.scene.mapping().target_item(item).is_err())
+                record.new.as_ref().is_some_and(|item| self.scenario.mapping().target_item(item).is_err())
             }
             Mutant::UnreadableSkipped => !record.key.contains_key("id"),
             _ => false,
@@ -116,7 +116,7 @@ impl World<'_> {
         let waiting = std::mem::take(&mut invocation.blocked);
         let version = invocation.version;
         let attempts = invocation.shard.map_or(ATTEMPTS_MAX, |shard| self.stream.shards[shard].attempts);
-        let fails = |waiting: &Waiting<usize>| waiting.blocked >= BLOCKED_MAX && attempts < ATTEMPTS_MAX;
+        let fails = |waiting: &BlockedTask<usize>| waiting.blocked >= BLOCKED_MAX && attempts < ATTEMPTS_MAX;
         let (failed, again): (Vec<_>, Vec<_>) = waiting.into_iter().partition(fails);
         for waiting in failed {
             invocation.batch.ended(waiting.at, Disposition::Failed);
@@ -126,9 +126,9 @@ impl World<'_> {
             let Some(invocation) = self.invocations.remove(&id) else { return };
             return self.report(&invocation);
         }
-        for Waiting { at, task, blocked } in again {
-            let owner = Owner::Invocation(id, at);
-            self.try_again(Errand { task, kind: Kind::Record, owner, version, blocked });
+        for BlockedTask { at, task, blocked } in again {
+            let owner = Waiter::Invocation(id, at);
+            self.try_again(PendingTask { task, kind: TaskOrigin::Record, owner, version, blocked });
         }
     }
 
@@ -164,7 +164,7 @@ impl World<'_> {
     }
 
     pub(super) fn crash_invocation(&mut self, id: u64) {
-        self.works.retain(|work| !matches!(work.errand.owner, Owner::Invocation(same, _) if same == id));
+        self.works.retain(|work| !matches!(work.pending.owner, Waiter::Invocation(same, _) if same == id));
         let Some(invocation) = self.invocations.remove(&id) else { return };
         let Some(shard) = invocation.shard else { return };
         self.stream.shards[shard].busy = false;

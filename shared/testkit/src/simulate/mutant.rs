@@ -7,66 +7,66 @@ use keyfold_core::retrofit::{Action, Guard, Place, Protocol, Write, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::named;
-use super::work::Kind;
+use super::work::TaskOrigin;
 
 named! {
-/// A weakened protocol.
+/// A weakened protocol: one guard is missing. Each says what goes wrong without it; the simulator must see that.
 Mutant {
-    /// A delete is a delete.
+    /// A delete leaves no tombstone: a late record or the scan finds nothing there and puts the deleted item back.
     NoTombstone = "no-tombstone",
-    /// Sequence numbers are compared as text.
+    /// Sequence numbers compare as text: `9` counts as newer than `10`, and the newer record is dropped.
     TextSequence = "text-sequence",
-    /// The scan reads what was there a while ago.
+    /// The scan reads eventually consistently: it writes what the item was before a record that was applied already.
     EventualScan = "eventual-scan",
-    /// A repair reads what was there a while ago.
+    /// A repair reads eventually consistently: it repairs with an image that is old.
     EventualRepair = "eventual-repair",
-    /// Target items are put whatever is there.
+    /// Target items are put without any condition: the last request that arrives wins, not the newest.
     NoGuard = "no-guard",
-    /// A moved item is put over anybody's.
+    /// A moved item is put without asking whose item is there: it overwrites the item of another source key.
     NoOwner = "no-owner",
-    /// A record is put over any fence.
+    /// A record is put over any fence: an old record that comes again undoes a newer one.
     NoFence = "no-fence",
-    /// The backfill writes whatever is there.
+    /// The backfill overwrites what a record has written: its page was read before that record.
     BackfillOverwrites = "backfill-overwrites",
-    /// The checkpoint passes a page that was read and not written.
+    /// The checkpoint passes a page before it is written: after a crash nobody writes it.
     CheckpointFirst = "checkpoint-first",
-    /// Only the source is verified.
+    /// Only the source is verified: items that the target has and the source does not are never seen.
     OneSided = "one-sided",
-    /// The first difference that the verifier sees is its finding.
+    /// The verifier reports the first difference that it sees: writes under way are called drift.
     HastyVerifier = "hasty-verifier",
-    /// An error of the backfill's scan is its end.
+    /// An error of the backfill's scan counts as its end: the rest of the segment is never read.
     ErrorIsEnd = "error-is-end",
-    /// An error of the verifier's scan is its end.
+    /// An error of the verifier's scan counts as its end: a clean result of a comparison that never took place.
     VerifyErrorIsEnd = "verify-error-is-end",
-    /// The stream is read from its end.
+    /// The stream is read from its end (`LATEST`): records between the subscription and the first read are lost.
     Latest = "latest",
-    /// A record that cannot be mapped is skipped.
+    /// A record that cannot be mapped is skipped: its item is stale, and no row in quarantine says so.
     PoisonSkipped = "poison-skipped",
-    /// A record that does not tell its item is skipped.
+    /// A record that does not tell its item is skipped: some item is stale, and nobody knows which.
     UnreadableSkipped = "unreadable-skipped",
-    /// A record that was given up is forgotten.
+    /// A record that the event source gave up is forgotten.
     DiscardForgotten = "discard-forgotten",
-    /// A record that was given up is replayed later, without a guard.
+    /// A record that was given up is replayed later without a condition: it is old by then.
     DiscardReplayed = "discard-replayed",
-    /// A transaction's writes are carried out one by one.
+    /// A transaction's writes are carried out one by one: a crash between them leaves an item at two places, or at none.
     NotAtomic = "not-atomic",
-    /// The ledger's row is not written.
+    /// The ledger's row is not written: nobody knows where the item is when it moves on.
     NoLedger = "no-ledger",
-    /// The ledger's row is written whatever is there.
+    /// The ledger's row is written without a condition: two records of one item both believe that they moved it.
     LedgerUnguarded = "ledger-unguarded",
-    /// The old place is not deleted.
+    /// The old place is not deleted when an item moves: a ghost stays there.
     OldStays = "old-stays",
-    /// A repair writes whatever is there.
+    /// A repair writes without a condition: it overwrites what was written since it read.
     RepairUnguarded = "repair-unguarded",
-    /// An update in place does not ask whether its inputs are as they were.
+    /// An update in place does not ask whether the key's attributes are as it read them: it writes the key of old values.
     NoInputs = "no-inputs",
-    /// An update in place does not ask whether the item exists.
+    /// An update in place does not ask whether the item exists: after a delete it makes an item of nothing but keys.
     Stub = "stub",
-    /// An update in place puts the whole item as it was read.
+    /// An update in place puts the whole item as it was read: a writer's change to another attribute is lost.
     WholeItem = "whole-item",
-    /// Updates in place follow the scan alone, not the stream.
+    /// In place, only the scan folds keys: what writers change after it keeps its old keys.
     NoEcho = "no-echo",
-    /// An invocation does not report its failures.
+    /// An invocation does not report its failed records: Lambda takes the batch for done.
     FailuresHidden = "failures-hidden",
     /// Only the first record of a batch is applied.
     FirstOnly = "first-only",
@@ -74,35 +74,35 @@ Mutant {
     LastOnly = "last-only",
     /// The second half of a batch that was split is not delivered.
     HalfLost = "half-lost",
-    /// Tombstones go while records are under way.
+    /// Tombstones go while records are under way: a late record puts the deleted item back.
     TombstonesEarly = "tombstones-early",
-    /// A new stream's records are fenced like the old one's.
+    /// A new stream's records get fences of the old epoch: their sequence numbers do not compare, and the newer one loses.
     EpochIgnored = "epoch-ignored",
-    /// A new stream begins without a new scan.
+    /// A new stream begins without a new scan: changes made while there was no stream are never read.
     NoRescan = "no-rescan",
-    /// The retrofit is finalised while records are under way.
+    /// The retrofit is finalised while records are under way: they arrive when the fences are gone.
     FinaliseEarly = "finalise-early",
-    /// Records are carried over although the retrofit is being finalised.
+    /// Records are applied while the retrofit is being finalised: they put fences on items that were cleaned already.
     FinaliseOpen = "finalise-open",
-    /// Nobody compares the mapping with the one that the retrofit was started with.
+    /// The mapping is not compared with the one that the retrofit was started with: two versions write two kinds of keys.
     VersionsMixed = "versions-mixed",
-    /// Nothing enters the quarantine.
+    /// Nothing enters the quarantine: items that cannot be mapped are lost without a word.
     NoQuarantine = "no-quarantine",
-    /// What is in quarantine is not released.
+    /// What is in quarantine is not released: a mended item never arrives.
     NoRelease = "no-release",
-    /// A throttled write is taken for written.
+    /// A throttled write counts as written.
     ThrottledIsWritten = "throttled-is-written",
-    /// A task that gave up is taken for settled.
+    /// A task that gave up counts as settled: the checkpoint passes an item that was not written.
     GivenUpIsSettled = "given-up-is-settled",
-    /// A removed item's record is skipped.
+    /// A delete's record is skipped: the item stays in the target as a ghost.
     RemoveSkipped = "remove-skipped",
-    /// A record of an expired item is skipped.
+    /// A record of an expired item is skipped, as filters on `userIdentity` do: the item stays in the target.
     ExpirySkipped = "expiry-skipped",
-    /// A crashed batch is not delivered again.
+    /// A batch whose invocation crashed is not delivered again.
     CrashForgotten = "crash-forgotten",
-    /// A blocked item is given up without a note.
+    /// An item whose place another holds is given up without a row in quarantine: nobody tries it again.
     BlockedForgotten = "blocked-forgotten",
-    /// The scan begins before the stream.
+    /// The scan begins before the stream: changes between the two are in neither.
     ScanFirst = "scan-first",
 }
 }
@@ -150,12 +150,12 @@ impl Mutant {
     }
 }
 
-/// What is sent in place of a write.
+/// What a weakened protocol sends in place of a write.
 #[expect(
     clippy::large_enum_variant,
     reason = "one lives at a time, and a box would cost each write an allocation"
 )]
-pub(super) enum Weak {
+pub(super) enum Weakened {
     /// This.
     Write(Write),
     /// Nothing, and it is taken for written.
@@ -163,7 +163,7 @@ pub(super) enum Weak {
 }
 
 /// What becomes of a write; `None` if it stays as it is.
-pub(super) fn weakened(mutant: Mutant, write: &Write, kind: Kind) -> Option<Weak> {
+pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Option<Weakened> {
     let is_target = write.place == Place::Target;
     let put = match &write.action {
         Action::Put(item) => Some(item),
@@ -172,18 +172,20 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: Kind) -> Option<Weak
     let has = |name: &str| is_target && put.is_some_and(|item| item.contains_key(name));
     match mutant {
         Mutant::NoTombstone if has(TOMBSTONE_ATTRIBUTE) => {
-            put.map(|item| Weak::Write(Write { action: Action::Delete(item.clone()), ..write.clone() }))
+            put.map(|item| Weakened::Write(Write { action: Action::Delete(item.clone()), ..write.clone() }))
         }
-        Mutant::NoGuard if is_target && put.is_some() => anyhow(write),
-        Mutant::NoOwner if has(OWNER_ATTRIBUTE) => anyhow(write),
-        Mutant::NoFence if has(FENCE_ATTRIBUTE) && kind == Kind::Record => over_ours(write),
-        Mutant::BackfillOverwrites if kind == Kind::Scan => over_ours(write),
-        Mutant::RepairUnguarded if kind == Kind::Repair && write.place != Place::Source => over_ours(write),
-        Mutant::DiscardReplayed if kind == Kind::Replay => anyhow(write),
-        Mutant::NoLedger if is_row(write, "ledger#") => Some(Weak::Nothing),
-        Mutant::LedgerUnguarded if is_row(write, "ledger#") => anyhow(write),
-        Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weak::Nothing),
-        Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weak::Nothing),
+        Mutant::NoGuard if is_target && put.is_some() => unguarded(write),
+        Mutant::NoOwner if has(OWNER_ATTRIBUTE) => unguarded(write),
+        Mutant::NoFence if has(FENCE_ATTRIBUTE) && kind == TaskOrigin::Record => over_ours(write),
+        Mutant::BackfillOverwrites if kind == TaskOrigin::Scan => over_ours(write),
+        Mutant::RepairUnguarded if kind == TaskOrigin::Repair && write.place != Place::Source => {
+            over_ours(write)
+        }
+        Mutant::DiscardReplayed if kind == TaskOrigin::Replay => unguarded(write),
+        Mutant::NoLedger if is_row(write, "ledger#") => Some(Weakened::Nothing),
+        Mutant::LedgerUnguarded if is_row(write, "ledger#") => unguarded(write),
+        Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weakened::Nothing),
+        Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weakened::Nothing),
         Mutant::NoInputs if write.place == Place::Source => {
             guarded(write, Guard::Present(Condition::All(Vec::new())))
         }
@@ -195,17 +197,17 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: Kind) -> Option<Weak
     }
 }
 
-fn guarded(write: &Write, guard: Guard) -> Option<Weak> {
-    Some(Weak::Write(Write { guard, ..write.clone() }))
+fn guarded(write: &Write, guard: Guard) -> Option<Weakened> {
+    Some(Weakened::Write(Write { guard, ..write.clone() }))
 }
 
 /// The same write, whatever is there.
-fn anyhow(write: &Write) -> Option<Weak> {
+fn unguarded(write: &Write) -> Option<Weakened> {
     guarded(write, Guard::AbsentOr(Condition::All(Vec::new())))
 }
 
 /// The same write, over whatever the retrofit has put there.
-fn over_ours(write: &Write) -> Option<Weak> {
+fn over_ours(write: &Write) -> Option<Weakened> {
     let has = |name: &str| Condition::Is(Path::attribute(name), Comparison::Exists(true));
     let ours = [FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, control::FENCE].map(has);
     guarded(write, Guard::AbsentOr(Condition::Any(ours.to_vec())))

@@ -4,8 +4,8 @@
 use keyfold_core::retrofit::{ChangeRecord, Place};
 use keyfold_core::value::Item;
 
-use super::scene::{Flaw, Scene, item, key, number_of};
-use super::world::World;
+use super::scenario::{Flaw, Scenario, item, key, number_of};
+use super::state::SimulationState;
 
 /// Records that come once more, of a hundred.
 const LATE_PERCENT: usize = 5;
@@ -13,40 +13,40 @@ const LATE_PERCENT: usize = 5;
 const TURNS: usize = 60;
 
 /// Plays the history of this seed, without any fault but late duplicates; is the target right at its end?
-pub fn naive(scene: &Scene, seed: u64) -> bool {
-    let mut world = World::new(scene, seed, None, false);
-    world.faults.end();
-    for _ in 0..world.random.below(6) {
-        write(&mut world);
+pub fn naive(scenario: &Scenario, seed: u64) -> bool {
+    let mut state = SimulationState::new(scenario, seed, None, false);
+    state.faults.end();
+    for _ in 0..state.random.below(6) {
+        write(&mut state);
     }
-    world.stream.begin(&mut world.random, 0);
+    state.stream.begin(&mut state.random, 0);
     let (mut applied, mut scanned) = (0, false);
     // The page that the scan has read and not yet written.
     let mut page: Vec<Item> = Vec::new();
     for turn in 0.. {
-        let over = applied == world.stream.records.len() && scanned && page.is_empty();
+        let over = applied == state.stream.records.len() && scanned && page.is_empty();
         if turn >= TURNS && over {
             break;
         }
-        match world.random.below(3) {
-            0 if turn < TURNS => write(&mut world),
-            1 if applied < world.stream.records.len() => {
+        match state.random.below(3) {
+            0 if turn < TURNS => write(&mut state),
+            1 if applied < state.stream.records.len() => {
                 // Delivery is at least once, and the second time may be late.
-                let late = applied > 0 && world.random.chance(LATE_PERCENT);
-                let at = if late { world.random.below(applied) } else { applied };
-                let record = world.stream.records[at].record.clone();
-                apply(&mut world, &record);
+                let late = applied > 0 && state.random.chance(LATE_PERCENT);
+                let at = if late { state.random.below(applied) } else { applied };
+                let record = state.stream.records[at].record.clone();
+                apply(&mut state, &record);
                 applied += usize::from(!late);
             }
             2 => match page.pop() {
                 Some(item) => {
-                    let mapped = scene.mapping().target_item(&item).ok().flatten();
-                    if let Some(mapped) = mapped.filter(|mapped| world.get(Place::Target, mapped).is_none()) {
-                        world.set(Place::Target, &mapped, Some(mapped.clone()), false);
+                    let mapped = scenario.mapping().target_item(&item).ok().flatten();
+                    if let Some(mapped) = mapped.filter(|mapped| state.get(Place::Target, mapped).is_none()) {
+                        state.set(Place::Target, &mapped, Some(mapped.clone()), false);
                     }
                 }
                 None if !scanned => {
-                    page = world.source.items();
+                    page = state.source.items();
                     scanned = true;
                 }
                 None => {}
@@ -54,33 +54,33 @@ pub fn naive(scene: &Scene, seed: u64) -> bool {
             _ => {}
         }
     }
-    world.is_right_bare()
+    state.is_right_bare()
 }
 
-fn write(world: &mut World<'_>) {
-    let number = world.random.below(world.keys);
-    let new = (!world.random.chance(25)).then(|| item(&mut world.random, number, Flaw::None, true));
-    world.set(Place::Source, &key(number), new, false);
+fn write(state: &mut SimulationState<'_>) {
+    let number = state.random.below(state.keys);
+    let new = (!state.random.chance(25)).then(|| item(&mut state.random, number, Flaw::None, true));
+    state.set(Place::Source, &key(number), new, false);
 }
 
 /// An update is written if the item exists, at the place that its image has.
-fn apply(world: &mut World<'_>, record: &ChangeRecord) {
-    let mapping = world.scene.mapping();
+fn apply(state: &mut SimulationState<'_>, record: &ChangeRecord) {
+    let mapping = state.scenario.mapping();
     let at = |item: Option<&Item>| mapping.target_item(item?).ok().flatten();
     match (at(record.old.as_ref()), at(record.new.as_ref())) {
-        (Some(old), None) => world.set(Place::Target, &old, None, false),
-        (None, Some(new)) => world.set(Place::Target, &new, Some(new.clone()), false),
-        (Some(_), Some(new)) if world.get(Place::Target, &new).is_some() => {
-            world.set(Place::Target, &new, Some(new.clone()), false);
+        (Some(old), None) => state.set(Place::Target, &old, None, false),
+        (None, Some(new)) => state.set(Place::Target, &new, Some(new.clone()), false),
+        (Some(_), Some(new)) if state.get(Place::Target, &new).is_some() => {
+            state.set(Place::Target, &new, Some(new.clone()), false);
         }
         _ => {}
     }
 }
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Has the target exactly the items that the source maps to?
     fn is_right_bare(&self) -> bool {
-        let mapped = |item: &Item| self.scene.mapping().target_item(item).ok().flatten();
+        let mapped = |item: &Item| self.scenario.mapping().target_item(item).ok().flatten();
         let wanted: Vec<Item> = self.source.iter().filter_map(|(_, item)| mapped(item)).collect();
         let there = self.target.items();
         there.iter().all(|item| wanted.contains(item))

@@ -1,10 +1,10 @@
 //! One history: writers, stream, replicator and segments take turns as the seed says, then everything drains.
 
-use super::check::Wrong;
+use super::check::Violation;
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::work::{Kind, Owner};
-use super::world::World;
+use super::state::SimulationState;
+use super::work::{TaskOrigin, Waiter};
 
 /// Turns with writers.
 const TURNS_MAX: usize = 90;
@@ -13,15 +13,15 @@ const EARLY_TURNS: usize = 20;
 /// Turns until everything must have drained.
 const DRAIN_TURNS_MAX: usize = 6_000;
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Plays the history to its end.
-    pub(super) fn play(&mut self) -> Result<(), Wrong> {
+    pub(super) fn play(&mut self) -> Result<(), Violation> {
         for _ in 0..self.random.between(0, 6) {
             self.write_something();
         }
         self.unfollowed =
-            self.scene.is_in_place() && self.faults.strikes(Fault::NoStream, &mut self.random, 50);
-        if self.faults.is_on(Fault::Foreign) && !self.scene.is_in_place() && self.random.chance(50) {
+            self.scenario.is_in_place() && self.faults.strikes(Fault::NoStream, &mut self.random, 50);
+        if self.faults.is_on(Fault::Foreign) && !self.scenario.is_in_place() && self.random.chance(50) {
             self.foreign_item();
         }
         self.open();
@@ -83,13 +83,13 @@ impl World<'_> {
             0..18 => self.write_something(),
             18..23 => self.disturb(),
             _ => {
-                self.go_on();
+                self.take_turn();
             }
         }
     }
 
     /// One turn of the retrofit. False if there was nothing to do.
-    pub(super) fn go_on(&mut self) -> bool {
+    pub(super) fn take_turn(&mut self) -> bool {
         self.turns += 1;
         let (works, runs, verifications) = (self.works.len(), self.runs.len(), self.ready_verifications());
         let ready = self.stream.ready(self.turns).count();
@@ -113,11 +113,11 @@ impl World<'_> {
             }
             2 => {
                 let run = self.runs.keys().nth(drawn / 2).copied();
-                run.into_iter().for_each(|run| self.go_on_with_run(run));
+                run.into_iter().for_each(|run| self.advance_run(run));
             }
             3 => self.send_late(drawn),
             4 => self.note_discarded(drawn),
-            _ => self.go_on_with_verification(drawn / 2),
+            _ => self.advance_verification(drawn / 2),
         }
         true
     }
@@ -126,9 +126,9 @@ impl World<'_> {
     fn note_discarded(&mut self, at: usize) {
         let record = self.notes.swap_remove(at);
         let delivered = &self.stream.records[record];
-        let version = super::world::Version { epoch: delivered.epoch, other: false };
+        let version = super::state::Version { epoch: delivered.epoch, other: false };
         let task = self.job_of(version).discard(&delivered.record);
-        self.start(task, Kind::Discard, Owner::Note(record), version);
+        self.start(task, TaskOrigin::Discard, Waiter::Note(record), version);
     }
 
     /// Nothing can be done now. Is there anything that only waits?
@@ -143,21 +143,21 @@ impl World<'_> {
     }
 
     /// Goes on until nothing is left to do.
-    pub(super) fn drain(&mut self) -> Result<(), Wrong> {
+    pub(super) fn drain(&mut self) -> Result<(), Violation> {
         self.note(|| "writers stop".to_owned());
         for turn in 0..DRAIN_TURNS_MAX {
             if turn == DRAIN_TURNS_MAX / 2 {
                 self.faults.end();
             }
-            let went_on = self.go_on();
+            let went_on = self.take_turn();
             if let Some(wrong) = self.wrong.take() {
                 return Err(wrong);
             }
             if !went_on {
                 let drained = self.stream.is_drained();
-                return if drained { Ok(()) } else { Err(Wrong::new("the stream is stuck")) };
+                return if drained { Ok(()) } else { Err(Violation::new("the stream is stuck")) };
             }
         }
-        Err(Wrong::new("it never drains"))
+        Err(Violation::new("it never drains"))
     }
 }

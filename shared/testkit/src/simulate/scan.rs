@@ -3,19 +3,19 @@
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, Slice, Verdict};
 use keyfold_core::value::Item;
 
-use super::check::Wrong;
+use super::check::Violation;
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::scene::{NAMES, key};
-use super::work::{Errand, Kind, Owner, Reading, Run, Waiting};
-use super::world::{Version, World};
+use super::scenario::{NAMES, key};
+use super::state::{SimulationState, Version};
+use super::work::{BlockedTask, PageRead, PendingTask, SegmentRun, TaskOrigin, Waiter};
 
 /// The most items of a page.
 const PAGE_MAX: usize = 3;
 /// The most pages of one run that are under way.
 const PAGES_OPEN_MAX: usize = 2;
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Begins the backfill: one or two segments, perhaps each of them twice.
     pub(super) fn begin_backfill(&mut self) {
         let total = self.random.between(1, 2) as u32;
@@ -38,11 +38,12 @@ impl World<'_> {
         }
         let returned = Checkpoint::start(self.job_of(version), Pass::Backfill, segment);
         let (id, slice) = (self.id(), Slice::from(returned.clone()));
-        self.runs.insert(id, Run { slice, returned, reading: None, open: 0, blocked: Vec::new(), version });
+        self.runs
+            .insert(id, SegmentRun { slice, returned, reading: None, open: 0, blocked: Vec::new(), version });
     }
 
     /// One turn of a run.
-    pub(super) fn go_on_with_run(&mut self, id: u64) {
+    pub(super) fn advance_run(&mut self, id: u64) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         if self.random.chance(40) {
             run.returned.clone_from(run.slice.checkpoint());
@@ -78,8 +79,8 @@ impl World<'_> {
         let limit = self.random.between(1, PAGE_MAX);
         let Some(run) = self.runs.get_mut(&id) else { return };
         let Some(after) = run.slice.next() else { return };
-        let at = after.map_or(0, |after| super::scene::number_of(after) + 1);
-        run.reading = Some(Reading { items: Vec::new(), at, limit });
+        let at = after.map_or(0, |after| super::scenario::number_of(after) + 1);
+        run.reading = Some(PageRead { items: Vec::new(), at, limit });
     }
 
     /// Reads the next item of a page. A page may end early, and the last one may say that there is more.
@@ -97,7 +98,7 @@ impl World<'_> {
                 break;
             }
         }
-        let last = reading.items.last().map(super::scene::number_of);
+        let last = reading.items.last().map(super::scenario::number_of);
         let full = reading.items.len() >= reading.limit;
         let is_over = reading.at >= self.keys;
         let early = !reading.items.is_empty() && self.random.chance(10);
@@ -141,13 +142,13 @@ impl World<'_> {
         }
         let job = self.job_of(version);
         for item in items {
-            self.start(job.backfill(item, careful), Kind::Scan, Owner::Run(id, page), version);
+            self.start(job.backfill(item, careful), TaskOrigin::Scan, Waiter::SegmentRun(id, page), version);
         }
     }
 
     /// Goes on from the last checkpoint that was given back.
     pub(super) fn restart_run(&mut self, id: u64) {
-        self.works.retain(|work| !matches!(work.errand.owner, Owner::Run(same, _) if same == id));
+        self.works.retain(|work| !matches!(work.pending.owner, Waiter::SegmentRun(same, _) if same == id));
         let Some(mut run) = self.runs.remove(&id) else { return };
         if self.has(Mutant::CheckpointFirst) {
             run.returned.clone_from(run.slice.checkpoint());
@@ -155,11 +156,11 @@ impl World<'_> {
         let (json, segment) = (run.returned.json(), run.returned.segment());
         let other = Version { other: !run.version.other, ..run.version };
         if Checkpoint::resume(&json, self.job_of(other), Pass::Backfill, segment).is_ok() {
-            self.fail(Wrong::new("a checkpoint of another mapping is taken up"));
+            self.fail(Violation::new("a checkpoint of another mapping is taken up"));
         }
         match Checkpoint::resume(&json, self.job_of(run.version), Pass::Backfill, segment) {
             Ok(read) => run.slice = Slice::from(read),
-            Err(error) => return self.fail(Wrong::new(format!("a checkpoint is refused: {error}"))),
+            Err(error) => return self.fail(Violation::new(format!("a checkpoint is refused: {error}"))),
         }
         (run.open, run.reading) = (0, None);
         run.blocked.clear();
@@ -172,8 +173,14 @@ impl World<'_> {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let (waiting, version) = (std::mem::take(&mut run.blocked), run.version);
         run.open += waiting.len();
-        for Waiting { at, task, blocked } in waiting {
-            self.try_again(Errand { task, kind: Kind::Scan, owner: Owner::Run(id, at), version, blocked });
+        for BlockedTask { at, task, blocked } in waiting {
+            self.try_again(PendingTask {
+                task,
+                kind: TaskOrigin::Scan,
+                owner: Waiter::SegmentRun(id, at),
+                version,
+                blocked,
+            });
         }
     }
 }

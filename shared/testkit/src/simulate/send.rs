@@ -4,12 +4,12 @@ use keyfold_core::retrofit::{Action, Outcome, Place, Protocol, Request, Seen, Wr
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::Fault;
-use super::mutant::{Mutant, Weak, weakened};
-use super::scene::{REFUSED, number_of};
+use super::mutant::{Mutant, Weakened, weakened};
+use super::scenario::{REFUSED, number_of};
+use super::state::SimulationState;
 use super::store::{key_in, outcome};
 use super::throttle::ATTEMPTS_MAX;
-use super::work::{Kind, Late, Work, line, outcome_name, writes};
-use super::world::World;
+use super::work::{LateRequest, PendingRequest, TaskOrigin, line, outcome_name, writes};
 
 /// What a task hears.
 pub(super) enum Exchange {
@@ -23,9 +23,9 @@ pub(super) enum Exchange {
     Crashed,
 }
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Carries a request out.
-    pub(super) fn send(&mut self, request: &Request, kind: Kind) -> Outcome {
+    pub(super) fn send(&mut self, request: &Request, kind: TaskOrigin) -> Outcome {
         let outcome = match request {
             Request::Get { place, key } => return Outcome::Got(self.read(*place, key, kind)),
             Request::Write(write) => self.write(write, kind),
@@ -35,8 +35,8 @@ impl World<'_> {
         outcome
     }
 
-    fn read(&mut self, place: Place, key: &Item, kind: Kind) -> Option<Item> {
-        if kind == Kind::Repair && place == Place::Source && self.has(Mutant::EventualRepair) {
+    fn read(&mut self, place: Place, key: &Item, kind: TaskOrigin) -> Option<Item> {
+        if kind == TaskOrigin::Repair && place == Place::Source && self.has(Mutant::EventualRepair) {
             let stale = self.truth.stale(number_of(key), self.turns).cloned();
             if let Some(stale) = stale {
                 self.bitten();
@@ -46,11 +46,11 @@ impl World<'_> {
         self.get(place, key).cloned()
     }
 
-    fn write(&mut self, write: &Write, kind: Kind) -> Outcome {
+    fn write(&mut self, write: &Write, kind: TaskOrigin) -> Outcome {
         match self.weaken(write, kind) {
             None => self.write_as_is(write),
-            Some(Weak::Nothing) => Outcome::Written,
-            Some(Weak::Write(other)) => self.write_as_is(&other),
+            Some(Weakened::Nothing) => Outcome::Written,
+            Some(Weakened::Write(other)) => self.write_as_is(&other),
         }
     }
 
@@ -70,14 +70,14 @@ impl World<'_> {
         Outcome::Refused(there.map_or(Seen::Nothing, |item| Seen::Item(Box::new(item))))
     }
 
-    fn transact(&mut self, sent: &[Write], kind: Kind) -> Outcome {
+    fn transact(&mut self, sent: &[Write], kind: TaskOrigin) -> Outcome {
         if sent.iter().any(is_refused) {
             return Outcome::Rejected("refused-by-table".to_owned());
         }
-        let weak: Vec<Option<Weak>> = sent.iter().map(|write| self.weaken(write, kind)).collect();
+        let weak: Vec<Option<Weakened>> = sent.iter().map(|write| self.weaken(write, kind)).collect();
         let now = |(write, weak)| match weak {
-            &Some(Weak::Nothing) => None,
-            Some(Weak::Write(other)) => Some(other),
+            &Some(Weakened::Nothing) => None,
+            Some(Weakened::Write(other)) => Some(other),
             &None => Some(write),
         };
         let now: Vec<Option<&Write>> = sent.iter().zip(&weak).map(now).collect();
@@ -93,15 +93,15 @@ impl World<'_> {
     }
 
     /// What is sent in place of a write, by a weakened protocol.
-    fn weaken(&mut self, write: &Write, kind: Kind) -> Option<Weak> {
+    fn weaken(&mut self, write: &Write, kind: TaskOrigin) -> Option<Weakened> {
         let weak = match self.mutant? {
             Mutant::WholeItem => self.whole_item(write),
             mutant => weakened(mutant, write, kind),
         }?;
         let held = self.holds(write);
         let differs = match &weak {
-            Weak::Nothing => held,
-            Weak::Write(other) => self.holds(other) != held || (held && other.action != write.action),
+            Weakened::Nothing => held,
+            Weakened::Write(other) => self.holds(other) != held || (held && other.action != write.action),
         };
         if differs {
             self.bitten();
@@ -110,12 +110,12 @@ impl World<'_> {
     }
 
     /// An update in place as a put of the item as it was a moment ago, if it still exists.
-    fn whole_item(&self, write: &Write) -> Option<Weak> {
+    fn whole_item(&self, write: &Write) -> Option<Weakened> {
         let Action::Update { key, .. } = &write.action else { return None };
         let before = self.truth.stale(number_of(key), self.turns)?.clone()?;
         let guard = keyfold_core::retrofit::Guard::Present(keyfold_core::query::Condition::All(Vec::new()));
-        let folded = self.scene.mapping().target_item(&before).ok()??;
-        Some(Weak::Write(Write { action: Action::Put(folded), guard, ..write.clone() }))
+        let folded = self.scenario.mapping().target_item(&before).ok()??;
+        Some(Weakened::Write(Write { action: Action::Put(folded), guard, ..write.clone() }))
     }
 
     fn holds(&self, write: &Write) -> bool {
@@ -136,10 +136,10 @@ impl World<'_> {
     }
 
     /// Sends what a task wants sent, with all that can go wrong.
-    pub(super) fn exchange(&mut self, work: &mut Work) -> Exchange {
+    pub(super) fn exchange(&mut self, work: &mut PendingRequest) -> Exchange {
         let write = writes(&work.request);
         if self.throttled(work).is_some() {
-            if write && work.errand.kind != Kind::Repair && self.bites(Mutant::ThrottledIsWritten) {
+            if write && work.pending.kind != TaskOrigin::Repair && self.bites(Mutant::ThrottledIsWritten) {
                 return Exchange::Heard(Outcome::Written);
             }
             return self.resend(work);
@@ -152,15 +152,15 @@ impl World<'_> {
         }
         if write && self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
             self.note(|| "  a request times out".to_owned());
-            self.late.push(Late { request: work.request.clone(), kind: work.errand.kind });
+            self.late.push(LateRequest { request: work.request.clone(), kind: work.pending.kind });
             return if self.random.chance(50) { Exchange::Crashed } else { Exchange::Again };
         }
-        let mut outcome = self.send(&work.request, work.errand.kind);
+        let mut outcome = self.send(&work.request, work.pending.kind);
         if write && self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
             self.note(|| "  the response is lost; sent again".to_owned());
             // A transaction's token makes the second one the first one, for ten minutes.
             if !matches!(work.request, Request::Transact(_)) || self.random.chance(50) {
-                outcome = self.send(&work.request, work.errand.kind);
+                outcome = self.send(&work.request, work.pending.kind);
             }
         }
         if self.faults.strikes(Fault::CrashAfter, &mut self.random, 3) {
@@ -170,7 +170,7 @@ impl World<'_> {
     }
 
     /// Once more, unless it was throttled too often.
-    fn resend(&mut self, work: &mut Work) -> Exchange {
+    fn resend(&mut self, work: &mut PendingRequest) -> Exchange {
         work.attempts += 1;
         if work.attempts < ATTEMPTS_MAX || !self.faults.is_on(Fault::GiveUp) {
             return Exchange::Again;
@@ -182,7 +182,7 @@ impl World<'_> {
     /// Only where there are transactions.
     fn conflicts(&mut self, request: &Request) -> bool {
         let percent = if matches!(request, Request::Transact(_)) { 10 } else { 3 };
-        self.scene.protocol == Protocol::Ledger
+        self.scenario.protocol == Protocol::Ledger
             && self.faults.strikes(Fault::Conflict, &mut self.random, percent)
     }
 }

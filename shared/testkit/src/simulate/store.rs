@@ -9,11 +9,11 @@ use keyfold_core::value::{AttributeValue, Item};
 
 /// The items of one table.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Store {
+pub(super) struct ItemStore {
     items: BTreeMap<Box<str>, Item>,
 }
 
-impl Store {
+impl ItemStore {
     /// The item with the key that this item has.
     pub(super) fn get(&self, table: &Table, key: &Item) -> Option<&Item> {
         self.items.get(&*place(table, key))
@@ -85,7 +85,7 @@ pub(super) fn outcome(there: Option<&Item>, action: &Action) -> Option<Item> {
 pub(super) fn place<'i>(table: &Table, key: &'i Item) -> Cow<'i, str> {
     let of = |name: &str| match key.get(name) {
         Some(AttributeValue::S(text)) => text.as_str(),
-        _ => unreachable!("whoever writes checks the key"),
+        _ => unreachable!("every write checks the key"),
     };
     let partition = of(&table.partition.name);
     match &table.sort {

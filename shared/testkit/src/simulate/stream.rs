@@ -3,7 +3,7 @@
 use keyfold_core::retrofit::{ChangeKind, ChangeRecord, SequenceNumber};
 use keyfold_core::value::Item;
 
-use super::scene::key;
+use super::scenario::key;
 use crate::generate::Random;
 
 /// Splits go so deep.
@@ -23,7 +23,7 @@ pub(super) struct Delivered {
 }
 
 /// What happens to an item.
-pub(super) struct Change<'i> {
+pub(super) struct SourceChange<'i> {
     pub(super) number: usize,
     pub(super) old: Option<&'i Item>,
     pub(super) new: Option<&'i Item>,
@@ -54,7 +54,7 @@ pub(super) struct Shard {
 
 /// The stream of one table.
 #[derive(Debug, Clone)]
-pub(super) struct Stream {
+pub(super) struct SimulatedStream {
     /// Does it take changes down?
     pub(super) on: bool,
     /// Every record there ever was.
@@ -65,10 +65,10 @@ pub(super) struct Stream {
     epoch: usize,
 }
 
-impl Stream {
+impl SimulatedStream {
     /// A stream that is off.
-    pub(super) fn new() -> Stream {
-        Stream { on: false, records: Vec::new(), shards: Vec::new(), sequence: 0, epoch: 0 }
+    pub(super) fn new() -> SimulatedStream {
+        SimulatedStream { on: false, records: Vec::new(), shards: Vec::new(), sequence: 0, epoch: 0 }
     }
 
     /// A new stream: its numbers have nothing to do with those of the one before.
@@ -81,7 +81,7 @@ impl Stream {
     }
 
     /// Takes a change down, if it is one. `as_text` makes numbers that only a comparison of texts would order so.
-    pub(super) fn push(&mut self, random: &mut Random, change: &Change<'_>, as_text: bool) -> bool {
+    pub(super) fn push(&mut self, random: &mut Random, change: &SourceChange<'_>, as_text: bool) -> bool {
         if !self.on || change.old == change.new {
             return false;
         }

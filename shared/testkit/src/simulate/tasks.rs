@@ -5,17 +5,17 @@ use keyfold_core::retrofit::{Disposition, Step, Task, Verdict};
 use super::fault::Fault;
 use super::mutant::Mutant;
 use super::send::Exchange;
-use super::work::{Errand, Kind, Owner, Waiting, Work, short};
-use super::world::{Version, World};
+use super::state::{SimulationState, Version};
+use super::work::{BlockedTask, PendingRequest, PendingTask, TaskOrigin, Waiter, short};
 
 /// A blocked task is tried again so often, then the batch fails or the item is parked.
 pub(super) const BLOCKED_MAX: usize = 2;
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Starts a task.
-    pub(super) fn start(&mut self, mut task: Task, kind: Kind, owner: Owner, version: Version) {
+    pub(super) fn start(&mut self, mut task: Task, kind: TaskOrigin, owner: Waiter, version: Version) {
         let step = task.start(self.job_of(version));
-        self.stepped(Errand { task, kind, owner, version, blocked: 0 }, step);
+        self.stepped(PendingTask { task, kind, owner, version, blocked: 0 }, step);
     }
 
     /// Moves the task at this place on by one request.
@@ -23,41 +23,41 @@ impl World<'_> {
         let mut work = self.works.swap_remove(at);
         match self.exchange(&mut work) {
             Exchange::Again => self.works.push(work),
-            Exchange::GaveUp => self.gave_up(&work.errand.owner),
-            Exchange::Crashed => self.crash(&work.errand.owner),
+            Exchange::GaveUp => self.gave_up(&work.pending.owner),
+            Exchange::Crashed => self.crash(&work.pending.owner),
             Exchange::Heard(outcome) => {
-                let mut errand = work.errand;
-                let step = errand.task.told(self.job_of(errand.version), outcome);
-                self.stepped(errand, step);
+                let mut pending = work.pending;
+                let step = pending.task.told(self.job_of(pending.version), outcome);
+                self.stepped(pending, step);
             }
         }
     }
 
-    fn stepped(&mut self, errand: Errand, step: Step) {
+    fn stepped(&mut self, pending: PendingTask, step: Step) {
         match step {
-            Step::Send(request) => self.works.push(Work { errand, request, attempts: 0 }),
+            Step::Send(request) => self.works.push(PendingRequest { pending, request, attempts: 0 }),
             Step::Done(verdict) => {
                 self.note(|| {
-                    let key = short(errand.task.key());
-                    format!("  {:?} {:?} of {key}: {verdict:?}", errand.kind, errand.owner)
+                    let key = short(pending.task.key());
+                    format!("  {:?} {:?} of {key}: {verdict:?}", pending.kind, pending.owner)
                 });
-                self.ended(errand, verdict);
+                self.ended(pending, verdict);
             }
         }
     }
 
-    fn ended(&mut self, errand: Errand, verdict: Verdict) {
+    fn ended(&mut self, pending: PendingTask, verdict: Verdict) {
         if verdict == Verdict::Blocked {
             self.faults.hit(Fault::Collision);
         }
-        match errand.owner {
-            Owner::Invocation(id, at) => {
+        match pending.owner {
+            Waiter::Invocation(id, at) => {
                 let Some(invocation) = self.invocations.get_mut(&id) else { return };
                 invocation.open -= 1;
                 match verdict {
                     Verdict::Blocked => {
-                        let (task, blocked) = (errand.task, errand.blocked);
-                        invocation.blocked.push(Waiting { at, task, blocked });
+                        let (task, blocked) = (pending.task, pending.blocked);
+                        invocation.blocked.push(BlockedTask { at, task, blocked });
                     }
                     verdict => {
                         let settled = verdict.is_settled();
@@ -67,43 +67,43 @@ impl World<'_> {
                 }
                 self.invocation_over(id);
             }
-            Owner::Run(id, page) => {
+            Waiter::SegmentRun(id, page) => {
                 let Some(run) = self.runs.get_mut(&id) else { return };
                 run.open -= 1;
                 let blocked = match verdict {
-                    Verdict::Blocked => errand.blocked,
+                    Verdict::Blocked => pending.blocked,
                     // The item changed under our hands: it is tried again, as if it were blocked.
                     Verdict::Busy => 0,
                     verdict => return run.slice.settled(page, &verdict),
                 };
-                run.blocked.push(Waiting { at: page, task: errand.task, blocked });
+                run.blocked.push(BlockedTask { at: page, task: pending.task, blocked });
             }
-            Owner::Nobody if verdict == Verdict::Blocked && errand.kind == Kind::Repair => {
-                self.try_again(errand);
+            Waiter::Nobody if verdict == Verdict::Blocked && pending.kind == TaskOrigin::Repair => {
+                self.try_again(pending);
             }
-            Owner::Note(_) | Owner::Nobody => {}
+            Waiter::Note(_) | Waiter::Nobody => {}
         }
     }
 
     /// Again, or, after some times, into the quarantine.
-    pub(super) fn try_again(&mut self, mut errand: Errand) {
-        let job = self.job_of(errand.version);
-        let step = if errand.blocked < BLOCKED_MAX {
-            errand.task.again(job)
+    pub(super) fn try_again(&mut self, mut pending: PendingTask) {
+        let job = self.job_of(pending.version);
+        let step = if pending.blocked < BLOCKED_MAX {
+            pending.task.again(job)
         } else if self.bites(Mutant::BlockedForgotten) {
             Step::Done(Verdict::Unchanged)
         } else {
-            errand.task.park(job)
+            pending.task.park(job)
         };
-        errand.blocked += 1;
-        self.stepped(errand, step);
+        pending.blocked += 1;
+        self.stepped(pending, step);
     }
 
-    /// A task was throttled too often: whoever waits for it goes on from what is durable.
-    fn gave_up(&mut self, owner: &Owner) {
+    /// A task was throttled too often: its batch or segment starts again from its last checkpoint.
+    fn gave_up(&mut self, owner: &Waiter) {
         self.note(|| format!("  {owner:?} gives up"));
         match *owner {
-            Owner::Invocation(id, at) => {
+            Waiter::Invocation(id, at) => {
                 let settled = self.bites(Mutant::GivenUpIsSettled);
                 let Some(invocation) = self.invocations.get_mut(&id) else { return };
                 invocation.open -= 1;
@@ -111,7 +111,7 @@ impl World<'_> {
                 invocation.batch.ended(at, end);
                 self.invocation_over(id);
             }
-            Owner::Run(id, page) => {
+            Waiter::SegmentRun(id, page) => {
                 let settled = self.bites(Mutant::GivenUpIsSettled);
                 let Some(run) = self.runs.get_mut(&id) else { return };
                 if settled {
@@ -121,19 +121,19 @@ impl World<'_> {
                 run.returned = run.slice.checkpoint().clone();
                 self.restart_run(id);
             }
-            Owner::Note(record) => self.notes.push(record),
-            Owner::Nobody => {}
+            Waiter::Note(record) => self.notes.push(record),
+            Waiter::Nobody => {}
         }
     }
 
-    /// Ends whoever waits for a task, with all its other tasks.
-    fn crash(&mut self, owner: &Owner) {
+    /// Ends the batch or segment that waits for a task, with all its other tasks.
+    fn crash(&mut self, owner: &Waiter) {
         self.note(|| format!("  crash of {owner:?}"));
         match *owner {
-            Owner::Invocation(id, _) => self.crash_invocation(id),
-            Owner::Run(id, _) => self.restart_run(id),
-            Owner::Note(record) => self.notes.push(record),
-            Owner::Nobody => {}
+            Waiter::Invocation(id, _) => self.crash_invocation(id),
+            Waiter::SegmentRun(id, _) => self.restart_run(id),
+            Waiter::Note(record) => self.notes.push(record),
+            Waiter::Nobody => {}
         }
     }
 }

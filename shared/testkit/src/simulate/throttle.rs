@@ -3,9 +3,9 @@
 use keyfold_core::retrofit::{Place, Request};
 
 use super::fault::Fault;
-use super::scene::number_of;
-use super::work::{Work, writes};
-use super::world::World;
+use super::scenario::number_of;
+use super::state::SimulationState;
+use super::work::{PendingRequest, writes};
 
 /// The most turns that a partition, an index or an account stays throttled.
 const WINDOW_TURNS: usize = 25;
@@ -21,7 +21,7 @@ pub(super) struct Throttles {
     key: usize,
 }
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Something is throttled for a while.
     pub(super) fn begin_throttling(&mut self) {
         let until = self.turns + self.random.between(5, WINDOW_TURNS) as u64;
@@ -37,8 +37,8 @@ impl World<'_> {
     }
 
     /// Why the request of this work is throttled, if it is.
-    pub(super) fn throttled(&mut self, work: &Work) -> Option<Fault> {
-        let number = || number_of(work.errand.task.key());
+    pub(super) fn throttled(&mut self, work: &PendingRequest) -> Option<Fault> {
+        let number = || number_of(work.pending.task.key());
         let (turn, windows) = (self.turns, &self.throttles);
         let fault = if turn < windows.account_until {
             Fault::ThrottleAccount

@@ -2,7 +2,7 @@
 
 use keyfold_core::value::Item;
 
-use super::scene::KEYS_MAX;
+use super::scenario::KEYS_MAX;
 
 /// For so many turns an eventually consistent read may still see what was there before.
 const STALE_TURNS: u64 = 12;

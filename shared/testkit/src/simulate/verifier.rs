@@ -5,12 +5,12 @@ use keyfold_core::retrofit::{Outcome, Pass, Place, Request};
 use keyfold_core::value::Item;
 use keyfold_core::verify::{Check, CheckStep, Class, Finding};
 
-use super::check::{State, Wrong};
+use super::check::{KeyState, Violation};
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::scene::number_of;
-use super::work::Kind;
-use super::world::World;
+use super::scenario::number_of;
+use super::state::SimulationState;
+use super::work::TaskOrigin;
 
 /// Steps of one check.
 const CHECK_STEPS_MAX: usize = 64;
@@ -64,7 +64,7 @@ impl Verification {
     }
 }
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// Both sides are compared while everything goes on.
     pub(super) fn verify_under_way(&mut self) {
         if !self.verifications.is_empty() {
@@ -74,7 +74,7 @@ impl World<'_> {
         let repairs = self.random.chance(60);
         self.note(|| format!("a verification begins, repairs: {repairs}"));
         self.verifications.push(Verification::new(Pass::VerifySource, repairs));
-        if !self.scene.is_in_place() {
+        if !self.scenario.is_in_place() {
             self.verifications.push(Verification::new(Pass::VerifyTarget, repairs));
         }
     }
@@ -99,7 +99,7 @@ impl World<'_> {
     }
 
     /// One turn of the verification with this number, of those that do not pause.
-    pub(super) fn go_on_with_verification(&mut self, nth: usize) {
+    pub(super) fn advance_verification(&mut self, nth: usize) {
         let ready = |at: &usize| !self.pauses(&self.verifications[*at]);
         let Some(at) = (0..self.verifications.len()).filter(ready).nth(nth) else { return };
         let mut verification = self.verifications.swap_remove(at);
@@ -154,7 +154,7 @@ impl World<'_> {
     fn look(&mut self, verification: &mut Verification, mut looking: Looking) {
         looking.steps += 1;
         if looking.steps > CHECK_STEPS_MAX {
-            return self.fail(Wrong::new("a check never ends"));
+            return self.fail(Violation::new("a check never ends"));
         }
         let job = self.job();
         let step = std::mem::replace(&mut looking.step, CheckStep::Pause);
@@ -185,13 +185,13 @@ impl World<'_> {
             && let Some(number) = looking.number
         {
             looking.right = match self.state_of(number) {
-                State::Right => Some(true),
-                State::Unmappable | State::Occupied | State::Stale => Some(false),
+                KeyState::Right => Some(true),
+                KeyState::Unmappable | KeyState::Occupied | KeyState::Stale => Some(false),
                 // No comparison of the two sides can see that.
-                State::Ghost | State::Lost => None,
+                KeyState::Ghost | KeyState::Lost => None,
             };
         }
-        let outcome = self.send(request, Kind::Verify);
+        let outcome = self.send(request, TaskOrigin::Verify);
         if !self.has(Mutant::HastyVerifier) {
             return outcome;
         }
@@ -230,12 +230,12 @@ impl World<'_> {
         let still = self.truth.writes(number) == looking.writes;
         let name = class.name();
         if differs && self.stream.is_under_way(number, looking.records) {
-            self.fail(Wrong::new(format!("k{number} is called {name} while its change is under way")));
+            self.fail(Violation::new(format!("k{number} is called {name} while its change is under way")));
         } else if differs && class != Class::Extra && still && looking.right == Some(true) {
-            self.fail(Wrong::new(format!("k{number} is called {name} and is right")));
+            self.fail(Violation::new(format!("k{number} is called {name} and is right")));
         } else if class == Class::Same && pass == Pass::VerifySource && still && looking.right == Some(false)
         {
-            self.fail(Wrong::new(format!("k{number} is called the same and is not")));
+            self.fail(Violation::new(format!("k{number} is called the same and is not")));
         }
     }
 }

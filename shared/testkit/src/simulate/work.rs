@@ -4,11 +4,11 @@ use keyfold_core::retrofit::segment::PageNumber;
 use keyfold_core::retrofit::{Action, Batch, Checkpoint, Outcome, Request, Slice, Task, Write};
 use keyfold_core::value::Item;
 
-use super::world::Version;
+use super::state::Version;
 
 /// Whose task it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TaskOrigin {
     /// The replicator's.
     Record,
     /// The backfill's.
@@ -27,11 +27,11 @@ pub(super) enum Kind {
 
 /// Who waits for it.
 #[derive(Debug, Clone)]
-pub(super) enum Owner {
+pub(super) enum Waiter {
     /// An invocation, for its record at this place.
     Invocation(u64, usize),
     /// A run, for an item of a page.
-    Run(u64, PageNumber),
+    SegmentRun(u64, PageNumber),
     /// Nobody; if it dies, this record's note is made again.
     Note(usize),
     /// Nobody.
@@ -39,13 +39,13 @@ pub(super) enum Owner {
 }
 
 /// A task, and on whose behalf it runs.
-pub(super) struct Errand {
+pub(super) struct PendingTask {
     /// The task.
     pub(super) task: Task,
     /// Whose it is.
-    pub(super) kind: Kind,
+    pub(super) kind: TaskOrigin,
     /// Who waits.
-    pub(super) owner: Owner,
+    pub(super) owner: Waiter,
     /// Its job.
     pub(super) version: Version,
     /// How often it was blocked.
@@ -53,9 +53,9 @@ pub(super) struct Errand {
 }
 
 /// A task that has a request to send.
-pub(super) struct Work {
+pub(super) struct PendingRequest {
     /// The task.
-    pub(super) errand: Errand,
+    pub(super) pending: PendingTask,
     /// What it wants sent.
     pub(super) request: Request,
     /// How often the request was throttled.
@@ -63,7 +63,7 @@ pub(super) struct Work {
 }
 
 /// A task that waits for others to move.
-pub(super) struct Waiting<P> {
+pub(super) struct BlockedTask<P> {
     /// Its place.
     pub(super) at: P,
     /// The task.
@@ -85,29 +85,29 @@ pub(super) struct Invocation {
     /// Tasks under way.
     pub(super) open: usize,
     /// Tasks that wait for others to move.
-    pub(super) blocked: Vec<Waiting<usize>>,
+    pub(super) blocked: Vec<BlockedTask<usize>>,
     /// Its job.
     pub(super) version: Version,
 }
 
 /// A segment at work.
-pub(super) struct Run {
+pub(super) struct SegmentRun {
     /// The slice.
     pub(super) slice: Slice,
     /// The last checkpoint that was given back.
     pub(super) returned: Checkpoint,
     /// The page that is being read.
-    pub(super) reading: Option<Reading>,
+    pub(super) reading: Option<PageRead>,
     /// Tasks under way.
     pub(super) open: usize,
     /// Tasks that wait for others to move.
-    pub(super) blocked: Vec<Waiting<PageNumber>>,
+    pub(super) blocked: Vec<BlockedTask<PageNumber>>,
     /// Its job.
     pub(super) version: Version,
 }
 
 /// A page of a scan, read item by item: between two of them, anything may be written.
-pub(super) struct Reading {
+pub(super) struct PageRead {
     /// What was read so far.
     pub(super) items: Vec<Item>,
     /// The number of the next item.
@@ -117,11 +117,11 @@ pub(super) struct Reading {
 }
 
 /// A request that timed out.
-pub(super) struct Late {
+pub(super) struct LateRequest {
     /// What will be carried out.
     pub(super) request: Request,
     /// Whose it was.
-    pub(super) kind: Kind,
+    pub(super) kind: TaskOrigin,
 }
 
 /// Does a request write?

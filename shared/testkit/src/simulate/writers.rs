@@ -3,11 +3,11 @@
 use keyfold_core::retrofit::Place;
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::fault::{Deed, Fault};
-use super::scene::{FOLDED, Flaw, NAMES, item, key};
+use super::fault::{Fault, WriterAction};
+use super::scenario::{FOLDED, Flaw, NAMES, item, key};
+use super::state::SimulationState;
 use super::truth::Wanted;
 use super::work::short;
-use super::world::World;
 
 /// What a writer writes.
 enum Written<'w> {
@@ -17,7 +17,7 @@ enum Written<'w> {
     Some(&'w [&'w str]),
 }
 
-impl World<'_> {
+impl SimulationState<'_> {
     /// A writer does something.
     pub(super) fn write_something(&mut self) {
         let number = self.random.below(self.keys);
@@ -35,7 +35,7 @@ impl World<'_> {
             (_, there) => {
                 let new = self.made(number, flaw);
                 let again = there.is_none() && self.truth.is_known(number);
-                self.faults.did(if again { Deed::Recreate } else { Deed::Put });
+                self.faults.did(if again { WriterAction::Recreate } else { WriterAction::Put });
                 self.store(number, new, &Written::Whole);
             }
         }
@@ -54,7 +54,7 @@ impl World<'_> {
         } else if self.faults.is_on(Fault::Huge) && self.random.below(1_000) == 0 {
             self.faults.hit(Fault::Huge);
             Flaw::Huge
-        } else if !self.scene.is_in_place() && self.faults.strikes(Fault::Refused, &mut self.random, 5) {
+        } else if !self.scenario.is_in_place() && self.faults.strikes(Fault::Refused, &mut self.random, 5) {
             Flaw::Refused
         } else {
             Flaw::None
@@ -66,13 +66,13 @@ impl World<'_> {
         let name = *self.random.pick(&["a", "b", "v", "kind"]);
         let Some(value) = new.get(name) else { return };
         there.insert(name.to_owned(), value.clone());
-        self.faults.did(if name == "a" || name == "b" { Deed::Move } else { Deed::Update });
+        self.faults.did(if name == "a" || name == "b" { WriterAction::Move } else { WriterAction::Update });
         self.store(number, there, &Written::Some(&[name]));
     }
 
     fn remove(&mut self, number: usize, expired: bool) {
         self.note(|| format!("k{number} {}", if expired { "expires" } else { "is deleted by a writer" }));
-        self.faults.did(if expired { Deed::Expire } else { Deed::Delete });
+        self.faults.did(if expired { WriterAction::Expire } else { WriterAction::Delete });
         self.truth.wrote(number, None, Wanted::Nothing);
         self.set(Place::Source, &key(number), None, expired);
     }
@@ -89,7 +89,7 @@ impl World<'_> {
                 second.insert(name.to_owned(), a.clone());
             }
         }
-        self.faults.did(Deed::Swap);
+        self.faults.did(WriterAction::Swap);
         self.store(number, first, &Written::Some(&["a", "b"]));
         self.store(other_number, second, &Written::Some(&["a", "b"]));
     }
@@ -107,11 +107,11 @@ impl World<'_> {
 
     /// What the table holds then; `None` if a writer that folds cannot fold it.
     fn as_stored(&mut self, number: usize, new: &Item, written: &Written<'_>) -> Option<Item> {
-        if !self.scene.is_in_place() {
+        if !self.scenario.is_in_place() {
             return Some(new.clone());
         }
         if self.writer_folds() {
-            return self.scene.mapping().target_item(new).ok()?;
+            return self.scenario.mapping().target_item(new).ok()?;
         }
         let mut stored = new.clone();
         if let Written::Some(names) = written

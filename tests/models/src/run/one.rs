@@ -7,7 +7,7 @@ use keyfold_core::query::limits::PAGE_ITEMS_MAX;
 use crate::case::{Case, Meaning, Pattern};
 use crate::compare::Identities;
 use crate::published::PublishedModel;
-use crate::report::{CaseReport, Row, State, Verdict};
+use crate::report::{CaseReport, PatternResult, Row, State};
 use crate::request::request;
 use crate::subject::{Answered, AskError, Subject, chain};
 use crate::summary::summary;
@@ -57,7 +57,7 @@ impl Runner<'_> {
         let mut row = Row { pattern: pattern.id.clone(), ..Row::default() };
         let Some(meaning) = &pattern.meaning else {
             // Nothing to ask: there is only a request that DynamoDB would refuse, and that nobody can put to us.
-            row.verdict = Verdict::Refused { what: "it has no meaning to be asked by".to_owned() };
+            row.verdict = PatternResult::Refused { what: "it has no meaning to be asked by".to_owned() };
             row.is_right_to_refuse = pattern.expect_error;
             return row;
         };
@@ -68,15 +68,15 @@ impl Runner<'_> {
                 row.scans = answered.plan.scans();
                 row.units = Some(answered.units);
                 row.verdict = match self.fault(pattern, meaning, &asked, &answered).await {
-                    None => Verdict::Right,
-                    Some(what) => Verdict::Wrong { what },
+                    None => PatternResult::Right,
+                    Some(what) => PatternResult::Wrong { what },
                 };
             }
             Err(error) if error.is_refusal() => {
-                row.verdict = Verdict::Refused { what: error.to_string() };
+                row.verdict = PatternResult::Refused { what: error.to_string() };
                 row.is_right_to_refuse = pattern.expect_error;
             }
-            Err(error) => row.verdict = Verdict::Wrong { what: error.to_string() },
+            Err(error) => row.verdict = PatternResult::Wrong { what: error.to_string() },
         }
         row
     }

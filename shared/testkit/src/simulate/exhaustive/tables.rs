@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Write};
 use keyfold_core::value::Item;
 
-use super::super::mutant::{Weak, weakened};
-use super::super::scene::{NAMES, key, text};
+use super::super::mutant::{Weakened, weakened};
+use super::super::scenario::{NAMES, key, text};
 use super::super::store::{key_in, outcome, place};
-use super::super::{Mutant, Scene};
-use super::errand::Role;
+use super::super::{Mutant, Scenario};
 use super::hash::of_item;
+use super::open_task::Role;
 
 /// What a source item can be: not there, or one of two items, which want two target keys that both keys share.
 pub(super) const VALUES: usize = 3;
@@ -32,7 +32,7 @@ pub(super) struct Held {
 
 /// All rows and items that were met so far.
 pub(super) struct Tables<'s> {
-    pub(super) scene: &'s Scene,
+    pub(super) scenario: &'s Scenario,
     mutant: Option<Mutant>,
     /// Where each row is.
     rows: Vec<(Place, String)>,
@@ -51,9 +51,9 @@ fn valued(number: usize, value: usize) -> Option<Item> {
 }
 
 impl<'s> Tables<'s> {
-    pub(super) fn new(scene: &'s Scene, mutant: Option<Mutant>) -> Tables<'s> {
+    pub(super) fn new(scenario: &'s Scenario, mutant: Option<Mutant>) -> Tables<'s> {
         let mut tables = Tables {
-            scene,
+            scenario,
             mutant,
             rows: (0..2).map(|number| (Place::Source, NAMES[number].to_owned())).collect(),
             items: vec![Held { item: Item::default(), hash: 0 }],
@@ -110,7 +110,7 @@ impl<'s> Tables<'s> {
 
     /// The row of the item with this key.
     fn row(&mut self, at: Place, key: &Item) -> usize {
-        let (at, table) = self.scene.table(at);
+        let (at, table) = self.scenario.table(at);
         let name = place(table, key);
         if let Some(row) = self.rows.iter().position(|(place, known)| *place == at && *known == *name) {
             return row;
@@ -162,8 +162,8 @@ impl<'s> Tables<'s> {
     fn weak(&self, write: &Write, role: Role) -> Option<Write> {
         match self.mutant.and_then(|mutant| weakened(mutant, write, role.kind())) {
             None => Some(write.clone()),
-            Some(Weak::Write(other)) => Some(other),
-            Some(Weak::Nothing) => None,
+            Some(Weakened::Write(other)) => Some(other),
+            Some(Weakened::Nothing) => None,
         }
     }
 

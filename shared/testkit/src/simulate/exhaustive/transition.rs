@@ -9,14 +9,14 @@
 //! or, if it has written nothing yet, not have begun.
 
 use super::Orders;
-use super::book::Book;
-use super::errand::Role;
-use super::small::{Scan, Small};
+use super::compact_state::{CompactState, ScanState};
+use super::open_task::Role;
 use super::tables::VALUES;
+use super::task_table::TaskTable;
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Transition {
     /// A writer gives this key this value.
     Write { key: usize, value: usize },
     /// A batch of so many records of this key is handed out.
@@ -35,14 +35,14 @@ pub(super) enum Step {
     Crash { task: usize, after: bool },
 }
 
-impl Small {
+impl CompactState {
     /// All that can happen next, but for what comes to the same later.
-    pub(super) fn steps(&self, book: &mut Book<'_>) -> Vec<Step> {
+    pub(super) fn steps(&self, tasks: &mut TaskTable<'_>) -> Vec<Transition> {
         let mut all = Vec::new();
         for key in (0..2).filter(|key| !self.stopped[*key]) {
             let mut steps = Vec::new();
-            self.steps_of(key, book, &mut steps);
-            if book.walked == Orders::Distinct && !self.meets_other(key, book) {
+            self.steps_of(key, tasks, &mut steps);
+            if tasks.walked == Orders::Distinct && !self.meets_other(key, tasks) {
                 return steps;
             }
             all.append(&mut steps);
@@ -50,69 +50,69 @@ impl Small {
         all
     }
 
-    fn steps_of(&self, key: usize, book: &mut Book<'_>, steps: &mut Vec<Step>) {
-        for (task, id) in self.errands.iter().enumerate() {
-            if book.errand(*id).role.key() != key {
+    fn steps_of(&self, key: usize, tasks: &mut TaskTable<'_>, steps: &mut Vec<Transition>) {
+        for (task, id) in self.open_tasks.iter().enumerate() {
+            if tasks.open_task(*id).role.key() != key {
                 continue;
             }
-            steps.push(Step::Advance { task });
+            steps.push(Transition::Advance { task });
             if self.left.crashes == 0 {
                 continue;
             }
-            let all = book.walked == Orders::All;
+            let all = tasks.walked == Orders::All;
             if all {
-                steps.push(Step::Crash { task, after: false });
+                steps.push(Transition::Crash { task, after: false });
             }
-            if all || book.deed(*id, &self.rows).writes() {
-                steps.push(Step::Crash { task, after: true });
+            if all || tasks.effect(*id, &self.rows).writes() {
+                steps.push(Transition::Crash { task, after: true });
             }
         }
-        if self.is_still(key, book) {
-            steps.push(Step::Stop { key });
+        if self.is_still(key, tasks) {
+            steps.push(Transition::Stop { key });
         }
         if self.left.changes > 0 {
             let others = (0..VALUES).filter(|value| *value != self.truth[key]);
-            steps.extend(others.map(|value| Step::Write { key, value }));
+            steps.extend(others.map(|value| Transition::Write { key, value }));
         }
         let left = self.records[key].len() - self.at[key];
         if left > 0 && !self.busy[key] {
-            steps.extend((1..=left).map(|count| Step::Deliver { key, count }));
+            steps.extend((1..=left).map(|count| Transition::Deliver { key, count }));
             if self.left.discards > 0 {
-                steps.push(Step::Discard { key });
+                steps.push(Transition::Discard { key });
             }
         }
         if self.left.duplicates > 0 {
-            steps.extend((0..self.at[key]).map(|record| Step::Duplicate { key, record }));
+            steps.extend((0..self.at[key]).map(|record| Transition::Duplicate { key, record }));
         }
-        if self.scans[key] == Scan::Unread {
-            steps.push(Step::Scan { key });
+        if self.scans[key] == ScanState::Unread {
+            steps.push(Transition::Scan { key });
         }
     }
 
     /// The state after this step.
-    pub(super) fn after(&self, step: Step, book: &mut Book<'_>) -> Small {
+    pub(super) fn after(&self, transition: Transition, tasks: &mut TaskTable<'_>) -> CompactState {
         let mut next = self.clone();
-        match step {
-            Step::Write { key, value } => next.write(key, value, book),
-            Step::Deliver { key, count } => {
+        match transition {
+            Transition::Write { key, value } => next.write(key, value, tasks),
+            Transition::Deliver { key, count } => {
                 next.busy[key] = true;
-                next.apply(Role::Record { key, count }, next.at[key] + count - 1, book);
+                next.apply(Role::Record { key, count }, next.at[key] + count - 1, tasks);
             }
-            Step::Discard { key } => {
+            Transition::Discard { key } => {
                 next.left.discards -= 1;
-                next.note(key, next.at[key], book);
+                next.note(key, next.at[key], tasks);
                 next.at[key] += 1;
             }
-            Step::Duplicate { key, record } => {
+            Transition::Duplicate { key, record } => {
                 next.left.duplicates -= 1;
-                next.apply(Role::Duplicate { key }, record, book);
+                next.apply(Role::Duplicate { key }, record, tasks);
             }
-            Step::Scan { key } => next.scan(key, book),
-            Step::Stop { key } => next.stopped[key] = true,
-            Step::Advance { task } => next.advance(task, book),
-            Step::Crash { task, after } => {
+            Transition::Scan { key } => next.scan(key, tasks),
+            Transition::Stop { key } => next.stopped[key] = true,
+            Transition::Advance { task } => next.advance(task, tasks),
+            Transition::Crash { task, after } => {
                 next.left.crashes -= 1;
-                next.crash(task, after, book);
+                next.crash(task, after, tasks);
             }
         }
         next

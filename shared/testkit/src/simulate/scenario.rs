@@ -81,7 +81,7 @@ const HUGE: usize = 409_575;
 pub const REFUSED: &str = "refused";
 
 /// A retrofit, ready for any number of histories.
-pub struct Scene {
+pub struct Scenario {
     /// Its protocol.
     pub protocol: Protocol,
     /// One job for each epoch.
@@ -92,13 +92,13 @@ pub struct Scene {
     pub control: Table,
 }
 
-impl Scene {
+impl Scenario {
     /// The retrofit with this protocol.
-    pub fn of(protocol: Protocol) -> Scene {
+    pub fn of(protocol: Protocol) -> Scenario {
         let other = TABLES.replace("{a}-{b}", "{b}-{a}");
         let (jobs, others) = (jobs(TABLES, protocol), jobs(&other, protocol));
         assert_ne!(jobs[0].mapping().hash(), others[0].mapping().hash());
-        Scene { protocol, jobs, others, control: control::table("control") }
+        Scenario { protocol, jobs, others, control: control::table("control") }
     }
 
     /// The mapping.

@@ -7,16 +7,16 @@ use keyfold_core::retrofit::control::Head;
 use keyfold_core::retrofit::{Job, Place};
 use keyfold_core::value::Item;
 
-use super::check::Wrong;
+use super::check::Violation;
 use super::fault::{Fault, Faults};
 use super::mutant::Mutant;
-use super::scene::{KEYS_MAX, Scene, number_of};
-use super::store::Store;
-use super::stream::{Change, Stream};
+use super::scenario::{KEYS_MAX, Scenario, number_of};
+use super::store::ItemStore;
+use super::stream::{SimulatedStream, SourceChange};
 use super::throttle::Throttles;
 use super::truth::Truth;
 use super::verifier::Verification;
-use super::work::{Invocation, Late, Run, Work};
+use super::work::{Invocation, LateRequest, PendingRequest, SegmentRun};
 use crate::generate::Random;
 
 /// Which job: of this epoch, and of the retrofit's mapping or another version of it.
@@ -27,9 +27,9 @@ pub(super) struct Version {
 }
 
 /// A history under way.
-pub(super) struct World<'s> {
+pub(super) struct SimulationState<'s> {
     /// The retrofit.
-    pub(super) scene: &'s Scene,
+    pub(super) scenario: &'s Scenario,
     /// All choices.
     pub(super) random: Random,
     /// What goes wrong.
@@ -41,19 +41,19 @@ pub(super) struct World<'s> {
     /// How often that made a difference.
     pub(super) bites: u64,
     /// The first thing that was seen to be wrong before the end.
-    pub(super) wrong: Option<Wrong>,
+    pub(super) wrong: Option<Violation>,
     /// What writers wrote.
     pub(super) truth: Truth,
     /// The source's table, and in place the target's.
-    pub(super) source: Store,
+    pub(super) source: ItemStore,
     /// The target's table.
-    pub(super) target: Store,
+    pub(super) target: ItemStore,
     /// The control table, but for the retrofit's row.
-    pub(super) control: Store,
+    pub(super) control: ItemStore,
     /// The retrofit's row.
     pub(super) head: Head,
     /// The source's stream.
-    pub(super) stream: Stream,
+    pub(super) stream: SimulatedStream,
     /// No stream is followed, and every writer folds.
     pub(super) unfollowed: bool,
     /// The number of the stream that is followed.
@@ -69,15 +69,15 @@ pub(super) struct World<'s> {
     /// Records that do not tell their item: its number, and the row that they have in quarantine.
     pub(super) unreadable: Vec<(usize, String)>,
     /// Tasks under way.
-    pub(super) works: Vec<Work>,
+    pub(super) works: Vec<PendingRequest>,
     /// Batches under way.
     pub(super) invocations: BTreeMap<u64, Invocation>,
     /// Segments under way.
-    pub(super) runs: BTreeMap<u64, Run>,
+    pub(super) runs: BTreeMap<u64, SegmentRun>,
     /// Comparisons under way.
     pub(super) verifications: Vec<Verification>,
     /// Requests that timed out and are still to be carried out.
-    pub(super) late: Vec<Late>,
+    pub(super) late: Vec<LateRequest>,
     /// Records given up, whose note is not yet made.
     pub(super) notes: Vec<usize>,
     /// Records given up, by a protocol that replays them.
@@ -92,14 +92,19 @@ pub(super) struct World<'s> {
     pub(super) trace: Option<Vec<String>>,
 }
 
-impl<'s> World<'s> {
+impl<'s> SimulationState<'s> {
     /// Nothing has happened yet.
-    pub(super) fn new(scene: &'s Scene, seed: u64, mutant: Option<Mutant>, trace: bool) -> World<'s> {
+    pub(super) fn new(
+        scenario: &'s Scenario,
+        seed: u64,
+        mutant: Option<Mutant>,
+        trace: bool,
+    ) -> SimulationState<'s> {
         let mut random = Random::new(seed);
         let faults = Faults::drawn(&mut random);
         let keys = random.between(2, KEYS_MAX);
-        World {
-            scene,
+        SimulationState {
+            scenario,
             random,
             faults,
             throttles: Throttles::default(),
@@ -107,11 +112,11 @@ impl<'s> World<'s> {
             bites: 0,
             wrong: None,
             truth: Truth::default(),
-            source: Store::default(),
-            target: Store::default(),
-            control: Store::default(),
-            head: Head::begun(scene.mapping(), Some(&stream_name(0))),
-            stream: Stream::new(),
+            source: ItemStore::default(),
+            target: ItemStore::default(),
+            control: ItemStore::default(),
+            head: Head::begun(scenario.mapping(), Some(&stream_name(0))),
+            stream: SimulatedStream::new(),
             unfollowed: false,
             epoch: 0,
             keys,
@@ -146,7 +151,7 @@ impl<'s> World<'s> {
     /// The job of this version.
     pub(super) fn job_of(&self, version: Version) -> &'s Job {
         let epoch = if self.has(Mutant::EpochIgnored) { 0 } else { version.epoch };
-        if version.other { &self.scene.others[epoch] } else { &self.scene.jobs[epoch] }
+        if version.other { &self.scenario.others[epoch] } else { &self.scenario.jobs[epoch] }
     }
 
     /// Is the protocol weakened in this way?
@@ -171,7 +176,7 @@ impl<'s> World<'s> {
     }
 
     /// Something is wrong before the end.
-    pub(super) fn fail(&mut self, wrong: Wrong) {
+    pub(super) fn fail(&mut self, wrong: Violation) {
         self.wrong.get_or_insert(wrong);
     }
 
@@ -189,8 +194,8 @@ impl<'s> World<'s> {
     }
 
     /// The model and the items of a table.
-    pub(super) fn table(&self, place: Place) -> (&'s Table, &Store) {
-        let (at, table) = self.scene.table(place);
+    pub(super) fn table(&self, place: Place) -> (&'s Table, &ItemStore) {
+        let (at, table) = self.scenario.table(place);
         let store = match at {
             Place::Source => &self.source,
             Place::Target => &self.target,
@@ -211,7 +216,7 @@ impl<'s> World<'s> {
             return;
         }
         self.changes += u64::from(place != Place::Control);
-        let (at, table) = self.scene.table(place);
+        let (at, table) = self.scenario.table(place);
         match at {
             Place::Control => self.control.set(table, key, item),
             Place::Target => self.target.set(table, key, item),
@@ -225,7 +230,7 @@ impl<'s> World<'s> {
     /// A change of the source, before it is made.
     fn take_down(&mut self, key: &Item, new: Option<&Item>, expired: bool) {
         let number = number_of(key);
-        let old = self.source.get(self.scene.mapping().source(), key);
+        let old = self.source.get(self.scenario.mapping().source(), key);
         if self.mutant.is_some() {
             self.truth.replaced(number, self.turns, old);
         }
@@ -233,7 +238,7 @@ impl<'s> World<'s> {
             self.unseen[number] = true;
         }
         let as_text = self.mutant == Some(Mutant::TextSequence);
-        let change = Change { number, old, new, expired };
+        let change = SourceChange { number, old, new, expired };
         if !self.stream.push(&mut self.random, &change, as_text) {
             return;
         }

@@ -14,7 +14,7 @@ use crate::table::{ModelTable, key_holds};
 
 /// What became of a request that was treated rightly.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum CaseResult {
     /// The request does not fit the model: the code of the error.
     Invalid(&'static str),
     /// There is no plan: the code of the error.
@@ -38,18 +38,18 @@ pub struct Failure {
 }
 
 /// Plans the request, carries the plan out, and compares.
-pub fn verdict(case: &Case) -> Result<Verdict, Failure> {
+pub fn judge(case: &Case) -> Result<CaseResult, Failure> {
     let request = match check(&case.model, &case.asking.request, &case.asking.caller) {
         Ok(request) => request,
-        Err(error) => return Ok(Verdict::Invalid(error.code())),
+        Err(error) => return Ok(CaseResult::Invalid(error.code())),
     };
     let plan = match plan(&request, &Readiness::complete()) {
         Ok(plan) => plan,
-        Err(error) => return Ok(Verdict::Refused(error.code())),
+        Err(error) => return Ok(CaseResult::Refused(error.code())),
     };
     compare(case, &request, &plan).map_err(|what| Failure { what, plan: Box::new(plan.clone()) })?;
     let any = case.items.iter().any(|item| naive::wanted(case.table(), &case.asking, item));
-    Ok(Verdict::Answered { kind: kind(&plan), any })
+    Ok(CaseResult::Answered { kind: kind(&plan), any })
 }
 
 fn compare(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use keyfold_core::retrofit::{Place, Request, Task};
 
-use super::super::work::Kind;
+use super::super::work::TaskOrigin;
 
 /// A blocked task is tried again so often before it is parked.
 pub(super) const BLOCKED_MAX: u8 = 2;
@@ -32,18 +32,18 @@ impl Role {
     }
 
     /// What the simulator calls such a task.
-    pub(super) fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> TaskOrigin {
         match self {
-            Role::Record { .. } | Role::Duplicate { .. } => Kind::Record,
-            Role::Scan { .. } => Kind::Scan,
-            Role::Note { .. } => Kind::Discard,
+            Role::Record { .. } | Role::Duplicate { .. } => TaskOrigin::Record,
+            Role::Scan { .. } => TaskOrigin::Scan,
+            Role::Note { .. } => TaskOrigin::Discard,
         }
     }
 }
 
 /// A task under way.
 #[derive(Clone)]
-pub(super) struct Errand {
+pub(super) struct OpenTask {
     pub(super) role: Role,
     pub(super) task: Task,
     /// `None`: it is blocked.
@@ -53,12 +53,12 @@ pub(super) struct Errand {
     pub(super) touches: Vec<usize>,
     /// Of what it began with.
     pub(super) began: u64,
-    /// Of that and of all that it was told since it last began anew: that decides what it does.
+    /// Of that and of every response since it last began anew: together they decide what it does next.
     pub(super) hash: u64,
 }
 
-impl Errand {
-    /// Does it read its row of the ledger? Then it has forgotten what it was told before. How often it may still begin anew
+impl OpenTask {
+    /// Does it read its row of the ledger? Then no earlier response matters to it. How often it may still begin anew
     /// is left out: here is not enough to disturb it that often, and a task that must not any more is handed out again.
     pub(super) fn begins_anew(&self) -> bool {
         matches!(self.request, Some(Request::Get { place: Place::Control, .. }))

@@ -1,0 +1,141 @@
+//! The tasks that were met so far, each kept once and known by its number. What a task's next step comes to is worked out
+//! by the core once for each state of the rows that it touches.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use keyfold_core::retrofit::{Step, Task, Verdict};
+
+use super::super::{Mutant, Scenario};
+use super::Orders;
+use super::hash::{mix, of_outcome};
+use super::open_task::{BLOCKED_MAX, OpenTask, Role};
+use super::tables::{ItemId, NOTHING, Rows, Tables};
+
+/// The most rows that a request touches.
+const TOUCHED: usize = 4;
+
+/// The number of a task under way.
+pub(super) type OpenTaskId = u32;
+
+/// What comes after a step of a task.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum After {
+    /// It goes on.
+    Goes(OpenTaskId),
+    /// It has ended.
+    Ended { settled: bool },
+}
+
+/// A step of a task: what it leaves in rows, and what comes after it.
+pub(super) struct Effect {
+    pub(super) sets: Vec<(usize, ItemId)>,
+    pub(super) after: After,
+}
+
+impl Effect {
+    /// Does it leave anything in a row?
+    pub(super) fn writes(&self) -> bool {
+        !self.sets.is_empty()
+    }
+}
+
+/// All tasks that were met so far, and the tables that they work on.
+pub(super) struct TaskTable<'s> {
+    pub(super) tables: Tables<'s>,
+    pub(super) walked: Orders,
+    open_tasks: Vec<Rc<OpenTask>>,
+    ids: HashMap<u64, OpenTaskId>,
+    begun: HashMap<u64, After>,
+    effects: HashMap<(OpenTaskId, [ItemId; TOUCHED]), Rc<Effect>>,
+}
+
+impl<'s> TaskTable<'s> {
+    pub(super) fn new(scenario: &'s Scenario, mutant: Option<Mutant>, walked: Orders) -> TaskTable<'s> {
+        TaskTable {
+            tables: Tables::new(scenario, mutant),
+            walked,
+            open_tasks: Vec::new(),
+            ids: HashMap::new(),
+            begun: HashMap::new(),
+            effects: HashMap::new(),
+        }
+    }
+
+    pub(super) fn open_task(&self, id: OpenTaskId) -> &OpenTask {
+        &self.open_tasks[id as usize]
+    }
+
+    /// A task that begins.
+    pub(super) fn begun(&mut self, role: Role, hash: u64, task: impl FnOnce(&Tables<'s>) -> Task) -> After {
+        let began = mix(hash, role);
+        if let Some(after) = self.begun.get(&began) {
+            return *after;
+        }
+        let mut task = task(&self.tables);
+        let next = task.start(&self.tables.scenario.jobs[0]);
+        let open_task =
+            OpenTask { role, task, request: None, blocked: 0, touches: Vec::new(), began, hash: began };
+        let after = self.after(open_task, next);
+        self.begun.insert(began, after);
+        after
+    }
+
+    /// What comes after this step of the task.
+    fn after(&mut self, mut open_task: OpenTask, next: Step) -> After {
+        match next {
+            Step::Send(request) => open_task.request = Some(request),
+            Step::Done(Verdict::Blocked) => open_task.request = None,
+            Step::Done(verdict) => return After::Ended { settled: verdict.is_settled() },
+        }
+        if self.walked == Orders::Distinct && open_task.begins_anew() {
+            open_task.hash = mix(open_task.began, open_task.blocked);
+        }
+        if let Some(id) = self.ids.get(&open_task.hash) {
+            return After::Goes(*id);
+        }
+        open_task.touches =
+            open_task.request.as_ref().map(|sent| self.tables.touched(sent)).unwrap_or_default();
+        assert!(open_task.touches.len() <= TOUCHED, "there is room for {TOUCHED} rows in what is remembered");
+        let id = self.open_tasks.len() as OpenTaskId;
+        self.ids.insert(open_task.hash, id);
+        self.open_tasks.push(Rc::new(open_task));
+        After::Goes(id)
+    }
+
+    /// What the next step of this task comes to, over these rows.
+    pub(super) fn effect(&mut self, id: OpenTaskId, rows: &Rows) -> Rc<Effect> {
+        let open_task = &self.open_tasks[id as usize];
+        let mut touched = [NOTHING; TOUCHED];
+        open_task.touches.iter().zip(&mut touched).for_each(|(row, held)| *held = rows[*row]);
+        if let Some(effect) = self.effects.get(&(id, touched)) {
+            return Rc::clone(effect);
+        }
+        let open_task = OpenTask::clone(open_task);
+        let effect = Rc::new(self.work_out(open_task, *rows));
+        self.effects.insert((id, touched), Rc::clone(&effect));
+        effect
+    }
+
+    /// Carries the request of a task out; a blocked one is tried again or parked.
+    fn work_out(&mut self, mut open_task: OpenTask, before: Rows) -> Effect {
+        let job = &self.tables.scenario.jobs[0];
+        let mut rows = before;
+        let (next, outcome_hash) = match open_task.request.take() {
+            Some(request) => {
+                let outcome = self.tables.send(&request, open_task.role, &mut rows);
+                let outcome_hash = of_outcome(&outcome);
+                (open_task.task.told(job, outcome), outcome_hash)
+            }
+            None => {
+                let again = open_task.blocked < BLOCKED_MAX;
+                open_task.blocked += 1;
+                (if again { open_task.task.again(job) } else { open_task.task.park(job) }, 8)
+            }
+        };
+        open_task.hash = mix(open_task.hash, outcome_hash);
+        let changed = open_task.touches.iter().filter(|row| rows[**row] != before[**row]);
+        let sets = changed.map(|row| (*row, rows[*row])).collect();
+        Effect { sets, after: self.after(open_task, next) }
+    }
+}
