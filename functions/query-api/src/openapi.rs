@@ -57,7 +57,7 @@ fn request_operation(id: &str, summary: &str, answer: &str) -> Value {
 
 fn question_operation(table: &Table, question: &Question) -> Value {
     let mut parameters: Vec<Value> = question
-        .conditions
+        .parameters()
         .iter()
         .filter_map(|condition| parameter::of_condition(table, condition))
         .collect();

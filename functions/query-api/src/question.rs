@@ -7,7 +7,9 @@
 mod name;
 mod value;
 
-use keyfold_core::model::{Model, Question, QuestionCondition, Table};
+use keyfold_core::model::{
+    Entity, Model, Question, QuestionBranch, QuestionCondition, Table, When, WhenTest,
+};
 use keyfold_core::query::QueryRequest;
 use keyfold_core::query::check::RequestError;
 use serde_json::{Value, json};
@@ -84,9 +86,29 @@ pub(crate) fn request(
     question: &Question,
     mut params: Params,
 ) -> Result<QueryRequest, QuestionError> {
-    let mut conditions = Vec::new();
-    for condition in &question.conditions {
-        conditions.extend(condition_of(table, question, condition, &mut params)?);
+    let mut given = Vec::new();
+    for condition in question.parameters() {
+        let value = condition_of(table, question, &condition, &mut params)?;
+        given.extend(value.map(|value| (condition, value)));
+    }
+    let of = |asked: &[QuestionCondition]| -> Vec<Value> {
+        let is = |condition: &QuestionCondition, known: &QuestionCondition| {
+            known.attribute == condition.attribute && known.operator == condition.operator
+        };
+        let value = |condition| given.iter().find(|(known, _)| is(condition, known));
+        asked.iter().filter_map(value).map(|(_, value)| value.clone()).collect()
+    };
+    let mut conditions = of(&question.conditions);
+    if !question.branches.is_empty() {
+        let branch = |branch: &QuestionBranch| {
+            let mut parts = of(&branch.conditions);
+            if !branch.entities.is_empty() {
+                let names = branch.entities.iter().map(|id| entity(&table.entities[id.0]));
+                parts.push(json!({ "or": names.collect::<Vec<_>>() }));
+            }
+            Value::Array(parts)
+        };
+        conditions.push(json!({ "or": question.branches.iter().map(branch).collect::<Vec<_>>() }));
     }
     let request = QueryRequest {
         table: table.id.clone(),
@@ -108,9 +130,21 @@ pub(crate) fn request(
         Some(left) => Err(QuestionError::UnknownParameter {
             question: question.name.clone(),
             parameter: left.to_owned(),
-            known: question.conditions.iter().map(param_name).chain(RESERVED.map(str::to_owned)).collect(),
+            known: question.parameters().iter().map(param_name).chain(RESERVED.map(str::to_owned)).collect(),
         }),
     }
+}
+
+/// The `when` of an entity, as conditions of a request.
+fn entity(entity: &Entity) -> Value {
+    let test = |when: &When| {
+        let (operator, value) = match &when.test {
+            WhenTest::In(values) => ("in", json!(values)),
+            WhenTest::Exists(wanted) => ("exists", json!(wanted)),
+        };
+        json!({ "attribute": when.attribute, "operator": operator, "value": value })
+    };
+    Value::Array(entity.when.iter().map(test).collect())
 }
 
 /// One condition in the form that needs no care for attributes called `and` or `or`.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use divan::{Bencher, black_box};
 use keyfold_core::index::{changes, item_bytes};
-use keyfold_core::model::{Index, IndexKind, KeyAttribute, KeySource, Projection, ScalarType, Table};
+use keyfold_core::model::{Expect, Index, IndexKind, KeyAttribute, KeySource, Projection, ScalarType, Table};
 use keyfold_core::value::{AttributeValue, Item};
 
 fn main() {
@@ -84,6 +84,7 @@ fn audit(projection: Projection) -> Table {
         partition: vec![key("byUserKey")],
         sort: vec![key("timestamp")],
         projection,
+        expect: Expect::default(),
     };
     Table {
         id: "audit".to_owned(),
@@ -95,7 +96,7 @@ fn audit(projection: Projection) -> Table {
         entities: Vec::new(),
         indexes: vec![index],
         scope: BTreeMap::new(),
-        expect: keyfold_core::model::Expect::default(),
+        expect: Expect::default(),
         ttl: None,
         collection_bytes_warn: 8 << 30,
     }

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::value::AttributeValue;
 
+/// What the names of Keyfold's own attributes begin with: a retrofit keeps them on items, and no reader sees them.
+pub const OWN_ATTRIBUTE_PREFIX: &str = "keyfold_";
+
 /// One declared attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribute {

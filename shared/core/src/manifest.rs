@@ -25,6 +25,7 @@ mod attributes;
 mod code;
 mod diagnostic;
 mod entity_text;
+mod expect;
 mod fields;
 mod fold;
 mod grammar;

@@ -37,6 +37,14 @@ impl Model {
             .or_else(|| self.tables.iter().find(|table| table.name == id))
     }
 
+    /// The retrofits that fill an index of a table. While none of them is cut over, the index may lack items; once
+    /// one is, the index is complete, and a later retrofit of the same table does not change that.
+    pub fn filled_by<'a>(&'a self, table: &'a Table, index: &'a str) -> impl Iterator<Item = &'a Retrofit> {
+        self.retrofits.iter().filter(move |retrofit| {
+            retrofit.to == table.id && retrofit.fills.iter().any(|name| name == index)
+        })
+    }
+
     /// The questions that are asked of one table.
     pub fn questions_of<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Question> {
         self.questions.iter().filter(|question| question.table == table.id)
@@ -72,14 +80,14 @@ pub struct Table {
     pub expect: Expect,
 }
 
-/// What the user expects a table to hold: for warnings and costs. Each is at least 1 if it is given.
+/// What you expect a table or an index to hold: for warnings and costs. Each is at least 1 if it is given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expect {
-    /// Items in the table.
+    /// Items in the table, or entries in the index.
     pub items: Option<u64>,
     /// The size of one item.
     pub item_bytes: Option<u64>,
-    /// Items with one partition key.
+    /// Items with one partition key value.
     pub items_per_partition: Option<u64>,
 }
 
@@ -120,8 +128,18 @@ pub struct Entity {
     pub name: String,
     /// What an item must say to be of this kind; all of it. Never empty.
     pub when: Vec<When>,
-    /// The attributes that every item of this kind has. The write path refuses one that lacks any.
+    /// The attributes that every item of the entity has. The write path refuses one that lacks any.
     pub requires: Vec<String>,
+    /// The attributes that no item of the entity has. The write path refuses one that has any, so a condition that
+    /// needs one of them cannot mean this entity.
+    pub never: Vec<String>,
+}
+
+impl Entity {
+    /// The entity's `when` as one condition.
+    pub fn condition(&self) -> Condition {
+        Condition::all(self.when.iter().map(Condition::from))
+    }
 }
 
 /// One condition of an entity's `when`.
@@ -181,6 +199,8 @@ pub struct Index {
     pub sort: Vec<KeyAttribute>,
     /// What it holds besides keys.
     pub projection: Projection,
+    /// What you expect the index to hold, where that differs from the table.
+    pub expect: Expect,
 }
 
 impl Index {
@@ -249,8 +269,10 @@ pub struct Question {
     pub name: String,
     /// The entities it asks for; empty for all.
     pub entities: Vec<EntityId>,
-    /// What is asked of attributes.
+    /// What is asked of attributes, in every branch.
     pub conditions: Vec<QuestionCondition>,
+    /// The branches of an `or`: an item is wanted if one of them holds. Empty where the question has no `or`.
+    pub branches: Vec<QuestionBranch>,
     /// The order of the answer: attribute and direction, outermost first.
     pub order: Vec<OrderBy>,
     /// The attributes that are wanted; `None` for all.
@@ -261,6 +283,59 @@ pub struct Question {
     pub consistent: bool,
     /// May it be answered by a scan?
     pub scan: bool,
+}
+
+/// One branch of a question's `or`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuestionBranch {
+    /// The entities that the branch asks for; empty for those of the question.
+    pub entities: Vec<EntityId>,
+    /// What is asked of attributes in this branch alone.
+    pub conditions: Vec<QuestionCondition>,
+}
+
+impl Question {
+    /// Everything that is asked, each attribute and operator once: the parameters of the question. A parameter is
+    /// optional only if every branch that asks for it lets you leave it out.
+    pub fn parameters(&self) -> Vec<QuestionCondition> {
+        let mut all: Vec<QuestionCondition> = Vec::new();
+        for asked in self.conditions.iter().chain(self.branches.iter().flat_map(|branch| &branch.conditions))
+        {
+            match all
+                .iter_mut()
+                .find(|known| known.attribute == asked.attribute && known.operator == asked.operator)
+            {
+                Some(known) => known.optional &= asked.optional,
+                None => all.push(asked.clone()),
+            }
+        }
+        all
+    }
+
+    /// The question as one condition. `comparison` says what is asked of an attribute; `None` leaves the part out.
+    pub fn condition(
+        &self,
+        table: &Table,
+        comparison: &dyn Fn(&QuestionCondition) -> Option<Comparison>,
+    ) -> Condition {
+        let parts = |asked: &[QuestionCondition]| {
+            let part = |one: &QuestionCondition| {
+                Some(Condition::Is(Path::attribute(&one.attribute), comparison(one)?))
+            };
+            asked.iter().filter_map(part).collect::<Vec<_>>()
+        };
+        let branch = |branch: &QuestionBranch| {
+            let entities = branch.entities.iter().map(|id| table.entities[id.0].condition()).collect();
+            let entities =
+                if branch.entities.is_empty() { Condition::always() } else { Condition::Any(entities) };
+            Condition::all([entities].into_iter().chain(parts(&branch.conditions))).simplified()
+        };
+        let mut all = parts(&self.conditions);
+        if !self.branches.is_empty() {
+            all.push(Condition::Any(self.branches.iter().map(branch).collect()));
+        }
+        Condition::all(all)
+    }
 }
 
 /// One attribute of a question's `where`: `"accessedBy"`, `"timestamp?"`, `"timestamp between"`, `"city beginsWith?"`.
@@ -325,4 +400,6 @@ pub struct Retrofit {
     pub drop: Vec<String>,
     /// Only items that fulfil all of these; empty for all items.
     pub only: Vec<When>,
+    /// The indexes of the target that are incomplete until this retrofit is cut over.
+    pub fills: Vec<String>,
 }

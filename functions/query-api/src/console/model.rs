@@ -89,7 +89,8 @@ fn key(table: &Table, key: &KeyAttribute) -> Value {
 }
 
 fn question(table: &Table, question: &Question) -> Value {
-    let parameters = question.conditions.iter().map(|condition| parameter(table, condition));
+    let asked = question.parameters();
+    let parameters = asked.iter().map(|condition| parameter(table, condition));
     let order = question.order.iter();
     let order = order.map(|by| format!("{}{}", if by.descending { "-" } else { "" }, by.attribute));
     json!({

@@ -79,6 +79,20 @@ pub enum ItemError {
         /// The entity that requires it, if not the table.
         entity: Option<String>,
     },
+    /// An attribute is there that the manifest says no item of the entity has.
+    #[error("the item has an attribute that a `{entity}` never has ({at})")]
+    Never {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+        /// The entity.
+        entity: String,
+    },
+    /// An attribute has a name that Keyfold keeps for what a retrofit keeps on items.
+    #[error("the attribute has a name that Keyfold keeps for itself ({at})")]
+    ReservedName {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+    },
     /// A declared attribute has another type.
     #[error("the attribute is of type `{found}`, and the manifest says `{expected}` ({at})")]
     AttributeType {
@@ -172,6 +186,8 @@ impl ItemError {
             ItemError::NotThisEntity { .. } => "item-not-this-entity",
             ItemError::Fold { .. } => "item-key-not-foldable",
             ItemError::Required { .. } => "item-attribute-required",
+            ItemError::Never { .. } => "item-attribute-never",
+            ItemError::ReservedName { .. } => "item-attribute-reserved",
             ItemError::AttributeType { .. } => "item-attribute-type",
             ItemError::NotListed { .. } => "item-value-not-listed",
             ItemError::MissingKey { .. } => "item-key-missing",
@@ -191,6 +207,12 @@ impl ItemError {
         match self {
             ItemError::TwoEntities { .. } => Some("let the `when` of the two entities exclude each other"),
             ItemError::NotThisEntity { .. } => Some("fold it as another entity, or correct the attribute"),
+            ItemError::ReservedName { .. } => {
+                Some("names that begin with `keyfold_` never show in an answer: choose another name")
+            }
+            ItemError::Never { .. } => {
+                Some("leave the attribute out, or take it out of the entity's `never`")
+            }
             ItemError::EmptyKey { .. } => {
                 Some("leave the attribute out: the item is then absent from the index")
             }
@@ -210,6 +232,8 @@ impl ItemError {
             | ItemError::NotThisEntity { at, .. }
             | ItemError::Fold { at, .. }
             | ItemError::Required { at, .. }
+            | ItemError::Never { at, .. }
+            | ItemError::ReservedName { at }
             | ItemError::AttributeType { at, .. }
             | ItemError::NotListed { at }
             | ItemError::MissingKey { at }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::key::{KeyMode, KeyRole, Template};
 use crate::model::{
-    Attribute, AttributeKind, Entity, EntityId, FoldRule, Index, IndexKind, KeyAttribute, KeySource,
+    Attribute, AttributeKind, Entity, EntityId, Expect, FoldRule, Index, IndexKind, KeyAttribute, KeySource,
     Projection, ScalarType, Table, When, WhenTest,
 };
 use crate::value::{AttributeValue, Item};
@@ -27,14 +27,16 @@ pub(crate) fn key(name: &str) -> KeyAttribute {
 /// A local index of `forum()`.
 pub(crate) fn local(name: &str, sort: &str, projection: Projection) -> Index {
     let (partition, sort) = (vec![key("ForumName")], vec![key(sort)]);
-    Index { name: name.to_owned(), kind: IndexKind::Local, partition, sort, projection }
+    let (name, expect) = (name.to_owned(), Expect::default());
+    Index { name, kind: IndexKind::Local, partition, sort, projection, expect }
 }
 
 /// A global index with these key attributes.
 pub(crate) fn global(name: &str, partition: &[&str], sort: &[&str], projection: Projection) -> Index {
     let keys = |names: &[&str]| names.iter().map(|name| key(name)).collect();
     let (partition, sort) = (keys(partition), keys(sort));
-    Index { name: name.to_owned(), kind: IndexKind::Global, partition, sort, projection }
+    let (name, expect) = (name.to_owned(), Expect::default());
+    Index { name, kind: IndexKind::Global, partition, sort, projection, expect }
 }
 
 /// An INCLUDE projection.
@@ -115,6 +117,7 @@ fn entity(name: &str, attribute: &str, test: WhenTest) -> Entity {
         name: name.to_owned(),
         when: vec![When { attribute: attribute.to_owned(), test }],
         requires: Vec::new(),
+        never: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::index::key_text::key_text;
 use crate::index::{ItemError, ItemPlace};
 use crate::key::FoldError;
@@ -42,6 +43,25 @@ impl Table {
             folded.push((&key.name, value));
         }
         Ok(folded)
+    }
+
+    /// The item of a writer, with its keys, ready to be put. Unlike an item that a retrofit carries over, it has no
+    /// attribute of Keyfold's own: a reader would never see it, and a retrofit would take it for its own.
+    pub fn written(&self, item: Item) -> Result<Item, ItemError> {
+        self.check_names(item.keys(), &item)?;
+        self.with_keys(item)
+    }
+
+    /// Checks the names of attributes that a writer gives to an item.
+    pub fn check_names<'n>(
+        &self,
+        mut names: impl Iterator<Item = &'n String>,
+        item: &Item,
+    ) -> Result<(), ItemError> {
+        match names.find(|name| name.starts_with(OWN_ATTRIBUTE_PREFIX)) {
+            Some(name) => Err(ItemError::ReservedName { at: self.place(None, Some(name), item) }),
+            None => Ok(()),
+        }
     }
 
     /// The item with the folded attributes it should have and none that it should not, checked by

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::index::ItemError;
-use crate::model::{Attribute, Table};
+use crate::model::{Attribute, Entity, Table};
 use crate::value::{Item, equal, type_letter};
 
 impl Table {
@@ -20,6 +20,17 @@ impl Table {
         let Some(entity) = self.entity_of(item)?.map(|id| &self.entities[id.0]) else { return Ok(()) };
         match entity.requires.iter().find(|name| !item.contains_key(*name)) {
             Some(name) => Err(self.missing(name, Some(&entity.name), item)),
+            None => self.check_never(entity, item),
+        }
+    }
+
+    /// The planner leaves an entity out of a question about an attribute that the entity never has: an item that
+    /// breaks the promise would be missing from the answer.
+    fn check_never(&self, entity: &Entity, item: &Item) -> Result<(), ItemError> {
+        match entity.never.iter().find(|name| item.contains_key(*name)) {
+            Some(name) => {
+                Err(ItemError::Never { at: self.place(None, Some(name), item), entity: entity.name.clone() })
+            }
             None => Ok(()),
         }
     }
@@ -38,7 +49,7 @@ impl Table {
         let entity = &self.entities[entity.0];
         match entity.requires.iter().find(|name| removed.contains(*name)) {
             Some(name) => Err(self.missing(name, Some(&entity.name), known)),
-            None => Ok(()),
+            None => self.check_never(entity, known),
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) struct EntityText<'a> {
     pub(super) when: Vec<When>,
     /// The attributes that each of its items has.
     pub(super) requires: Vec<String>,
+    /// The attributes that none of its items has.
+    pub(super) never: Vec<String>,
     /// Its templates for the table's own keys and those of the indexes.
     pub(super) templates: Vec<EntityTemplate<'a>>,
 }
@@ -59,8 +61,9 @@ impl<'a> EntityText<'a> {
             Some(node) => written_when(node, &fields, around, findings),
             None => default_when(&entry.name, &fields, around, findings),
         };
-        let requires = requires(&fields, around, findings);
-        EntityText { name: entry.name.clone(), when, requires, templates }
+        let requires = declared(&fields, "requires", around, findings);
+        let never = never(&fields, &when, &requires, around, findings);
+        EntityText { name: entry.name.clone(), when, requires, never, templates }
     }
 
     /// The entity's template for one key.
@@ -72,16 +75,40 @@ impl<'a> EntityText<'a> {
     }
 }
 
-fn requires(fields: &Fields<'_>, around: &Surroundings<'_, '_>, findings: &mut Findings<'_>) -> Vec<String> {
-    let Some(node) = fields.node("requires") else { return Vec::new() };
-    let names = node.texts(findings, &fields.what("requires"));
-    let mut known = Vec::new();
-    for name in names {
-        if around.attributes.find(&name, around.table, findings).is_some() {
-            known.push(name.value.to_owned());
-        }
+/// The declared attributes that a list names; others are reported.
+fn declared(
+    fields: &Fields<'_>,
+    field: &str,
+    around: &Surroundings<'_, '_>,
+    findings: &mut Findings<'_>,
+) -> Vec<String> {
+    let mut names = fields.texts(field, findings);
+    names.retain(|name| around.attributes.find(name, around.table, findings).is_some());
+    names.iter().map(|name| name.value.to_owned()).collect()
+}
+
+/// What no item of the entity has cannot be what each of them must have.
+fn never(
+    fields: &Fields<'_>,
+    when: &[When],
+    requires: &[String],
+    around: &Surroundings<'_, '_>,
+    findings: &mut Findings<'_>,
+) -> Vec<String> {
+    let never = declared(fields, "never", around, findings);
+    let needed = |name: &String| {
+        let by_when =
+            when.iter().any(|when| when.attribute == *name && !matches!(when.test, WhenTest::Exists(false)));
+        let by_table = around.attributes.get(name).is_some_and(|attribute| attribute.required);
+        by_when || by_table || requires.contains(name)
+    };
+    if let (Some(name), Some(node)) = (never.iter().find(|name| needed(name)), fields.node("never")) {
+        let message = format!("{} names `{name}`, which every item of the entity has", fields.what("never"));
+        findings
+            .report(Code::BadValue, node.span.clone(), message)
+            .hint("leave it out of `never`, or out of `when`, `requires` and `required`");
     }
-    known
+    never
 }
 
 fn add_templates<'a>(

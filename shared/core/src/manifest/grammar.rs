@@ -21,13 +21,15 @@ pub(super) const TABLE: &[&str] = &[
 ];
 pub(super) const EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition"];
 pub(super) const ATTRIBUTE: &[&str] = &["type", "values", "precision", "maps", "contains", "required"];
-pub(super) const INDEX: &[&str] = &["type", "partition", "sort", "projection", "allow"];
+pub(super) const INDEX: &[&str] = &["type", "partition", "sort", "projection", "expect", "allow"];
 pub(super) const KEY: &[&str] = &["attribute", "fold", "verbatim"];
-pub(super) const ENTITY: &[&str] = &["when", "requires", "partition", "sort", "indexes"];
+pub(super) const ENTITY: &[&str] = &["when", "requires", "never", "partition", "sort", "indexes"];
 pub(super) const ENTITY_INDEX: &[&str] = &["partition", "sort"];
 pub(super) const EXISTS: &[&str] = &["exists"];
-pub(super) const QUESTION: &[&str] = &["where", "entity", "order", "select", "limit", "consistent", "scan"];
-pub(super) const RETROFIT: &[&str] = &["from", "to", "rename", "set", "drop", "only"];
+pub(super) const QUESTION: &[&str] =
+    &["where", "or", "entity", "order", "select", "limit", "consistent", "scan"];
+pub(super) const BRANCH: &[&str] = &["where", "entity"];
+pub(super) const RETROFIT: &[&str] = &["from", "to", "rename", "set", "drop", "only", "fills"];
 
 pub(super) const TYPES: &[&str] = &[
     "string",

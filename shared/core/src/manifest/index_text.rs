@@ -6,12 +6,13 @@ use toml::de::DeValue;
 
 use super::allow::Allowed;
 use super::diagnostic::Findings;
+use super::expect::expect;
 use super::fields::Fields;
 use super::grammar;
 use super::key_text::KeyText;
 use super::name::check_dynamo_name;
 use super::node::{Entry, Text};
-use crate::model::IndexKind;
+use crate::model::{Expect, IndexKind};
 
 /// An index as written.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(super) struct IndexText<'a> {
     pub(super) partition: Option<KeyText<'a>>,
     pub(super) sort: Option<KeyText<'a>>,
     pub(super) projection: ProjectionText<'a>,
+    pub(super) expect: Expect,
     pub(super) allow: Allowed,
 }
 
@@ -50,6 +52,7 @@ impl<'a> IndexText<'a> {
             partition: key("partition", findings),
             sort: key("sort", findings),
             projection: projection(&fields, findings),
+            expect: expect(&fields, findings),
             allow: Allowed::read(&fields, findings),
         }
     }

@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::diagnostic::Findings;
 use super::node::Text;
+use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 
 /// DynamoDB's limits for table and index names, and for names of key attributes.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html>
@@ -41,8 +42,20 @@ pub(super) fn check_dynamo_name(
     }
 }
 
-/// The name of an attribute that may become part of a key.
+/// The name of an attribute that may become part of a key. What a retrofit keeps on items has names of its own, which
+/// readers never see: an attribute with such a name would vanish from every answer.
 pub(super) fn check_attribute_name(name: &Text<'_>, findings: &mut Findings<'_>) {
+    if name.value.starts_with(OWN_ATTRIBUTE_PREFIX) {
+        findings
+            .report(
+                Code::BadName,
+                name.span.clone(),
+                format!("`{}` is a name that Keyfold keeps for itself", name.value),
+            )
+            .hint(format!(
+                "names that begin with `{OWN_ATTRIBUTE_PREFIX}` are for what retrofits keep on items"
+            ));
+    }
     if name.value.is_empty() || name.value.len() > ATTRIBUTE_NAME_BYTES_MAX {
         let message = format!("an attribute's name has 1 to 255 bytes, not {}", name.value.len());
         findings.report(Code::BadName, name.span.clone(), message);

@@ -8,7 +8,9 @@ use super::name::check_id;
 use super::node::{Entry, Text};
 use super::suggest::{did_you_mean, one_of};
 use super::table_text::TableText;
-use crate::model::{Attribute, AttributeKind, EntityId, Operator, OrderBy, Question, QuestionCondition};
+use crate::model::{
+    Attribute, AttributeKind, EntityId, Operator, OrderBy, Question, QuestionBranch, QuestionCondition,
+};
 
 /// All questions, in the manifest's order; what cannot be read is reported and left out.
 pub(super) fn questions(
@@ -62,6 +64,7 @@ fn question(table: &TableText<'_>, entry: &Entry<'_>, findings: &mut Findings<'_
         name: entry.name.value.to_owned(),
         entities: entities(table, &fields, findings),
         conditions: conditions(table, &fields, findings),
+        branches: branches(table, &fields, findings),
         order: order(table, &fields, findings),
         select: fields.node("select").map(|_| select.iter().map(|name| name.value.to_owned()).collect()),
         limit: limit.and_then(|limit| u32::try_from(limit).ok()),
@@ -85,6 +88,37 @@ fn entities(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<
     }
     found
 }
+
+/// `or = [{ entity = "order", where = [...] }, ...]`
+fn branches(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<QuestionBranch> {
+    let Some(node) = fields.node("or") else { return Vec::new() };
+    let what = fields.what("or");
+    let elements = node.elements(findings, &what).unwrap_or_default();
+    if (elements.len() < 2 || elements.len() > BRANCHES_MAX) && node.value.as_array().is_some() {
+        let message = format!("{what} has {} branches; it takes 2 to {BRANCHES_MAX}", elements.len());
+        findings.report(Code::BadValue, node.span.clone(), message);
+    }
+    let mut branches = Vec::new();
+    for element in &elements {
+        let owner = format!("a branch of {what}");
+        let entries = element.entries(findings, &owner);
+        let branch = Fields::of(entries, owner, element.span.clone(), grammar::BRANCH, findings);
+        let read = QuestionBranch {
+            entities: entities(table, &branch, findings),
+            conditions: conditions(table, &branch, findings),
+        };
+        if read.entities.is_empty() && read.conditions.is_empty() {
+            findings
+                .report(Code::BadValue, element.span.clone(), format!("a branch of {what} asks for nothing"))
+                .hint("such a branch holds for every item: give it a `where` or an `entity`");
+        }
+        branches.push(read);
+    }
+    branches
+}
+
+/// The most branches of one `or`: each is planned on its own.
+const BRANCHES_MAX: usize = 16;
 
 fn conditions(
     table: &TableText<'_>,

@@ -8,10 +8,11 @@ use super::fields::Fields;
 use super::grammar;
 use super::key_use::KeyUse;
 use super::keys::Keys;
-use super::name::check_id;
+use super::name::{check_attribute_name, check_id};
 use super::node::{Entry, Text};
 use super::place::Place;
 use super::questions::find_table;
+use super::suggest::did_you_mean;
 use super::table_text::TableText;
 use super::values::{untyped_value, value_of};
 use super::when::conditions;
@@ -64,6 +65,7 @@ fn retrofit(
     } else {
         check_own_key(target, &changes, findings);
     }
+    let fills = fills(target, from.id == to.id, &changes, &fields, findings);
     let owned = |(old, new): (&Text<'_>, &Text<'_>)| (old.value.to_owned(), new.value.to_owned());
     Some(Retrofit {
         name: entry.name.value.to_owned(),
@@ -73,7 +75,60 @@ fn retrofit(
         set: set.into_iter().map(|(name, value)| (name.value.to_owned(), value)).collect(),
         drop: drop.iter().map(|name| name.value.to_owned()).collect(),
         only: only.unwrap_or_default(),
+        fills,
     })
+}
+
+/// The indexes that the retrofit fills: those named, or else every one that has a folded key.
+///
+/// A filled index is not used until the retrofit is cut over. An index that was complete before should not become
+/// unusable, so a retrofit that adds one index to a table with others names that one.
+fn fills(
+    (table, keys): Known<'_, '_>,
+    in_place: bool,
+    changes: &Changes<'_, '_>,
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<String> {
+    let own: Vec<&str> = [Place::PARTITION, Place::SORT]
+        .iter()
+        .flat_map(|place| keys.uses(*place))
+        .map(KeyUse::name)
+        .collect();
+    let fillable = |at: usize| {
+        let places = [Place::PARTITION, Place::SORT].map(|place| Place { index: Some(at), ..place });
+        // In place, the table's own key is there already.
+        places.iter().flat_map(|place| keys.uses(*place)).any(|key| {
+            let added = keys.folded(key.name()) && !(in_place && own.contains(&key.name()));
+            added || changes.supplies(key.name())
+        })
+    };
+    if fields.node("fills").is_none() {
+        let all = table.indexes.iter().enumerate().filter(|(at, _)| fillable(*at));
+        return all.map(|(_, index)| index.name.value.to_owned()).collect();
+    }
+    let mut named: Vec<String> = Vec::new();
+    for name in fields.texts("fills", findings) {
+        match table.indexes.iter().position(|index| index.name.value == name.value) {
+            None => {
+                let near = did_you_mean(name.value, table.indexes.iter().map(|index| index.name.value));
+                let message = format!("table `{}` has no index `{}`", table.id.value, name.value);
+                findings.report(Code::UnknownIndex, name.span, message).maybe_hint(near);
+            }
+            Some(at) if !fillable(at) => {
+                let message = format!("index `{}` has no key that this retrofit writes", name.value);
+                findings
+                    .report(Code::BadValue, name.span, message)
+                    .hint("DynamoDB fills such an index by itself: leave it out of `fills`");
+            }
+            Some(_) if named.iter().any(|known| known == name.value) => {
+                let message = format!("{} has `{}` twice", fields.what("fills"), name.value);
+                findings.report(Code::DuplicateName, name.span, message);
+            }
+            Some(_) => named.push(name.value.to_owned()),
+        }
+    }
+    named
 }
 
 /// What a retrofit changes besides keys.
@@ -107,6 +162,7 @@ fn rename<'a>(fields: &Fields<'a>, findings: &mut Findings<'_>) -> Vec<(Text<'a>
                 .report(Code::DuplicateName, new.span.clone(), message)
                 .related(first.span.clone(), "first");
         }
+        check_attribute_name(&new, findings);
         rename.push((entry.name, new));
     }
     rename
@@ -119,6 +175,7 @@ fn set<'a>(
 ) -> Vec<(Text<'a>, AttributeValue)> {
     let mut set = Vec::new();
     for entry in fields.entries("set", findings) {
+        check_attribute_name(&entry.name, findings);
         let what = format!("`{}` in {}", entry.name.value, fields.what("set"));
         let value = match to.attributes.get(entry.name.value) {
             Some(attribute) => value_of(&entry.node, attribute.kind, &what, Code::WrongType, findings),

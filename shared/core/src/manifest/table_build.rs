@@ -48,6 +48,7 @@ pub(super) fn build<'a>(
                 name: entity.name.value.to_owned(),
                 when: entity.when.clone(),
                 requires: entity.requires.clone(),
+                never: entity.never.clone(),
             })
             .collect(),
         indexes: indexes.into_iter().collect::<Option<_>>()?,
@@ -77,7 +78,8 @@ fn index<'a>(
         check_repeated(table, partition.iter().chain(sort), Some(text), findings);
     }
     let projection = projection(table, keys, at, findings);
-    Some(Index { name: text.name.value.to_owned(), kind, partition: partition?, sort: sort?, projection })
+    let (name, expect) = (text.name.value.to_owned(), text.expect);
+    Some(Index { name, kind, partition: partition?, sort: sort?, projection, expect })
 }
 
 fn check_repeated<'k>(

@@ -8,6 +8,7 @@ use super::attributes::Attributes;
 use super::code::Code;
 use super::diagnostic::Findings;
 use super::entity_text::{EntityText, Surroundings, check_distinct};
+use super::expect::expect;
 use super::fields::Fields;
 use super::grammar;
 use super::index_text::IndexText;
@@ -144,19 +145,6 @@ fn scope(
         scope.insert(entry.name.value.to_owned(), claim.value.to_owned());
     }
     scope
-}
-
-fn expect(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
-    let Some(entry) = fields.entry("expect") else { return Expect::default() };
-    let expect = Fields::read(entry, fields.what("expect"), grammar::EXPECT, findings);
-    let mut count = |field: &str, max: u64| expect.node(field)?.whole(findings, &expect.what(field), 1..=max);
-    const ITEMS_MAX: u64 = 1_000_000_000_000_000;
-    const ITEM_BYTES_MAX: u64 = 400 * 1024;
-    Expect {
-        items: count("items", ITEMS_MAX),
-        item_bytes: count("item-bytes", ITEM_BYTES_MAX),
-        items_per_partition: count("items-per-partition", ITEMS_MAX),
-    }
 }
 
 fn collection_bytes_warn(fields: &Fields<'_>, findings: &mut Findings<'_>) -> u64 {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::code::ALLOWABLE;
 use super::{grammar, parse, schema};
+use crate::condition::Comparison;
 use crate::model::{IndexKind, KeySource, Model, Table};
 
 fn words(value: &Value) -> BTreeSet<&str> {
@@ -34,6 +35,7 @@ fn the_schema_and_the_parser_know_the_same_words() {
         ("entityIndex", grammar::ENTITY_INDEX),
         ("exists", grammar::EXISTS),
         ("question", grammar::QUESTION),
+        ("branch", grammar::BRANCH),
         ("retrofit", grammar::RETROFIT),
     ] {
         same(&format!("/$defs/{name}/properties"), fields);
@@ -148,4 +150,105 @@ fn places_point_at_fields_tables_and_elements() {
     assert_eq!(at("questions.app.q"), Some("q"));
     assert_eq!(at("questions.app.q.where.0"), Some("\"id?\""));
     assert_eq!(at("questions.app.r"), None);
+}
+
+/// The codes of what is wrong with a text.
+fn codes_of(text: &str) -> Vec<&'static str> {
+    parse("keyfold.toml", text).diagnostics.iter().map(|found| found.code).collect()
+}
+
+const TWO_INDEXES: &str = "[tables.app]\npartition = \"id\"\n\
+    attributes = { id = \"string\", kind = \"string\", n = \"number\", user = \"string\" }\n\
+    indexes.old = { partition = \"u#{user}\", expect = { items-per-partition = 7 } }\n\
+    indexes.new = { partition = \"k#{kind}\" }\nindexes.plain = { partition = \"user\" }\n";
+
+#[test]
+fn a_retrofit_fills_every_folded_index_unless_it_names_the_new_ones() {
+    let of = |line: &str| {
+        let model = model(&format!("{TWO_INDEXES}[retrofits.r]\nfrom = \"app\"\nto = \"app\"\n{line}"));
+        let table = &model.tables[0];
+        let filled: Vec<_> = ["old", "new", "plain"]
+            .into_iter()
+            .filter(|index| model.filled_by(table, index).next().is_some())
+            .collect();
+        assert_eq!(filled.len(), model.retrofits[0].fills.len());
+        filled.join(" ")
+    };
+    assert_eq!(of(""), "old new");
+    assert_eq!(of("fills = [\"new\"]"), "new", "an index that is complete stays usable");
+    assert_eq!(of("fills = []"), "");
+    assert_eq!(of("set = { user = \"x\" }"), "old new plain", "what it supplies makes natural keys too");
+}
+
+#[test]
+fn a_retrofit_fills_only_what_it_writes() {
+    let of =
+        |line: &str| codes_of(&format!("{TWO_INDEXES}[retrofits.r]\nfrom = \"app\"\nto = \"app\"\n{line}"));
+    assert_eq!(of("fills = [\"nwe\"]"), ["unknown-index"]);
+    assert_eq!(of("fills = [\"plain\"]"), ["bad-value"]);
+    assert_eq!(of("fills = [\"new\", \"new\"]"), ["duplicate-name"]);
+}
+
+#[test]
+fn an_index_has_an_expectation_of_its_own() {
+    let table = only_table(TWO_INDEXES);
+    assert_eq!(table.index("old").unwrap().expect.items_per_partition, Some(7));
+    assert_eq!(table.index("new").unwrap().expect, crate::model::Expect::default());
+}
+
+#[test]
+fn what_an_entity_never_has_cannot_be_what_it_must_have() {
+    let of = |line: &str| {
+        codes_of(&format!(
+            "[tables.app]\npartition = \"id\"\n{ATTRIBUTES}[tables.app.entities.a]\nwhen = {{ kind = \"a\" }}\n{line}"
+        ))
+    };
+    assert_eq!(of("never = [\"user\"]"), [""; 0]);
+    assert_eq!(of("never = [\"usr\"]"), ["unknown-attribute"]);
+    assert_eq!(of("never = [\"kind\"]"), ["bad-value"]);
+    assert_eq!(of("requires = [\"user\"]\nnever = [\"user\"]"), ["bad-value"]);
+}
+
+#[test]
+fn a_question_with_or_has_one_parameter_for_each_attribute_and_operator() {
+    let model = model(&format!(
+        "[tables.app]\npartition = \"id\"\n{ATTRIBUTES}[tables.app.entities.a]\nwhen = {{ kind = \"a\" }}\n\
+         [questions.app.q]\nwhere = [\"n >\"]\n\
+         or = [{{ entity = \"a\", where = [\"id\"] }}, {{ where = [\"id?\", \"user?\"] }}]\nscan = true\n"
+    ));
+    let question = &model.questions[0];
+    let asked: Vec<_> =
+        question.parameters().into_iter().map(|asked| (asked.attribute, asked.optional)).collect();
+    let expected = [("n", false), ("id", false), ("user", true)];
+    assert_eq!(asked, expected.map(|(name, optional)| (name.to_owned(), optional)));
+    let condition = question.condition(&model.tables[0], &|asked| {
+        (asked.attribute != "user").then_some(Comparison::Exists(true))
+    });
+    let holds = |json: &str| condition.holds(&crate::index::fixture::item(json));
+    assert!(holds(r#"{"n":{"N":"1"},"id":{"S":"x"}}"#), "the second branch");
+    assert!(!holds(r#"{"n":{"N":"1"},"kind":{"S":"a"}}"#), "no branch holds without `id`");
+    assert!(!holds(r#"{"id":{"S":"x"}}"#), "what all branches share is asked too");
+}
+
+#[test]
+fn an_or_has_branches_that_ask_for_something() {
+    let of = |or: &str| {
+        codes_of(&format!(
+            "[tables.app]\npartition = \"id\"\n{ATTRIBUTES}[questions.app.q]\nor = {or}\nscan = true\n"
+        ))
+    };
+    assert_eq!(of("[{ where = [\"id\"] }, { where = [\"user\"] }]"), [""; 0]);
+    assert_eq!(of("[{ where = [\"id\"] }]"), ["bad-value"]);
+    assert_eq!(of("[{ where = [\"id\"] }, {}]"), ["bad-value"]);
+    assert_eq!(of("[{ where = [\"id\"] }, { wher = [\"id\"] }]"), ["bad-value", "unknown-field"]);
+    assert_eq!(of("\"id\""), ["wrong-type"]);
+}
+
+#[test]
+fn names_that_keyfold_keeps_for_itself_are_refused() {
+    let text = |name: &str| {
+        format!("[tables.app]\npartition = \"id\"\nattributes = {{ id = \"string\", {name} = \"string\" }}\n")
+    };
+    assert_eq!(codes_of(&text("keyfold_fence")), ["bad-name"]);
+    assert_eq!(codes_of(&text("keyfoldFence")), [""; 0]);
 }

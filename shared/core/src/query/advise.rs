@@ -3,7 +3,7 @@
 //! A question has no values yet, so stand-ins of the right types take their places: they decide nothing but let the
 //! planner see which attributes are given, and how.
 
-use crate::condition::{Comparison, Condition, Path};
+use crate::condition::Comparison;
 use crate::model::{Attribute, AttributeKind, Model, Operator, Question, QuestionCondition, Table};
 use crate::query::check::CheckedRequest;
 use crate::query::limits::{PAGE_ITEMS_DEFAULT, SORT_ITEMS_MAX};
@@ -29,7 +29,7 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
     let mut advice = Vec::new();
     for question in &model.questions {
         let Some(table) = model.table(&question.table) else { continue };
-        let has_optional = question.conditions.iter().any(|condition| condition.optional);
+        let has_optional = question.parameters().iter().any(|condition| condition.optional);
         let ways: &[Option<bool>] = if has_optional { &[Some(false), Some(true)] } else { &[None] };
         for with_optional in ways {
             let request = stand_in(table, question, with_optional.unwrap_or(true));
@@ -42,15 +42,14 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
 
 /// The question as a request, with stand-ins for values.
 fn stand_in<'m>(table: &'m Table, question: &Question, with_optional: bool) -> CheckedRequest<'m> {
-    let asked = question.conditions.iter().filter(|condition| with_optional || !condition.optional);
-    let parts = asked.filter_map(|condition| {
+    let asked = |condition: &QuestionCondition| {
         let attribute = table.attributes.get(&condition.attribute)?;
-        Some(Condition::Is(Path::attribute(&attribute.name), comparison(attribute, condition)))
-    });
+        (with_optional || !condition.optional).then(|| comparison(attribute, condition))
+    };
     CheckedRequest {
         table,
         entities: question.entities.clone(),
-        condition: Condition::all(parts),
+        condition: question.condition(table, &asked),
         order: question.order.clone(),
         limit: question.limit.unwrap_or(PAGE_ITEMS_DEFAULT),
         limited: question.limit.is_some(),

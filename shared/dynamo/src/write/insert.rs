@@ -143,7 +143,7 @@ impl Inserter<'_> {
     fn prepare(&mut self, items: Vec<Item>) -> Vec<Job> {
         let mut jobs = Vec::with_capacity(items.len());
         for (at, item) in items.into_iter().enumerate() {
-            match self.table.with_keys(item) {
+            match self.table.written(item) {
                 Ok(item) => jobs.push(Job { at, key: comparable_key(self.table, &item), item }),
                 Err(error) => self.decide(at, Err(error.into())),
             }

@@ -98,7 +98,7 @@ impl<'a> Loader<'a> {
     }
 
     async fn add(&mut self, item: Item) -> Result<(), WriteError> {
-        let item = self.table.with_keys(item)?;
+        let item = self.table.written(item)?;
         let key = comparable_key(self.table, &item);
         if self.batch_keys.contains(&key) {
             self.send_batch().await?;

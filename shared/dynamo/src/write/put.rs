@@ -29,7 +29,7 @@ use crate::values::to_sdk;
 /// # }
 /// ```
 pub async fn put(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let request = client.put_item().set_item(Some(to_sdk(table.with_keys(item)?)));
+    let request = client.put_item().set_item(Some(to_sdk(table.written(item)?)));
     let answer = send(table, request).await?;
     Ok(Consumed::of(answer.consumed_capacity()))
 }
@@ -37,7 +37,7 @@ pub async fn put(client: &Client, table: &Table, item: Item) -> Result<Consumed,
 /// Writes an item, with its folded keys, where none has its key. If one has, the error is
 /// [`DynamoError::ConditionFailed`] and holds that one.
 pub async fn put_new(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let request = conditional(client, table, table.with_keys(item)?)
+    let request = conditional(client, table, table.written(item)?)
         .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
     let answer = send(table, request).await?;
     Ok(Consumed::of(answer.consumed_capacity()))

@@ -120,6 +120,7 @@ pub async fn update(
     update: &Update,
 ) -> Result<Updated, UpdateError> {
     let key = primary_key(table, key).map_err(WriteError::from)?;
+    table.check_names(update.set.keys(), &key)?;
     change::check(table, update)?;
     match change::without_reading(table, &key, update)? {
         Ok(change) => {

@@ -43,7 +43,8 @@ pub(crate) fn index(
     projection: Projection,
 ) -> Index {
     let keys = |names: &[&str]| names.iter().map(|name| key(name)).collect();
-    Index { name: name.to_owned(), kind, partition: keys(partition), sort: keys(sort), projection }
+    let (name, expect) = (name.to_owned(), Default::default());
+    Index { name, kind, partition: keys(partition), sort: keys(sort), projection, expect }
 }
 
 pub(crate) fn table(name: &str, partition: &str, sort: Option<&str>, indexes: Vec<Index>) -> Table {

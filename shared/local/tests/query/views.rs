@@ -22,7 +22,8 @@ fn index(
     sort: Vec<KeyAttribute>,
     holds: Projection,
 ) -> Index {
-    Index { name: name.to_owned(), kind, partition, sort, projection: holds }
+    let (name, expect) = (name.to_owned(), Default::default());
+    Index { name, kind, partition, sort, projection: holds, expect }
 }
 
 /// The table `views`.

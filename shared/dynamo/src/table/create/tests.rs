@@ -28,7 +28,8 @@ fn table(index: Index) -> Table {
 
 fn index(kind: IndexKind, partition: &[&str], sort: &[&str], projection: Projection) -> Index {
     let keys = |names: &[&str]| names.iter().map(|name| key(name)).collect();
-    Index { name: "byPlace".to_owned(), kind, partition: keys(partition), sort: keys(sort), projection }
+    let (name, expect) = ("byPlace".to_owned(), Default::default());
+    Index { name, kind, partition: keys(partition), sort: keys(sort), projection, expect }
 }
 
 fn request(index: Index) -> CreateTableInputBuilder {
