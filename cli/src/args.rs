@@ -11,12 +11,12 @@ use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 #[command(
     after_help = "Examples:\n  keyfold demo\n  keyfold check && keyfold plan\n  keyfold query --table audit --where resourceId=123ccc --where action=viewed\n  \
                   keyfold retrofit plan auditV2\n\n\
-                  Exit codes: 0 done; 1 the answer is no (diagnostics, a refused request, a failed call); 2 wrong usage; 130 ended by ctrl-C.\n\
-                  Region, profile and credentials: AWS_REGION, AWS_PROFILE and the rest of the usual variables and files.\n\
-                  AWS_ENDPOINT_URL_DYNAMODB names another DynamoDB. NO_COLOR is heeded."
+                  Exit codes: 0 done; 1 the answer is no (mistakes, a refused request, a failed call); 2 wrong usage; 130 stopped by ctrl-C.\n\
+                  Region, profile and credentials come from AWS_REGION, AWS_PROFILE and the other usual AWS variables and files.\n\
+                  AWS_ENDPOINT_URL_DYNAMODB sets another DynamoDB endpoint. NO_COLOR switches colours off."
 )]
 pub(crate) struct Args {
-    /// The manifest.
+    /// The path of the manifest.
     #[arg(
         long,
         short,
@@ -26,7 +26,7 @@ pub(crate) struct Args {
         value_name = "FILE"
     )]
     pub(crate) manifest: PathBuf,
-    /// Print JSON, for machines.
+    /// Print JSON for programs.
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
@@ -35,12 +35,12 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Check the manifest: every mistake with its line, and what to do about it.
+    /// Check the manifest: show every mistake with its line and a hint.
     #[command(
         after_help = "Examples:\n  keyfold check\n  keyfold check --manifest examples/pets/keyfold.toml --json"
     )]
     Check(CheckArgs),
-    /// Show an item with its folded keys, and its entry in each index, or why it has none.
+    /// Show an item with its folded keys, and its entry in each index or why it has none.
     #[command(
         after_help = "Examples:\n  keyfold fold --table audit --item '{\"id\":\"1\",\"resourceId\":\"123bbb\"}'\n  \
                             keyfold fold --table pets --entity parrot --item - < item.json"
@@ -51,10 +51,10 @@ pub(crate) enum Command {
         after_help = "Example:\n  keyfold unfold --table audit --index byResourceActionUser 123ccc-viewed-joe1"
     )]
     Unfold(UnfoldArgs),
-    /// Print the JSON Schema of the manifest, for completion in editors.
+    /// Print the JSON Schema of the manifest, so that your editor can complete it.
     #[command(after_help = "Example:\n  keyfold schema > keyfold.schema.json")]
     Schema,
-    /// Print completions for a shell.
+    /// Print command completions for your shell.
     #[command(
         after_help = "Examples:\n  keyfold completions bash > ~/.local/share/bash-completion/completions/keyfold\n  \
                             keyfold completions zsh > ~/.zfunc/_keyfold"
@@ -63,10 +63,10 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Show for each question which index serves it, what it costs, or what is missing.
+    /// Show which index answers each question and at what cost, or what is missing.
     #[command(after_help = "Examples:\n  keyfold plan\n  keyfold plan --table audit --explain")]
     Plan(PlanArgs),
-    /// Ask a question and print the answer.
+    /// Run a request and print the answer.
     #[command(
         after_help = "Examples:\n  keyfold query --table audit --where 'resourceId=123bbb' --where 'timestamp^=2017-03' \\\n    \
                             --order -timestamp --limit 20 --endpoint http://127.0.0.1:8000\n  \
@@ -74,7 +74,7 @@ pub(crate) enum Command {
                             Conditions: a=v  a<>v  a<v  a<=v  a>v  a>=v  a^=prefix  a*=part  a=[v,w]  a=v..w  a?  a!?"
     )]
     Query(QueryArgs),
-    /// Show how a question would be answered, and at what price; nothing is read.
+    /// Show how a request would be answered, and at what cost. Reads nothing.
     #[command(
         after_help = "Example:\n  keyfold explain --table audit --where 'resourceId=123bbb' --where 'action=viewed' \\\n    \
                             --where 'accessedBy=joe1' --order timestamp"
@@ -82,18 +82,18 @@ pub(crate) enum Command {
     Explain(RequestArgs),
     /// Give the items of a live table their new keys, in place or in a new table.
     #[command(
-        after_help = "In this order:\n  keyfold retrofit plan auditV2\n  keyfold retrofit start auditV2\n  \
+        after_help = "The steps, in this order:\n  keyfold retrofit plan auditV2\n  keyfold retrofit start auditV2\n  \
                             keyfold retrofit backfill auditV2 --segments 8\n  keyfold retrofit verify auditV2\n  \
                             keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
     )]
     Retrofit(RetrofitArgs),
-    /// Print the tables' part of the CloudFormation template, or check a template against the manifest.
+    /// Print the tables of the CloudFormation template, or check a template against the manifest.
     #[command(
         after_help = "Examples:\n  keyfold template\n  keyfold template --check\n  keyfold template --stages --have audit.byUserAction\n  \
                             keyfold template --stage 1 --json"
     )]
     Template(TemplateArgs),
-    /// Run everything on this machine until ctrl-C: DynamoDB, streams, replicator, query API, audit writer.
+    /// Run everything on this machine until ctrl-C: DynamoDB, streams, replicator, query API, audit writer, console.
     #[command(
         after_help = "Examples:\n  keyfold local\n  keyfold local --data ./data --port 8000 --api-port 3000\n  \
                             keyfold local --functions target/lambda\n\n\
@@ -101,62 +101,62 @@ pub(crate) enum Command {
                             curl http://127.0.0.1:3000/health"
     )]
     Local(LocalArgs),
-    /// Run the main job on an embedded DynamoDB: an old table, a new question, its keys, the whole answer.
+    /// Show the whole job on an embedded DynamoDB: an old table, a new question, a retrofit, the complete answer.
     Demo(DemoArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LocalArgs {
-    /// A folder that keeps the data; in memory if not given.
+    /// The folder for the data [default: in memory].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// The port of DynamoDB; 0 for any free one.
+    /// The port of DynamoDB; 0 for any free port.
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
     pub(crate) port: u16,
-    /// The port of query API and audit writer; 0 for any free one.
+    /// The port of the query API, the audit writer and the console; 0 for any free port.
     #[arg(long, default_value_t = 3000, value_name = "PORT")]
     pub(crate) api_port: u16,
-    /// A folder with the functions' binaries, to run these as Lambda does; in this process if not given.
+    /// The folder with the functions' binaries, to run them as Lambda does [default: run them in this process].
     #[arg(long, value_name = "DIR")]
     pub(crate) functions: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DemoArgs {
-    /// How many events the table holds; 100,000 if not given, in place 5,000: there every item that gets its keys is a record
-    /// of the stream, and the embedded DynamoDB looks through all of them for each new one.
+    /// How many events the table has [default: 100,000; in place 5,000, because there each item becomes a record of the stream
+    /// and the embedded DynamoDB slows down with every record].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
     pub(crate) items: Option<u32>,
-    /// Give the items of one table their keys where they are, in place of a new table.
+    /// Give the items their keys in the same table, without a new table.
     #[arg(long)]
     pub(crate) in_place: bool,
 }
 
-/// A request: whole as JSON, or put together from conditions.
+/// A request: complete as JSON, or built from conditions.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RequestArgs {
-    /// The whole request as JSON; `-` reads it from standard input.
+    /// The complete request as JSON; `-` reads standard input.
     #[arg(long, value_name = "JSON", conflicts_with_all = ["table", "conditions"])]
     pub(crate) request: Option<String>,
-    /// The table's name in the manifest, or in DynamoDB.
+    /// The table's name in the manifest or in DynamoDB.
     #[arg(long, short, value_name = "TABLE", required_unless_present = "request")]
     pub(crate) table: Option<String>,
-    /// A condition; several must all hold.
+    /// A condition. If you give several, all must be true.
     #[arg(long = "where", short, value_name = "CONDITION")]
     pub(crate) conditions: Vec<String>,
-    /// An entity that is wanted; several are alternatives.
+    /// Only items of this entity; you can give several.
     #[arg(long, short, value_name = "ENTITY")]
     pub(crate) entity: Vec<String>,
-    /// An attribute to order by; `-attribute` for the largest first.
+    /// An attribute to sort by; `-attribute` sorts descending.
     #[arg(long, short, value_name = "ATTRIBUTE", allow_hyphen_values = true)]
     pub(crate) order: Vec<String>,
-    /// The most items of an answer.
+    /// The maximum number of items in an answer.
     #[arg(long, short, value_name = "N")]
     pub(crate) limit: Option<u32>,
-    /// An attribute that is wanted; all if none is named.
+    /// An attribute to return [default: all].
     #[arg(long, short, value_name = "ATTRIBUTE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Only the number of items.
+    /// Return only the number of items.
     #[arg(long)]
     pub(crate) count: bool,
     /// Read with strong consistency.
@@ -165,7 +165,7 @@ pub(crate) struct RequestArgs {
     /// Allow a scan.
     #[arg(long)]
     pub(crate) scan: bool,
-    /// Allow sorting in memory, of at most so many items.
+    /// Allow sorting in memory, of at most N items.
     #[arg(long, value_name = "N")]
     pub(crate) sort_in_memory: Option<u32>,
 }
@@ -174,16 +174,16 @@ pub(crate) struct RequestArgs {
 pub(crate) struct QueryArgs {
     #[command(flatten)]
     pub(crate) request: RequestArgs,
-    /// The DynamoDB to ask; AWS as the environment says if not given.
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
-    /// The page after another answer, by that answer's token. Needs KEYFOLD_TOKEN_KEYS.
+    /// The token of the previous answer, for the next page. Needs KEYFOLD_TOKEN_KEYS.
     #[arg(long, value_name = "TOKEN", conflicts_with = "all")]
     pub(crate) page: Option<String>,
     /// Read all pages.
     #[arg(long)]
     pub(crate) all: bool,
-    /// The most read units that each page may consume.
+    /// The maximum read units that each page may consume.
     #[arg(long, value_name = "UNITS")]
     pub(crate) read_units_max: Option<f64>,
     /// Print the plan too.
@@ -200,26 +200,26 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FoldArgs {
-    /// The table's name in the manifest, or in DynamoDB.
+    /// The table's name in the manifest or in DynamoDB.
     #[arg(long, short, value_name = "TABLE")]
     pub(crate) table: String,
-    /// The entity the item is to be; found out from the item if not given.
+    /// The item's entity [default: found from the item's attributes].
     #[arg(long, short, value_name = "ENTITY")]
     pub(crate) entity: Option<String>,
-    /// The item as JSON, plain or in DynamoDB's notation; `-` reads it from standard input.
+    /// The item as plain JSON or in DynamoDB's JSON notation; `-` reads standard input.
     #[arg(long, short, value_name = "JSON")]
     pub(crate) item: String,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct UnfoldArgs {
-    /// The table's name in the manifest, or in DynamoDB.
+    /// The table's name in the manifest or in DynamoDB.
     #[arg(long, short, value_name = "TABLE")]
     pub(crate) table: String,
-    /// The index whose key it is; the table's own key if not given.
+    /// The index that the key belongs to [default: the table].
     #[arg(long, value_name = "INDEX")]
     pub(crate) index: Option<String>,
-    /// The folded attribute, where several could hold the key.
+    /// The folded attribute, if several could have this key.
     #[arg(long, value_name = "ATTRIBUTE")]
     pub(crate) attribute: Option<String>,
     /// The key.
@@ -231,7 +231,7 @@ pub(crate) struct PlanArgs {
     /// Only the questions of this table.
     #[arg(long, short, value_name = "TABLE")]
     pub(crate) table: Option<String>,
-    /// Print each plan whole, with what else was considered.
+    /// Print each plan in full, with the rejected tables and indexes.
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -244,27 +244,27 @@ pub(crate) struct RetrofitArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RetrofitCommand {
-    /// Say which protocol applies and why, and what it will cost; nothing is written.
+    /// Show which protocol applies and why, and what it will cost. Writes nothing.
     Plan(RetrofitPlanArgs),
-    /// Check both tables and the stream, and note the retrofit in the control table.
+    /// Check both tables and the stream, and record the retrofit in the control table.
     Start(RetrofitStartArgs),
-    /// Carry the items over that are there already. Goes on where it was stopped.
+    /// Carry over the items that exist. Continues where it was stopped.
     Backfill(RetrofitPassArgs),
-    /// Compare both sides, both ways; exits with 1 if they do not agree.
+    /// Compare both sides, in both directions. Exits with 1 if they differ.
     Verify(RetrofitVerifyArgs),
-    /// Compare both sides and make the target what the source says.
+    /// Compare both sides and correct the target where it differs.
     Repair(RetrofitVerifyArgs),
-    /// In AWS: start the state machine that does all of it up to the comparison; without --state-machine, print its input.
+    /// In AWS: start the state machine, which does everything up to the comparison. Without --state-machine, print its input.
     Run(RetrofitRunArgs),
-    /// Show how far it is, and what keeps it from being cut over.
+    /// Show the progress, and what still blocks the cut-over.
     Status(RetrofitTarget),
-    /// Show what could not be carried over, and why.
+    /// List the items that could not be carried over, and why.
     Quarantine(RetrofitQuarantineArgs),
-    /// Note that readers and writers are switched to the target, if all gates are open.
+    /// Record that readers and writers are switched to the target, if all gates are open.
     Cutover(RetrofitTarget),
     /// Take the cut-over back.
     Undo(RetrofitTarget),
-    /// After the cut-over: take off what the retrofit kept on the target's items.
+    /// After the cut-over: remove what the retrofit kept on the target's items.
     Finalise(RetrofitFinaliseArgs),
     /// Give the retrofit up.
     Abandon(RetrofitTarget),
@@ -275,10 +275,10 @@ pub(crate) enum RetrofitCommand {
 pub(crate) struct RetrofitTarget {
     /// The retrofit's name in the manifest.
     pub(crate) name: String,
-    /// The DynamoDB to work on; AWS as the environment says if not given.
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
-    /// The control table.
+    /// The name of the control table.
     #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
     pub(crate) control: String,
 }
@@ -290,22 +290,22 @@ pub(crate) struct RetrofitRunArgs {
     /// The state machine's ARN: the stack's output RetrofitStateMachineArn.
     #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
     pub(crate) state_machine: Option<String>,
-    /// A name for the execution. The same name with the same input is the same execution.
+    /// A name for the execution. The same name with the same input gives the same execution.
     #[arg(long, value_name = "NAME")]
     pub(crate) execution: Option<String>,
-    /// How many segments the source is scanned in.
+    /// The number of segments of the source's scan.
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) segments: u32,
-    /// How many segments are worked on at once.
+    /// How many segments are processed at the same time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) concurrency: Option<u32>,
-    /// The most capacity units in a second, of all segments together.
+    /// The maximum capacity units per second, for all segments together.
     #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
-    /// Mend what differs while comparing.
+    /// Correct differences during the comparison.
     #[arg(long)]
     pub(crate) repair: bool,
-    /// In place only: every writer folds keys by itself, so no stream is followed.
+    /// In place only: follow no stream, because every writer folds keys itself.
     #[arg(long)]
     pub(crate) no_stream: bool,
 }
@@ -314,10 +314,10 @@ pub(crate) struct RetrofitRunArgs {
 pub(crate) struct RetrofitPlanArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
-    /// How many items to judge by.
+    /// The number of items in the sample.
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) sample: u32,
-    /// How many items the source has; asked of DynamoDB if not given.
+    /// The number of items in the source [default: DynamoDB's own count].
     #[arg(long, value_name = "N")]
     pub(crate) items: Option<u64>,
 }
@@ -326,22 +326,22 @@ pub(crate) struct RetrofitPlanArgs {
 pub(crate) struct RetrofitStartArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
-    /// In place only: every writer folds keys by itself, so no stream is followed.
+    /// In place only: follow no stream, because every writer folds keys itself.
     #[arg(long)]
     pub(crate) no_stream: bool,
 }
 
-/// How a pass over a table is divided.
+/// How a pass over a table is split into segments.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitWork {
-    /// Who works, for the leases of segments: one of the same name goes on at once where one was killed, another after
-    /// half a minute. A name of this run if not given.
+    /// This worker's name, for the leases of segments. After a worker was killed, one with the same name continues at once,
+    /// any other after half a minute [default: a new name for each run].
     #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
     pub(crate) worker: Option<String>,
-    /// How many segments each table is scanned in.
+    /// The number of segments of each table's scan.
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) segments: u32,
-    /// How many segments are worked on at once.
+    /// How many segments are processed at the same time.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub(crate) concurrency: usize,
 }
@@ -352,11 +352,11 @@ pub(crate) struct RetrofitPassArgs {
     pub(crate) target: RetrofitTarget,
     #[command(flatten)]
     pub(crate) work: RetrofitWork,
-    /// The capacity units in a second, reads and writes of all segments together: it begins with as many and never
-    /// exceeds them. Without it, it begins with 1000 and grows while nothing is throttled.
+    /// Capacity units per second, reads and writes of all segments together. The command starts at this rate and never
+    /// exceeds it [default: starts at 1000 and grows while nothing is throttled].
     #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
-    /// Begin anew.
+    /// Start again from the beginning.
     #[arg(long)]
     pub(crate) again: bool,
 }
@@ -367,10 +367,10 @@ pub(crate) struct RetrofitVerifyArgs {
     pub(crate) target: RetrofitTarget,
     #[command(flatten)]
     pub(crate) work: RetrofitWork,
-    /// The capacity units in a second, as for a backfill.
+    /// Capacity units per second, as for a backfill.
     #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
-    /// How many differences to print, by their keys.
+    /// How many differences to list, by their keys.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) show: usize,
 }
@@ -379,7 +379,7 @@ pub(crate) struct RetrofitVerifyArgs {
 pub(crate) struct RetrofitQuarantineArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
-    /// Take out the entries that name no item, of records that could not be read: after a comparison that found nothing.
+    /// Remove the entries of records that could not be read and so name no item. Needs a comparison without differences.
     #[arg(long)]
     pub(crate) dismiss: bool,
 }
@@ -388,26 +388,26 @@ pub(crate) struct RetrofitQuarantineArgs {
 pub(crate) struct RetrofitFinaliseArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
-    /// Seconds to wait after the last change may have been carried over: longer than any function runs.
+    /// Seconds to wait until the last function must have ended; longer than any function runs.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub(crate) settle: u64,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TemplateArgs {
-    /// Compare this template with the manifest; exits with 1 if it is not what the manifest says, or would lose records.
+    /// Compare this template with the manifest. Exits with 1 if they differ, or if the template would lose records.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "template.yaml", conflicts_with_all = ["stages", "stage"])]
     pub(crate) check: Option<PathBuf>,
-    /// List the deployments that several new global indexes of a live table need: each adds one.
+    /// List the deployments that new global indexes of a live table need: each deployment adds one.
     #[arg(long)]
     pub(crate) stages: bool,
-    /// Print the tables' part as one of these deployments has it.
+    /// Print the tables for this one of the deployments.
     #[arg(long, value_name = "N")]
     pub(crate) stage: Option<usize>,
-    /// For the deployments: a global index that the live table has already, as TABLE.INDEX.
+    /// For the deployments: a global index that the live table already has, as TABLE.INDEX.
     #[arg(long, value_name = "TABLE.INDEX")]
     pub(crate) have: Vec<String>,
-    /// The control table.
+    /// The name of the control table.
     #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
     pub(crate) control: String,
 }

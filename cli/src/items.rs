@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use keyfold_core::value::{AttributeValue, Item};
 use serde_json::{Map, Value};
 
-/// The longest item text that is read: DynamoDB's 400 KB, with room for the notation.
+/// The longest item text that is accepted: DynamoDB's 400 KB, with room for the JSON notation.
 const ITEM_TEXT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// An item from an argument; `-` reads standard input.

@@ -1,6 +1,6 @@
 //! The `keyfold` command: reads the arguments, runs one command, and turns its outcome into an exit code.
 //!
-//! Exit codes: 0 done; 1 the answer is no (diagnostics, a refused request, a failed call); 2 wrong usage.
+//! Exit codes: 0 done; 1 the answer is no (mistakes in the manifest, a refused request, a failed call); 2 wrong usage; 130 ctrl-C.
 
 mod args;
 mod commands;

@@ -9,7 +9,7 @@ use keyfold_core::review::review;
 
 use crate::output::Output;
 
-/// A manifest that has been read, with everything there is to say about it.
+/// A manifest that was read, with all its diagnostics.
 pub(crate) struct ManifestFile {
     pub(crate) name: String,
     pub(crate) text: String,
@@ -17,11 +17,12 @@ pub(crate) struct ManifestFile {
 }
 
 impl ManifestFile {
-    /// Reads and checks a manifest; what the planner has to say about its questions is added to the diagnostics.
+    /// Reads and checks a manifest. The planner's findings about its questions are added to the diagnostics.
     pub(crate) fn read(path: &Path) -> anyhow::Result<ManifestFile> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the manifest `{name}` (give another with --manifest)"))?;
+        let text = std::fs::read_to_string(path).with_context(|| {
+            format!("cannot read the manifest `{name}` (set another path with --manifest)")
+        })?;
         let mut parsed = manifest::parse(&name, &text);
         review(&mut parsed, &text);
         Ok(ManifestFile { name, text, parsed })
@@ -53,7 +54,7 @@ pub(crate) fn model(path: &Path, out: &Output) -> anyhow::Result<Model> {
 pub(crate) fn table<'m>(model: &'m Model, name: &str) -> anyhow::Result<&'m Table> {
     model.table(name).with_context(|| {
         let known: Vec<&str> = model.tables.iter().map(|table| table.id.as_str()).collect();
-        format!("the manifest has no table `{name}` (it has: {})", known.join(", "))
+        format!("the manifest has no table `{name}`; its tables are: {}", known.join(", "))
     })
 }
 

@@ -12,11 +12,11 @@ use serde_json::Value;
 pub(crate) struct Output {
     /// JSON instead of text.
     pub(crate) json: bool,
-    /// Where values go that another command wants for itself.
+    /// Collects the values instead of printing them, for a command that runs another command.
     kept: Option<Kept>,
 }
 
-/// The values that a command would have printed.
+/// The values that a command would otherwise print.
 pub(crate) type Kept = Arc<Mutex<Vec<Value>>>;
 
 impl Output {
@@ -24,23 +24,23 @@ impl Output {
         Output { json, kept: None }
     }
 
-    /// The same, with results kept in place of printed: one command runs another.
+    /// The same output, but values are collected instead of printed. Used when one command runs another.
     pub(crate) fn keeping(&self) -> (Output, Kept) {
         let kept = Kept::default();
         (Output { json: true, kept: Some(Arc::clone(&kept)) }, kept)
     }
 
-    /// May something be drawn on a terminal? Not beside JSON, unless that goes to another command.
+    /// May a progress bar be drawn? Not next to printed JSON.
     pub(crate) fn draws(&self) -> bool {
         !self.json || self.kept.is_some()
     }
 
-    /// A text for people. A closed pipe is nobody's mistake.
+    /// A text for people. A closed pipe is not an error.
     pub(crate) fn text(&self, text: impl Display) {
         let _ = write!(anstream::stdout().lock(), "{text}");
     }
 
-    /// A value for machines.
+    /// A value for programs.
     pub(crate) fn value(&self, value: &impl Serialize) -> anyhow::Result<()> {
         if let Some(kept) = &self.kept {
             kept.lock().unwrap_or_else(PoisonError::into_inner).push(serde_json::to_value(value)?);
@@ -56,7 +56,7 @@ impl Output {
         let _ = write!(anstream::stderr().lock(), "{text}");
     }
 
-    /// What went wrong, with all its causes.
+    /// An error with all its causes.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         if self.json {
             let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
@@ -67,23 +67,23 @@ impl Output {
         }
     }
 
-    /// A text that stands out. Where there are no colours it does not.
+    /// A bold text, where the terminal has colours.
     pub(crate) fn strong(&self, text: &str) -> String {
         format!("\x1b[1m{text}\x1b[0m")
     }
 
-    /// A text that stands back.
+    /// A dim text, where the terminal has colours.
     pub(crate) fn faint(&self, text: &str) -> String {
         format!("\x1b[2m{text}\x1b[0m")
     }
 
-    /// Should diagnostics be coloured? `NO_COLOR` and pipes say no.
+    /// Should diagnostics be coloured? Not with `NO_COLOR`, not into a pipe.
     pub(crate) fn colour(&self) -> bool {
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
 }
 
-/// Lines in columns: every column as wide as its widest cell, the last one free.
+/// Lays rows out in columns, each as wide as its widest cell.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

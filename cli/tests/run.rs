@@ -71,7 +71,7 @@ fn without_the_aws_cli_it_is_said_how_else() {
     let output = keyfold(&["auditV2", "--state-machine", ARN], &[("PATH", empty.path().to_str().unwrap())]);
     assert_eq!(output.status.code(), Some(1));
     let shown = String::from_utf8(output.stderr).unwrap();
-    assert!(shown.contains("the AWS CLI cannot be run"), "{shown}");
+    assert!(shown.contains("cannot run the AWS CLI"), "{shown}");
 }
 
 #[test]

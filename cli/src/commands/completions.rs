@@ -1,4 +1,4 @@
-//! `keyfold completions`: what a shell needs to complete commands and their arguments.
+//! `keyfold completions`: the script with which a shell completes commands and arguments.
 
 use std::process::ExitCode;
 

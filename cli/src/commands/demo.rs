@@ -1,9 +1,9 @@
-//! `keyfold demo`: the main job, whole, on an embedded DynamoDB, while writers go on.
+//! `keyfold demo`: the whole job on an embedded DynamoDB, while writers continue.
 //!
-//! An audit table can be asked for one event by its id. A new question comes: who did what to a resource, and when. The events
-//! get the keys that answer it, in a new table or in place, while other programs put, change and delete events. At the end
-//! every event is looked at; whatever is lost makes the demo fail. The plain protocol is played on the same table in the
-//! same run, and what it loses is told.
+//! The only key of an audit table is the event's id. A new question comes: who did what to a resource, and when? A retrofit gives
+//! the events the keys that answer it, in a new table or in place, while other programs put, change and delete events. At
+//! the end the demo compares every event, and fails if one is lost. It also runs the naive protocol on the same table and
+//! reports what that one loses.
 
 mod compare;
 mod events;
@@ -34,17 +34,17 @@ use stage::Stage;
 use summary::{Summary, whole};
 use writers::Writers;
 
-/// How long the end of a stream may take.
+/// The longest wait for the end of a stream.
 const DRAIN_WAIT_MAX: Duration = Duration::from_secs(60);
-/// How many events there are, where nobody says how many.
+/// The default number of events.
 const ITEMS: u32 = 100_000;
-/// And in place.
+/// The default number of events in place.
 const ITEMS_IN_PLACE: u32 = 5_000;
-/// Segments of the source that are read at once.
+/// Segments of the source that are read at the same time.
 const SEGMENTS: &str = "4";
-/// The most capacity units that a pass takes in a second: more than this machine has.
+/// The maximum capacity units per second of a pass: more than one machine can do.
 const RATE: &str = "1000000";
-/// Where the plain protocol writes.
+/// The table that the naive protocol writes.
 const PLAIN_TABLE: &str = "ResourceAccessAuditPlain";
 
 pub(super) fn run(args: &DemoArgs, out: &Output) -> anyhow::Result<ExitCode> {
@@ -57,12 +57,12 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     let tell = Teller { out };
     let number = args.items.unwrap_or(if args.in_place { ITEMS_IN_PLACE } else { ITEMS });
     let items = grouped(u64::from(number));
-    tell.title(&format!("An audit table with {items} events. It can be asked for one event, by its id."));
+    tell.title(&format!("An audit table with {items} events. Its only key is the event's id."));
     let stage = Stage::set(number, args.in_place).await?;
     tell.title(QUESTION_IN_WORDS);
     tell.plan(&stage)?;
 
-    tell.title("Programs that know nothing of it go on writing. A retrofit begins.");
+    tell.title("Programs that know nothing of the new key keep writing. A retrofit starts.");
     let sample = stage.sample().await?;
     let writers = Writers::start(&stage.client, &stage.source, number);
     tell.command(&format!("keyfold retrofit start {}", stage.retrofit));
@@ -81,7 +81,7 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     let early = stage.ask().await?.count;
     let there = stage.answers_at_first;
     tell.line(&format!(
-        "asked now: {early} of about {there} events; what was there before is not in the index"
+        "the same question now: {early} of about {there} events, because older events are not in the index yet"
     ));
 
     let backfill = ["backfill", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE];
@@ -105,38 +105,44 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
         None => None,
     };
 
-    tell.title(&format!("The writers stop after {} writes, and the stream is drained.", grouped(writes)));
+    tell.title(&format!(
+        "The writers stop after {} writes, and the replicator has read the whole stream.",
+        grouped(writes)
+    ));
     tell.command(&format!("keyfold retrofit verify {}", stage.retrofit));
     let verified =
         stage.retrofit(&["verify", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE], out).await?;
-    tell.line(&format!("{} items compared, both ways: no difference", grouped(count(&verified, "items"))));
+    tell.line(&format!(
+        "{} items compared, in both directions: no difference",
+        grouped(count(&verified, "items"))
+    ));
     tell.command(&format!("keyfold retrofit cutover {}", stage.retrofit));
     let cut = stage.retrofit(&["cutover", stage.retrofit], out).await?;
     tell.line(text(&cut, "said"));
 
-    tell.title(&format!("{QUESTION_IN_WORDS} Again."));
+    tell.title(&format!("The question again: {QUESTION_IN_WORDS}"));
     let summary =
         sum_up(args, &stage, &sample, &backfill, plain.as_ref(), (writes, pump.counts().records)).await?;
     tell.line(&format!(
-        "{} of {} events, for {} read units",
+        "{} of {} events found, for {} read units",
         summary.answer, summary.expected, summary.by_index
     ));
-    tell.title("In numbers, from this run:");
+    tell.title("The figures of this run:");
     summary.print(&stage, out)?;
     stage.server.shutdown();
     Ok(summary)
 }
 
-/// Copies the same table by the plain protocol, with the same writers at work.
+/// Copies the same table with the naive protocol, while the same writers work.
 async fn play_plain(stage: &Stage, tell: &Teller<'_>) -> anyhow::Result<(Table, Pump)> {
-    tell.title("The same, as one would write it first: update what exists, copy what does not.");
-    // The one index that the question needs: what is lost does not depend on the others.
+    tell.title("For comparison, the naive protocol: update the items that exist, copy those that do not.");
+    // Only the index that the question needs: what this protocol loses does not depend on the others.
     let mut table = Table { name: PLAIN_TABLE.to_owned(), ..stage.target.clone() };
     table.indexes.retain(|index| index.name == "byResourceActionUser");
     create_table(&stage.client, &table, TableOptions::default()).await?;
     let pump = plain::follow(stage.server.database(), &stage.source, &stage.client, &table).await?;
     let written = plain::copy(&stage.client, &stage.source, &table).await?;
-    tell.line(&format!("{} items copied; it looks just as good", grouped(written)));
+    tell.line(&format!("{} items copied; at first sight everything is right", grouped(written)));
     Ok((table, pump))
 }
 
@@ -174,7 +180,7 @@ async fn sum_up(
     })
 }
 
-/// Tells the story, to people.
+/// Prints the story for people.
 struct Teller<'o> {
     out: &'o Output,
 }
@@ -192,7 +198,7 @@ impl Teller<'_> {
         self.say(&format!("  {}\n", self.out.faint(&format!("$ {text}"))));
     }
 
-    /// How the question is answered.
+    /// Prints the plan of the question.
     fn plan(&self, stage: &Stage) -> anyhow::Result<()> {
         let request: QueryRequest = serde_json::from_str(QUESTION)?;
         let plan = request::planned(&request::checked(&stage.model, &request)?)?;

@@ -1,4 +1,4 @@
-//! `keyfold explain`: how a question would be answered.
+//! `keyfold explain`: shows the plan of a request without running it.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -56,7 +56,7 @@ fn as_text(table: &Table, stored: &Item) -> anyhow::Result<String> {
     let mut text = serde_json::to_string_pretty(&plain(stored))?;
     let write = changes(table, None, Some(stored));
     text.push_str(&format!(
-        "\n\n{} bytes; to write it as new costs {} write units\n",
+        "\n\n{} bytes; writing it as a new item costs {} write units\n",
         item_bytes(stored),
         write.total()
     ));

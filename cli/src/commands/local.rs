@@ -21,18 +21,18 @@ pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Re
         api_port: args.api_port,
         functions: args.functions.clone(),
     };
-    // One thread: what is slow, the database and the functions' own work, has threads and processes elsewhere.
+    // One thread is enough: the database and the functions have their own threads or processes.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let stack = Stack::start(&model, &options).await?;
-        told(&model, &stack, out)?;
+        announce(&model, &stack, out)?;
         tokio::signal::ctrl_c().await.context("cannot wait for ctrl-C")?;
         stack.shutdown();
         Ok(ExitCode::SUCCESS)
     })
 }
 
-fn told(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
+fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
     let tables: Vec<&str> = model.tables.iter().map(|table| table.name.as_str()).collect();
     if out.json {
         return out
@@ -49,6 +49,6 @@ fn told(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
         row("console", format!("{}/", stack.api())),
         row("tables", tables.join(", ")),
     ]));
-    out.note("ctrl-C stops it\n");
+    out.note("press ctrl-C to stop\n");
     Ok(())
 }

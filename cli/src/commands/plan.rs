@@ -1,4 +1,4 @@
-//! `keyfold plan`: which index serves each question, what it costs, what is missing.
+//! `keyfold plan`: which index answers each question, at what cost, and what is missing.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -55,11 +55,12 @@ fn as_json(model: &Model, advice: &Advice<'_>) -> Value {
 
 fn print(model: &Model, advice: &[Advice<'_>], in_full: bool, out: &Output) {
     if advice.is_empty() {
-        out.text("the manifest names no questions: add some under [questions.TABLE.NAME]\n");
+        out.text("the manifest has no questions: add some under [questions.TABLE.NAME]\n");
         return;
     }
     if !in_full {
-        let mut rows = vec![["question", "by", "read units", "a million times"].map(str::to_owned).to_vec()];
+        let mut rows =
+            vec![["question", "answered by", "read units", "a million times"].map(str::to_owned).to_vec()];
         rows.extend(advice.iter().map(|advice| row(model, advice)));
         out.text(columns(&rows));
     }
@@ -112,7 +113,7 @@ fn by(plan: &QueryPlan) -> String {
     format!("{scan}{place}{times}{sort}")
 }
 
-/// What asking a million times costs.
+/// The price of a million such requests.
 fn million(model: &Model, plan: &QueryPlan) -> keyfold_core::cost::Dollars {
     #[expect(
         clippy::cast_possible_truncation,

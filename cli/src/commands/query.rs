@@ -1,4 +1,4 @@
-//! `keyfold query`: a question, asked.
+//! `keyfold query`: runs a request and prints the answer.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,9 +21,9 @@ use crate::items::{plain, plain_value};
 use crate::manifest_file::model;
 use crate::output::{Output, columns};
 
-/// How long a page token is good for.
+/// How long a page token is valid.
 const TOKEN_SECONDS: u64 = 15 * 60;
-/// Tokens of the command line belong to whoever has the keys.
+/// The caller in tokens of the command line: anybody who has the keys can use them.
 const TOKEN_CALLER: &str = "command line";
 /// The widest cell of a printed table.
 const CELL_CHARS_MAX: usize = 40;
@@ -52,7 +52,7 @@ fn settings(args: &QueryArgs) -> anyhow::Result<Settings> {
     }
 }
 
-/// One page, or with `--all` one after the other, as one answer.
+/// Reads one page, or with `--all` all pages, as one answer.
 async fn ask(
     client: &Client,
     table: &Table,
@@ -110,7 +110,7 @@ impl Tokens {
         let keys = self
             .keys
             .as_ref()
-            .context("a page token needs KEYFOLD_TOKEN_KEYS, with the keys it was sealed with")?;
+            .context("to use a page token, set KEYFOLD_TOKEN_KEYS to the keys that encrypted it")?;
         let opened = keys.open(token, &self.binding, now_seconds());
         opened.map(Some).map_err(|error| with_hint(&error, Some(error.hint())))
     }
@@ -161,20 +161,22 @@ fn show(
     if !plan.count {
         out.text(item_table(plan.select.as_deref(), &answer.items));
     }
-    let more = if answer.next.is_some() { ", more to come" } else { "" };
+    let more = if answer.next.is_some() { ", and there are more" } else { "" };
     out.text(format!(
         "{} items{more}; {} read units, {} items read, {} requests\n",
         answer.count, answer.consumed_read_units, answer.items_read, answer.requests
     ));
     match (token, &answer.next) {
         (Some(token), _) => out.text(format!("next page: --page {token}\n")),
-        (None, Some(_)) => out.text("read on with --all, or set KEYFOLD_TOKEN_KEYS to get page tokens\n"),
+        (None, Some(_)) => {
+            out.text("use --all to read all pages, or set KEYFOLD_TOKEN_KEYS to get page tokens\n")
+        }
         (None, None) => {}
     }
     Ok(())
 }
 
-/// Items as a table: a column for each attribute that was selected, or that any item has.
+/// Items as a table, with a column for each selected attribute, or for each attribute that any item has.
 fn item_table(select: Option<&[String]>, items: &[Item]) -> String {
     if items.is_empty() {
         return String::new();

@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 use crate::args::RequestArgs;
 use crate::manifest_file::table;
 
-/// The longest request that is read.
+/// The longest request text that is accepted.
 const REQUEST_BYTES_MAX: u64 = 1024 * 1024;
 
-/// The request that the arguments make.
+/// The request from the command's arguments.
 pub(super) fn read(model: &Model, args: &RequestArgs) -> anyhow::Result<QueryRequest> {
     if let Some(text) = &args.request {
         return parse(text);
     }
-    let name = args.table.as_deref().context("no table is given")?;
+    let name = args.table.as_deref().context("give a --table or a --request")?;
     let table = table(model, name)?;
     let conditions =
         args.conditions.iter().map(|text| condition(table, text)).collect::<anyhow::Result<Vec<_>>>()?;
@@ -54,7 +54,7 @@ fn parse(text: &str) -> anyhow::Result<QueryRequest> {
     serde_json::from_str(text).context("the request is not valid")
 }
 
-/// Operators with their names in a request; those that begin with another's text come first.
+/// Operators and their names in a request. An operator comes before its own prefixes: `<=` before `<`.
 const OPERATORS: [(&str, &str); 8] = [
     ("<>", "<>"),
     ("<=", "<="),
@@ -78,7 +78,9 @@ fn condition(table: &Table, text: &str) -> anyhow::Result<Value> {
         OPERATORS.iter().find(|(sign, _)| text[at..].starts_with(sign)).map(|(sign, name)| (at, *sign, *name))
     });
     let Some((at, sign, operator)) = found else {
-        bail!("`{text}` is no condition: it has no operator (=, <>, <, <=, >, >=, ^=, *=, or ? at the end)");
+        bail!(
+            "`{text}` is not a condition: it needs an operator (=, <>, <, <=, >, >=, ^=, *=, or ? at the end)"
+        );
     };
     let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
     let typed = |value: &str| value_of(table, name, value);
@@ -95,7 +97,7 @@ fn condition(table: &Table, text: &str) -> anyhow::Result<Value> {
     })
 }
 
-/// A text as a value of the attribute's type; checked later, with all other values.
+/// A text as a value of the attribute's type. The planner checks it later, like all other values.
 fn value_of(table: &Table, name: &str, text: &str) -> Value {
     match table.attributes.get(name).map(|attribute| attribute.kind) {
         Some(AttributeKind::Number | AttributeKind::NumberSet) => json!({ "N": text }),
@@ -104,12 +106,12 @@ fn value_of(table: &Table, name: &str, text: &str) -> Value {
     }
 }
 
-/// The request against the model, by someone who may see everything.
+/// Checks the request against the model, for a caller who may see everything.
 pub(super) fn checked<'m>(model: &'m Model, request: &QueryRequest) -> anyhow::Result<CheckedRequest<'m>> {
     check(model, request, &Caller::Trusted).map_err(|error: RequestError| with_hint(&error, error.hint()))
 }
 
-/// The plan, or why there is none.
+/// The plan, or an error that says why no table or index serves.
 pub(super) fn planned(checked: &CheckedRequest<'_>) -> anyhow::Result<QueryPlan> {
     plan(checked, &Readiness::complete()).map_err(|error: PlanError| {
         let turned = explain::rejected(error.rejected());

@@ -28,7 +28,7 @@ pub(super) fn run(path: &Path, args: &RetrofitArgs, out: &Output) -> anyhow::Res
     runtime.block_on(on(&model, args, out))
 }
 
-/// Runs a command on a model that is known already.
+/// Runs a command on a model that is already loaded.
 pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyhow::Result<ExitCode> {
     match &args.command {
         RetrofitCommand::Plan(args) => plan::run(model, args, out).await,
@@ -46,20 +46,20 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
     }
 }
 
-/// The carrier of a retrofit that was not started yet, or whose epoch does not matter.
+/// For a retrofit that was not started yet, or whose epoch does not matter.
 async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<Carrier> {
     let endpoint = match &args.endpoint {
         Some(url) => Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?,
         None => Settings::from_env()?,
     };
-    // What is throttled must be seen, not sent again in silence: the carrier has attempts of its own.
+    // The SDK must not retry throttled requests silently: the retrofit has its own retries, and lowers its rate.
     let endpoint = Settings { attempts_max: 1, ..endpoint };
     let mapping = Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
     let job = Job::new(mapping, Epoch::FIRST);
     Ok(Carrier::new(client(&endpoint).await, job, &args.control))
 }
 
-/// The carrier of a retrofit that was started, in its epoch; with its row.
+/// For a retrofit that was started, in its current epoch; with its row of the control table.
 async fn started(
     model: &Model,
     args: &RetrofitTarget,
@@ -69,7 +69,7 @@ async fn started(
     Carrier::started(unstarted.client().clone(), mapping, &args.control).await.map_err(explained)
 }
 
-/// An error with what the reader can do about it.
+/// An error with its code and its hint.
 fn explained(error: RetrofitError) -> anyhow::Error {
     let hint = error.hint().map(str::to_owned);
     let code = error.code();
@@ -86,7 +86,7 @@ fn hinted(message: String, hint: Option<String>) -> anyhow::Error {
     }
 }
 
-/// A number of segments as the scan takes it.
+/// The ids of all segments of a scan.
 fn segments(total: u32) -> anyhow::Result<Vec<keyfold_core::retrofit::SegmentId>> {
     (0..total)
         .map(|number| keyfold_core::retrofit::SegmentId::new(number, total))

@@ -1,4 +1,4 @@
-//! `keyfold template`: the tables' part of the CloudFormation template, and whether a template is what the manifest says.
+//! `keyfold template`: prints the tables of the CloudFormation template, or compares a template with the manifest.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -56,7 +56,7 @@ fn stages(model: &Model, args: &TemplateArgs, out: &Output) -> anyhow::Result<Ex
     for name in &have {
         let known = name.split_once('.').and_then(|(table, index)| model.table(table)?.index(index));
         if known.is_none() {
-            bail!("the manifest has no index `{name}` (give it as TABLE.INDEX)");
+            bail!("the manifest has no index `{name}` (write it as TABLE.INDEX)");
         }
     }
     let stages = template::stages(model, &args.control, &have);
@@ -64,7 +64,7 @@ fn stages(model: &Model, args: &TemplateArgs, out: &Output) -> anyhow::Result<Ex
         None => all(&stages, out),
         Some(number) => match stages.iter().find(|stage| stage.number == number) {
             Some(stage) => part(&stage.resources, out),
-            None => bail!("there is no stage {number}: all indexes are there after {}", stages.len()),
+            None => bail!("there is no stage {number}: all indexes exist after stage {}", stages.len()),
         },
     }
 }
@@ -77,7 +77,7 @@ fn all(stages: &[Stage], out: &Output) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if stages.is_empty() {
-        out.text("nothing to add: every global index is there\n");
+        out.text("nothing to add: every global index exists\n");
     }
     for stage in stages {
         let adds = stage.adds.iter().map(|(table, index)| format!("index `{index}` to table `{table}`"));

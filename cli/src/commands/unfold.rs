@@ -1,4 +1,4 @@
-//! `keyfold unfold`: a folded key, read back into its parts.
+//! `keyfold unfold`: splits a folded key into its parts.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,10 +28,10 @@ pub(super) fn run(path: &Path, args: &UnfoldArgs, out: &Output) -> anyhow::Resul
             }
         }
     }
-    bail!("the key fits none of the templates:\n  {}", why.join("\n  "))
+    bail!("the key does not match any template:\n  {}", why.join("\n  "))
 }
 
-/// The folded keys that could hold it, with each of their rules.
+/// The folded keys that could have this value, with each of their rules.
 fn folded_keys<'m>(
     table: &'m Table,
     args: &UnfoldArgs,
@@ -51,7 +51,7 @@ fn folded_keys<'m>(
             rules.extend(all.iter().map(|rule| (key, rule)));
         }
     }
-    ensure!(!rules.is_empty(), "there is no folded key here: natural keys are their own parts");
+    ensure!(!rules.is_empty(), "there is no folded key here: a natural key is an attribute and has no parts");
     Ok(rules)
 }
 
@@ -91,7 +91,7 @@ fn part_json(part: &Unfolded) -> Value {
 fn part_text(part: &Unfolded) -> String {
     match part {
         Unfolded::Value(value) => plain_value(value).to_string(),
-        Unfolded::Lossy(text) => format!("{text:?} (the key keeps no letter case)"),
+        Unfolded::Lossy(text) => format!("{text:?} (the key does not keep the letter case)"),
         Unfolded::Shard(number) => format!("shard {number}"),
         Unfolded::Absent => "absent".to_owned(),
     }

@@ -1,5 +1,5 @@
-//! Compares tables by looking at every item: no code of the retrofit or its verifier is used here, and the folded key is
-//! put together by hand.
+//! Compares tables item by item. Uses no code of the retrofit or its verifier, and joins the folded key by hand, so that a
+//! mistake there cannot hide here.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +18,7 @@ pub(super) struct Differences {
     pub(super) events: u64,
     /// Not in the target at all.
     pub(super) lost: u64,
-    /// In the target as they once were.
+    /// In the target with old values.
     pub(super) stale: u64,
     /// Deleted in the source, still in the target.
     pub(super) ghosts: u64,
@@ -30,7 +30,7 @@ impl Differences {
     }
 }
 
-/// What the old table says at the end: every event of it, in short.
+/// The contents of the old table at the end: a hash of every event.
 #[derive(Debug)]
 pub(super) struct Truth {
     events: HashMap<String, Option<u64>>,
@@ -44,7 +44,7 @@ impl Truth {
         let mut matching = 0;
         let events = events(client, source, |item| {
             matching += u64::from(answers(item));
-            Some(said(item, &by_hand(item)?))
+            Some(digest(item, &by_hand(item)?))
         })
         .await?;
         Ok(Truth { events, answers: matching })
@@ -52,7 +52,7 @@ impl Truth {
 
     /// Compares a target with it, event by event.
     pub(super) async fn compare(&self, client: &Client, target: &Table) -> anyhow::Result<Differences> {
-        let found = events(client, target, |item| Some(said(item, text(item, KEY)?))).await?;
+        let found = events(client, target, |item| Some(digest(item, text(item, KEY)?))).await?;
         let mut differences = Differences { events: self.events.len() as u64, ..Differences::default() };
         for (id, event) in &self.events {
             match found.get(id) {
@@ -69,14 +69,14 @@ impl Truth {
 /// The attribute that holds the folded key.
 const KEY: &str = "byResourceActionUser_pk";
 
-/// The key as anybody would join it. No value of the demo has a `-`, so folding must come to the same.
+/// The key as a plain join. No value of the demo has a `-`, so folding must give the same.
 fn by_hand(item: &Item) -> Option<String> {
     let part = |name: &str| text(item, name);
     Some(format!("{}-{}-{}", part("resourceId")?, part("action")?, part("accessedBy")?))
 }
 
-/// What an event says, in short.
-fn said(item: &Item, key: &str) -> u64 {
+/// A hash of an event's attributes and its key.
+fn digest(item: &Item, key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     for name in ATTRIBUTES {
         text(item, name).hash(&mut hasher);
@@ -85,17 +85,17 @@ fn said(item: &Item, key: &str) -> u64 {
     hasher.finish()
 }
 
-/// The events of a table by their ids. What has no resource is none: a tombstone has its key alone.
+/// The events of a table by their ids. An item without a resource is a tombstone, not an event.
 async fn events(
     client: &Client,
     table: &Table,
-    mut said: impl FnMut(&Item) -> Option<u64>,
+    mut digest: impl FnMut(&Item) -> Option<u64>,
 ) -> anyhow::Result<HashMap<String, Option<u64>>> {
     let (mut all, mut pages) = (HashMap::new(), Pages::of(client, &table.name));
     while let Some(items) = pages.next().await? {
         for item in items.iter().filter(|item| item.contains_key("resourceId")) {
             if let Some(id) = text(item, "id") {
-                all.insert(id.to_owned(), said(item));
+                all.insert(id.to_owned(), digest(item));
             }
         }
     }

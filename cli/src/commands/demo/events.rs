@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyfold_core::value::{AttributeValue, Item};
 
-/// What an event is made of, beside its folded keys.
+/// An event's attributes, without its folded keys.
 pub(super) const ATTRIBUTES: [&str; 6] =
     ["id", "resourceId", "resourceName", "action", "accessedBy", "timestamp"];
 
@@ -14,7 +14,7 @@ const RESOURCES: u32 = 200;
 
 /// The question that the old table cannot answer, in words.
 pub(super) const QUESTION_IN_WORDS: &str = "When did joe1 view r0007 in March 2017?";
-/// And as a request.
+/// The same question as a request.
 pub(super) const QUESTION: &str = r#"{"table":"audit","where":{"resourceId":"r0007","action":"viewed","accessedBy":"joe1",
     "timestamp":{"beginsWith":"2017-03"}},"order":"timestamp","limit":1000}"#;
 
@@ -30,10 +30,10 @@ pub(super) fn id(number: u32) -> String {
     format!("event-{number:07}")
 }
 
-/// An event. `draw` decides what it says: with another one, the same event says something else.
+/// An event. `draw` determines its values: another draw gives the same event other values.
 pub(super) fn event(number: u32, draw: u32) -> Item {
     let pick = |salt: u32, of: u32| pick(draw, salt, of);
-    // One event in fifty is about what the question asks for, so that there is something to find.
+    // One event in fifty matches most of the question, so that there is something to find.
     let asked = pick(0, 50) == 0;
     let resource = if asked { 7 } else { pick(8, RESOURCES) };
     let user = if asked { "joe1" } else { USERS[pick(1, 4) as usize] };
@@ -61,7 +61,7 @@ pub(super) fn text<'i>(item: &'i Item, name: &str) -> Option<&'i str> {
     }
 }
 
-/// Does an event answer the question? Told by looking at it, without any key.
+/// Does an event match the question? Decided from its attributes, without any key.
 pub(super) fn answers(item: &Item) -> bool {
     text(item, "resourceId") == Some("r0007")
         && text(item, "action") == Some("viewed")

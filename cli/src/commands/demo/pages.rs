@@ -1,9 +1,9 @@
-//! A table's items, page by page, strongly consistent: a plain loop, as a script has it.
+//! Reads a table's items page by page, strongly consistent, in a plain loop.
 
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, PageRequest, ScanPage, scan_page};
 
-/// What is still to be read of a table.
+/// The pages of a table that are still to be read.
 pub(super) struct Pages<'c> {
     client: &'c Client,
     next: Option<PageRequest>,

@@ -1,5 +1,5 @@
-//! The plain protocol, for comparison: a replicator that updates what exists, a scan with a queue that writes what does not
-//! exist yet. It looks right, and is what one writes first. Nothing else in Keyfold writes like this.
+//! The naive protocol, for comparison: a replicator updates the items that exist, and a scan with a queue writes those that do
+//! not exist yet. It looks right and is what most people write first, but it loses data. Nothing else in Keyfold writes like this.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use super::pages::Pages;
 
-/// The queue between scan and writes, as large as scripts of this kind have it.
+/// The size of the queue between scan and writes, as such scripts have it.
 const QUEUE_ITEMS: usize = 10_000;
-/// Records of a batch that are applied at once.
+/// Records of a batch that are applied at the same time.
 const RECORDS_IN_FLIGHT: usize = 8;
-/// Writes of the queue under way at once.
+/// Writes of the queue that are in progress at the same time.
 const WRITES_IN_FLIGHT: usize = 8;
 /// Items of one write.
 const BATCH_ITEMS: usize = 25;
@@ -76,7 +76,7 @@ async fn change(client: &Client, table: &Table, item: Item) -> anyhow::Result<()
     }
 }
 
-/// Copies what does not exist yet. How many items it wrote.
+/// Copies the items that do not exist yet. Returns how many it wrote.
 pub(super) async fn copy(client: &Client, source: &Table, table: &Table) -> anyhow::Result<u64> {
     let (mut queue, mut written) = (Vec::new(), 0);
     let mut pages = Pages::of(client, &source.name);

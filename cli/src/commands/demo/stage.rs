@@ -1,4 +1,4 @@
-//! What the demo plays on: an embedded DynamoDB with the sample's tables, and the commands of `keyfold retrofit` on it.
+//! The demo's set-up: an embedded DynamoDB with the sample's tables, and the commands of `keyfold retrofit` on it.
 
 use std::process::ExitCode;
 use std::sync::PoisonError;
@@ -23,7 +23,7 @@ use crate::output::Output;
 /// The sample that the root of the repository holds.
 const MANIFEST: &str = include_str!("../../../../keyfold.toml");
 
-/// How many events costs are judged by.
+/// The size of the sample from which costs are estimated.
 const SAMPLE_ITEMS: usize = 500;
 
 /// The sample's tables on an embedded DynamoDB.
@@ -33,16 +33,16 @@ pub(super) struct Stage {
     pub(super) client: Client,
     /// The retrofit's name in the manifest.
     pub(super) retrofit: &'static str,
-    /// Where the events are, as programs know it that write no folded keys.
+    /// The table with the events, as programs without folded keys know it.
     pub(super) source: Table,
-    /// Where they shall be found.
+    /// The table whose index will answer the question.
     pub(super) target: Table,
     /// How many of the first events answer the question.
     pub(super) answers_at_first: usize,
 }
 
 impl Stage {
-    /// An old table with so many events, and a new one; or the new one alone, with events that lack their keys.
+    /// Creates an old table with this many events, and a new one; in place, only the new one, with events that lack their keys.
     pub(super) async fn set(items: u32, in_place: bool) -> anyhow::Result<Stage> {
         let model =
             manifest::parse("keyfold.toml", MANIFEST).model.context("the built-in sample has mistakes")?;
@@ -67,7 +67,7 @@ impl Stage {
         self.ask_of(&self.model, QUESTION).await
     }
 
-    /// The same without any index: what a scan with a filter costs.
+    /// The same question without any index: a scan with a filter.
     pub(super) async fn ask_by_scan(&self) -> anyhow::Result<Answer> {
         let mut without = self.model.clone();
         without.tables.iter_mut().for_each(|table| table.indexes.clear());
@@ -77,7 +77,7 @@ impl Stage {
         self.ask_of(&without, &serde_json::to_string(&request)?).await
     }
 
-    /// The same by one attribute's index, the rest filtered.
+    /// The same question over an index by one attribute, with a filter for the rest.
     pub(super) async fn ask_by_filter(&self) -> anyhow::Result<Answer> {
         let mut without = self.model.clone();
         for table in &mut without.tables {
@@ -94,7 +94,7 @@ impl Stage {
         Ok(run_plan(&self.client, checked.table, &plan, None, &RunOptions::default()).await?)
     }
 
-    /// Some events of the source, to judge costs by.
+    /// Some events of the source, from which costs are estimated.
     pub(super) async fn sample(&self) -> anyhow::Result<Vec<Item>> {
         let mut items = Pages::of(&self.client, &self.source.name).next().await?.unwrap_or_default();
         items.truncate(SAMPLE_ITEMS);
@@ -109,8 +109,8 @@ impl Stage {
         let Command::Retrofit(args) = &args.command else { unreachable!("it says `retrofit`") };
         let (kept, values) = out.keeping();
         let code = retrofit::on(&self.model, args, &kept).await?;
-        ensure!(code == ExitCode::SUCCESS, "`keyfold retrofit {}` says no", arguments.join(" "));
+        ensure!(code == ExitCode::SUCCESS, "`keyfold retrofit {}` failed", arguments.join(" "));
         let value = values.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        value.context("the command says nothing")
+        value.context("the command printed nothing")
     }
 }

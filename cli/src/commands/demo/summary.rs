@@ -1,4 +1,4 @@
-//! The last page of the demo: what it came to, in numbers.
+//! The last page of the demo: the figures of the run.
 
 use keyfold_core::cost::{Dollars, ReadUnits, RetrofitEstimate};
 use keyfold_core::model::Model;
@@ -10,21 +10,21 @@ use super::compare::Differences;
 use super::stage::Stage;
 use crate::output::{Output, columns, grouped};
 
-/// How many items the price is told for.
+/// The number of items for which the price is shown.
 const BILLION: u64 = 1_000_000_000;
-/// How often the question is asked for the price that is told.
+/// The number of questions for which the price is shown.
 const ASKED: u64 = 1_000_000;
 
-/// Everything that is told at the end.
+/// Everything that is shown at the end.
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) items: u64,
     pub(super) items_per_second: f64,
     pub(super) written: u64,
     pub(super) write_units: f64,
-    /// What so many items cost at least: each written once, with its index entries.
+    /// The least write units for these items: each written once, with its index entries.
     pub(super) least_units: Option<u64>,
-    /// What was written to the source meanwhile.
+    /// Writes to the source during the retrofit.
     pub(super) writes: u64,
     pub(super) replicated: u64,
     pub(super) ours: Differences,
@@ -38,7 +38,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Is everything as it should be?
+    /// Is nothing lost and the answer complete?
     pub(super) fn is_whole(&self) -> bool {
         self.ours.count() == 0 && self.answer == self.expected
     }
@@ -64,14 +64,14 @@ impl Summary {
             row(
                 "write units",
                 format!(
-                    "{} for {} items; the least is {}",
+                    "{} for {} items; the minimum is {}",
                     grouped(whole(self.write_units)),
                     grouped(self.written),
                     self.least_units.map_or_else(|| "unknown".to_owned(), grouped),
                 ),
             ),
             row(
-                "meanwhile",
+                "during it",
                 format!(
                     "{} writes to the old table, {} records carried over",
                     grouped(self.writes),
@@ -80,16 +80,15 @@ impl Summary {
             ),
             row("Keyfold", self.ours.to_string()),
         ];
-        rows.extend(self.plain.map(|plain| row("plain protocol", plain.to_string())));
+        rows.extend(self.plain.map(|plain| row("naive protocol", plain.to_string())));
         rows.extend([
-            row("by the index", asked(self.by_index)),
-            row("with a filter", asked(self.by_filter)),
-            row("by a scan", asked(self.by_scan)),
+            row("Keyfold's index", asked(self.by_index)),
+            row("another index, filtered", asked(self.by_filter)),
+            row("a scan, filtered", asked(self.by_scan)),
         ]);
-        rows.extend(
-            self.billion
-                .map(|price| row("a billion items", format!("{price} for such a retrofit, on demand"))),
-        );
+        rows.extend(self.billion.map(|price| {
+            row("a billion items", format!("{price} for such a retrofit with on-demand capacity"))
+        }));
         rows
     }
 
@@ -112,7 +111,7 @@ impl std::fmt::Display for Differences {
         if self.count() == 0 {
             return write!(f, "{} events compared one by one: nothing lost", grouped(self.events));
         }
-        let parts = [(self.lost, "lost"), (self.stale, "stale"), (self.ghosts, "deleted ones still there")];
+        let parts = [(self.lost, "lost"), (self.stale, "stale"), (self.ghosts, "deleted but still there")];
         let parts: Vec<String> = parts
             .iter()
             .filter(|(count, _)| *count > 0)
@@ -122,7 +121,7 @@ impl std::fmt::Display for Differences {
     }
 }
 
-/// What such a retrofit of so many items takes, judged by a sample.
+/// What such a retrofit of this many items takes, estimated from a sample.
 pub(super) fn estimate(
     stage: &Stage,
     in_place: bool,

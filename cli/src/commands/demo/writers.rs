@@ -1,4 +1,4 @@
-//! Programs that know nothing of a retrofit: they put, change and delete events of the old table all the while.
+//! Writers that know nothing of the retrofit: they put, change and delete events of the old table while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ pub(super) struct Writers {
 }
 
 impl Writers {
-    /// Lets them work on a table that held so many events at first. `table` is what they know of it.
+    /// Starts the writers on a table that has `items` events. `table` is the table without the new index.
     pub(super) fn start(client: &Client, table: &Table, items: u32) -> Writers {
         let (stop, stopped) = watch::channel(false);
         let written = Arc::new(AtomicU64::new(0));
@@ -46,7 +46,7 @@ impl Writers {
         Writers { stop, tasks, written }
     }
 
-    /// Lets them finish what they are at.
+    /// Lets the writers finish their current write and stops them. Returns the number of writes.
     pub(super) async fn stop(self) -> anyhow::Result<u64> {
         self.stop.send_replace(true);
         for task in self.tasks {

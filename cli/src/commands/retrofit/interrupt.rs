@@ -1,4 +1,4 @@
-//! Ctrl-C: a pass ends at its page, so that it goes on from there; once more, and it ends at once.
+//! Ctrl-C: the first stops a pass after its page, so that it can continue from there; the second stops it at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use crate::output::Output;
 /// The exit code of a program that was interrupted.
 pub(super) const INTERRUPTED: u8 = 130;
 
-/// What is set when somebody presses ctrl-C.
+/// A flag that ctrl-C sets.
 pub(super) fn watched(out: &Output) -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let (set, out) = (Arc::clone(&stop), out.clone());
@@ -17,7 +17,7 @@ pub(super) fn watched(out: &Output) -> Arc<AtomicBool> {
             return;
         }
         set.store(true, Ordering::Relaxed);
-        out.note("\nending after the pages that are under way; ctrl-C again ends at once\n");
+        out.note("\nstopping after the current pages; press ctrl-C again to stop at once\n");
         if tokio::signal::ctrl_c().await.is_ok() {
             std::process::exit(i32::from(INTERRUPTED));
         }

@@ -36,7 +36,7 @@ pub(super) async fn backfill(
     let known = carrier.segments(Pass::Backfill).await.map_err(explained)?;
     if let Some(other) = known.iter().find(|known| known.segment().total() != args.work.segments) {
         bail!(
-            "the backfill of retrofit `{}` was begun with {} segments: go on with as many, or begin it anew with --again",
+            "the backfill of retrofit `{}` was started with {} segments: use the same number, or start again with --again",
             head.retrofit,
             other.segment().total()
         );
@@ -73,7 +73,7 @@ pub(super) async fn backfill(
     Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
-/// One segment to its end, or to the page at which it is interrupted.
+/// Runs one segment to its end, or to the page at which it is interrupted.
 async fn one_segment(
     carrier: &Carrier,
     segment: SegmentId,
@@ -93,7 +93,7 @@ async fn one_segment(
     end.error.map_or(Ok(end.checkpoint), Err)
 }
 
-/// Compares both sides. Exit code 1 if anything does not agree.
+/// Compares both sides. Exit code 1 if they differ.
 pub(super) async fn verify(
     model: &Model,
     args: &RetrofitVerifyArgs,
@@ -131,7 +131,7 @@ pub(super) async fn verify(
         let mut running = stream::iter(ends).buffer_unordered(args.work.concurrency.max(1));
         while let Some(end) = running.next().await {
             let end = end.map_err(explained)?;
-            // What was not read is not clean.
+            // An item that was not read must not count as clean.
             if let Some(error) = end.error {
                 return Err(explained(error));
             }
@@ -153,7 +153,8 @@ pub(super) async fn verify(
     })
 }
 
-/// One segment of one side. A comparison is kept in the control table; one that repairs changes what it compares.
+/// Compares one segment of one side. The result of a comparison is kept in the control table, unless it repairs: then it
+/// changes what it compares.
 async fn compared(
     carrier: &Carrier,
     pass: Pass,
@@ -174,7 +175,7 @@ async fn compared(
     Ok(verify_slice(carrier, checkpoint, repair, options, &mut watch).await)
 }
 
-/// One difference, by its class and the source item's key.
+/// Prints one difference: its class and the source item's key.
 fn name(carrier: &Carrier, difference: &RetrofitDifference, out: &Output) {
     let source = carrier.job().mapping().source();
     let key = difference.key.as_ref().and_then(|key| keyfold_core::retrofit::SourceKey::of(source, key));
@@ -183,7 +184,7 @@ fn name(carrier: &Carrier, difference: &RetrofitDifference, out: &Output) {
     out.note(format!("{} {key}{repaired}\n", difference.class.name()));
 }
 
-/// The name for leases: the one that was given, or one of this run.
+/// The worker's name for leases: the given one, or a new one for this run.
 fn owner(given: Option<&str>) -> String {
     if let Some(given) = given {
         return given.to_owned();
@@ -217,7 +218,7 @@ fn report(
     }
     let counted: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
     out.text(format!(
-        "{what}: {} ({rate:.0} items/s, {} read units, {} write units, {} of the control table, {} sent again)\n",
+        "{what}: {} ({rate:.0} items/s, {} read units, {} write units, {} units of the control table, {} retries)\n",
         counted.join(", "),
         spent.read.units,
         spent.write.units,
@@ -226,8 +227,8 @@ fn report(
     ));
     if !done {
         out.text(format!(
-            "interrupted: the same command {}\n",
-            if what == "backfill" { "goes on" } else { "begins anew" }
+            "interrupted: run the same command again; it {}\n",
+            if what == "backfill" { "continues from here" } else { "starts again" }
         ));
     }
     Ok(())

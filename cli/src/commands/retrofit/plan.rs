@@ -1,4 +1,4 @@
-//! What a retrofit does and costs, before it is begun: a sample of the source goes through the same code.
+//! `keyfold retrofit plan`: what a retrofit will do and cost. A sample of the source goes through the same code as the retrofit.
 
 use std::process::ExitCode;
 
@@ -13,8 +13,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
     let carrier = unstarted(model, &args.target).await?;
     let mapping = carrier.job().mapping();
     let estimate = carrier.estimate(args.items, args.sample).await.map_err(explained)?;
-    let estimate =
-        estimate.context("the source shows no items to judge by; give --items 0 if it is empty")?;
+    let estimate = estimate.context("the source has no items to sample; if it is empty, give --items 0")?;
     let dollars = estimate.dollars(&model.prices);
     if out.json {
         out.value(&estimate.document(mapping, &model.prices))?;
@@ -23,12 +22,12 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     out.text(columns(&[
         row("protocol", format!("{}: {}", mapping.protocol().name(), mapping.reason())),
-        row("items", format!("{} (judged by {})", estimate.items, estimate.sampled)),
+        row("items", format!("{} (estimated from a sample of {})", estimate.items, estimate.sampled)),
         row("written", estimate.items_written.to_string()),
         row("refused", format!("{} (they would go into quarantine)", estimate.items_refused)),
         row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
         row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
-        row("storage", format!("{} bytes more ({} a month)", estimate.storage_bytes, dollars.storage_month)),
+        row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
     ]));
     Ok(ExitCode::SUCCESS)
 }

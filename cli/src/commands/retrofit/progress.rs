@@ -1,4 +1,4 @@
-//! How far a pass is: a bar on a terminal, plain lines elsewhere, on standard error.
+//! The progress of a pass, on standard error: a bar on a terminal, plain lines elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,20 +11,20 @@ use keyfold_dynamo::retrofit::Carrier;
 
 use crate::output::Output;
 
-/// How often a bar is drawn again.
+/// How often the bar is redrawn.
 const BAR_PERIOD: Duration = Duration::from_millis(100);
-/// How often there is a plain line.
+/// How often a plain line is printed.
 const LINE_PERIOD: Duration = Duration::from_secs(2);
 /// The width of the bar.
 const BAR_CHARS: usize = 24;
-/// Back to the beginning of the line, which is erased.
+/// Moves to the beginning of the line and erases it.
 const REDRAW: &str = "\r\x1b[K";
 
 /// The progress of one pass, or of both sides of a comparison.
 pub(super) struct Progress<'p> {
     out: &'p Output,
     carrier: &'p Carrier,
-    /// About how many items there are, if anybody knows.
+    /// About how many items there are, if that is known.
     total: u64,
     begun: Instant,
     bar: bool,
@@ -32,15 +32,15 @@ pub(super) struct Progress<'p> {
 }
 
 struct State {
-    /// What each segment has dealt with, by pass.
+    /// How many items each segment has finished, by pass.
     items: BTreeMap<(Pass, SegmentId), u64>,
-    /// What had been dealt with before this run.
+    /// How many items were finished before this run.
     before: u64,
     shown: Option<Instant>,
 }
 
 impl<'p> Progress<'p> {
-    /// The progress of a pass over about so many items.
+    /// The progress of a pass over about this many items.
     pub(super) fn new(out: &'p Output, carrier: &'p Carrier, total: u64) -> Progress<'p> {
         let state = State { items: BTreeMap::new(), before: 0, shown: None };
         let bar = std::io::stderr().is_terminal() && out.draws();
@@ -51,7 +51,7 @@ impl<'p> Progress<'p> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes where a segment begins, or goes on.
+    /// Records where a segment begins or continues.
     pub(super) fn begins(&self, checkpoint: &Checkpoint) {
         let items = checkpoint.count("items");
         let mut state = self.state();
@@ -59,7 +59,7 @@ impl<'p> Progress<'p> {
         state.items.insert((checkpoint.pass(), checkpoint.segment()), items);
     }
 
-    /// Notes how far a segment is, and shows it now and then.
+    /// Records the progress of a segment, and shows it from time to time.
     pub(super) fn page(&self, checkpoint: &Checkpoint) {
         let mut state = self.state();
         state.items.insert((checkpoint.pass(), checkpoint.segment()), checkpoint.count("items"));
@@ -77,7 +77,7 @@ impl<'p> Progress<'p> {
         }
     }
 
-    /// Shows it for the last time.
+    /// Shows the progress for the last time.
     pub(super) fn ends(&self) {
         let shown = self.shown(&self.state());
         if self.bar {
@@ -86,7 +86,7 @@ impl<'p> Progress<'p> {
         self.out.note(format!("{shown}\n"));
     }
 
-    /// Items in a second, of this run.
+    /// Items per second, in this run.
     pub(super) fn items_per_second(&self) -> f64 {
         self.shown(&self.state()).rate()
     }
@@ -105,7 +105,7 @@ impl<'p> Progress<'p> {
     }
 }
 
-/// What is shown at one moment.
+/// The values that one line shows.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     items: u64,

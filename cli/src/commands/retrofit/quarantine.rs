@@ -1,4 +1,4 @@
-//! What could not be carried over: shown, and what names no item taken out once a comparison found nothing.
+//! `keyfold retrofit quarantine`: lists the items that could not be carried over, and removes entries that name no item.
 
 use std::process::ExitCode;
 
@@ -28,18 +28,18 @@ pub(super) async fn run(
         return Ok(ExitCode::SUCCESS);
     }
     if args.dismiss {
-        out.text(format!("{dismissed} entries that name no item are taken out\n"));
+        out.text(format!("removed {dismissed} entries that name no item\n"));
     }
     if left.is_empty() {
-        out.text("nothing is in quarantine\n");
+        out.text("the quarantine is empty\n");
     }
     let rows: Vec<Vec<String>> = left.iter().map(|entry| vec![entry.code.clone(), named(entry)]).collect();
     out.text(columns(&rows));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes out what names no item: such an entry is a record that could not be read, and says only that something may be
-/// missing. A complete comparison that found nothing says that nothing is.
+/// Removes the entries that name no item. Such an entry stands for a record that could not be read: an item may be missing.
+/// Only a complete comparison without differences shows that none is.
 async fn dismiss(carrier: &Carrier, retrofit: &str, entries: &[Quarantined]) -> anyhow::Result<usize> {
     let nameless: Vec<&Quarantined> = entries.iter().filter(|entry| entry.key.is_none()).collect();
     if nameless.is_empty() {
@@ -47,8 +47,8 @@ async fn dismiss(carrier: &Carrier, retrofit: &str, entries: &[Quarantined]) -> 
     }
     if carrier.differences().await.map_err(explained)? != Some(0) {
         bail!(
-            "an entry of retrofit `{retrofit}` names no item: whether one is missing, only a comparison can tell\n\
-             hint: `keyfold retrofit verify {retrofit}` first; it must find no difference"
+            "retrofit `{retrofit}` has a quarantine entry that names no item: only a comparison can show whether an item is missing\n\
+             hint: run `keyfold retrofit verify {retrofit}` first; it must find no difference"
         );
     }
     for entry in &nameless {

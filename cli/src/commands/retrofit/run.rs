@@ -27,7 +27,7 @@ pub(super) fn run(model: &Model, args: &RetrofitRunArgs, out: &Output) -> anyhow
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts an execution with the AWS CLI, which whoever deploys has: an SDK for this one call would double what must be built.
+/// Starts an execution with the AWS CLI. Everybody who deploys has it; an SDK crate for this one call would double the build.
 fn start(machine: &str, name: Option<&str>, input: &Value) -> anyhow::Result<String> {
     let mut command = Command::new("aws");
     command.args(["stepfunctions", "start-execution", "--output", "text", "--query", "executionArn"]);
@@ -35,7 +35,7 @@ fn start(machine: &str, name: Option<&str>, input: &Value) -> anyhow::Result<Str
     command.args(name.into_iter().flat_map(|name| ["--name", name]));
     let answer = command.output().map_err(|error| {
         anyhow!(
-            "the AWS CLI cannot be run ({error}); without it, print the input by leaving out --state-machine, and start it elsewhere"
+            "cannot run the AWS CLI ({error})\nhint: leave out --state-machine to print the input, and start the execution elsewhere"
         )
     })?;
     if !answer.status.success() {
@@ -50,7 +50,7 @@ fn input(mapping: &Mapping, args: &RetrofitRunArgs) -> anyhow::Result<Value> {
     let in_place = mapping.protocol() == Protocol::InPlace;
     if args.no_stream && !in_place {
         return Err(anyhow!(
-            "retrofit `{}` goes into another table: without a stream, what changes meanwhile is lost",
+            "retrofit `{}` writes to another table: without a stream, changes during the retrofit would be lost",
             mapping.name()
         ));
     }

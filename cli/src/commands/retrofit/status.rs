@@ -1,4 +1,4 @@
-//! How far a retrofit is, and what keeps it from being cut over.
+//! `keyfold retrofit status`: the progress of a retrofit, and what blocks its cut-over.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! From one phase of a retrofit to the next.
+//! The steps that change a retrofit's phase: start, cutover, undo, finalise, abandon.
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     let stream = carrier.preflight(!args.no_stream).await.map_err(explained)?;
     if args.no_stream && mapping.protocol() != Protocol::InPlace {
         bail!(
-            "retrofit `{}` goes into another table: without a stream, what changes meanwhile is lost",
+            "retrofit `{}` writes to another table: without a stream, changes during the retrofit would be lost",
             mapping.name()
         );
     }
@@ -42,14 +42,14 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     if before.as_ref() != Some(&head) {
         carrier.store(&head, before.as_ref()).await.map_err(explained)?;
     }
-    said(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
+    report(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
 }
 
-/// Is the source no other retrofit's unfinished target?
+/// Refuses a source that another unfinished retrofit still fills: its fences would be carried over as attributes.
 async fn source_is_settled(model: &Model, carrier: &Carrier) -> anyhow::Result<()> {
     let mapping = carrier.job().mapping();
     for retrofit in model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
-        // One that cannot be mapped was never started.
+        // A retrofit that cannot be mapped was never started.
         let Ok(other) = Mapping::of(model, &retrofit.name) else { continue };
         let job = Job::new(other.clone(), Epoch::FIRST);
         let row =
@@ -75,16 +75,22 @@ pub(super) async fn cutover(model: &Model, args: &RetrofitTarget, out: &Output) 
 
 pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
     let (carrier, head) = started(model, args).await?;
-    step(&carrier, &head, Phase::Running, out, "what was written to the target alone is not in the source")
-        .await
+    step(
+        &carrier,
+        &head,
+        Phase::Running,
+        out,
+        "changes that were written to the target only are not in the source",
+    )
+    .await
 }
 
 pub(super) async fn abandon(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
     let (carrier, head) = started(model, args).await?;
-    step(&carrier, &head, Phase::Abandoned, out, "the source is as it was; the target can be deleted").await
+    step(&carrier, &head, Phase::Abandoned, out, "the source is unchanged; you can delete the target").await
 }
 
-/// Nothing is carried over any more; then, after what was under way has ended, the target is cleaned.
+/// Closes the retrofit, waits until functions in progress have ended, then cleans the target.
 pub(super) async fn finalise(
     model: &Model,
     args: &RetrofitFinaliseArgs,
@@ -95,7 +101,7 @@ pub(super) async fn finalise(
         let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
         carrier.store(&next, Some(&head)).await.map_err(explained)?;
         head = next;
-        out.note(format!("waiting {} s for what is under way to end\n", args.settle));
+        out.note(format!("waiting {} s until functions in progress have ended\n", args.settle));
         tokio::time::sleep(Duration::from_secs(args.settle)).await;
     }
     let ledger = (head.protocol == Protocol::Ledger).then_some(Pass::EmptyLedger);
@@ -126,10 +132,10 @@ async fn step(
 ) -> anyhow::Result<ExitCode> {
     let next = head.to(phase).map_err(|error| explained(error.into()))?;
     carrier.store(&next, Some(head)).await.map_err(explained)?;
-    said(out, &next, what)
+    report(out, &next, what)
 }
 
-fn said(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
+fn report(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
     if out.json {
         out.value(&serde_json::json!({
             "retrofit": head.retrofit, "phase": head.phase.name(), "epoch": head.epoch.number(), "said": what,
