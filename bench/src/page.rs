@@ -13,15 +13,16 @@ const PLOTS: &str = "figures";
 
 const HEAD: &str = "# Figures
 
-What Keyfold costs, beside what people use today. One command measures all of it, in one run, and writes this page:
+What Keyfold costs, compared with what people use today. One command measures everything in one run and writes this page:
 
 ```sh
 cargo run --release -p keyfold-bench
 ```
 
-What is compared is measured in turns, round by round, so that whatever else the machine does meets all alike. A figure is a median;
-the brackets behind it are the quartiles. A ratio is taken within each round before its median is. **Absolute times are this machine's**,
-where client and server share the cores; ratios are what carries over. Where a peer is ahead, the section says so, and why that stays.
+Things that are compared are measured in turns, round by round, so that other work of the machine affects all of them alike. A figure is a
+median; the brackets after it are the quartiles. A ratio is computed within each round, then its median is taken. **Absolute times are
+those of one machine** on which client and server share the cores; the ratios carry over to others. Where a peer is ahead, the section says so
+and why.
 ";
 
 /// Writes the page and its plots, and says where the page is.

@@ -30,10 +30,7 @@ struct Starts {
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let mut report = Report::new(
         "6. Cold start and size",
-        "From the start of the process to its first request for an event, with the settings of the template and the client for AWS made; then, \
-with a DynamoDB on this machine, to the first answer to a question, and for each answer after that. The Node function asks the same \
-question of the same index with ElectroDB, over the same Runtime API, by a loop of 30 lines. A core is whole here; Lambda gives a share of one \
-by memory.",
+        "First, the time from the start of the process to its first request for an event, with the template's settings and the AWS client created. Then, with a DynamoDB on this machine, the time to the first answer to a question, and the time of each later answer. The Node function asks the same question on the same index with ElectroDB, over the same Runtime API, in a loop of 30 lines. A function has a whole core here; Lambda gives it a share of a core that depends on its memory.",
     );
     let (binaries, how_built) = binaries::find(setting)?;
     let mut subjects = Subject::ours(&binaries);

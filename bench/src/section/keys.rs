@@ -26,25 +26,25 @@ const PAIRS: [(&str, &str, &str); 6] = [
     (
         FOLD_THREE,
         JOIN_THREE,
-        "What a fold does more than a join: it looks at every byte for separators, checks types and limits. That stays; a join's keys collide.",
+        "A fold also looks for separators in every byte and checks types and limits. A join does not, and its keys collide.",
     ),
     (
         FOLD_THREE,
         STRUCT_THREE,
-        "A struct's fields need no look-up, and an item is a hash map: most of the difference is hashing three names. It stays as long as items are maps.",
+        "A struct's fields need no look-up, but an item is a hash map: most of the difference is hashing three names.",
     ),
-    (FOLD_THREE, SERDE_THREE, "A struct is not made first."),
+    (FOLD_THREE, SERDE_THREE, "A fold needs no struct."),
     (
         FOLD_MIXED,
         JOIN_MIXED,
-        "The timestamp is checked and brought to UTC and the number checked against its width; `format!` writes whatever it finds. That stays.",
+        "A fold checks the timestamp, converts it to UTC, and checks the number against its width. `format!` writes whatever it gets.",
     ),
     (
         NUMBER_FOLD,
         NUMBER_TEXT,
-        "It keeps 38 digits, which f64 does not, and sorts, which a text does not. That stays.",
+        "The encoding keeps 38 digits, which f64 does not, and keeps the order, which the digits as text do not.",
     ),
-    (UNFOLD, SPLIT, "It takes escapes back and checks each part against its type. That stays."),
+    (UNFOLD, SPLIT, "Unfold undoes the escapes and checks each part against its type."),
 ];
 
 /// Measures the section.
@@ -52,8 +52,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let measured = micro::measure(cases::all()?, micro::rounds(setting.scale));
     let mut report = Report::new(
         "1. Keys",
-        "Attributes are folded into a key once per write. A fold never lets two items share a key by accident, refuses \
-what does not fit and keeps the order; a join does none of it. This is what that costs.",
+        "Attributes are folded into a key once per write. A fold never gives two items the same key by accident, refuses values that do not fit, and keeps the order. A join does none of this. Here is what it costs.",
     );
     report.tables.push(table(&measured));
     report.plots.push(Plot::Bars(bars(&measured)));

@@ -60,8 +60,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
 fn report(rows: &[Row]) -> Report {
     let mut report = Report::new(
         "2. Planning",
-        "A checked request becomes a plan: every index is tried, priced, and turned down or taken. This is paid once per request, in \
-the process that asks; nothing is sent.",
+        "Planning turns a checked request into a plan: it tries every index, computes its price, and rejects or chooses it. This happens once per request, in the calling process; nothing is sent.",
     );
     let mut table = Table::new(
         "Microseconds of one thread.",
@@ -103,8 +102,7 @@ fn target(rows: &[Row]) -> Option<String> {
     let median = row.measured.last()?.nanoseconds().median;
     let said = if median <= TARGET { "is under" } else { "is **over**" };
     Some(format!(
-        "The target for three conditions over 20 indexes is {} µs: it {said} it, at {} µs. There is no peer: the other \
-libraries that we know leave the choice of an index to the caller.",
+        "The target for three conditions over 20 indexes is {} µs. The median {said} it, at {} µs. There is no peer: the other libraries we know leave the choice of the index to the caller.",
         figure::number(TARGET / 1e3),
         figure::number(median / 1e3)
     ))

@@ -79,8 +79,7 @@ async fn ask(stage: &Stage, name: &'static str, kind: Kind, calls: usize) -> any
 
 fn report(asked: &[Asked], events: usize) -> Report {
     let about = format!(
-        "A question asked of {} events on the embedded DynamoDB, by the SDK alone as one writes it by hand for the one index that \
-serves it, and by Keyfold from a request: checked, planned, run, merged and filled in. CPU is the client's thread's; the server has its own.",
+        "One question about {} events on the embedded DynamoDB: by the SDK alone, with code written by hand for the right index, and by Keyfold from a request, which it checks, plans, runs, merges and completes. The CPU is that of the client's thread; the server has its own.",
         figure::count(events as u64)
     );
     let mut report = Report::new("3. Queries", &about);

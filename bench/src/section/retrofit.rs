@@ -83,8 +83,7 @@ fn programs(setting: &Setting) -> (Vec<Program>, Vec<String>) {
     }
     if !program::dynein_is_there() {
         absent.push(
-            "`dynein`: there is no `dy`. It could only copy items (`dy export`, `dy import`): it makes no keys, so that it would be \
-no retrofit"
+            "`dynein`: there is no `dy`. It could only copy items (`dy export`, `dy import`): it makes no keys, so it would not be a retrofit"
                 .to_owned(),
         );
     }

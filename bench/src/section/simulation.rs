@@ -37,7 +37,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     Ok(report(&rates, threads))
 }
 
-/// Histories in a second. All of them must end right.
+/// Histories per second. All of them must end right.
 fn rate(protocol: Protocol, name: &str, campaign: Campaign) -> anyhow::Result<f64> {
     let scenario = Scenario::of(protocol);
     let begun = Instant::now();
@@ -53,13 +53,12 @@ fn rate(protocol: Protocol, name: &str, campaign: Campaign) -> anyhow::Result<f6
 fn report(rates: &[[Vec<f64>; 2]; 3], threads: u64) -> Report {
     let mut report = Report::new(
         "7. Simulation",
-        "A history is a retrofit from its start to its end, with writers, faults, repairs and checks, in memory. The more of them \
-a second, the more can go wrong before a change is merged. There is no peer.",
+        "A history is one simulated retrofit from start to end in memory, with writers, faults, repairs and checks. The more histories run per second, the more mistakes they find before a change is merged. There is no peer.",
     );
     let columns = ["", "1 thread", &format!("{threads} threads"), "more by threads"];
-    let mut table = Table::new("Histories in a second.", columns);
+    let mut table = Table::new("Histories per second.", columns);
     let mut bars =
-        Bars::new("simulation", &format!("Simulated retrofits, {threads} threads"), "histories in a second");
+        Bars::new("simulation", &format!("Simulated retrofits, {threads} threads"), "histories per second");
     for ((_, name), [one, all]) in PROTOCOLS.iter().zip(rates) {
         table.row([
             (*name).to_owned(),

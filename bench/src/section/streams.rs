@@ -32,17 +32,15 @@ impl Pair {
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let mut report = Report::new(
         "5. Streams and writes",
-        "The replicator's handler gets batches of stream records as Lambda delivers them, the audit writer's lists of events. Beside \
-them the conditional puts alone, with the same items, their keys made before, as many at once. Text to text: reading the event and saying \
-what came of it are ours only. Changes are of items that are in the target already, with an older fence.",
+        "The replicator's handler gets batches of stream records as Lambda delivers them; the audit writer's handler gets lists of events. They are compared with the conditional puts alone: the same items, with keys computed in advance, and the same number of parallel requests. Only our figures include reading the event and writing the answer. Changes are records of items that are already in the target, with an older fence.",
     );
     super::one_thread()?.block_on(async {
         let stage = Stage::new().await?;
         let replicated = replicator::measure(&stage, setting.scale).await?;
         let written = writer::measure(&stage, setting.scale).await?;
         let by_library = library::measure(&stage, setting.scale).await?;
-        report.tables.push(pairs("Replicator, records in a second.", &replicated));
-        report.tables.push(pairs("Audit writer, events in a second.", &written));
+        report.tables.push(pairs("Replicator, records per second.", &replicated));
+        report.tables.push(pairs("Audit writer, events per second.", &written));
         report.tables.push(library::table(&by_library));
         let both = || replicated.iter().chain(&written);
         report.plots.push(Plot::Bars(bars(both())));
@@ -73,7 +71,7 @@ fn pairs(caption: &str, pairs: &[Pair]) -> Table {
 }
 
 fn bars<'p>(pairs: impl Iterator<Item = &'p Pair>) -> Bars {
-    let mut bars = Bars::new("streams", "Records and events in a second", "in a second");
+    let mut bars = Bars::new("streams", "Records and events per second", "per second");
     for Pair { name, raw, ours } in pairs {
         bars.peer(format!("{name}: puts alone"), raw.rate());
         bars.ours(format!("{name}: ours"), ours.rate());
@@ -86,6 +84,6 @@ fn verdict(pair: &Pair) -> String {
         &format!("{}, time", pair.name),
         "the puts alone",
         pair.ours.time_beside(&pair.raw),
-        "Reading and answering JSON, folding and the look at the control table are paid by each batch or record; they stay.",
+        "Each batch or record also pays for parsing and writing JSON, folding, and reading the control table.",
     )
 }

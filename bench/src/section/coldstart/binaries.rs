@@ -29,8 +29,7 @@ pub(super) fn find(setting: &Setting) -> anyhow::Result<(BTreeMap<&'static str, 
     }
     build(setting)?;
     let binary = |(name, _): (&'static str, &str)| (name, setting.target.join("release").join(name));
-    let how = "The binaries are those of `cargo build --release`; those of `cargo lambda build --release`, which are deployed, are \
-smaller, and are taken if they are in `target/lambda`.";
+    let how = "The binaries are those of `cargo build --release`; those of `cargo lambda build --release`, which are deployed, are smaller, and are used if they are in `target/lambda`.";
     Ok((FUNCTIONS.into_iter().map(binary).collect(), how.to_owned()))
 }
 

@@ -53,13 +53,13 @@ impl Kind {
     pub(super) fn why(self) -> &'static str {
         match self {
             Kind::OnePage | Kind::Top => {
-                "Check and plan come on top, and every item is brought into the neutral values of core. It is microseconds, beside the milliseconds of a network."
+                "Keyfold also checks the request, plans it and converts every item to its own values. That takes microseconds; a network takes milliseconds."
             }
             Kind::FanOut => {
-                "The merge reads shard by shard only as far as it must, and that takes more steps than ten blind reads at once."
+                "The merge reads each shard only as far as necessary, which takes more steps than ten blind parallel reads."
             }
             Kind::Hydration => {
-                "The items are brought back into the index's order and checked once more, because they may have changed between the two reads."
+                "The items are sorted back into the index's order and checked again, because they may have changed between the two reads."
             }
         }
     }

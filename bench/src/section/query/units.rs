@@ -83,8 +83,7 @@ fn tell(ways: &[Way], report: &mut Report) {
     report.tables.push(table);
     report.plots.push(Plot::Bars(bars));
     report.notes.push(
-        "Read units are those that the embedded DynamoDB reports by the documented formulas: the scan's grow with the table, the \
-filter's with what the user ever did, the index's with the answer."
+        "Read units are those that the embedded DynamoDB reports, by the documented formulas. Those of the scan grow with the table, those of the filter with everything the user ever did, those of the index with the answer."
             .to_owned(),
     );
 }

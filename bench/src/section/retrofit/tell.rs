@@ -14,10 +14,7 @@ const STEADY: f64 = 1.25;
 pub(super) fn opening() -> Report {
     Report::new(
         "4. Retrofit",
-        "A table of events gets its folded key, into a new table and in place, while nobody else writes. The raw loop makes the calls that \
-Keyfold makes, with the same bytes, and decides nothing; the queue is what one writes first, whole items put back without a condition, and \
-the boto3 script is what one writes in an afternoon. Each program is a process of its own, so that CPU and memory are its own. Only \
-Keyfold's and the raw loop's result is right when somebody writes meanwhile, and only Keyfold's can go on where it stopped.",
+        "A table of events gets its folded key, in a new table and in place, while nobody else writes. The raw loop makes the same calls as Keyfold, with the same bytes, but decides nothing. The queue is the obvious first program: it puts whole items back without a condition. The boto3 script is what you write in an afternoon. Each program runs in its own process, so CPU and memory are its own. If somebody writes at the same time, only Keyfold and the raw loop give a right result, and only Keyfold can continue where it stopped.",
     )
 }
 
@@ -34,7 +31,7 @@ pub(super) fn add(matrix: &Matrix, report: &mut Report) {
             file,
             name,
             "cpu",
-            "µs of CPU for an item",
+            "µs of CPU per item",
             Done::cpu_microseconds,
         )));
         report.plots.push(Plot::Lines(lines(matrix, file, name, "memory", "MB at most", Done::peak_mb)));
@@ -43,19 +40,16 @@ pub(super) fn add(matrix: &Matrix, report: &mut Report) {
     report.notes.extend(growth(matrix, name));
     if matrix.place == Where::InPlace {
         report.notes.push(
-            "In place the largest table is smaller than for a new table, because each program needs one that was loaded for it alone; \
-neither has a stream here, because the embedded DynamoDB slows down with every change that a stream keeps; `keyfold demo` has writers \
-and a stream. Scans name no segment: the embedded DynamoDB looks at the whole table for each page of one that does, which DynamoDB does not."
+            "In place the largest table is smaller than for a new table, because each program needs a freshly loaded table. There is no stream in either case, because the embedded DynamoDB slows down with every change that a stream keeps; `keyfold demo` has writers and a stream. The scans have no segments: the embedded DynamoDB reads the whole table for each page of a segment, which DynamoDB does not."
                 .to_owned(),
         );
     }
 }
 
 fn table(matrix: &Matrix, name: &str) -> Table {
-    let columns =
-        ["", "items", "items/s", "time beside raw", "CPU µs for an item", "CPU beside raw", "peak MB"];
+    let columns = ["", "items", "items/s", "time beside raw", "CPU µs per item", "CPU beside raw", "peak MB"];
     let mut table =
-        Table::new(format!("{name}. Those that are missing at a size would take too long."), columns);
+        Table::new(format!("{name}. Programs that are missing at a size would take too long."), columns);
     for items in matrix.sizes() {
         for (at, program) in matrix.programs.iter().enumerate() {
             let of = |figure| matrix.spread(at, items, figure);
@@ -77,7 +71,7 @@ fn table(matrix: &Matrix, name: &str) -> Table {
 }
 
 fn bars(matrix: &Matrix, name: &str, file: &str) -> Bars {
-    let mut bars = Bars::new(file, &format!("{name}: items in a second"), "items in a second");
+    let mut bars = Bars::new(file, &format!("{name}: items per second"), "items per second");
     for (at, program) in matrix.programs.iter().enumerate() {
         // The largest table that all of them had.
         let sizes = matrix.sizes();
@@ -123,11 +117,9 @@ fn verdicts(matrix: &Matrix, name: &str) -> Vec<String> {
         let items = sizes.iter().rev().find(|items| !matrix.of(at, **items, Done::rate).is_empty())?;
         let time = matrix.beside(ours, at, *items, |done| done.seconds);
         let why = match at {
-            RAW => {
-                "Deciding each item's write costs that: folding, comparing, conditions, checkpoints. It stays."
-            }
+            RAW => "This is the cost of deciding each write: folding, comparing, conditions, checkpoints.",
             _ => {
-                "Plain puts are cheaper than conditional ones for the server too; they overwrite what others wrote meanwhile."
+                "Plain puts are cheaper than conditional ones, for the server too, but they overwrite what others wrote in between."
             }
         };
         let what = format!("{name}, {} items, time", figure::count(*items));
@@ -150,7 +142,7 @@ fn growth(matrix: &Matrix, name: &str) -> Option<String> {
     };
     let times = |growth: f64| figure::ratio(Spread::exact(growth));
     Some(format!(
-        "{name}: from {} to {} items the CPU for an item is {} and the peak of memory {}: the cost {said}, and {of_memory}.",
+        "{name}: from {} to {} items the CPU per item is {} and the peak of memory {}: the cost {said}, and {of_memory}.",
         figure::count(*sizes.first()?),
         figure::count(*sizes.last()?),
         times(cpu),

@@ -72,7 +72,7 @@ async fn write(stage: &Stage, way: Way, mut group: Vec<Item>) -> anyhow::Result<
 
 /// All ways, beside the first.
 pub(super) fn table(paces: &[Paces; WAYS.len()]) -> Table {
-    let caption = format!("The library's writes, items in a second, {CONCURRENCY} requests at once.");
+    let caption = format!("The library's writes, items per second, {CONCURRENCY} parallel requests.");
     let mut table = Table::new(caption, ["", "items/s", "rate", "CPU µs", "CPU beside"]);
     for ((_, name), pace) in WAYS.iter().zip(paces) {
         table.row([

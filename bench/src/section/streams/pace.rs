@@ -1,4 +1,4 @@
-//! How fast something went, round by round: items in a second, and the CPU of the client's thread for one.
+//! How fast something went, round by round: items per second, and the CPU of the client's thread for one.
 
 use std::time::Instant;
 
