@@ -47,7 +47,7 @@ pub(crate) fn draft(writer: &Writer, text: &RawValue, origin: &Origin<'_>) -> Re
     let mut values_left = VALUES_MAX;
     for (name, value) in members {
         if writer.folded.contains(&name) {
-            let detail = format!("attribute `{name}` is folded from others and cannot be given");
+            let detail = format!("attribute `{name}` is folded from others and cannot be set");
             return Err(Problem::new(400, "folded-attribute", detail));
         }
         let value = json::value(value, &mut values_left)?;

@@ -89,7 +89,7 @@ async fn accepted(
     route(event).map_err(alone)?;
     let claims = Claims::of_authorizer(&event.request_context.authorizer);
     if claims.is_empty() && writer.auth == Auth::Claims {
-        let problem = Problem::new(401, "not-authenticated", "nobody vouches for the caller")
+        let problem = Problem::new(401, "not-authenticated", "the request has no claims of an authorizer")
             .hint(Some("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may write"))
             .header("www-authenticate", "Bearer");
         return Err(alone(problem));
@@ -110,7 +110,7 @@ fn route(event: &HttpEvent<'_>) -> Result<(), Problem> {
         .filter(|rest| rest.starts_with('/'))
         .unwrap_or(&event.raw_path);
     if path.trim_matches('/') != "audit" {
-        return Err(Problem::new(404, "unknown-route", "there is nothing at this path"));
+        return Err(Problem::new(404, "unknown-route", "no such path"));
     }
     match context.http.method.as_str() {
         "POST" => Ok(()),

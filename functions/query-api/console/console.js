@@ -142,17 +142,17 @@ function keysTable(table) {
     h("th", { scope: "row" }, link(href, name)), h("td", {}, kind),
     cell(place.partition, "partition"), cell(place.sort, "sort"), h("td", {}, projection));
   const projected = (one) => (Array.isArray(one) ? h("code", {}, one.join(", ")) : one);
-  return simple("Keys", "Where an item is found. A template in braces is folded from the item's attributes.",
-    ["Place", "Kind", "Partition key", "Sort key", "Projection"],
+  return simple("Keys", "The keys of the table and its indexes. A template in braces is folded from the item's attributes.",
+    ["Table or index", "Type", "Partition key", "Sort key", "Projection"],
     [row("table", path("tables", table.id, "content"), "table", table, "all"),
       ...table.indexes.map((one) => row(one.name, path("tables", table.id, "content", one.name), one.kind, one, projected(one.projection)))]);
 }
 
 function attributesTable(table) {
   return simple("Attributes", `${plural(table.attributes.length, "attribute is", "attributes are")} declared; others are carried along.`,
-    ["Attribute", "Type", "Values", "Every item"],
+    ["Attribute", "Type", "Values", "Required"],
     table.attributes.map((one) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, one.name)), h("td", {}, one.type),
-      h("td", {}, one.values ? one.values.join(", ") : "any"), h("td", {}, one.required ? "has it" : "may lack it"))));
+      h("td", {}, one.values ? one.values.join(", ") : "any"), h("td", {}, one.required ? "yes" : "no"))));
 }
 
 function tableView(table) {
@@ -162,7 +162,7 @@ function tableView(table) {
     h("h2", {}, "Keys and indexes"), keysTable(table),
     h("h2", {}, "Attributes"), attributesTable(table),
     h("h2", {}, "Questions"),
-    table.questions.length === 0 ? h("p", { class: "lead" }, "The manifest names none.")
+    table.questions.length === 0 ? h("p", { class: "lead" }, "The manifest has none.")
       : h("ul", { class: "plain" }, table.questions.map((one) => h("li", {}, link(path("questions", table.id, one.name), one.name)))));
 }
 
@@ -170,12 +170,12 @@ function scopeNote(table) {
   if (table.scope.length === 0) return null;
   const fixed = table.scope.map((one) => `${one.attribute} is the caller's ${one.claim}`).join(" and ");
   return h("p", { class: "lead" }, `This table has a scope: ${fixed}. `,
-    table.shown ? "You are trusted and see every item." : "What it holds is shown to a trusted caller only; questions answer within your scope.");
+    table.shown ? "You are trusted and see every item." : "Its contents are shown to a trusted caller only; questions show the items in your scope.");
 }
 
 async function contentView(table, index, turn) {
   const place = index || table;
-  title(index ? index.name : table.id, index ? `${index.kind} index of ${table.id}` : "what the table holds");
+  title(index ? index.name : table.id, index ? `${index.kind} index of ${table.id}` : "contents of the table");
   add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`)));
   if (!table.shown) return void add(main, scopeNote(table));
   const loading = h("p", { class: "lead" }, "Reading…");
@@ -187,7 +187,7 @@ async function contentView(table, index, turn) {
   if (!ok) return void add(main, problem(body));
   const summary = `${plural(body.entries, "entry", "entries")} in ${plural(body.collections.length, "item collection")}`;
   add(main, 
-    h("p", {}, summary, body.more ? `: the first ${body.entries} of more.` : ": all there are.",
+    h("p", {}, summary, body.more ? `; there are more.` : ".",
       h("span", { class: "lead" }, ` ${plural(body.consumedReadUnits, "read unit")}.`)),
     absentNote(body.absent),
     body.entries > 0 && collections(table, place, body));
@@ -197,7 +197,7 @@ async function contentView(table, index, turn) {
 function absentNote(absent) {
   if (!absent) return null;
   const looked = absent.more ? `Of the first ${absent.items} items of the table, ` : `Of the table's ${plural(absent.items, "item")}, `;
-  if (absent.absent === 0) return h("p", { class: "lead", id: "absent" }, `${looked}every one is in this index.`);
+  if (absent.absent === 0) return h("p", { class: "lead", id: "absent" }, `${looked}all are in this index.`);
   return h("div", { id: "absent" },
     h("p", {}, `${looked}${absent.absent} ${absent.absent === 1 ? "is" : "are"} not in this index:`),
     h("ul", { class: "plain" }, absent.reasons.map((one) => h("li", {}, `${plural(one.items, "item")}: `, ticked(one.reason)))));
@@ -248,14 +248,14 @@ function field(one, at) {
   }
   const choices = one.operator === "exists" || one.type === "boolean" ? ["true", "false"] : one.operator === "in" ? null : one.values;
   const single = choices ? h("select", { id, name: one.name, required: one.required }, h("option", { value: "" }, one.required ? "choose" : "any"), choices.map((value) => h("option", { value }, value))) : input();
-  return { element: h("div", { class: "field" }, h("label", { for: id }, name), single, one.operator === "in" ? h("span", { class: "hint" }, `${one.type}; several between commas`) : hint), values: () => given([single]) };
+  return { element: h("div", { class: "field" }, h("label", { for: id }, name), single, one.operator === "in" ? h("span", { class: "hint" }, `${one.type}; several values, separated by commas`) : hint), values: () => given([single]) };
 }
 
 function questionView(table, question) {
   title(question.name, `a question to ${table.id}`);
   const facts = [
-    question.entities.length > 0 && `asks for ${question.entities.join(", ")}`,
-    question.order.length > 0 && `ordered by ${question.order.map((one) => (one.startsWith("-") ? `${one.slice(1)}, largest first` : one)).join(", ")}`,
+    question.entities.length > 0 && `entity ${question.entities.join(", ")}`,
+    question.order.length > 0 && `sorted by ${question.order.map((one) => (one.startsWith("-") ? `${one.slice(1)}, descending` : one)).join(", ")}`,
     question.limit && `at most ${question.limit} items`,
     question.consistent && "strongly consistent",
     question.scan && "may scan",
@@ -281,7 +281,7 @@ function questionView(table, question) {
 }
 
 function requestView() {
-  title("Free request", "any question, as JSON");
+  title("Free request", "any request, as JSON");
   const table = state.model.tables[0];
   const example = { table: table ? table.id : "", where: table ? { [table.partition[0].attribute]: "" } : {}, limit: 20 };
   const area = h("textarea", { id: "request", spellcheck: "false", "aria-describedby": "request-hint" });
@@ -299,7 +299,7 @@ function requestView() {
   const submit = (event) => { event.preventDefault(); answer(results, known, [], run); };
   add(main, h("form", { on: { submit } },
     h("label", { for: "request" }, "Request"), area,
-    h("span", { class: "hint", id: "request-hint" }, "where: {\"attribute\": value} or {\"attribute\": {\"between\": [low, high]}}; also and, or, not. Control and Enter asks."),
+    h("span", { class: "hint", id: "request-hint" }, "where: {\"attribute\": value} or {\"attribute\": {\"between\": [low, high]}}; also and, or, not. Control+Enter runs it."),
     h("div", { class: "actions" }, h("button", { class: "main" }, "Ask"), h("button", { type: "button", on: { click: explain } }, "Show the plan only"))),
   results);
   area.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event); });
@@ -373,7 +373,7 @@ function plan(one) {
   return h("div", {},
     h("p", { class: "lead" }, `${one.delivery[0].toUpperCase()}${one.delivery.slice(1)}. ${plural(one.estimatedReadUnits, "read unit")} expected.`),
     reads.length > 0 && simple("Reads", left > 0 ? `The first ${reads.length} of ${one.reads.length} reads.` : `${plural(one.reads.length, "read")}.`, ["Read", "Key condition", "Order"], reads, { id: "reads" }),
-    one.rejected.length > 0 && [h("h2", {}, "Not taken"), simple("Not taken", "Why the other places were turned down.", ["Place", "Why not"],
+    one.rejected.length > 0 && [h("h2", {}, "Rejected"), simple("Rejected", "Why the other tables and indexes were rejected.", ["Table or index", "Reason"],
       one.rejected.map((turned) => h("tr", {}, h("th", { scope: "row" }, turned.source), h("td", {}, ticked(turned.reason)))), { id: "rejected" })]);
 }
 
@@ -413,7 +413,7 @@ const DIFFERENCES = (count) => (count == null ? "not compared" : count === 0 ? "
 
 function progressOf(body) {
   const protocol = h("p", { class: "lead" }, `Protocol ${body.protocol}: `, ticked(body.because), ".");
-  if (!body.started) return [protocol, h("p", {}, "It was not started."), h("pre", { class: "plain" }, `keyfold retrofit start ${body.retrofit}`)];
+  if (!body.started) return [protocol, h("p", {}, "This retrofit was not started."), h("pre", { class: "plain" }, `keyfold retrofit start ${body.retrofit}`)];
   const items = body.passes.filter((one) => one.pass === "backfill").reduce((sum, one) => sum + (one.counts.items || 0), 0);
   return [
     protocol,
@@ -427,10 +427,10 @@ function progressOf(body) {
     ]),
     body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),
     h("h2", {}, "Gates"),
-    body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: it can be cut over.")
-      : [h("p", {}, "It cannot be cut over yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, ticked(gate.message), " ", h("code", { class: "lead" }, gate.code))))],
+    body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: you can cut over.")
+      : [h("p", {}, "You cannot cut over yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, ticked(gate.message), " ", h("code", { class: "lead" }, gate.code))))],
     h("h2", {}, "Passes"),
-    body.passes.length === 0 ? h("p", { class: "lead" }, "None was begun.") : passes(body),
+    body.passes.length === 0 ? h("p", { class: "lead" }, "There is none yet.") : passes(body),
     h("h2", {}, "Quarantine"),
     body.quarantined === 0 ? h("p", { class: "lead" }, "Empty.") : quarantine(body),
   ].flat();
@@ -445,7 +445,7 @@ function passes(body) {
     const done = segments.filter((one) => one.done).length;
     return simple(name, `${name}: ${done} of ${plural(segments[0].total, "segment")} done${body.passesMore ? "; not all are shown" : ""}.`,
       ["Segment", "State", ...kinds.map((kind) => ({ name: kind, number: true }))],
-      [...segments.map((one) => h("tr", {}, h("th", { scope: "row" }, String(one.segment)), h("td", { class: one.done && "good" }, one.done ? "done" : "under way"), kinds.map((kind) => count(one, kind)))),
+      [...segments.map((one) => h("tr", {}, h("th", { scope: "row" }, String(one.segment)), h("td", { class: one.done && "good" }, one.done ? "done" : "in progress"), kinds.map((kind) => count(one, kind)))),
         segments.length > 1 && h("tr", { class: "total" }, h("th", { scope: "row" }, "all"), h("td", {}, ""), kinds.map((kind) => count(sum, kind)))],
       { id: `pass-${name}` });
   });
@@ -454,8 +454,8 @@ function passes(body) {
 function quarantine(body) {
   const held = body.quarantine;
   const caption = held.keysShown ? (held.more ? `The first ${held.entries.length} of ${body.quarantined}.` : `${plural(body.quarantined, "item")} could not be carried over.`)
-    : "A table with a scope is part of this: keys are shown to a trusted caller only.";
-  const key = (one) => (one.key ? Object.keys(one.key).sort().map((name) => `${name} = ${text(one.key[name])}`).join(", ") : held.keysShown ? "a record that tells no key" : "–");
+    : "A table of this retrofit has a scope, so keys are shown to a trusted caller only.";
+  const key = (one) => (one.key ? Object.keys(one.key).sort().map((name) => `${name} = ${text(one.key[name])}`).join(", ") : held.keysShown ? "a record without a key" : "–");
   return simple("Quarantine", caption, ["Key of the source item", "Reason"],
     held.entries.map((one) => h("tr", {}, h("td", { class: "value" }, key(one)), h("td", {}, h("code", {}, one.code)))), { id: "quarantine" });
 }
@@ -503,7 +503,7 @@ function show(focus) {
   else if (kind === "questions" && question) questionView(table, question);
   else if (kind === "request") requestView();
   else if (kind === "retrofits" && retrofit) retrofitView(retrofit, turn);
-  else { title("Nothing here", ""); add(main, h("p", { class: "lead" }, "The manifest declares nothing of this name.")); }
+  else { title("Nothing here", ""); add(main, h("p", { class: "lead" }, "The manifest has nothing with this name.")); }
   const here = kind ? location.hash : table && path("tables", table.id);
   document.querySelectorAll("nav a").forEach((one) => {
     if (one.getAttribute("href") === here) one.setAttribute("aria-current", "page");

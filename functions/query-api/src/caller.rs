@@ -30,7 +30,7 @@ const PASSING: [&str; 10] = [
     "iam.accessKey",
 ];
 
-/// Claim path -> value. Empty: nobody vouches for the caller.
+/// Claim path -> value. Empty: the request has no claims of an authorizer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Claims(BTreeMap<String, String>);
 

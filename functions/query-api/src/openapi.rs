@@ -29,7 +29,7 @@ pub fn openapi(model: &Model, auth: Auth) -> Value {
     paths.insert("/openapi.json".to_owned(), json!({ "get": plain_operation("openapi", "This document") }));
     paths.insert(
         "/health".to_owned(),
-        json!({ "get": plain_operation("health", "Says that the API runs; reads nothing") }),
+        json!({ "get": plain_operation("health", "Shows that the API runs; reads nothing") }),
     );
     let mut document = json!({
         "openapi": "3.1.0",
@@ -80,7 +80,7 @@ fn plain_operation(id: &str, summary: &str) -> Value {
         "operationId": id,
         "summary": summary,
         "security": [],
-        "responses": { "200": { "description": "As it says", "content": { "application/json": {} } } },
+        "responses": { "200": { "description": "Success", "content": { "application/json": {} } } },
     })
 }
 
@@ -88,7 +88,7 @@ fn responses(answer: &Value) -> Value {
     let content = json!({ (problem::CONTENT_TYPE): { "schema": reference("Problem") } });
     json!({
         "200": { "description": "The answer", "content": { "application/json": { "schema": answer } } },
-        "default": { "description": "A problem: `code` says which", "content": content },
+        "default": { "description": "A problem document; `code` names the error", "content": content },
     })
 }
 

@@ -120,20 +120,20 @@ impl Problem {
     }
 
     pub(crate) fn bad_number(error: &NumberError) -> Problem {
-        let detail = format!("a number in the body is none that DynamoDB has: {error}");
+        let detail = format!("a number in the body is not a valid DynamoDB number: {error}");
         Problem::new(StatusCode::BAD_REQUEST, "invalid-value", detail)
     }
 
     pub(crate) fn not_authenticated() -> Problem {
-        Problem::new(StatusCode::UNAUTHORIZED, "not-authenticated", "nobody vouches for the caller")
-            .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may ask")
+        Problem::new(StatusCode::UNAUTHORIZED, "not-authenticated", "the request has no claims of an authorizer")
+            .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may use it")
             .header("www-authenticate", "Bearer")
     }
 
     pub(crate) fn trusted_only(table: &str) -> Problem {
-        let detail = format!("table `{table}` has a scope: what it holds is shown to a trusted caller only");
+        let detail = format!("table `{table}` has a scope, so its contents are shown to a trusted caller only");
         Problem::new(StatusCode::FORBIDDEN, "trusted-only", detail)
-            .hint("ask a question: the answer has the items of your scope")
+            .hint("ask a question: its answer shows the items in your scope")
     }
 
     pub(crate) fn index_not_declared(table: &str, index: &str, known: &[&str]) -> Problem {
@@ -148,12 +148,12 @@ impl Problem {
             "bad-page-token",
             "the page token is not valid for this request",
         )
-        .hint("ask again without `page`, and follow the tokens of that answer")
+        .hint("repeat the request without `page`, and use the tokens of that answer")
     }
 
     pub(crate) fn timed_out() -> Problem {
         Problem::new(StatusCode::GATEWAY_TIMEOUT, "timed-out", "the answer was not complete in time")
-            .hint("ask for less: a smaller `limit`, or conditions that an index serves")
+            .hint("ask for less: a smaller `limit`, or conditions that an index can answer")
     }
 
     pub(crate) fn answer_too_large(most: usize) -> Problem {

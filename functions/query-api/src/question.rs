@@ -227,7 +227,7 @@ impl QuestionError {
             QuestionError::Unknown { known, .. } if known.is_empty() => None,
             QuestionError::Unknown { known, .. } => Some(format!("it has `{}`", known.join("`, `"))),
             QuestionError::UnknownParameter { known, .. } => {
-                Some(format!("it takes `{}`", known.join("`, `")))
+                Some(format!("its parameters are: `{}`", known.join("`, `")))
             }
             QuestionError::Request(error) => error.hint(),
             QuestionError::Missing { .. } | QuestionError::Invalid { .. } => None,

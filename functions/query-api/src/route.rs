@@ -30,10 +30,10 @@ pub(crate) enum Route<'p> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RouteError {
     /// No such path.
-    #[error("there is nothing at this path")]
+    #[error("no such path")]
     Unknown,
     /// The path takes another method.
-    #[error("this path takes {allowed}, not {given}")]
+    #[error("this path accepts {allowed}, not {given}")]
     Method {
         /// The method that it takes.
         allowed: &'static str,

@@ -10,7 +10,7 @@ use crate::Answer;
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The event is no batch of stream records.
-    #[error("the event is no batch of stream records: {reason}")]
+    #[error("the event is not a batch of stream records: {reason}")]
     Malformed {
         /// What is wrong with it.
         reason: &'static str,
@@ -32,7 +32,7 @@ pub enum Refusal {
     TimedOut,
     /// A record without a sequence number was not dealt with: there is no name for the place to go on from. The others
     /// may have been written.
-    #[error("a record without a sequence number could not be dealt with{}", because(.cause.as_ref()))]
+    #[error("a record without a sequence number could not be recorded in quarantine{}", because(.cause.as_ref()))]
     Unnamed {
         /// The first call that failed, if one did.
         cause: Option<RetrofitError>,
@@ -60,7 +60,7 @@ impl Refusal {
     pub fn hint(&self) -> Option<String> {
         match self {
             Refusal::ViewType { .. } => Some(
-                "a stream's view type cannot be changed: switch it off and on with NEW_AND_OLD_IMAGES"
+                "a stream's view type cannot be changed: disable the stream, then enable it with NEW_AND_OLD_IMAGES"
                     .to_owned(),
             ),
             Refusal::Mapping(error) => error.hint(),

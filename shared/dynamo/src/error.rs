@@ -35,13 +35,13 @@ pub enum DynamoError {
         item: Hidden<Option<Box<Item>>>,
     },
     /// Another request is writing the same item.
-    #[error("{call} met another write of the same item")]
+    #[error("{call} conflicted with another write of the same item")]
     Conflict {
         /// What was called.
         call: Call,
     },
     /// DynamoDB does not accept the request.
-    #[error("{call} was refused as not valid")]
+    #[error("{call} is not valid")]
     Invalid {
         /// What was called.
         call: Call,
@@ -55,7 +55,7 @@ pub enum DynamoError {
         call: Call,
     },
     /// The table exists already, or is being changed.
-    #[error("{call} met a table that exists already or is being changed")]
+    #[error("{call} found a table that already exists or is being changed")]
     InUse {
         /// What was called.
         call: Call,
@@ -75,19 +75,19 @@ pub enum DynamoError {
         reason: String,
     },
     /// DynamoDB failed on its own side.
-    #[error("{call} failed on DynamoDB's side")]
+    #[error("{call} failed inside DynamoDB")]
     Unavailable {
         /// What was called.
         call: Call,
     },
     /// No answer in time. The request may have been carried out.
-    #[error("{call} had no answer in time")]
+    #[error("{call} got no answer in time")]
     TimedOut {
         /// What was called.
         call: Call,
     },
     /// No connection, no credentials, or a broken answer. The request may have been carried out.
-    #[error("{call} did not get through")]
+    #[error("{call} did not reach DynamoDB")]
     Transport {
         /// What was called.
         call: Call,
@@ -115,13 +115,13 @@ pub enum DynamoError {
         most: usize,
     },
     /// The answer is broken, or holds a value of a type that this version does not know.
-    #[error("{call} had an answer that cannot be read")]
+    #[error("{call} got an answer that cannot be read")]
     Unreadable {
         /// What was called.
         call: Call,
     },
     /// The table or one of its indexes did not become active in time.
-    #[error("{call} waited {} s, and not all of it is active", .waited.as_secs())]
+    #[error("{call} waited {} s, but the table or an index is still not active", .waited.as_secs())]
     NotActive {
         /// What was called.
         call: Call,
@@ -225,7 +225,7 @@ impl DynamoError {
             DynamoError::Denied { .. } => Some("check the credentials and the rights of their role"),
             DynamoError::Transport { .. } => Some("check the endpoint, the region and the credentials"),
             DynamoError::CollectionFull { .. } => {
-                Some("spread the partition over several keys, or drop the local indexes")
+                Some("spread the partition key over several values, or remove the local indexes")
             }
             DynamoError::TooMany { .. } => Some("split the keys into several batches"),
             _ => None,

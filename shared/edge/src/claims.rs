@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The deepest place of an authorizer's context that is looked at.
 const CONTEXT_DEPTH_MAX: usize = 4;
 
-/// Claim path -> value. Empty: nobody vouches for the caller.
+/// Claim path -> value. Empty: the request has no claims of an authorizer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims(BTreeMap<String, String>);
 

@@ -49,7 +49,7 @@ pub enum StackError {
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     /// The folder for the data cannot be made.
-    #[error("cannot make the folder `{}` for the data", path.display())]
+    #[error("cannot create the folder `{}` for the data", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum StackError {
         folder: PathBuf,
     },
     /// A function does not start in this process.
-    #[error("the {name} does not start: {reason}")]
+    #[error("the {name} cannot start: {reason}")]
     Function {
         /// The function.
         name: &'static str,

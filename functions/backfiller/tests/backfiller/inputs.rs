@@ -44,7 +44,7 @@ async fn a_retrofit_that_was_not_started_is_refused() {
     sources(&function).await;
     function.create(function.table("audit"), false).await;
     // Neither without a control table nor without its row.
-    is_refused(&function, "Keyfold.RetrofitNotStarted", "`keyfold retrofit start` starts it").await;
+    is_refused(&function, "Keyfold.RetrofitNotStarted", "run `keyfold retrofit start`").await;
     function.begin("auditInPlace", |head| head).await;
     is_refused(&function, "Keyfold.RetrofitNotStarted", "retrofit `auditV2` was not started").await;
 }
@@ -117,5 +117,5 @@ async fn a_target_with_another_key_is_refused() {
     partition.name = "resourceId".to_owned();
     function.create(&Table { partition, ..wanted }, false).await;
     function.begin("auditV2", |head| Head { stream: Some("arn:x".to_owned()), ..head }).await;
-    is_refused(&function, "Keyfold.TableDiffers", "table `audit` is not what the manifest says").await;
+    is_refused(&function, "Keyfold.TableDiffers", "table `audit` differs from the manifest").await;
 }

@@ -94,7 +94,7 @@ pub enum ItemError {
         at: Box<ItemPlace>,
     },
     /// A declared attribute has another type.
-    #[error("the attribute is of type `{found}`, and the manifest says `{expected}` ({at})")]
+    #[error("the attribute is of type `{found}`, but the manifest declares `{expected}` ({at})")]
     AttributeType {
         /// Which item and attribute.
         at: Box<ItemPlace>,
@@ -116,7 +116,7 @@ pub enum ItemError {
         at: Box<ItemPlace>,
     },
     /// A key attribute has another type.
-    #[error("a key attribute of type `{expected}` holds a value of type `{found}` ({at})")]
+    #[error("a key attribute of type `{expected}` has a value of type `{found}` ({at})")]
     KeyType {
         /// Which item and attribute.
         at: Box<ItemPlace>,
@@ -150,7 +150,7 @@ pub enum ItemError {
         bytes: u64,
     },
     /// A number, at any depth, is none that DynamoDB has.
-    #[error("a number is not one that DynamoDB can hold ({at})")]
+    #[error("a number is not a valid DynamoDB number ({at})")]
     Number {
         /// Which item and top-level attribute.
         at: Box<ItemPlace>,
@@ -164,7 +164,7 @@ pub enum ItemError {
         at: Box<ItemPlace>,
     },
     /// A set, at any depth, holds one element twice.
-    #[error("a set holds the same element twice ({at})")]
+    #[error("a set contains the same element twice ({at})")]
     RepeatedInSet {
         /// Which item and top-level attribute.
         at: Box<ItemPlace>,
@@ -217,7 +217,7 @@ impl ItemError {
                 Some("leave the attribute out: the item is then absent from the index")
             }
             ItemError::KeyTooLong { .. } => Some("fold fewer or shorter attributes into the key"),
-            ItemError::ItemTooLarge { .. } => Some("keep large values elsewhere and store where they are"),
+            ItemError::ItemTooLarge { .. } => Some("store large values elsewhere, and keep a reference to them in the item"),
             ItemError::EmptySet { .. } => Some("leave the attribute out instead"),
             ItemError::NotListed { .. } => Some("add the value to the attribute's `values` in the manifest"),
             _ => None,

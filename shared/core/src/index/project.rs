@@ -39,7 +39,7 @@ pub enum Absence {
         attribute: String,
     },
     /// The attribute has another type.
-    #[error("attribute `{attribute}` is of type `{found}`, and the index wants `{expected}`")]
+    #[error("attribute `{attribute}` is of type `{found}`, but the index needs `{expected}`")]
     WrongType {
         /// The key attribute.
         attribute: String,
@@ -55,7 +55,7 @@ pub enum Absence {
         attribute: String,
     },
     /// The attribute is longer than a key may be.
-    #[error("attribute `{attribute}` has {bytes} bytes, and a key at most {bytes_max}")]
+    #[error("attribute `{attribute}` has {bytes} bytes, but a key has at most {bytes_max}")]
     TooLong {
         /// The key attribute.
         attribute: String,

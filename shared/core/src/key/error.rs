@@ -46,11 +46,11 @@ pub enum TemplateProblem {
     Adjacent { first: String, second: String },
     #[error("the separator after `{attribute}` begins with a hexadecimal digit")]
     HexSeparator { attribute: String },
-    #[error("the separator after `{attribute}` begins with `%`, with which escapes begin")]
+    #[error("the separator after `{attribute}` begins with `%`, the escape character")]
     PercentSeparator { attribute: String },
     #[error("something follows an optional tail")]
     AfterOptional,
-    #[error("an optional tail holds no attribute")]
+    #[error("an optional tail has no attribute")]
     EmptyOptional,
     #[error("an optional tail needs something before it")]
     OnlyOptional,
@@ -60,10 +60,10 @@ pub enum TemplateProblem {
     Repeated { attribute: String },
     #[error("more than {most} attributes in one template")]
     TooMany { most: usize },
-    #[error("the shortest key is {bytes} bytes, and this key may have {bytes_max}")]
+    #[error("the shortest possible key has {bytes} bytes; at most {bytes_max} are allowed")]
     TooLong { bytes: usize, bytes_max: usize },
     #[error(
-        "attribute `{attribute}` has values that contain the separator `{separator}`, which a verbatim key cannot hold"
+        "attribute `{attribute}` has values that contain the separator `{separator}`, which a verbatim key cannot contain"
     )]
     VerbatimValues { attribute: String, separator: String },
 }
@@ -92,7 +92,7 @@ impl TemplateError {
                 format!("write a separator between them: `{{{first}}}#{{{second}}}`")
             }
             P::QuestionMark { attribute } => {
-                format!("write `[#{{{attribute}}}]`, with the separator inside of the brackets")
+                format!("write `[#{{{attribute}}}]`, with the separator inside the brackets")
             }
             P::AfterOptional => {
                 "move the optional part to the end, or nest what follows in its brackets".to_owned()
@@ -130,39 +130,39 @@ impl FoldError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum FoldProblem {
-    #[error("is of type `{found}`, and the manifest says `{expected}`")]
+    #[error("is of type `{found}`, but the manifest declares `{expected}`")]
     WrongType { expected: &'static str, found: &'static str },
     #[error("has a value that the manifest does not list")]
     NotListed,
-    #[error("has a value that the map `{map}` does not hold")]
+    #[error("has a value that the map `{map}` does not contain")]
     NotInMap { map: String },
-    #[error("contains the separator `{separator}`, which a verbatim key cannot hold")]
+    #[error("contains the separator `{separator}`, which a verbatim key cannot contain")]
     Separator { separator: String },
-    #[error("is no UTF-8 text")]
+    #[error("is not UTF-8 text")]
     NotText,
-    #[error("is no DynamoDB number")]
+    #[error("is not a DynamoDB number")]
     NotANumber,
-    #[error("is no whole number of at most {width} digits")]
+    #[error("is not a whole number of at most {width} digits")]
     NotAnInteger { width: u32 },
-    #[error("is no timestamp (`2017-03-01T08:00:00Z`)")]
+    #[error("is not a timestamp (`2017-03-01T08:00:00Z`)")]
     NotATimestamp,
-    #[error("is finer than the precision of the key, {precision}")]
+    #[error("is more precise than the key, which has the precision {precision}")]
     TooFine { precision: &'static str },
-    #[error("is no date (`2017-03-01`)")]
+    #[error("is not a date (`2017-03-01`)")]
     NotADate,
-    #[error("is empty, and the key could not tell that from being absent")]
+    #[error("is empty, which the key cannot tell from an absent value")]
     EmptyOptional,
-    #[error("is there, but a part before it is absent: the key would leave it out")]
+    #[error("is present, but a part before it is absent, so the key would leave it out")]
     OptionalGap,
     #[error("the key is empty")]
     EmptyKey,
-    #[error("the key has {bytes} bytes, and this key may have {bytes_max}")]
+    #[error("the key has {bytes} bytes; at most {bytes_max} are allowed")]
     TooLong { bytes: usize, bytes_max: usize },
 }
 
 /// Why a text is not a key of this template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no key of this template: at byte {at} {problem}")]
+#[error("not a key of this template: at byte {at} {problem}")]
 pub struct UnfoldError {
     /// Where, in bytes of the text.
     pub at: usize,
@@ -178,8 +178,8 @@ pub enum UnfoldProblem {
     Literal { expected: String },
     #[error("there is no value of `{attribute}`")]
     Value { attribute: String },
-    #[error("something is left over")]
+    #[error("there is text left over")]
     LeftOver,
-    #[error("it is empty or too long")]
+    #[error("the key is empty or too long")]
     Length,
 }

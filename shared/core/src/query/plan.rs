@@ -90,7 +90,7 @@ pub enum PlanError {
         suggestion: Option<String>,
     },
     /// The items can be found, but not in this order.
-    #[error("no index of table `{table}` gives the order asked for")]
+    #[error("no index of table `{table}` gives the requested order")]
     Unordered {
         /// The table.
         table: String,

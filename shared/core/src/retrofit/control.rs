@@ -259,14 +259,14 @@ impl ControlError {
                     "deploy this release with the manifest that the retrofit was started with, unchanged; once a worker has noted it, the manifest may change",
                 )
             }
-            ControlError::NotStarted { .. } => Some("`keyfold retrofit start` starts it"),
+            ControlError::NotStarted { .. } => Some("run `keyfold retrofit start`"),
             ControlError::MappingChanged { .. } => Some(
-                "deploy one manifest everywhere; to change the mapping, abandon the retrofit and start it anew under another name",
+                "deploy one manifest everywhere; to change the mapping, abandon the retrofit and start it under another name",
             ),
             ControlError::OtherStream { .. } => Some(
-                "the stream was switched off and on: `keyfold retrofit start` begins its next epoch, then backfill again",
+                "the stream was switched off and on: run `keyfold retrofit start` to begin the next epoch, then backfill again",
             ),
-            ControlError::SourceUnfinished { .. } => Some("finalise that one first, or abandon it"),
+            ControlError::SourceUnfinished { .. } => Some("finalise or abandon the other retrofit first"),
             ControlError::WrongPhase { .. }
             | ControlError::Closed { .. }
             | ControlError::EpochsUsedUp { .. }

@@ -59,7 +59,7 @@ pub enum TrustError {
         source: std::io::Error,
     },
     /// The file has no certificate.
-    #[error("`{variable}` names `{}`, which holds no certificate that can be read (PEM)", path.display())]
+    #[error("`{variable}` names `{}`, which has no readable certificate (PEM)", path.display())]
     NoCertificate {
         /// The variable that names it.
         variable: &'static str,
@@ -160,7 +160,7 @@ mod tests {
                 let error = find(&[(variable, empty.path().to_str().unwrap())]).unwrap_err().to_string();
                 assert!(
                     error.contains(variable)
-                        && error.ends_with("which holds no certificate that can be read (PEM)"),
+                        && error.ends_with("which has no readable certificate (PEM)"),
                     "{error}"
                 );
             }

@@ -9,7 +9,7 @@ pub enum QueryError {
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
     /// Nothing can be answered within the read units allowed.
-    #[error("table `{table}` cannot be asked this within {units} read units")]
+    #[error("this request on table `{table}` needs more than {units} read units")]
     ReadUnitsCap {
         /// The table's id.
         table: String,
@@ -17,7 +17,7 @@ pub enum QueryError {
         units: f64,
     },
     /// More reads are needed than one run makes.
-    #[error("table `{table}` cannot be asked this in {requests} reads")]
+    #[error("this request on table `{table}` needs more than {requests} reads")]
     TooManyReads {
         /// The table's id.
         table: String,
@@ -44,7 +44,7 @@ pub enum QueryError {
         index: String,
     },
     /// An entry came without an attribute of its key.
-    #[error("an item of table `{table}` came without its key attribute `{attribute}`")]
+    #[error("an item of table `{table}` has no key attribute `{attribute}`")]
     KeyMissing {
         /// The table's name in DynamoDB.
         table: String,
@@ -72,7 +72,7 @@ impl QueryError {
         match self {
             QueryError::Dynamo(error) => error.hint(),
             QueryError::ReadUnitsCap { .. } => Some("allow more with `readUnitsMax`, or ask for less"),
-            QueryError::TooManyReads { .. } => Some("ask for less, or add an index that holds fewer items"),
+            QueryError::TooManyReads { .. } => Some("ask for less, or add an index with fewer items"),
             QueryError::SortTooLarge { .. } => {
                 Some("allow more with `sortInMemory`, or add an index that gives the order")
             }

@@ -31,13 +31,13 @@ pub enum RetrofitError {
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// Somebody else changed the retrofit's row meanwhile.
-    #[error("retrofit `{retrofit}` was changed by somebody else meanwhile")]
+    #[error("retrofit `{retrofit}` was changed by another process at the same time")]
     Raced {
         /// The retrofit.
         retrofit: String,
     },
     /// An item could not be dealt with for now.
-    #[error("an item of table `{table}` could not be dealt with (`{verdict}`)")]
+    #[error("an item of table `{table}` could not be carried over (`{verdict}`)")]
     NotSettled {
         /// The source table.
         table: String,
@@ -59,7 +59,7 @@ pub enum RetrofitError {
         view: String,
     },
     /// The target is not what the manifest says.
-    #[error("table `{table}` is not what the manifest says: {differences}")]
+    #[error("table `{table}` differs from the manifest: {differences}")]
     WrongTable {
         /// The table.
         table: String,
@@ -67,7 +67,7 @@ pub enum RetrofitError {
         differences: String,
     },
     /// Another worker has the segment.
-    #[error("segment {segment} of retrofit `{retrofit}` is in the hands of another worker")]
+    #[error("segment {segment} of retrofit `{retrofit}` is leased by another worker")]
     LeaseTaken {
         /// The retrofit.
         retrofit: String,
@@ -83,7 +83,7 @@ pub enum RetrofitError {
         segment: String,
     },
     /// Not one page was done in the time there was.
-    #[error("the time was over before a page was done")]
+    #[error("time ran out before a page was finished")]
     OutOfTime,
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
@@ -119,16 +119,16 @@ impl RetrofitError {
         match self {
             RetrofitError::Dynamo(error) => error.hint(),
             RetrofitError::Control(error) => error.hint(),
-            RetrofitError::Raced { .. } | RetrofitError::NotSettled { .. } => Some("run it again"),
+            RetrofitError::Raced { .. } | RetrofitError::NotSettled { .. } => Some("run the command again"),
             RetrofitError::LeaseTaken { .. } | RetrofitError::LeaseLost { .. } => {
-                Some("a lease that is not renewed ends after half a minute")
+                Some("wait: a lease that is not renewed expires after half a minute")
             }
             RetrofitError::OutOfTime => Some("give the function more time, or a higher rate"),
             RetrofitError::NoStream { .. } => Some(
-                "switch the source's stream on with NEW_AND_OLD_IMAGES; in place, --no-stream does without",
+                "enable the source's stream with NEW_AND_OLD_IMAGES; in place, you can use --no-stream instead",
             ),
             RetrofitError::WrongView { .. } => {
-                Some("a stream's view type cannot be changed: switch it off and on with NEW_AND_OLD_IMAGES")
+                Some("a stream's view type cannot be changed: disable the stream, then enable it with NEW_AND_OLD_IMAGES")
             }
             RetrofitError::Checkpoint(_)
             | RetrofitError::Refused { .. }

@@ -15,7 +15,7 @@ pub enum EnsureError {
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
     /// The table exists and is another one. It is left as it is.
-    #[error("table `{table}` exists and is not as the manifest says: {diff}")]
+    #[error("table `{table}` exists and differs from the manifest: {diff}")]
     Differs {
         /// The table's name in DynamoDB.
         table: String,

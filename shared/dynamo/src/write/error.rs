@@ -10,7 +10,7 @@ use crate::error::{DynamoError, Hidden};
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// A value is no item: it is not made of named fields, or has one that DynamoDB has no type for. Nothing was sent.
-    #[error("the value cannot be made an item")]
+    #[error("the value cannot be converted to an item")]
     NotAnItem {
         /// Serde's words, which can quote values.
         detail: Hidden<String>,

@@ -44,13 +44,13 @@ pub enum EmbeddedError {
         reason: String,
     },
     /// The database does not open in memory.
-    #[error("no database in memory: {reason}")]
+    #[error("cannot create a database in memory: {reason}")]
     NoMemory {
         /// What the database says.
         reason: String,
     },
     /// The server's thread does not start.
-    #[error("the server does not start")]
+    #[error("the server cannot start")]
     Start {
         /// What was in the way.
         source: io::Error,

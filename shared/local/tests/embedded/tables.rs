@@ -62,7 +62,7 @@ async fn a_table_is_made_once_and_never_changed() {
     let error = ensure_table(&client, &visits(), STREAM).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "table `VisitsOfPlaces` exists and is not as the manifest says: it has no stream with both images"
+        "table `VisitsOfPlaces` exists and differs from the manifest: it has no stream with both images"
     );
     assert!(matches!(create_table(&client, &visits(), NO_STREAM).await, Err(DynamoError::InUse { .. })));
     assert!(matches!(error, EnsureError::Differs { .. }));

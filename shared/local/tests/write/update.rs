@@ -21,7 +21,7 @@ async fn an_update_of_a_key_input_that_cannot_be_known_is_refused() {
     assert_eq!(error.code(), "update-needs-reading");
     assert_eq!(
         error.to_string(),
-        "`byResourceActionUser_pk` of table `audit` cannot be made anew without `action`, `resourceId`"
+        "`byResourceActionUser_pk` of table `audit` cannot be computed without `action`, `resourceId`"
     );
     assert!(error.hint().is_some_and(|hint| hint.contains("reading")));
 }

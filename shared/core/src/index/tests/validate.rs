@@ -47,7 +47,7 @@ fn an_index_key_of_another_type_is_refused() {
     assert_eq!(error.code(), "item-key-type");
     assert_eq!(
         error.to_string(),
-        "a key attribute of type `S` holds a value of type `N` (table `thread`, index `LastPostIndex`, \
+        "a key attribute of type `S` has a value of type `N` (table `thread`, index `LastPostIndex`, \
          attribute `LastPostDateTime`, item ForumName=\"EC2\", Subject=\"b\")"
     );
 }

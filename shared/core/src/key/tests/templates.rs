@@ -163,7 +163,7 @@ fn a_mistake_has_a_hint_where_there_is_one() {
     let hint = |text: &str| parse(text, KeyMode::Escaped).unwrap_err()[0].hint().unwrap_or_default();
     assert_eq!(hint("{atcion}"), "did you mean `action`?");
     assert_eq!(hint("{a}{b}"), "write a separator between them: `{a}#{b}`");
-    assert_eq!(hint("{a}#{b?}"), "write `[#{b}]`, with the separator inside of the brackets");
+    assert_eq!(hint("{a}#{b?}"), "write `[#{b}]`, with the separator inside the brackets");
     assert_eq!(hint("{a|map:x}"), "declare it: a = { type = \"string\", maps.x = { ... } }");
     assert_eq!(hint("{list}"), "");
 }

@@ -16,7 +16,7 @@ pub enum RequestError {
     TypeMismatch { table: String, attribute: String, kind: &'static str, given: &'static str },
     #[error("attribute `{attribute}` of table `{table}` is a {kind}: `{operator}` does not apply to it")]
     OperatorType { table: String, attribute: String, kind: &'static str, operator: &'static str },
-    #[error("attribute `{attribute}` of table `{table}` is a {kind}: nothing can be ordered by it")]
+    #[error("attribute `{attribute}` of table `{table}` is a {kind}: values of this type have no order")]
     OrderByType { table: String, attribute: String, kind: &'static str },
     #[error("the value for attribute `{attribute}` is not a valid {kind}")]
     InvalidValue { attribute: String, kind: &'static str },
@@ -36,7 +36,7 @@ pub enum RequestError {
     EmptySelect,
     #[error("the caller has no claim `{claim}`")]
     ClaimMissing { claim: String },
-    #[error("the caller's claim `{claim}` is no value of attribute `{attribute}` of table `{table}`")]
+    #[error("the caller's claim `{claim}` is not a value of attribute `{attribute}` of table `{table}`")]
     ClaimMismatch { table: String, attribute: String, claim: String },
     #[error("attribute `{attribute}` of table `{table}` is fixed by the caller's scope")]
     OutOfScope { table: String, attribute: String },

@@ -10,9 +10,9 @@ use crate::query::readiness::Pending;
 pub enum RejectReason {
     #[error("its partition key needs `{attribute}` by equality")]
     PartitionOpen { attribute: String },
-    #[error("it lacks items without `{attribute}`, and one of those could match")]
+    #[error("items without `{attribute}` are not in it, and one of them could match")]
     Sparse { attribute: String },
-    #[error("some of the items asked for are not in it: they have no `{attribute}`")]
+    #[error("some of the requested items are not in it, because they have no `{attribute}`")]
     EntityAbsent { attribute: String },
     #[error("it would take more than {} queries", FAN_OUT_MAX)]
     FanOut,
@@ -20,13 +20,13 @@ pub enum RejectReason {
     Consistency,
     #[error("it {0}")]
     Pending(Pending),
-    #[error("it does not give the order asked for")]
+    #[error("it does not give the requested order")]
     Order,
-    #[error("it would be scanned, and the request does not allow that")]
+    #[error("it could only be scanned, and the request does not allow a scan")]
     Scan,
     #[error("it costs more: about {units} read units")]
     Costlier { units: f64 },
-    #[error("it costs the same, and the chosen one comes first")]
+    #[error("it costs the same; the chosen one comes first")]
     Equal,
 }
 

@@ -17,7 +17,7 @@ pub enum UpdateError {
         table: String,
     },
     /// It gives an attribute that is folded from others.
-    #[error("attribute `{attribute}` of table `{table}` is folded from others and cannot be given")]
+    #[error("attribute `{attribute}` of table `{table}` is folded from others and cannot be set")]
     Folded {
         /// The table's name in the manifest.
         table: String,
@@ -35,7 +35,7 @@ pub enum UpdateError {
         attribute: String,
     },
     /// Folded keys are made of attributes that are not known, and the update does not allow reading.
-    #[error("{} of table `{table}` cannot be made anew without {}", listed(.keys), listed(.missing))]
+    #[error("{} of table `{table}` cannot be computed without {}", listed(.keys), listed(.missing))]
     NeedsReading {
         /// The table's name in the manifest.
         table: String,
@@ -61,7 +61,7 @@ pub enum UpdateError {
         item: Hidden<Box<Item>>,
     },
     /// The item changed each time between the read and the write.
-    #[error("the item of table `{table}` changed {attempts} times while it was to be updated")]
+    #[error("the item of table `{table}` changed during each of {attempts} attempts to update it")]
     Contended {
         /// The table's name in the manifest.
         table: String,
@@ -91,10 +91,10 @@ impl UpdateError {
     /// What the reader can do about it, where there is something to say.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            UpdateError::Folded { .. } => Some("set the attributes that it is made of"),
+            UpdateError::Folded { .. } => Some("set the attributes that it is folded from"),
             UpdateError::Key { .. } => Some("delete the item and put it with its new key"),
             UpdateError::NeedsReading { .. } => {
-                Some("set them too, say what they are with `expecting`, or allow `reading`")
+                Some("set them too, give their values with `expecting`, or allow `reading`")
             }
             UpdateError::Write(error) => error.hint(),
             _ => None,
