@@ -125,13 +125,18 @@ impl Problem {
     }
 
     pub(crate) fn not_authenticated() -> Problem {
-        Problem::new(StatusCode::UNAUTHORIZED, "not-authenticated", "the request has no claims of an authorizer")
-            .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may use it")
-            .header("www-authenticate", "Bearer")
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "not-authenticated",
+            "the request has no claims of an authorizer",
+        )
+        .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may use it")
+        .header("www-authenticate", "Bearer")
     }
 
     pub(crate) fn trusted_only(table: &str) -> Problem {
-        let detail = format!("table `{table}` has a scope, so its contents are shown to a trusted caller only");
+        let detail =
+            format!("table `{table}` has a scope, so its contents are shown to a trusted caller only");
         Problem::new(StatusCode::FORBIDDEN, "trusted-only", detail)
             .hint("ask a question: its answer shows the items in your scope")
     }

@@ -217,7 +217,9 @@ impl ItemError {
                 Some("leave the attribute out: the item is then absent from the index")
             }
             ItemError::KeyTooLong { .. } => Some("fold fewer or shorter attributes into the key"),
-            ItemError::ItemTooLarge { .. } => Some("store large values elsewhere, and keep a reference to them in the item"),
+            ItemError::ItemTooLarge { .. } => {
+                Some("store large values elsewhere, and keep a reference to them in the item")
+            }
             ItemError::EmptySet { .. } => Some("leave the attribute out instead"),
             ItemError::NotListed { .. } => Some("add the value to the attribute's `values` in the manifest"),
             _ => None,

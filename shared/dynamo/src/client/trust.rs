@@ -159,8 +159,7 @@ mod tests {
                 let empty = file(content);
                 let error = find(&[(variable, empty.path().to_str().unwrap())]).unwrap_err().to_string();
                 assert!(
-                    error.contains(variable)
-                        && error.ends_with("which has no readable certificate (PEM)"),
+                    error.contains(variable) && error.ends_with("which has no readable certificate (PEM)"),
                     "{error}"
                 );
             }

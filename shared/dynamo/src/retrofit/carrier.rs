@@ -127,9 +127,9 @@ impl RetrofitError {
             RetrofitError::NoStream { .. } => Some(
                 "enable the source's stream with NEW_AND_OLD_IMAGES; in place, you can use --no-stream instead",
             ),
-            RetrofitError::WrongView { .. } => {
-                Some("a stream's view type cannot be changed: disable the stream, then enable it with NEW_AND_OLD_IMAGES")
-            }
+            RetrofitError::WrongView { .. } => Some(
+                "a stream's view type cannot be changed: disable the stream, then enable it with NEW_AND_OLD_IMAGES",
+            ),
             RetrofitError::Checkpoint(_)
             | RetrofitError::Refused { .. }
             | RetrofitError::WrongTable { .. } => None,

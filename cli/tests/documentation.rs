@@ -1,0 +1,115 @@
+//! The documentation keeps up with the code: every link leads somewhere, and every path that it names is there.
+
+use std::path::{Path, PathBuf};
+
+/// Pages that name files of the source in backticks.
+const PAGES_WITH_PATHS: [&str; 3] = ["docs/architecture.md", "docs/internals.md", "CONTRIBUTING.md"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every Markdown page of the project, relative to its root.
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(PathBuf::from).to_vec();
+    for folder in ["docs", "docs/adr"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("the folder") {
+            let name = entry.expect("an entry").file_name();
+            let path = Path::new(folder).join(name);
+            if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages
+}
+
+/// The text without its code blocks.
+fn prose(text: &str) -> String {
+    let mut code = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            code = !code;
+        } else if !code {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// What stands in the parentheses of `[...](...)`.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link))
+}
+
+/// The anchors of a page's headings, as GitHub makes them.
+fn anchors(text: &str) -> Vec<String> {
+    let of_heading = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept =
+            title.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+        kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+    };
+    prose(text).lines().filter(|line| line.starts_with('#')).map(of_heading).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut broken = Vec::new();
+    let mut checked = 0;
+    for page in pages() {
+        let text = read(&root().join(&page));
+        for link in links(&prose(&text)).filter(|link| !link.contains("://")) {
+            checked += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let aim = if file.is_empty() {
+                root().join(&page)
+            } else {
+                root().join(&page).with_file_name("").join(file)
+            };
+            let fine = aim.exists()
+                && (anchor.is_empty() || anchors(&read(&aim)).iter().any(|known| known == anchor));
+            if !fine {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "these links lead nowhere: {broken:#?}");
+    assert!(checked > 50, "only {checked} links were found");
+}
+
+/// The paths in backticks: a file with its extension, or a folder with a slash at its end.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    let is_path = |word: &&str| {
+        let plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
+        let file = word
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| ["rs", "md", "toml", "json", "yaml", "py", "js"].contains(&end));
+        plain && word.contains('/') && !word.starts_with('/') && (file || word.ends_with('/'))
+    };
+    text.split('`').skip(1).step_by(2).filter(is_path)
+}
+
+#[test]
+fn every_path_that_is_named_exists() {
+    let mut absent = Vec::new();
+    let mut checked = 0;
+    for page in PAGES_WITH_PATHS {
+        let text = prose(&read(&root().join(page)));
+        for path in paths(&text) {
+            checked += 1;
+            if !root().join(path).exists() {
+                absent.push(format!("{page}: {path}"));
+            }
+        }
+    }
+    assert!(absent.is_empty(), "these paths do not exist: {absent:#?}");
+    assert!(checked > 20, "only {checked} paths were found");
+}
