@@ -12,6 +12,7 @@ mod hydrate;
 mod key_value;
 mod lane;
 mod merged;
+mod own;
 mod position;
 mod pump;
 mod reader;

@@ -6,6 +6,7 @@ use keyfold_core::value::Item;
 
 use super::budget::REQUESTS_MAX;
 use super::error::QueryError;
+use super::own;
 use super::position::{Position, Start};
 use super::pump::Pump;
 
@@ -54,10 +55,9 @@ impl Run<'_> {
 
     /// The answer, with what it cost.
     pub(super) fn with(self, mut items: Vec<Item>, count: u64, next: Option<Position>) -> Answer {
-        if let Some(select) = &self.plan.select {
-            for item in &mut items {
-                item.retain(|name, _| select.contains(name));
-            }
+        let select = self.plan.select.as_ref();
+        for item in &mut items {
+            item.retain(|name, _| !own::is_own(name) && select.is_none_or(|select| select.contains(name)));
         }
         Answer {
             items,

@@ -101,7 +101,7 @@ impl Lane {
         if self.has_pending() {
             let waiting = self.pending.len().min(BATCH_GET_KEYS_MAX);
             hoped.min(u32::try_from(waiting).unwrap_or(u32::MAX))
-        } else if reader.gives_all() {
+        } else if reader.gives_all {
             hoped
         } else {
             page_items_max
@@ -140,7 +140,8 @@ impl Lane {
         self.ready.reserve(arrived);
         let accepted = page.items.into_iter().filter(|item| reader.accepts(item));
         self.ready.extend(accepted.map(|item| Ready { item, key: None }));
-        self.note(self.ready.len() < arrived);
+        // Where DynamoDB left something out, tombstones among others, the next page must be larger.
+        self.note(self.ready.len() < arrived || page.count < page.scanned);
         Ok(())
     }
 

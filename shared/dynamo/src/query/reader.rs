@@ -1,5 +1,6 @@
 //! One access, ready to be sent: its expressions, its key, and what is asked of each entry.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::Client;
@@ -8,10 +9,12 @@ use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
 use keyfold_core::query::expression::{Expressions, expressions};
 use keyfold_core::query::plan::{Access, Hydration, Operation, ReadFrom, SortTest};
+use keyfold_core::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::value::Item;
 
 use super::budget::Price;
 use super::error::QueryError;
+use super::own;
 use super::shape::Shape;
 use crate::backoff::pause;
 use crate::error::DynamoError;
@@ -22,8 +25,11 @@ pub const READ_ATTEMPTS_MAX: u32 = 5;
 
 /// One access, ready to be sent.
 pub(super) struct Reader<'p> {
-    pub(super) access: &'p Access,
+    /// The plan's access, made to leave tombstones out.
+    pub(super) access: Cow<'p, Access>,
     pub(super) shape: Shape,
+    /// Does every entry that is read come to the answer, as far as the plan can tell? Tombstones are few, and not counted on.
+    pub(super) gives_all: bool,
     /// Can the access find one item at most? It asks for all of a primary key.
     pub(super) is_of_one_item: bool,
     ask: Ask,
@@ -43,7 +49,10 @@ impl<'p> Reader<'p> {
         access: &'p Access,
     ) -> Result<Reader<'p>, QueryError> {
         let shape = Shape::of(table, &access.source)?;
-        let wanted = wanted(plan, access, &shape);
+        let gives_all =
+            access.filter.is_always() && (access.recheck.is_always() || access.hydration != Hydration::None);
+        let access = own::without_tombstones(table, access);
+        let wanted = wanted(plan, &access, &shape);
         let sent = match access.hydration {
             Hydration::None => wanted.as_deref(),
             // The entry is only where the item's key is found.
@@ -51,8 +60,8 @@ impl<'p> Reader<'p> {
             // Through a projection, DynamoDB would give only what the index holds.
             Hydration::Fetched => None,
         };
-        let only_number = counts_by_number(plan, access);
-        let mut sent = expressions(access, if only_number { None } else { sent });
+        let only_number = counts_by_number(plan, &access);
+        let mut sent = expressions(&access, if only_number { None } else { sent });
         let fetch = match sent.projection.take() {
             _ if only_number => Fetch::Count,
             Some(projection) => Fetch::Expression(projection),
@@ -63,14 +72,9 @@ impl<'p> Reader<'p> {
             Hydration::ByKey => batch_get(plan, wanted.as_deref()),
             Hydration::None | Hydration::Fetched => BatchGet::default(),
         };
-        let is_of_one_item = asks_for_one_item(table, access);
-        Ok(Reader { access, is_of_one_item, ask: Ask::new(plan, access, sent, fetch), get, shape })
-    }
-
-    /// Does every entry that is read come to the answer, as far as one can tell before?
-    pub(super) fn gives_all(&self) -> bool {
-        let checked = !self.access.recheck.is_always() && self.access.hydration == Hydration::None;
-        self.access.filter.is_always() && !checked
+        let is_of_one_item = asks_for_one_item(table, &access);
+        let ask = Ask::new(plan, &access, sent, fetch);
+        Ok(Reader { access, shape, gives_all, is_of_one_item, ask, get })
     }
 
     pub(super) fn price(&self) -> Price {
@@ -80,9 +84,10 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Does an item that has all its attributes match?
+    /// Does an item that has all its attributes match? A tombstone is no item.
     pub(super) fn accepts(&self, item: &Item) -> bool {
-        self.access.recheck.is_always() || self.access.recheck.holds(item)
+        let matches = self.access.recheck.is_always() || self.access.recheck.holds(item);
+        matches && !item.contains_key(TOMBSTONE_ATTRIBUTE)
     }
 
     /// Reads a page, waiting and asking again while that can help. Also says how many calls that took.
@@ -161,6 +166,10 @@ fn wanted(plan: &QueryPlan, access: &Access, shape: &Shape) -> Option<Vec<String
     }
     Condition::each(&access.recheck, &mut |path, _| add(path.root()));
     shape.names().iter().for_each(|name| add(name));
+    // What is read behind an entry can have become a tombstone since.
+    if access.hydration == Hydration::ByKey {
+        add(TOMBSTONE_ATTRIBUTE);
+    }
     Some(names)
 }
 

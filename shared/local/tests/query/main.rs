@@ -16,6 +16,7 @@ mod oracle;
 mod plans;
 mod sequence;
 mod sort;
+mod tombstones;
 mod top;
 mod views;
 mod watch;
