@@ -9,6 +9,7 @@
 //! - [`request`] is what can be sent, and what can come of it;
 //! - [`task`] brings one item up to date: `fenced`, `in_place` and `ledger` are the three protocols;
 //! - [`batch`] is a stream batch, [`segment`] a part of a scan with its checkpoint;
+//! - [`readiness`] says which indexes hold all their items;
 //! - [`rate`] is how fast a worker may go, [`lease`] which one may;
 //! - [`control`] are the rows of the control table: phase, segments, quarantine, ledger; [`finalise`] cleans up.
 //!
@@ -29,6 +30,7 @@ pub mod mapping;
 pub mod progress;
 pub mod quarantine;
 pub mod rate;
+pub mod readiness;
 pub mod record;
 pub mod request;
 pub mod segment;

@@ -155,6 +155,9 @@ pub struct Head {
     /// The same mapping's digest in the form of this release, where `mapping` has that of the first one. Both stay: workers
     /// of that release know `mapping` alone, and so do checkpoints of theirs.
     pub adopted: Option<MappingHash>,
+    /// The indexes that the retrofit fills, each with a digest of its keys; empty in rows of the first release. A later
+    /// manifest can have more of them, or other keys: those this retrofit did not fill.
+    pub indexes: BTreeMap<String, String>,
     /// Which protocol applies.
     pub protocol: Protocol,
     /// The epoch of the stream.
@@ -299,6 +302,7 @@ impl Head {
             phase: Phase::Running,
             mapping: mapping.hash().clone(),
             adopted: None,
+            indexes: mapping.filled(),
             protocol: mapping.protocol(),
             epoch: Epoch::FIRST,
             stream: stream.map(str::to_owned),
@@ -347,7 +351,16 @@ impl Head {
         let open =
             self.adopted.is_none() && self.mapping.is_of_first_release() && self.check(mapping).is_ok();
         let adopted = Some(mapping.hash().clone());
-        open.then(|| Head { adopted, version: self.version + 1, ..self.clone() })
+        let indexes = mapping.filled();
+        open.then(|| Head { adopted, indexes, version: self.version + 1, ..self.clone() })
+    }
+
+    /// Was this index, with the key that it has now, among those that the retrofit was started to fill?
+    pub fn filled(&self, mapping: &super::Mapping, index: &str) -> bool {
+        match self.indexes.is_empty() {
+            true => self.check(mapping).is_ok(),
+            false => mapping.filled().get(index).is_some_and(|keys| self.indexes.get(index) == Some(keys)),
+        }
     }
 
     /// The job of this row, once [`check`](Self::check) has passed.
@@ -394,6 +407,10 @@ impl Head {
         row.insert("epoch".to_owned(), number(u64::from(self.epoch.number())));
         row.insert("version".to_owned(), number(self.version));
         row.extend(self.stream.iter().map(|stream| ("stream".to_owned(), text(stream))));
+        if !self.indexes.is_empty() {
+            let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
+            row.insert("indexes".to_owned(), AttributeValue::M(digests.collect()));
+        }
         row.extend(self.adopted.iter().map(|hash| ("adopted".to_owned(), text(hash.as_str()))));
         row
     }
@@ -413,6 +430,7 @@ impl Head {
             phase: Phase::named(text(row, "phase")?)?,
             mapping: MappingHash::stored(text(row, "mapping")?),
             adopted: text(row, "adopted").map(MappingHash::stored),
+            indexes: texts(row, "indexes"),
             protocol: protocols.into_iter().find(|protocol| protocol.name() == named)?,
             epoch: Epoch::new(u16::try_from(whole(row, "epoch")?).ok()?)?,
             stream: text(row, "stream").map(str::to_owned),
@@ -430,6 +448,16 @@ pub(super) fn text<'a>(row: &'a Item, name: &str) -> Option<&'a str> {
         Some(AttributeValue::S(text)) => Some(text),
         _ => None,
     }
+}
+
+/// The texts of a map; empty if there is none.
+fn texts(row: &Item, name: &str) -> BTreeMap<String, String> {
+    let Some(AttributeValue::M(members)) = row.get(name) else { return BTreeMap::new() };
+    let text = |(name, value): (&String, &AttributeValue)| match value {
+        AttributeValue::S(text) => Some((name.clone(), text.clone())),
+        _ => None,
+    };
+    members.iter().filter_map(text).collect()
 }
 
 pub(super) fn whole(row: &Item, name: &str) -> Option<u64> {

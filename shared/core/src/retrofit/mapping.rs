@@ -6,14 +6,14 @@ mod released;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use super::source_key::SourceKey;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::key::{Codec, Part};
-use crate::model::{FoldRule, KeySource, Model, Retrofit, Table};
+use crate::model::{FoldRule, Index, KeySource, Model, Retrofit, Table};
 use crate::value::{AttributeValue, Item, equal};
 
 /// On a target item: how new it is.
@@ -232,6 +232,21 @@ impl Mapping {
     /// The digest that the first release made of this mapping: what its rows and checkpoints hold.
     pub fn released_hash(&self) -> MappingHash {
         MappingHash(canonical::hash(&released::text(&self.retrofit, &self.source, &self.target)))
+    }
+
+    /// The indexes of the target that lack items until the retrofit is cut over.
+    pub fn fills(&self) -> impl Iterator<Item = &str> {
+        let folded =
+            |index: &&Index| index.key_attributes().any(|key| key.source != KeySource::Natural);
+        self.target.indexes.iter().filter(folded).map(|index| index.name.as_str())
+    }
+
+    /// Every index of the target that has a folded key, each with a digest of its keys: what the retrofit fills, whatever the
+    /// manifest says of it later.
+    pub fn filled(&self) -> BTreeMap<String, String> {
+        let folded = |index: &&Index| index.key_attributes().any(|key| key.source != KeySource::Natural);
+        let digest = |index: &Index| canonical::hash(&canonical::index_text(&self.target, index));
+        self.target.indexes.iter().filter(folded).map(|index| (index.name.clone(), digest(index))).collect()
     }
 
     /// Does the retrofit take this source item?

@@ -11,7 +11,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{FoldRule, KeyAttribute, KeySource, Retrofit, Table, When, WhenTest};
+use crate::model::{FoldRule, Index, KeyAttribute, KeySource, Retrofit, Table, When, WhenTest};
 use crate::retrofit::source_key::hex;
 use crate::value::canonical as value;
 
@@ -46,7 +46,7 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
         ["rename", rename],
         ["set", set],
         ["drop", drop],
-        ["keys", keys(target)],
+        ["keys", keys(target, target.every_key().map(|(_, key)| key))],
     ])
     .to_string()
 }
@@ -57,11 +57,18 @@ fn place(table: &Table) -> Value {
     json!([table.name, table.key_attributes().map(key).collect::<Vec<_>>()])
 }
 
-/// Every folded key, each with its rules.
-fn keys(target: &Table) -> Value {
+/// The keys of one index: what decides which items are in it, and where.
+pub(super) fn index_text(target: &Table, index: &Index) -> String {
+    let natural = index.key_attributes().filter(|key| key.source == KeySource::Natural);
+    let natural = sorted(natural.map(|key| json!([key.name, key.scalar.letter()])));
+    json!([natural, keys(target, index.key_attributes())]).to_string()
+}
+
+/// Folded keys, each with its rules.
+fn keys<'t>(target: &Table, of: impl Iterator<Item = &'t KeyAttribute>) -> Value {
     let mut seen: Vec<&str> = Vec::new();
     let mut keys = Vec::new();
-    for (_, key) in target.every_key() {
+    for key in of {
         let KeySource::Folded(rules) = &key.source else { continue };
         // An attribute that is in several indexes is folded once, as in `Table::folded`.
         if !seen.contains(&key.name.as_str()) {
