@@ -9,9 +9,9 @@ use std::process::{Child, Stdio};
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::retrofit::control::Head;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Place};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::retrofit::Carrier;
+use keyfold_dynamo::retrofit::RequestSender;
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, load, scan_page};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{Outcome, RuntimeApi};
@@ -87,18 +87,18 @@ impl Function {
         load(&self.dynamo.client(), &old, futures_util::stream::iter(items)).await.unwrap();
     }
 
-    pub(crate) fn carrier(&self, retrofit: &str) -> Carrier {
+    pub(crate) fn sender(&self, retrofit: &str) -> RequestSender {
         let job = Job::new(Mapping::of(&self.model, retrofit).unwrap(), Epoch::FIRST);
-        Carrier::new(self.dynamo.client(), job, "retrofit-control")
+        RequestSender::new(self.dynamo.client(), job, "retrofit-control")
     }
 
     /// Makes the control table, if there is none, and this row.
     pub(crate) async fn begin(&self, retrofit: &str, change: impl FnOnce(Head) -> Head) {
-        let carrier = self.carrier(retrofit);
-        self.create(carrier.table(Place::Control), false).await;
-        let stream = carrier.preflight(true).await.ok().flatten();
-        let head = change(Head::begun(carrier.job().mapping(), stream.as_deref()));
-        carrier.store(&head, None).await.unwrap();
+        let sender = self.sender(retrofit);
+        self.create(sender.table(TableRole::Control), false).await;
+        let stream = sender.preflight(true).await.ok().flatten();
+        let head = change(Head::begun(sender.job().mapping(), stream.as_deref()));
+        sender.store(&head, None).await.unwrap();
     }
 
     /// Every item of every table, as text.

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use keyfold_core::cost::{Prices, ReadUnits, RetrofitEstimate};
+use keyfold_core::cost::{Prices, ReadUnits};
 use keyfold_core::index::item_bytes;
 use keyfold_core::manifest;
+use keyfold_core::retrofit::RetrofitEstimate;
 use keyfold_core::retrofit::{Mapping, Protocol};
 use keyfold_core::value::Item;
 

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
-use keyfold_dynamo::retrofit::{Carrier, RetrofitError};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_dynamo::{Endpoint, Settings, client};
 
 use crate::args::{RetrofitArgs, RetrofitCommand, RetrofitTarget};
@@ -47,7 +47,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
 }
 
 /// For a retrofit that was not started yet, or whose epoch does not matter.
-async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<Carrier> {
+async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<RequestSender> {
     let endpoint = match &args.endpoint {
         Some(url) => Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?,
         None => Settings::from_env()?,
@@ -56,17 +56,17 @@ async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<Carri
     let endpoint = Settings { attempts_max: 1, ..endpoint };
     let mapping = Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
     let job = Job::new(mapping, Epoch::FIRST);
-    Ok(Carrier::new(client(&endpoint).await, job, &args.control))
+    Ok(RequestSender::new(client(&endpoint).await, job, &args.control))
 }
 
 /// For a retrofit that was started, in its current epoch; with its row of the control table.
 async fn started(
     model: &Model,
     args: &RetrofitTarget,
-) -> anyhow::Result<(Carrier, keyfold_dynamo::retrofit::Head)> {
+) -> anyhow::Result<(RequestSender, keyfold_dynamo::retrofit::Head)> {
     let unstarted = unstarted(model, args).await?;
     let mapping = unstarted.job().mapping().clone();
-    Carrier::started(unstarted.client().clone(), mapping, &args.control).await.map_err(explained)
+    RequestSender::started(unstarted.client().clone(), mapping, &args.control).await.map_err(explained)
 }
 
 /// An error with its code and its hint.

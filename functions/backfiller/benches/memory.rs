@@ -14,9 +14,9 @@ use std::time::Instant;
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::Head;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Place};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::retrofit::Carrier;
+use keyfold_dynamo::retrofit::RequestSender;
 use keyfold_dynamo::{TableOptions, enable_stream, load};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{Outcome, RuntimeApi};
@@ -52,10 +52,10 @@ async fn measure(items: usize) -> (usize, u64, f64) {
     // The stream comes after the items: nothing follows it here.
     enable_stream(&dynamo.client(), old).await.unwrap();
     let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
-    let carrier = Carrier::new(dynamo.client(), job, "keyfold-control");
-    dynamo.create_tables([carrier.table(Place::Control)], TableOptions::default()).await.unwrap();
-    let stream = carrier.preflight(true).await.unwrap();
-    carrier.store(&Head::begun(carrier.job().mapping(), stream.as_deref()), None).await.unwrap();
+    let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
+    dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await.unwrap();
+    let stream = sender.preflight(true).await.unwrap();
+    sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
 
     let runtime = RuntimeApi::start().await.unwrap();
     let mut process = runtime

@@ -49,21 +49,21 @@ async fn slice(
 ) -> Result<Value, Failure> {
     let segment = event.check()?;
     record.segment = segment.to_string();
-    let carrier = retrofits.open(&event.retrofit, true, event.rate).await?;
-    let resumed = event.resumed(&carrier, Pass::Backfill, segment)?;
-    let begun = resumed.unwrap_or_else(|| Checkpoint::start(carrier.job(), Pass::Backfill, segment));
+    let sender = retrofits.open(&event.retrofit, true, event.rate).await?;
+    let resumed = event.resumed(&sender, Pass::Backfill, segment)?;
+    let begun = resumed.unwrap_or_else(|| Checkpoint::start(sender.job(), Pass::Backfill, segment));
     let options = event.options(&record.request_id, deadline, true);
-    carrier.begin_writing().await?;
-    let end = backfill_slice(&carrier, begun.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
-    record.slice(&carrier, &begun, &end.checkpoint);
+    sender.begin_writing().await?;
+    let end = backfill_slice(&sender, begun.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
+    record.slice(&sender, &begun, &end.checkpoint);
     // What was done stays done: an error that may pass is for the next invocation, if there is anything to go on from.
     match end.error.map(Failure::from) {
         Some(failure) if failure.may_pass() && end.checkpoint != begun => {
             record.code = failure.code;
-            answer(&carrier, &end.checkpoint, Some(failure.code))
+            answer(&sender, &end.checkpoint, Some(failure.code))
         }
         Some(failure) => Err(failure),
         None if end.checkpoint == begun && !begun.is_done() => Err(Failure::out_of_time()),
-        None => answer(&carrier, &end.checkpoint, None),
+        None => answer(&sender, &end.checkpoint, None),
     }
 }

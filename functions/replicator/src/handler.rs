@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::{ChangeKind, Received};
-use keyfold_dynamo::retrofit::{Carrier, ReplicateOptions, Replicated, replicate};
+use keyfold_dynamo::retrofit::{ReplicateOptions, Replicated, RequestSender, replicate};
 use tokio::join;
 use tokio::task::yield_now;
 use tokio::time::timeout_at;
@@ -60,15 +60,15 @@ async fn carry_over(
     report.records = batch.records.len() as u64;
     report.age = batch.records.last().and_then(age);
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
-    let (carrier, records) = join!(in_time(stop, replicator.open(stream)), read(source, &batch.records));
-    let carrier = carrier?;
+    let (sender, records) = join!(in_time(stop, replicator.open(stream)), read(source, &batch.records));
+    let sender = sender?;
     report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
     let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
-    let before = carrier.spent();
-    let done = replicate(&carrier, &records, &options).await;
-    report.spend(&before, &carrier.spent());
+    let before = sender.spent();
+    let done = replicate(&sender, &records, &options).await;
+    report.spend(&before, &sender.spent());
     report.count(&done);
-    tell_failure(report, &done, &carrier);
+    tell_failure(report, &done, &sender);
     let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();
     match numbers.iter().all(|number| number.as_ref().is_some_and(|number| !number.is_empty())) {
         true => Ok(answer(numbers.first().and_then(Option::as_deref))),
@@ -84,13 +84,13 @@ async fn read(source: &Table, records: &[RawRecord<'_>]) -> Vec<Received> {
     records.iter().map(|raw| received(source, raw)).collect()
 }
 
-fn tell_failure(report: &mut Report, done: &Replicated, carrier: &Carrier) {
+fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) {
     if let Some(error) = &done.error {
         report.code = error.code();
         tracing::warn!(
             target: keyfold_edge::log::TARGET,
             request_id = report.request_id,
-            retrofit = carrier.job().mapping().name(),
+            retrofit = sender.job().mapping().name(),
             code = error.code(),
             %error,
             "a record was not carried over"

@@ -1,10 +1,10 @@
-//! What lives as long as the process: the mapping, the client, the carrier of the epoch at hand. Built before the first event.
+//! What lives as long as the process: the mapping, the client, the sender of the epoch at hand. Built before the first event.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keyfold_core::retrofit::{Epoch, Job, Mapping, MappingError};
 use keyfold_dynamo::Client;
-use keyfold_dynamo::retrofit::{Carrier, RetrofitError};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_edge::{ManifestError, SettingsError};
 
 use crate::{Refusal, Settings};
@@ -19,7 +19,7 @@ pub struct Replicator {
     control_table: String,
     /// An unknown retrofit fails each invocation, not the start: an error at the start has no name of ours.
     mapping: Result<Mapping, MappingError>,
-    kept: Mutex<Option<Arc<Carrier>>>,
+    kept: Mutex<Option<Arc<RequestSender>>>,
 }
 
 /// Why there is no replicator.
@@ -56,25 +56,25 @@ impl Replicator {
     /// What carries records of this stream over, if the control table allows it.
     ///
     /// The retrofit's row is read for every batch, strongly consistent, and never kept: one read unit buys that nothing is
-    /// written under a mapping or in a phase that is over. Kept is what follows from the row: the carrier of its epoch.
-    pub(crate) async fn open(&self, stream: &str) -> Result<Arc<Carrier>, Refusal> {
+    /// written under a mapping or in a phase that is over. Kept is what follows from the row: the sender of its epoch.
+    pub(crate) async fn open(&self, stream: &str) -> Result<Arc<RequestSender>, Refusal> {
         let mapping = self.mapping()?;
-        let carrier = self.kept().unwrap_or_else(|| self.carrier(Job::new(mapping.clone(), Epoch::FIRST)));
-        let head = carrier.head().await?;
+        let sender = self.kept().unwrap_or_else(|| self.sender(Job::new(mapping.clone(), Epoch::FIRST)));
+        let head = sender.head().await?;
         head.check_open(mapping).map_err(RetrofitError::from)?;
         head.check_stream(stream).map_err(RetrofitError::from)?;
-        let head = carrier.adopt(head).await?;
-        let same = carrier.job().epoch() == head.epoch;
-        let carrier = if same { carrier } else { self.carrier(head.job(mapping.clone())) };
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&carrier));
-        Ok(carrier)
+        let head = sender.adopt(head).await?;
+        let same = sender.job().epoch() == head.epoch;
+        let sender = if same { sender } else { self.sender(head.job(mapping.clone())) };
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&sender));
+        Ok(sender)
     }
 
-    fn kept(&self) -> Option<Arc<Carrier>> {
+    fn kept(&self) -> Option<Arc<RequestSender>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn carrier(&self, job: Job) -> Arc<Carrier> {
-        Arc::new(Carrier::new(self.client.clone(), job, &self.control_table))
+    fn sender(&self, job: Job) -> Arc<RequestSender> {
+        Arc::new(RequestSender::new(self.client.clone(), job, &self.control_table))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keyfold_core::retrofit::Verdict;
+use keyfold_core::retrofit::TaskResult;
 use keyfold_dynamo::retrofit::{Replicated, Spent};
 use keyfold_edge::log::TARGET;
 use keyfold_edge::metrics::Metrics;
@@ -67,9 +67,9 @@ impl Report {
         self.failed = done.failed.len() as u64;
         for verdict in &done.settled {
             match verdict {
-                Verdict::Written => self.written += 1,
-                Verdict::Superseded => self.superseded += 1,
-                Verdict::Quarantined(reason) => {
+                TaskResult::Written => self.written += 1,
+                TaskResult::Superseded => self.superseded += 1,
+                TaskResult::Quarantined(reason) => {
                     self.quarantined += 1;
                     *self.reasons.entry(reason.clone()).or_default() += 1;
                 }

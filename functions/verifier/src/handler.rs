@@ -35,31 +35,31 @@ async fn respond(
     record.retrofit = Some(event.retrofit.clone()).filter(|name| retrofits.has(name));
     let segment = event.check()?;
     record.segment = segment.to_string();
-    let carrier = retrofits.open(&event.retrofit, repair, event.rate).await?;
-    let resumed = event.resumed(&carrier, pass, segment)?;
-    if side == Side::Target && carrier.job().mapping().protocol() == Protocol::InPlace {
+    let sender = retrofits.open(&event.retrofit, repair, event.rate).await?;
+    let resumed = event.resumed(&sender, pass, segment)?;
+    if side == Side::Target && sender.job().mapping().protocol() == Protocol::InPlace {
         // In place there is one table, and the other side has looked at it.
-        let mut nothing = Slice::from(Checkpoint::start(carrier.job(), pass, segment));
+        let mut nothing = Slice::from(Checkpoint::start(sender.job(), pass, segment));
         nothing.page(0, None);
-        return answer(&carrier, nothing.checkpoint(), None);
+        return answer(&sender, nothing.checkpoint(), None);
     }
     if repair {
-        carrier.begin_writing().await?;
+        sender.begin_writing().await?;
     }
     let begun = match resumed {
         Some(checkpoint) => checkpoint,
         // A repair changes what it compares: only a comparison without one is kept.
-        None if repair => Checkpoint::start(carrier.job(), pass, segment),
-        None => carrier.begin_comparison(pass, segment).await?,
+        None if repair => Checkpoint::start(sender.job(), pass, segment),
+        None => sender.begin_comparison(pass, segment).await?,
     };
     let options = event.options(&record.request_id, deadline, !repair);
     let mut watch = |_: &Checkpoint| ControlFlow::Continue(());
-    let end = verify_slice(&carrier, begun.clone(), repair, &options, &mut watch).await;
-    record.slice(&carrier, &begun, &end.checkpoint);
+    let end = verify_slice(&sender, begun.clone(), repair, &options, &mut watch).await;
+    record.slice(&sender, &begun, &end.checkpoint);
     match end.error {
         // What was not read is not clean.
         Some(error) => Err(error.into()),
         None if end.checkpoint == begun && !begun.is_done() => Err(Failure::out_of_time()),
-        None => answer(&carrier, &end.checkpoint, None),
+        None => answer(&sender, &end.checkpoint, None),
     }
 }

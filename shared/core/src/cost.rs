@@ -2,14 +2,12 @@
 //!
 //! - [`ReadUnits`] and [`WriteUnits`] are what DynamoDB counts, for on-demand and provisioned tables alike;
 //! - the functions named `..._read_units` are the formulas of each kind of read;
-//! - [`Prices`] turns units and bytes into [`Dollars`];
-//! - [`RetrofitEstimate`] is what a retrofit will cost, from a sample of items.
+//! - [`Prices`] turns units and bytes into [`Dollars`].
 //!
 //! What one write does to each index is in [`index`](crate::index).
 
 mod dollars;
 mod read;
-mod retrofit;
 mod units;
 
 #[cfg(test)]
@@ -21,5 +19,4 @@ pub use read::{
     Consistency, QUERY_PAGE_BYTES_MAX, batch_get_read_units, get_read_units, lsi_fetch_bytes,
     lsi_fetch_read_units, query_pages, query_read_units, scan_read_units,
 };
-pub use retrofit::{IndexEstimate, RetrofitDollars, RetrofitEstimate};
 pub use units::{READ_UNIT_BYTES, ReadUnits, WRITE_UNIT_BYTES, WriteUnits};

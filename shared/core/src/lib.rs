@@ -4,7 +4,7 @@
 //!
 //! [`manifest`] (text) -> [`model`] (validated) -> [`key`] (templates and codecs) -> [`index`] (projection of an item
 //! into an index, and what a change costs) -> [`query`] (request, plan, explain) -> [`retrofit`] (what is written for
-//! changed and scanned items, and when) -> [`verify`] (is the target what the source says) -> [`cost`] (units and dollars). [`value`] holds the words they share.
+//! changed and scanned items, and when; is the target what the source says). [`cost`] (units and dollars) and [`value`] stand below them.
 //!
 //! Start with [`manifest::parse`], which turns the text of `keyfold.toml` into a [`model::Model`].
 
@@ -20,4 +20,3 @@ pub mod retrofit;
 pub mod review;
 mod text;
 pub mod value;
-pub mod verify;

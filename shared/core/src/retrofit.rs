@@ -1,6 +1,6 @@
 //! The retrofit's decisions: what is written for a changed or a scanned item, and on what condition.
 //!
-//! Nothing here calls DynamoDB. A [`Job`] makes [`Task`]s; a task says what it wants sent next and is told what came of
+//! Nothing here calls DynamoDB. A [`Job`] makes [`ItemTask`]s; a task says what it wants sent next and is told what came of
 //! it, until it is done. Whoever carries requests out (`keyfold-dynamo`, the simulator) adds nothing of its own: that
 //! is what lets the same code run through hundreds of thousands of simulated histories.
 //!
@@ -17,39 +17,43 @@
 //! such that this does no harm. `docs/retrofit.md` says why.
 
 pub mod batch;
+mod begin;
 pub mod control;
+pub mod estimate;
 pub mod fence;
-mod fenced;
 pub mod finalise;
 pub mod gates;
-mod in_place;
 pub mod job;
 pub mod lease;
-mod ledger;
 pub mod mapping;
 pub mod progress;
+mod protocol;
 pub mod quarantine;
 pub mod rate;
 pub mod readiness;
 pub mod record;
 pub mod request;
+mod result;
 pub mod segment;
 pub mod source_key;
 pub mod task;
+pub mod verify;
 
 #[cfg(test)]
 mod tests;
 
 pub use batch::{Batch, Disposition};
+pub use estimate::{IndexEstimate, RetrofitDollars, RetrofitEstimate};
 pub use fence::{Epoch, Fence, SequenceNumber, SequenceNumberError};
 pub use job::Job;
 pub use lease::Lease;
-pub use ledger::LedgerRow;
 pub use mapping::{Mapping, MappingError, MappingHash, Protocol, ProtocolReason};
-pub use quarantine::{Quarantined, Reason};
+pub use protocol::LedgerRow;
+pub use quarantine::{QuarantineReason, Quarantined};
 pub use rate::{Rate, ThrottledBy};
 pub use record::{ChangeKind, ChangeRecord, Received, UnreadableRecord};
-pub use request::{Action, Guard, Outcome, Place, Request, Seen, Write};
+pub use request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write};
+pub use result::TaskResult;
 pub use segment::{Checkpoint, CheckpointError, Pass, SegmentId, SegmentRangeError, Slice};
 pub use source_key::SourceKey;
-pub use task::{Step, Task, Verdict};
+pub use task::{ItemTask, TaskStep};

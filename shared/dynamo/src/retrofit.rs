@@ -1,37 +1,37 @@
 //! Carries a retrofit's tasks out. Nothing is decided here: `keyfold_core::retrofit` says what to send, and this module
 //! sends it, tells what came of it, and sends again what can pass.
 //!
-//! Start with [`Carrier`]; then [`backfill_slice`], [`replicate`], [`verify_slice`], [`finalise_slice`] and [`Head`]'s row
-//! by [`Carrier::head`].
+//! Start with [`RequestSender`]; then [`backfill_slice`], [`replicate`], [`verify_slice`], [`finalise_slice`] and [`Head`]'s row
+//! by [`RequestSender::head`].
 
 mod backfill;
-mod carrier;
+mod concurrent;
 mod control;
 mod estimate;
 mod finalise;
-mod hold;
 mod inserts;
 mod lookup;
-mod many;
 mod options;
 mod pace;
 mod preflight;
 mod readiness;
 mod replicate;
+mod sender;
 mod statement;
 mod status;
 mod transact;
 mod verify;
+mod worker_lease;
 mod write;
 
 pub use backfill::{SliceEnd, Watch, backfill_slice};
-pub use carrier::{Carrier, RetrofitError, Spent};
+pub use concurrent::STATEMENTS_MAX;
 pub use finalise::finalise_slice;
-pub use hold::LEASE_TIME;
 pub use keyfold_core::retrofit::control::Head;
-pub use many::STATEMENTS_MAX;
 pub use options::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
 pub use readiness::{KnownReadiness, READINESS_TIME};
 pub use replicate::{ReplicateOptions, Replicated, replicate};
+pub use sender::{RequestSender, RetrofitError, Spent};
 pub use status::{CONTROL_TABLE_DEFAULT, Status};
 pub use verify::{Difference as RetrofitDifference, VerifySlice, verify_slice};
+pub use worker_lease::LEASE_TIME;

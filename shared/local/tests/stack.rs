@@ -9,7 +9,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::retrofit::{Carrier, Head};
+use keyfold_dynamo::retrofit::{Head, RequestSender};
 use keyfold_dynamo::{BatchGet, batch_get, put};
 use keyfold_local::{CONTROL_TABLE, Stack, StackError, StackOptions};
 use serde_json::{Value, json};
@@ -89,8 +89,8 @@ async fn a_started_retrofit_is_followed() {
     let stack = Stack::start(&model, &options()).await.unwrap();
     let client = stack.dynamo().client();
     let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
-    let carrier = Carrier::new(client.clone(), job, CONTROL_TABLE);
-    let stream = carrier.preflight(true).await.unwrap();
+    let sender = RequestSender::new(client.clone(), job, CONTROL_TABLE);
+    let stream = sender.preflight(true).await.unwrap();
     let item: Item = event("e1")
         .as_object()
         .unwrap()
@@ -99,7 +99,7 @@ async fn a_started_retrofit_is_followed() {
         .collect::<std::collections::HashMap<_, _>>()
         .into();
     put(&client, model.table("audit-legacy").unwrap(), item).await.unwrap();
-    carrier.store(&Head::begun(carrier.job().mapping(), stream.as_deref()), None).await.unwrap();
+    sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
     let key: Item =
         std::collections::HashMap::from([("id".to_owned(), AttributeValue::S("e1".to_owned()))]).into();
     let get = BatchGet {

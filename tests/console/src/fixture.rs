@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, ensure};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, SegmentId, progress};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole, progress};
 use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::{Carrier, Head, SliceOptions, backfill_slice, verify_slice};
+use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions, backfill_slice, verify_slice};
 use keyfold_dynamo::{TableOptions, TokenKeys, ensure_table};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_query_api::{Api, Auth, Caller, Limits};
@@ -53,7 +53,7 @@ pub(crate) struct Fixture {
     pub(crate) pets: String,
     /// The orders, to a caller without claims.
     pub(crate) orders: String,
-    carrier: Carrier,
+    sender: RequestSender,
     left: Mutex<Vec<Checkpoint>>,
     _dynamo: EmbeddedDynamo,
 }
@@ -73,10 +73,10 @@ impl Fixture {
             let served = Served { api, caller, files: files.clone(), requests: AtomicU64::new(0) };
             urls.push(serve(served, if port == 0 { 0 } else { port + at }).await?);
         }
-        let carrier = begun(&dynamo, api(&dynamo, AUDIT)?.model()).await?;
-        let left = segments(&carrier)?;
+        let sender = begun(&dynamo, api(&dynamo, AUDIT)?.model()).await?;
+        let left = segments(&sender)?;
         let [audit, pets, orders]: [String; 3] = urls.try_into().ok().context("three APIs")?;
-        let fixture = Fixture { audit, pets, orders, carrier, left: Mutex::new(left), _dynamo: dynamo };
+        let fixture = Fixture { audit, pets, orders, sender, left: Mutex::new(left), _dynamo: dynamo };
         // All segments but the last, and one step of that.
         for _ in 0..STEPS_MAX {
             if fixture.left.lock().is_ok_and(|left| left.len() == 1) {
@@ -98,7 +98,7 @@ impl Fixture {
         let Some(checkpoint) = next else { return Ok(false) };
         let options = SliceOptions { pages_max: Some(1), page_items: STEP_ITEMS, ..stored() };
         let end =
-            backfill_slice(&self.carrier, checkpoint, &options, &mut |_| ControlFlow::Continue(())).await;
+            backfill_slice(&self.sender, checkpoint, &options, &mut |_| ControlFlow::Continue(())).await;
         ensure!(end.error.is_none(), "{:?}", end.error);
         if !end.checkpoint.is_done() {
             if let Ok(mut left) = self.left.lock() {
@@ -111,11 +111,10 @@ impl Fixture {
     }
 
     async fn compare(&self) -> anyhow::Result<()> {
-        let carrier = &self.carrier;
-        for pass in progress::comparison(carrier.job().mapping().protocol()) {
-            let start = carrier.begin_comparison(*pass, SegmentId::WHOLE).await?;
-            let end =
-                verify_slice(carrier, start, false, &stored(), &mut |_| ControlFlow::Continue(())).await;
+        let sender = &self.sender;
+        for pass in progress::comparison(sender.job().mapping().protocol()) {
+            let start = sender.begin_comparison(*pass, SegmentId::WHOLE).await?;
+            let end = verify_slice(sender, start, false, &stored(), &mut |_| ControlFlow::Continue(())).await;
             ensure!(end.error.is_none(), "{:?}", end.error);
         }
         Ok(())
@@ -148,20 +147,20 @@ async fn fill(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn begun(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<Carrier> {
+async fn begun(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<RequestSender> {
     let job = Job::new(Mapping::of(model, RETROFIT)?, Epoch::FIRST);
-    let carrier = Carrier::new(dynamo.client(), job, CONTROL);
-    ensure_table(carrier.client(), carrier.table(Place::Control), TableOptions::default()).await?;
-    carrier.store(&Head::begun(carrier.job().mapping(), None), None).await?;
-    carrier.begin_writing().await?;
-    Ok(carrier)
+    let sender = RequestSender::new(dynamo.client(), job, CONTROL);
+    ensure_table(sender.client(), sender.table(TableRole::Control), TableOptions::default()).await?;
+    sender.store(&Head::begun(sender.job().mapping(), None), None).await?;
+    sender.begin_writing().await?;
+    Ok(sender)
 }
 
-fn segments(carrier: &Carrier) -> anyhow::Result<Vec<Checkpoint>> {
+fn segments(sender: &RequestSender) -> anyhow::Result<Vec<Checkpoint>> {
     (0..SEGMENTS)
         .map(|number| {
             let segment = SegmentId::new(number, SEGMENTS)?;
-            Ok(Checkpoint::start(carrier.job(), Pass::Backfill, segment))
+            Ok(Checkpoint::start(sender.job(), Pass::Backfill, segment))
         })
         .collect()
 }

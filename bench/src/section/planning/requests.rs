@@ -20,7 +20,7 @@ region = { type = "string", required = true }
 created = { type = "timestamp", required = true }
 amount = { type = "number", required = true }
 customer = { type = "string", required = true }
-carrier = "string"
+sender = "string"
 warehouse = "string"
 channel = { type = "string", values = ["web", "shop", "phone"], required = true }
 campaign = "string"
@@ -39,8 +39,8 @@ const INDEX_KEYS: [(&str, &str); 20] = [
     (r#""{status}.{id|shard:10}""#, r#""created""#),
     (r#""customer""#, r#""{status}#{created}""#),
     (r#""{region}-{owner}""#, r#""{status}#{created}""#),
-    (r#""carrier""#, r#""created""#),
-    (r#""warehouse""#, r#""{carrier}#{created}""#),
+    (r#""sender""#, r#""created""#),
+    (r#""warehouse""#, r#""{sender}#{created}""#),
     (r#""{region}-{customer}""#, r#""created""#),
     (r#"["channel", "region"]"#, r#"["created"]"#),
     (r#""campaign""#, r#""created""#),
@@ -52,7 +52,7 @@ const INDEX_KEYS: [(&str, &str); 20] = [
     (r#""{customer}-{channel}""#, r#""created""#),
     (r#""{warehouse}-{region}""#, r#""{status}#{updated}""#),
     (r#""customer""#, r#""amount""#),
-    (r#"["carrier", "region"]"#, r#"["status", "due"]"#),
+    (r#"["sender", "region"]"#, r#"["status", "due"]"#),
 ];
 
 const QUESTION: &str = r#"

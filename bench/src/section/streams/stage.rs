@@ -7,10 +7,10 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValu
 use futures_util::stream::{self, TryStreamExt};
 use keyfold_core::model::{Model, Table};
 use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
-use keyfold_core::retrofit::{Epoch, Fence, Job, Mapping, Place};
+use keyfold_core::retrofit::{Epoch, Fence, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
 use keyfold_dynamo::TableOptions;
-use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, Carrier, Head};
+use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, Head, RequestSender};
 use keyfold_local::EmbeddedDynamo;
 
 use super::IN_FLIGHT;
@@ -41,10 +41,10 @@ impl Stage {
         dynamo.create_tables([old], TableOptions { stream: true }).await?;
         dynamo.create_tables([new], TableOptions { stream: false }).await?;
         let job = Job::new(Mapping::of(&model, RETROFIT)?, Epoch::FIRST);
-        let carrier = Carrier::new(client.clone(), job, CONTROL_TABLE_DEFAULT);
-        dynamo.create_tables([carrier.table(Place::Control)], TableOptions::default()).await?;
-        let stream = carrier.preflight(true).await?;
-        carrier.store(&Head::begun(carrier.job().mapping(), stream.as_deref()), None).await?;
+        let sender = RequestSender::new(client.clone(), job, CONTROL_TABLE_DEFAULT);
+        dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await?;
+        let stream = sender.preflight(true).await?;
+        sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await?;
         Ok(Stage { model, client, stream: stream.unwrap_or_default(), _dynamo: dynamo })
     }
 

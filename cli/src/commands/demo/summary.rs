@@ -1,7 +1,8 @@
 //! The last page of the demo: the figures of the run.
 
-use keyfold_core::cost::{Dollars, ReadUnits, RetrofitEstimate};
+use keyfold_core::cost::{Dollars, ReadUnits};
 use keyfold_core::model::Model;
+use keyfold_core::retrofit::RetrofitEstimate;
 use keyfold_core::value::Item;
 use serde::Serialize;
 use serde_json::json;

@@ -11,7 +11,7 @@ use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, progress};
 use keyfold_dynamo::retrofit::{
-    Carrier, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice, verify_slice,
+    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice, verify_slice,
 };
 use serde_json::json;
 
@@ -26,14 +26,14 @@ pub(super) async fn backfill(
     args: &RetrofitPassArgs,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let (carrier, head) = started(model, &args.target).await?;
-    let carrier = carrier.paced(args.rate);
-    head.check_open(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
-    let head = carrier.adopt(head).await.map_err(explained)?;
+    let (sender, head) = started(model, &args.target).await?;
+    let sender = sender.paced(args.rate);
+    head.check_open(sender.job().mapping()).map_err(|error| explained(error.into()))?;
+    let head = sender.adopt(head).await.map_err(explained)?;
     if args.again {
-        carrier.forget_segments(Pass::Backfill).await.map_err(explained)?;
+        sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
     }
-    let known = carrier.segments(Pass::Backfill).await.map_err(explained)?;
+    let known = sender.segments(Pass::Backfill).await.map_err(explained)?;
     if let Some(other) = known.iter().find(|known| known.segment().total() != args.work.segments) {
         bail!(
             "the backfill of retrofit `{}` was started with {} segments: use the same number, or start again with --again",
@@ -41,17 +41,17 @@ pub(super) async fn backfill(
             other.segment().total()
         );
     }
-    carrier.begin_writing().await.map_err(explained)?;
+    sender.begin_writing().await.map_err(explained)?;
     let options = SliceOptions {
         stop: watched(out),
         owner: Some(owner(args.work.worker.as_deref())),
         store: true,
         ..SliceOptions::default()
     };
-    let shown = Progress::new(out, &carrier, carrier.items_about().await.map_err(explained)?);
+    let shown = Progress::new(out, &sender, sender.items_about().await.map_err(explained)?);
     let runs = segments(args.work.segments)?
         .into_iter()
-        .map(|segment| one_segment(&carrier, segment, &options, &shown));
+        .map(|segment| one_segment(&sender, segment, &options, &shown));
     let mut running = stream::iter(runs).buffer_unordered(args.work.concurrency.max(1));
     let mut counts = BTreeMap::new();
     let (mut failed, mut done) = (None, true);
@@ -69,18 +69,18 @@ pub(super) async fn backfill(
     if let Some(error) = failed {
         return Err(explained(error));
     }
-    report(out, &carrier, "backfill", &counts, &shown, done)?;
+    report(out, &sender, "backfill", &counts, &shown, done)?;
     Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
 /// Runs one segment to its end, or to the page at which it is interrupted.
 async fn one_segment(
-    carrier: &Carrier,
+    sender: &RequestSender,
     segment: SegmentId,
     options: &SliceOptions,
     shown: &Progress<'_>,
 ) -> Result<Checkpoint, RetrofitError> {
-    let checkpoint = carrier.checkpoint(Pass::Backfill, segment).await?;
+    let checkpoint = sender.checkpoint(Pass::Backfill, segment).await?;
     shown.begins(&checkpoint);
     if checkpoint.is_done() || options.stop.load(Ordering::Relaxed) {
         return Ok(checkpoint);
@@ -89,7 +89,7 @@ async fn one_segment(
         shown.page(checkpoint);
         ControlFlow::Continue(())
     };
-    let end = backfill_slice(carrier, checkpoint, options, &mut watch).await;
+    let end = backfill_slice(sender, checkpoint, options, &mut watch).await;
     end.error.map_or(Ok(end.checkpoint), Err)
 }
 
@@ -100,19 +100,19 @@ pub(super) async fn verify(
     repair: bool,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let (carrier, head) = started(model, &args.target).await?;
-    let carrier = carrier.paced(args.rate);
+    let (sender, head) = started(model, &args.target).await?;
+    let sender = sender.paced(args.rate);
     if repair {
-        head.check_open(carrier.job().mapping()).map_err(|error| explained(error.into()))?;
-        carrier.adopt(head).await.map_err(explained)?;
-        carrier.begin_writing().await.map_err(explained)?;
-        for entry in carrier.quarantine().await.map_err(explained)? {
-            carrier.release(&entry).await.map_err(explained)?;
+        head.check_open(sender.job().mapping()).map_err(|error| explained(error.into()))?;
+        sender.adopt(head).await.map_err(explained)?;
+        sender.begin_writing().await.map_err(explained)?;
+        for entry in sender.quarantine().await.map_err(explained)? {
+            sender.release(&entry).await.map_err(explained)?;
         }
     }
-    let passes = progress::comparison(carrier.job().mapping().protocol());
-    let items = carrier.items_about().await.map_err(explained)?.saturating_mul(passes.len() as u64);
-    let shown = Progress::new(out, &carrier, items);
+    let passes = progress::comparison(sender.job().mapping().protocol());
+    let items = sender.items_about().await.map_err(explained)?.saturating_mul(passes.len() as u64);
+    let shown = Progress::new(out, &sender, items);
     let options = SliceOptions {
         stop: watched(out),
         owner: Some(owner(args.work.worker.as_deref())),
@@ -123,11 +123,11 @@ pub(super) async fn verify(
     let (mut differences, mut count, mut done) = (Vec::new(), 0, true);
     for pass in passes {
         if !repair {
-            carrier.forget_segments(*pass).await.map_err(explained)?;
+            sender.forget_segments(*pass).await.map_err(explained)?;
         }
         let ends = segments(args.work.segments)?
             .into_iter()
-            .map(|segment| compared(&carrier, *pass, segment, repair, &options, &shown));
+            .map(|segment| compared(&sender, *pass, segment, repair, &options, &shown));
         let mut running = stream::iter(ends).buffer_unordered(args.work.concurrency.max(1));
         while let Some(end) = running.next().await {
             let end = end.map_err(explained)?;
@@ -143,9 +143,9 @@ pub(super) async fn verify(
     }
     shown.ends();
     for difference in differences.iter().take(args.show) {
-        name(&carrier, difference, out);
+        name(&sender, difference, out);
     }
-    report(out, &carrier, if repair { "repair" } else { "verify" }, &counts, &shown, done)?;
+    report(out, &sender, if repair { "repair" } else { "verify" }, &counts, &shown, done)?;
     Ok(match (done, count) {
         (false, _) => ExitCode::from(INTERRUPTED),
         (true, 0) => ExitCode::SUCCESS,
@@ -156,7 +156,7 @@ pub(super) async fn verify(
 /// Compares one segment of one side. The result of a comparison is kept in the control table, unless it repairs: then it
 /// changes what it compares.
 async fn compared(
-    carrier: &Carrier,
+    sender: &RequestSender,
     pass: Pass,
     segment: SegmentId,
     repair: bool,
@@ -164,20 +164,20 @@ async fn compared(
     shown: &Progress<'_>,
 ) -> Result<VerifySlice, RetrofitError> {
     let checkpoint = if repair || options.stop.load(Ordering::Relaxed) {
-        Checkpoint::start(carrier.job(), pass, segment)
+        Checkpoint::start(sender.job(), pass, segment)
     } else {
-        carrier.begin_comparison(pass, segment).await?
+        sender.begin_comparison(pass, segment).await?
     };
     let mut watch = |checkpoint: &Checkpoint| {
         shown.page(checkpoint);
         ControlFlow::Continue(())
     };
-    Ok(verify_slice(carrier, checkpoint, repair, options, &mut watch).await)
+    Ok(verify_slice(sender, checkpoint, repair, options, &mut watch).await)
 }
 
 /// Prints one difference: its class and the source item's key.
-fn name(carrier: &Carrier, difference: &RetrofitDifference, out: &Output) {
-    let source = carrier.job().mapping().source();
+fn name(sender: &RequestSender, difference: &RetrofitDifference, out: &Output) {
+    let source = sender.job().mapping().source();
     let key = difference.key.as_ref().and_then(|key| keyfold_core::retrofit::SourceKey::of(source, key));
     let key = key.map_or_else(|| "(no source key)".to_owned(), |key| key.to_string());
     let repaired = if difference.repaired { ", repaired" } else { "" };
@@ -201,13 +201,13 @@ fn add(counts: &mut BTreeMap<String, u64>, checkpoint: &Checkpoint) {
 
 fn report(
     out: &Output,
-    carrier: &Carrier,
+    sender: &RequestSender,
     what: &str,
     counts: &BTreeMap<String, u64>,
     shown: &Progress<'_>,
     done: bool,
 ) -> anyhow::Result<()> {
-    let spent = carrier.spent();
+    let spent = sender.spent();
     let rate = shown.items_per_second();
     if out.json {
         return out.value(&json!({

@@ -10,9 +10,9 @@ use crate::args::RetrofitPlanArgs;
 use crate::output::{Output, columns};
 
 pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let carrier = unstarted(model, &args.target).await?;
-    let mapping = carrier.job().mapping();
-    let estimate = carrier.estimate(args.items, args.sample).await.map_err(explained)?;
+    let sender = unstarted(model, &args.target).await?;
+    let mapping = sender.job().mapping();
+    let estimate = sender.estimate(args.items, args.sample).await.map_err(explained)?;
     let estimate = estimate.context("the source has no items to sample; if it is empty, give --items 0")?;
     let dollars = estimate.dollars(&model.prices);
     if out.json {

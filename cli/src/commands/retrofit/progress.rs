@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId};
-use keyfold_dynamo::retrofit::Carrier;
+use keyfold_dynamo::retrofit::RequestSender;
 
 use crate::output::Output;
 
@@ -23,7 +23,7 @@ const REDRAW: &str = "\r\x1b[K";
 /// The progress of one pass, or of both sides of a comparison.
 pub(super) struct Progress<'p> {
     out: &'p Output,
-    carrier: &'p Carrier,
+    sender: &'p RequestSender,
     /// About how many items there are, if that is known.
     total: u64,
     begun: Instant,
@@ -41,10 +41,10 @@ struct State {
 
 impl<'p> Progress<'p> {
     /// The progress of a pass over about this many items.
-    pub(super) fn new(out: &'p Output, carrier: &'p Carrier, total: u64) -> Progress<'p> {
+    pub(super) fn new(out: &'p Output, sender: &'p RequestSender, total: u64) -> Progress<'p> {
         let state = State { items: BTreeMap::new(), before: 0, shown: None };
         let bar = std::io::stderr().is_terminal() && out.draws();
-        Progress { out, carrier, total, begun: Instant::now(), bar, state: Mutex::new(state) }
+        Progress { out, sender, total, begun: Instant::now(), bar, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -92,7 +92,7 @@ impl<'p> Progress<'p> {
     }
 
     fn shown(&self, state: &State) -> Shown {
-        let spent = self.carrier.spent();
+        let spent = self.sender.spent();
         let items: u64 = state.items.values().sum();
         Shown {
             items,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::Quarantined;
-use keyfold_dynamo::retrofit::Carrier;
+use keyfold_dynamo::retrofit::RequestSender;
 use serde_json::{Value, json};
 
 use super::{explained, started};
@@ -17,9 +17,9 @@ pub(super) async fn run(
     args: &RetrofitQuarantineArgs,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let (carrier, head) = started(model, &args.target).await?;
-    let entries = carrier.quarantine().await.map_err(explained)?;
-    let dismissed = if args.dismiss { dismiss(&carrier, &head.retrofit, &entries).await? } else { 0 };
+    let (sender, head) = started(model, &args.target).await?;
+    let entries = sender.quarantine().await.map_err(explained)?;
+    let dismissed = if args.dismiss { dismiss(&sender, &head.retrofit, &entries).await? } else { 0 };
     let left: Vec<&Quarantined> =
         entries.iter().filter(|entry| !args.dismiss || entry.key.is_some()).collect();
     if out.json {
@@ -40,19 +40,19 @@ pub(super) async fn run(
 
 /// Removes the entries that name no item. Such an entry stands for a record that could not be read: an item may be missing.
 /// Only a complete comparison without differences shows that none is.
-async fn dismiss(carrier: &Carrier, retrofit: &str, entries: &[Quarantined]) -> anyhow::Result<usize> {
+async fn dismiss(sender: &RequestSender, retrofit: &str, entries: &[Quarantined]) -> anyhow::Result<usize> {
     let nameless: Vec<&Quarantined> = entries.iter().filter(|entry| entry.key.is_none()).collect();
     if nameless.is_empty() {
         return Ok(0);
     }
-    if carrier.differences().await.map_err(explained)? != Some(0) {
+    if sender.differences().await.map_err(explained)? != Some(0) {
         bail!(
             "retrofit `{retrofit}` has a quarantine entry that names no item: only a comparison can show whether an item is missing\n\
              hint: run `keyfold retrofit verify {retrofit}` first; it must find no difference"
         );
     }
     for entry in &nameless {
-        carrier.carry(&mut carrier.job().dismiss(entry)).await?;
+        sender.carry(&mut sender.job().dismiss(entry)).await?;
     }
     Ok(nameless.len())
 }

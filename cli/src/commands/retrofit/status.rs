@@ -11,8 +11,8 @@ use crate::args::RetrofitTarget;
 use crate::output::{Output, columns};
 
 pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (carrier, head) = started(model, args).await?;
-    let status = carrier.status(head).await.map_err(explained)?;
+    let (sender, head) = started(model, args).await?;
+    let status = sender.status(head).await.map_err(explained)?;
     if out.json {
         out.value(&status.json())?;
         return Ok(ExitCode::SUCCESS);

@@ -8,8 +8,8 @@ use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, Protocol};
-use keyfold_dynamo::retrofit::{Carrier, Head, RetrofitError, SliceOptions, finalise_slice};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, TableRole};
+use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
 use keyfold_dynamo::{TableOptions, ensure_table};
 
 use super::status::listed;
@@ -18,18 +18,18 @@ use crate::args::{RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
 use crate::output::Output;
 
 pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let carrier = unstarted(model, &args.target).await?;
-    let mapping = carrier.job().mapping();
-    let stream = carrier.preflight(!args.no_stream).await.map_err(explained)?;
+    let sender = unstarted(model, &args.target).await?;
+    let mapping = sender.job().mapping();
+    let stream = sender.preflight(!args.no_stream).await.map_err(explained)?;
     if args.no_stream && mapping.protocol() != Protocol::InPlace {
         bail!(
             "retrofit `{}` writes to another table: without a stream, changes during the retrofit would be lost",
             mapping.name()
         );
     }
-    ensure_table(carrier.client(), carrier.table(Place::Control), TableOptions::default()).await?;
-    source_is_settled(model, &carrier).await?;
-    let (head, before) = match carrier.head().await {
+    ensure_table(sender.client(), sender.table(TableRole::Control), TableOptions::default()).await?;
+    source_is_settled(model, &sender).await?;
+    let (head, before) = match sender.head().await {
         Ok(before) => {
             let head = before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?;
             (head.adopted(mapping).unwrap_or(head), Some(before))
@@ -40,20 +40,21 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
         Err(error) => return Err(explained(error)),
     };
     if before.as_ref() != Some(&head) {
-        carrier.store(&head, before.as_ref()).await.map_err(explained)?;
+        sender.store(&head, before.as_ref()).await.map_err(explained)?;
     }
     report(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
 }
 
 /// Refuses a source that another unfinished retrofit still fills: its fences would be carried over as attributes.
-async fn source_is_settled(model: &Model, carrier: &Carrier) -> anyhow::Result<()> {
-    let mapping = carrier.job().mapping();
+async fn source_is_settled(model: &Model, sender: &RequestSender) -> anyhow::Result<()> {
+    let mapping = sender.job().mapping();
     for retrofit in model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
         // A retrofit that cannot be mapped was never started.
         let Ok(other) = Mapping::of(model, &retrofit.name) else { continue };
         let job = Job::new(other.clone(), Epoch::FIRST);
-        let row =
-            Carrier::new(carrier.client().clone(), job, &carrier.table(Place::Control).name).head().await;
+        let row = RequestSender::new(sender.client().clone(), job, &sender.table(TableRole::Control).name)
+            .head()
+            .await;
         match row {
             Ok(head) => head.check_apart(&other, mapping).map_err(|error| explained(error.into()))?,
             Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {}
@@ -64,19 +65,19 @@ async fn source_is_settled(model: &Model, carrier: &Carrier) -> anyhow::Result<(
 }
 
 pub(super) async fn cutover(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (carrier, head) = started(model, args).await?;
-    let evidence = carrier.evidence().await.map_err(explained)?;
+    let (sender, head) = started(model, args).await?;
+    let evidence = sender.evidence().await.map_err(explained)?;
     let gates = closed(&head, &evidence);
     if !gates.is_empty() {
         bail!("retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
     }
-    step(&carrier, &head, Phase::CutOver, out, "switch readers and writers to the target now").await
+    step(&sender, &head, Phase::CutOver, out, "switch readers and writers to the target now").await
 }
 
 pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (carrier, head) = started(model, args).await?;
+    let (sender, head) = started(model, args).await?;
     step(
-        &carrier,
+        &sender,
         &head,
         Phase::Running,
         out,
@@ -86,8 +87,8 @@ pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> 
 }
 
 pub(super) async fn abandon(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (carrier, head) = started(model, args).await?;
-    step(&carrier, &head, Phase::Abandoned, out, "the source is unchanged; you can delete the target").await
+    let (sender, head) = started(model, args).await?;
+    step(&sender, &head, Phase::Abandoned, out, "the source is unchanged; you can delete the target").await
 }
 
 /// Closes the retrofit, waits until functions in progress have ended, then cleans the target.
@@ -96,10 +97,10 @@ pub(super) async fn finalise(
     args: &RetrofitFinaliseArgs,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let (carrier, mut head) = started(model, &args.target).await?;
+    let (sender, mut head) = started(model, &args.target).await?;
     if head.phase != Phase::Finalising {
         let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
-        carrier.store(&next, Some(&head)).await.map_err(explained)?;
+        sender.store(&next, Some(&head)).await.map_err(explained)?;
         head = next;
         out.note(format!("waiting {} s until functions in progress have ended\n", args.settle));
         tokio::time::sleep(Duration::from_secs(args.settle)).await;
@@ -109,8 +110,8 @@ pub(super) async fn finalise(
     let mut cleaned = 0;
     for pass in target.into_iter().chain(ledger) {
         for segment in segments(1)? {
-            let checkpoint = Checkpoint::start(carrier.job(), pass, segment);
-            let end = finalise_slice(&carrier, checkpoint, &SliceOptions::default(), &mut |_| {
+            let checkpoint = Checkpoint::start(sender.job(), pass, segment);
+            let end = finalise_slice(&sender, checkpoint, &SliceOptions::default(), &mut |_| {
                 ControlFlow::Continue(())
             })
             .await;
@@ -120,18 +121,18 @@ pub(super) async fn finalise(
             cleaned += end.checkpoint.count("cleaned");
         }
     }
-    step(&carrier, &head, Phase::Finalised, out, &format!("{cleaned} items and rows cleaned")).await
+    step(&sender, &head, Phase::Finalised, out, &format!("{cleaned} items and rows cleaned")).await
 }
 
 async fn step(
-    carrier: &Carrier,
+    sender: &RequestSender,
     head: &Head,
     phase: Phase,
     out: &Output,
     what: &str,
 ) -> anyhow::Result<ExitCode> {
     let next = head.to(phase).map_err(|error| explained(error.into()))?;
-    carrier.store(&next, Some(head)).await.map_err(explained)?;
+    sender.store(&next, Some(head)).await.map_err(explained)?;
     report(out, &next, what)
 }
 

@@ -1,6 +1,6 @@
 //! One worker at a time has a segment.
 
-use keyfold_core::retrofit::{Lease, Outcome as Sent, Pass, Request, SegmentId};
+use keyfold_core::retrofit::{Lease, Pass, Request, Response as Sent, SegmentId};
 use serde_json::{Value, json};
 
 use crate::function::{Function, SAMPLE};
@@ -25,8 +25,8 @@ async fn begun() -> Function {
 /// Somebody has the segment until this millisecond.
 async fn leased(function: &Function, owner: &str, until_ms: u64) {
     let lease = Lease { pass: Pass::Backfill, segment: SegmentId::WHOLE, owner: owner.to_owned(), until_ms };
-    let carrier = function.carrier("auditV2");
-    let taken = carrier.send(&Request::Write(lease.take(carrier.job(), 0))).await.unwrap();
+    let sender = function.sender("auditV2");
+    let taken = sender.send(&Request::Write(lease.take(sender.job(), 0))).await.unwrap();
     assert_eq!(taken, Sent::Written);
 }
 

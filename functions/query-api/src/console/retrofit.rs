@@ -1,7 +1,7 @@
 //! How far a retrofit is: phase, gates, segments, quarantine.
 
 use keyfold_core::retrofit::{Checkpoint, Mapping, Quarantined};
-use keyfold_dynamo::retrofit::{Carrier, RetrofitError};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use serde_json::{Map, Value, json};
 
 use super::shows;
@@ -50,10 +50,10 @@ fn extend(view: &mut Value, members: Map<String, Value>) {
 
 async fn started(asker: &Asker<'_>, mapping: Mapping, keys_shown: bool) -> Result<Value, RetrofitError> {
     let api = asker.api;
-    let (carrier, head) = Carrier::started(api.client.clone(), mapping, &api.control_table).await?;
-    let status = carrier.status(head).await?;
-    let segments = carrier.progress().await?;
-    let quarantine = carrier.quarantine_begin(QUARANTINE_MAX).await?;
+    let (sender, head) = RequestSender::started(api.client.clone(), mapping, &api.control_table).await?;
+    let status = sender.status(head).await?;
+    let segments = sender.progress().await?;
+    let quarantine = sender.quarantine_begin(QUARANTINE_MAX).await?;
     let mut view = status.json();
     view["started"] = json!(true);
     view["stream"] = json!(status.head.stream.is_some());

@@ -228,9 +228,9 @@ async fn a_trusted_caller_sees_every_item_of_a_table_with_a_scope() {
 mod retrofits {
     use std::ops::ControlFlow;
 
-    use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Place, SegmentId};
+    use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole};
     use keyfold_dynamo::ensure_table;
-    use keyfold_dynamo::retrofit::{Carrier, Head, SliceOptions, backfill_slice};
+    use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions, backfill_slice};
 
     use super::*;
 
@@ -259,17 +259,19 @@ mod retrofits {
 
     async fn begun(api: &Api, dynamo: &EmbeddedDynamo, name: &str) {
         let mapping = Mapping::of(api.model(), name).unwrap();
-        let carrier = Carrier::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), "keyfold-control");
-        ensure_table(&dynamo.client(), carrier.table(Place::Control), TableOptions::default()).await.unwrap();
-        carrier.store(&Head::begun(carrier.job().mapping(), None), None).await.unwrap();
-        let table = carrier.table(Place::Source);
+        let sender = RequestSender::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), "keyfold-control");
+        ensure_table(&dynamo.client(), sender.table(TableRole::Control), TableOptions::default())
+            .await
+            .unwrap();
+        sender.store(&Head::begun(sender.job().mapping(), None), None).await.unwrap();
+        let table = sender.table(TableRole::Source);
         for item in [json!({ "id": { "S": "a" }, "kind": { "S": "x" } }), json!({ "id": { "S": "b<i>" } })] {
             let item: Item = serde_json::from_value(item).unwrap();
             keyfold_dynamo::put(&dynamo.client(), table, item).await.unwrap();
         }
         let options = SliceOptions { store: true, ..SliceOptions::default() };
-        let start = Checkpoint::start(carrier.job(), Pass::Backfill, SegmentId::WHOLE);
-        let end = backfill_slice(&carrier, start, &options, &mut |_| ControlFlow::Continue(())).await;
+        let start = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
+        let end = backfill_slice(&sender, start, &options, &mut |_| ControlFlow::Continue(())).await;
         assert!(end.error.is_none(), "{:?}", end.error);
     }
 

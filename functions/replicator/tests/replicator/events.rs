@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use keyfold_core::retrofit::Place;
+use keyfold_core::retrofit::TableRole;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Expected, delete, put};
 use keyfold_local::runtime_api::Outcome;
@@ -35,7 +35,7 @@ fn told(outcome: &Outcome) -> String {
 
 /// In place the records tell what became of the table itself: it is made so, as by a program that knows no folded keys.
 async fn write_source(function: &Function, event: &str) {
-    let table = function.carrier.table(Place::Source);
+    let table = function.sender.table(TableRole::Source);
     let unaware = keyfold_core::model::Table { indexes: Vec::new(), ..table.clone() };
     let event: Value = serde_json::from_str(event).unwrap();
     for record in event["Records"].as_array().unwrap() {
@@ -64,7 +64,7 @@ async fn play(retrofit: &str, mine: impl Fn(&str) -> bool) -> Function {
     let items: Vec<String> = function.targets().await.iter().map(shown).collect();
     insta::assert_snapshot!(format!("{retrofit}-target"), items.join("\n"));
     // Quarantine and ledger; the retrofit's own row has a digest of the whole mapping.
-    let rows = function.items(function.carrier.table(Place::Control)).await;
+    let rows = function.items(function.sender.table(TableRole::Control)).await;
     let rows: Vec<String> = rows.iter().map(shown).filter(|row| !row.contains("\"head\"")).collect();
     insta::assert_snapshot!(format!("{retrofit}-control"), rows.join("\n"));
     function

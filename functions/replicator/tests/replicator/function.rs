@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Place};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::{Carrier, Head};
+use keyfold_dynamo::retrofit::{Head, RequestSender};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, ensure_table, scan_page};
 use keyfold_local::runtime_api::Outcome;
 use keyfold_local::{EmbeddedDynamo, FunctionOptions, LocalFunction};
@@ -23,7 +23,7 @@ pub(crate) const CONTROL: &str = "retrofits";
 pub(crate) struct Function {
     pub(crate) process: LocalFunction,
     pub(crate) dynamo: EmbeddedDynamo,
-    pub(crate) carrier: Carrier,
+    pub(crate) sender: RequestSender,
     folder: tempfile::TempDir,
 }
 
@@ -31,8 +31,8 @@ impl Function {
     /// Starts one for this retrofit, which was started as well.
     pub(crate) async fn start(retrofit: &str) -> Function {
         let function = Function::unstarted(retrofit, |options| options).await;
-        let head = Head::begun(function.carrier.job().mapping(), Some(&function.stream()));
-        function.carrier.store(&head, None).await.unwrap();
+        let head = Head::begun(function.sender.job().mapping(), Some(&function.stream()));
+        function.sender.store(&head, None).await.unwrap();
         function
     }
 
@@ -45,8 +45,8 @@ impl Function {
         let dynamo = EmbeddedDynamo::memory().unwrap();
         dynamo.create_tables(&model.tables, TableOptions::default()).await.unwrap();
         let job = Job::new(Mapping::of(&model, retrofit).unwrap(), Epoch::FIRST);
-        let carrier = Carrier::new(dynamo.client(), job, CONTROL);
-        let control = carrier.table(Place::Control);
+        let sender = RequestSender::new(dynamo.client(), job, CONTROL);
+        let control = sender.table(TableRole::Control);
         ensure_table(&dynamo.client(), control, TableOptions::default()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let manifest = folder.path().join("keyfold.toml");
@@ -57,12 +57,12 @@ impl Function {
             .env("KEYFOLD_CONTROL_TABLE", CONTROL)
             .env("KEYFOLD_RETROFIT", retrofit);
         let options = FunctionOptions { log: Some(folder.path().join("log")), ..options };
-        Function { process: LocalFunction::new(changed(options)), dynamo, carrier, folder }
+        Function { process: LocalFunction::new(changed(options)), dynamo, sender, folder }
     }
 
     /// The stream that the retrofit follows.
     pub(crate) fn stream(&self) -> String {
-        STREAM.replace("ResourceAccessAudit", &self.carrier.table(Place::Source).name)
+        STREAM.replace("ResourceAccessAudit", &self.sender.table(TableRole::Source).name)
     }
 
     pub(crate) async fn invoke(&self, event: impl Into<String>) -> Outcome {
@@ -119,7 +119,7 @@ impl Function {
     }
 
     pub(crate) async fn targets(&self) -> Vec<Item> {
-        self.items(self.carrier.table(Place::Target)).await
+        self.items(self.sender.table(TableRole::Target)).await
     }
 
     /// What was logged so far.

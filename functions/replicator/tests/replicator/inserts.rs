@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
-use keyfold_core::retrofit::{Epoch, Fence, Place, SequenceNumber};
+use keyfold_core::retrofit::{Epoch, Fence, SequenceNumber, TableRole};
 use keyfold_core::value::{AttributeValue, Item};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ impl Function {
         let text = |(name, text): (&str, &str)| (name.to_owned(), AttributeValue::S(text.to_owned()));
         let mut item = Item::from(HashMap::from(texts.map(text)));
         item.extend(fence.map(|fence| (FENCE_ATTRIBUTE.to_owned(), fence)));
-        let put = self.dynamo.client().put_item().table_name(&self.carrier.table(Place::Target).name);
+        let put = self.dynamo.client().put_item().table_name(&self.sender.table(TableRole::Target).name);
         put.set_item(Some(item.into())).send().await.unwrap();
     }
 
@@ -57,7 +57,7 @@ async fn a_batch_of_new_items_leaves_alone_what_is_newer_or_of_somebody_else() {
     for _ in 0..2 {
         assert_eq!(function.answer(&records).await, json!({ "batchItemFailures": [] }));
         assert_eq!(function.accessed_by().await, wanted);
-        let quarantine = function.carrier.quarantine().await.unwrap();
+        let quarantine = function.sender.quarantine().await.unwrap();
         assert_eq!(
             quarantine.iter().map(|entry| entry.code.as_str()).collect::<Vec<_>>(),
             ["target-item-foreign"]

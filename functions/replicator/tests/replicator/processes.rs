@@ -44,8 +44,8 @@ async fn what_was_not_done_in_time_is_named() {
     })
     .await;
     let head =
-        keyfold_dynamo::retrofit::Head::begun(function.carrier.job().mapping(), Some(&function.stream()));
-    function.carrier.store(&head, None).await.unwrap();
+        keyfold_dynamo::retrofit::Head::begun(function.sender.job().mapping(), Some(&function.stream()));
+    function.sender.store(&head, None).await.unwrap();
     let records: Vec<Value> = (1..=9000).map(|number| function.record(&number.to_string(), number)).collect();
     let answer = function.answer(&records).await;
     let first: u64 = answer["batchItemFailures"][0]["itemIdentifier"].as_str().unwrap().parse().unwrap();

@@ -1,7 +1,7 @@
 //! What fails a whole batch, or a part of it, and what is written all the same.
 
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::{MappingHash, Place};
+use keyfold_core::retrofit::{MappingHash, TableRole};
 use keyfold_dynamo::retrofit::Head;
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ async fn nothing_is_written_unless_the_control_table_allows_it() {
     let function = Function::unstarted("moved", |options| options).await;
     let records = [function.record("1", 1)];
     assert_eq!(function.refusal(&records).await, "Keyfold.RetrofitNotStarted");
-    let begun = Head::begun(function.carrier.job().mapping(), Some(&function.stream()));
-    function.carrier.store(&begun, None).await.unwrap();
+    let begun = Head::begun(function.sender.job().mapping(), Some(&function.stream()));
+    function.sender.store(&begun, None).await.unwrap();
     let mut current = begun.clone();
     let heads = [
         (Head { mapping: MappingHash::stored("0123"), ..begun.clone() }, "Keyfold.MappingChanged"),
@@ -25,13 +25,13 @@ async fn nothing_is_written_unless_the_control_table_allows_it() {
     for (head, wanted) in heads {
         // The very next batch knows it, however often the row was read before.
         let head = Head { version: current.version + 1, ..head };
-        function.carrier.store(&head, Some(&current)).await.unwrap();
+        function.sender.store(&head, Some(&current)).await.unwrap();
         current = head;
         assert_eq!(function.refusal(&records).await, wanted);
         assert!(function.targets().await.is_empty(), "{wanted}");
     }
     let open = Head { phase: Phase::CutOver, version: current.version + 1, ..begun };
-    function.carrier.store(&open, Some(&current)).await.unwrap();
+    function.sender.store(&open, Some(&current)).await.unwrap();
     assert_eq!(function.answer(&records).await, json!({ "batchItemFailures": [] }));
     assert_eq!(function.targets().await.len(), 1);
 }
@@ -40,9 +40,9 @@ async fn nothing_is_written_unless_the_control_table_allows_it() {
 async fn a_retrofit_in_its_second_epoch_writes_the_fences_of_that_one() {
     let function = Function::start("moved").await;
     function.answer(&[function.record("1", 9)]).await;
-    let before = function.carrier.head().await.unwrap();
-    let head = before.restarted(function.carrier.job().mapping(), Some("arn:second")).unwrap();
-    function.carrier.store(&head, Some(&before)).await.unwrap();
+    let before = function.sender.head().await.unwrap();
+    let head = before.restarted(function.sender.job().mapping(), Some("arn:second")).unwrap();
+    function.sender.store(&head, Some(&before)).await.unwrap();
     let mut record = function.record("1", 1);
     record["eventSourceARN"] = json!("arn:second");
     record["dynamodb"]["NewImage"]["accessedBy"] = json!({ "S": "sam2" });
@@ -61,7 +61,7 @@ async fn an_unknown_retrofit_has_a_name_of_its_own() {
 #[tokio::test]
 async fn the_first_record_that_failed_is_named_by_its_own_digits() {
     let function = Function::start("moved").await;
-    let target = function.carrier.table(Place::Target).name.clone();
+    let target = function.sender.table(TableRole::Target).name.clone();
     function.dynamo.client().delete_table().table_name(target).send().await.unwrap();
     // The first goes into quarantine, which is elsewhere; those after it cannot be written.
     let mut poison = function.record("0", 1);
@@ -79,7 +79,7 @@ async fn the_first_record_that_failed_is_named_by_its_own_digits() {
 #[tokio::test]
 async fn an_earlier_record_fails_with_the_one_that_stands_for_it() {
     let function = Function::start("moved").await;
-    let target = function.carrier.table(Place::Target).name.clone();
+    let target = function.sender.table(TableRole::Target).name.clone();
     function.dynamo.client().delete_table().table_name(target).send().await.unwrap();
     let records = [function.record("1", 1), function.record("1", 2)];
     let answer = function.answer(&records).await;
@@ -89,7 +89,7 @@ async fn an_earlier_record_fails_with_the_one_that_stands_for_it() {
 #[tokio::test]
 async fn without_a_control_table_nothing_is_written() {
     let function = Function::start("moved").await;
-    let control = function.carrier.table(Place::Control).name.clone();
+    let control = function.sender.table(TableRole::Control).name.clone();
     function.dynamo.client().delete_table().table_name(control).send().await.unwrap();
     assert_eq!(function.refusal(&[function.record("1", 1)]).await, "Keyfold.TableNotFound");
     assert!(function.targets().await.is_empty());
@@ -102,7 +102,7 @@ async fn an_item_that_grows_too_large_goes_into_quarantine() {
     record["dynamodb"]["NewImage"]["note"] = json!({ "S": "x".repeat(409_500) });
     function.answer(&[record, function.record("2", 2)]).await;
     assert_eq!(function.targets().await.len(), 1);
-    let quarantine = function.carrier.quarantine().await.unwrap();
+    let quarantine = function.sender.quarantine().await.unwrap();
     assert_eq!(quarantine.iter().map(|entry| entry.code.as_str()).collect::<Vec<_>>(), ["item-too-large"]);
     assert_eq!(quarantine[0].fence.to_string().split('.').nth(1).unwrap().trim_start_matches('0'), "1");
 }

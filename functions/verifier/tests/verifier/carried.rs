@@ -12,11 +12,11 @@ use crate::function::Function;
 impl Function {
     /// Carries everything over, as the backfiller does.
     pub(crate) async fn backfill(&self, retrofit: &str) {
-        let carrier = self.carrier(retrofit);
-        carrier.begin_writing().await.unwrap();
-        let begun = Checkpoint::start(carrier.job(), Pass::Backfill, SegmentId::WHOLE);
+        let sender = self.sender(retrofit);
+        sender.begin_writing().await.unwrap();
+        let begun = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
         let options = SliceOptions { store: true, ..SliceOptions::default() };
-        let end = backfill_slice(&carrier, begun, &options, &mut |_| ControlFlow::Continue(())).await;
+        let end = backfill_slice(&sender, begun, &options, &mut |_| ControlFlow::Continue(())).await;
         assert!(end.error.is_none() && end.checkpoint.is_done());
     }
 }

@@ -16,7 +16,7 @@ async fn a_comparison_of_all_segments_of_both_sides_counts_until_something_is_wr
     function.load("audit-legacy", (0..24).map(|at| format!("event-{at:02}"))).await;
     function.begin("auditV2", |head| head).await;
     function.backfill("auditV2").await;
-    let found = async || function.carrier("auditV2").differences().await.unwrap();
+    let found = async || function.sender("auditV2").differences().await.unwrap();
     let verify = async |side: &str, segment| {
         let answer = function.answered(slice(side, segment, false)).await;
         assert_eq!(answer["done"], true);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::job::Job;
 use super::record::Received;
+use super::result::TaskResult;
 use super::source_key::SourceKey;
-use super::task::Verdict;
 
 /// The most records that Lambda hands over at once.
 ///
@@ -37,7 +37,7 @@ enum Fate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Disposition {
     /// It is dealt with.
-    Settled(Verdict),
+    Settled(TaskResult),
     /// It must be delivered again.
     Failed,
 }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use super::fence::Epoch;
 use super::mapping::{MappingHash, Protocol};
-use super::request::{Action, Guard, Place, Write};
+use super::request::{Action, Guard, TableRole, Write};
 use crate::model::{Expect, KeyAttribute, KeySource, ScalarType, Table};
 use crate::value::{AttributeValue, Item};
 
@@ -31,7 +31,7 @@ pub const SOURCE_KEY: &str = "source";
 pub const TARGET_KEY: &str = "target";
 
 const HEAD_SORT: &str = "head";
-pub(super) const LEDGER_SORT: &str = "ledger";
+pub(in crate::retrofit) const LEDGER_SORT: &str = "ledger";
 
 /// The control table of this name.
 pub fn table(name: &str) -> Table {
@@ -395,7 +395,7 @@ impl Head {
             None => Guard::Absent,
             Some(before) => Guard::equals("version", number(before.version)),
         };
-        Write { place: Place::Control, action: Action::Put(self.item()), guard }
+        Write { place: TableRole::Control, action: Action::Put(self.item()), guard }
     }
 
     fn item(&self) -> Item {

@@ -4,9 +4,9 @@
 //! tombstones, a late write would go through.
 
 use super::control;
-use super::ledger::LedgerRow;
 use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use super::request::{Action, Guard, Place, Write};
+use super::protocol::LedgerRow;
+use super::request::{Action, Guard, TableRole, Write};
 use crate::model::Table;
 use crate::value::Item;
 
@@ -22,7 +22,7 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
         let kept = OWN_ATTRIBUTES.iter().filter(|name| item.contains_key(**name));
         Action::Update { key, set: Vec::new(), remove: kept.map(|name| (*name).to_owned()).collect() }
     };
-    Some(Write { place: Place::Target, action, guard })
+    Some(Write { place: TableRole::Target, action, guard })
 }
 
 /// The write that takes a row out of this retrofit's ledger; `None` if the row is another.
@@ -34,5 +34,5 @@ pub fn forget(retrofit: &str, row: &Item) -> Option<Write> {
     }
     let known = LedgerRow::read(row)?;
     let guard = Guard::equals(control::FENCE, known.fence.value());
-    Some(Write { place: Place::Control, action: Action::Delete(control::key(partition, sort)), guard })
+    Some(Write { place: TableRole::Control, action: Action::Delete(control::key(partition, sort)), guard })
 }

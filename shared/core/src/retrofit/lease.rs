@@ -7,7 +7,7 @@
 use super::control::{self, number, text, whole};
 use super::job::Job;
 use super::progress::segment_sort;
-use super::request::{Action, Guard, Place, Write, is};
+use super::request::{Action, Guard, TableRole, Write, is};
 use super::segment::{Pass, SegmentId};
 use crate::condition::{Comparison, Condition};
 use crate::value::{AttributeValue, Item};
@@ -33,19 +33,19 @@ impl Lease {
     pub fn take(&self, job: &Job, now_ms: u64) -> Write {
         let over = is(UNTIL, Comparison::Less(number(now_ms)));
         let free = Condition::Any(vec![over, is(OWNER, Comparison::Equal(self.owner_value()))]);
-        Write { place: Place::Control, action: Action::Put(self.row(job)), guard: Guard::AbsentOr(free) }
+        Write { place: TableRole::Control, action: Action::Put(self.row(job)), guard: Guard::AbsentOr(free) }
     }
 
     /// The write that keeps it, if nobody else has taken it.
     pub fn renew(&self, job: &Job) -> Write {
         let set = vec![(UNTIL.to_owned(), number(self.until_ms))];
         let action = Action::Update { key: self.key(job), set, remove: Vec::new() };
-        Write { place: Place::Control, action, guard: self.mine() }
+        Write { place: TableRole::Control, action, guard: self.mine() }
     }
 
     /// The write that gives it back, if nobody else has taken it.
     pub fn release(&self, job: &Job) -> Write {
-        Write { place: Place::Control, action: Action::Delete(self.key(job)), guard: self.mine() }
+        Write { place: TableRole::Control, action: Action::Delete(self.key(job)), guard: self.mine() }
     }
 
     /// Who has a segment, as its row says.

@@ -236,8 +236,7 @@ impl Mapping {
 
     /// The indexes of the target that lack items until the retrofit is cut over.
     pub fn fills(&self) -> impl Iterator<Item = &str> {
-        let folded =
-            |index: &&Index| index.key_attributes().any(|key| key.source != KeySource::Natural);
+        let folded = |index: &&Index| index.key_attributes().any(|key| key.source != KeySource::Natural);
         self.target.indexes.iter().filter(folded).map(|index| index.name.as_str())
     }
 

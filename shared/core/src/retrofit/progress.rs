@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::control::{self, SORT};
 use super::job::Job;
 use super::mapping::Protocol;
-use super::request::{Action, Guard, Place, Write, is};
+use super::request::{Action, Guard, TableRole, Write, is};
 use super::segment::{Checkpoint, Pass, SegmentId};
 use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
@@ -54,7 +54,7 @@ fn store(job: &Job, checkpoint: &Checkpoint, guard: Guard) -> Write {
     let mut row = segment_key(job, checkpoint.pass(), checkpoint.segment());
     row.insert(CHECKPOINT.to_owned(), AttributeValue::S(checkpoint.json()));
     row.insert(ITEMS.to_owned(), control::number(checkpoint.count(ITEMS)));
-    Write { place: Place::Control, action: Action::Put(row), guard }
+    Write { place: TableRole::Control, action: Action::Put(row), guard }
 }
 
 /// The checkpoint of a segment's row; `None` if it is none of this job, which then begins anew.
@@ -78,7 +78,7 @@ pub fn mark_key(job: &Job) -> Item {
 pub fn store_mark(job: &Job, mark: &str) -> Write {
     let mut row = mark_key(job);
     row.insert(MARK.to_owned(), AttributeValue::S(mark.to_owned()));
-    Write { place: Place::Control, action: Action::Put(row), guard: whatever_is_there() }
+    Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
 }
 
 /// A guard that always holds: every row has a partition key.

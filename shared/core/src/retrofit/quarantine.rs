@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use super::control;
 use super::fence::Fence;
 use super::mapping::Mapping;
-use super::request::{Action, Guard, Outcome, Place, Write, is};
+use super::request::{Action, Guard, Response, TableRole, Write, is};
+use super::result::TaskResult;
 use super::source_key::SourceKey;
-use super::task::Verdict;
 use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
 
 /// Why an item is in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum QuarantineReason {
     /// It cannot be mapped: with the item error's code.
     Unmappable(String),
     /// DynamoDB does not accept what it was mapped to: with the code.
@@ -28,21 +28,21 @@ pub enum Reason {
     Discarded,
 }
 
-impl Reason {
+impl QuarantineReason {
     /// As it is stored.
     pub fn code(&self) -> &str {
         match self {
-            Reason::Unmappable(code) | Reason::Rejected(code) => code,
-            Reason::Collision => "target-key-collision",
-            Reason::Foreign => "target-item-foreign",
-            Reason::Unreadable => "record-unreadable",
-            Reason::Discarded => "record-discarded",
+            QuarantineReason::Unmappable(code) | QuarantineReason::Rejected(code) => code,
+            QuarantineReason::Collision => "target-key-collision",
+            QuarantineReason::Foreign => "target-item-foreign",
+            QuarantineReason::Unreadable => "record-unreadable",
+            QuarantineReason::Discarded => "record-discarded",
         }
     }
 
     /// Do two source items, or an item of somebody else, stand in one place?
     pub fn is_collision(code: &str) -> bool {
-        code == Reason::Collision.code() || code == Reason::Foreign.code()
+        code == QuarantineReason::Collision.code() || code == QuarantineReason::Foreign.code()
     }
 }
 
@@ -61,7 +61,7 @@ pub struct Quarantined {
 
 impl Quarantined {
     /// The entry for a source item.
-    pub fn item(key: &Item, source_key: &SourceKey, reason: &Reason, fence: Fence) -> Quarantined {
+    pub fn item(key: &Item, source_key: &SourceKey, reason: &QuarantineReason, fence: Fence) -> Quarantined {
         Quarantined {
             key: Some(key.clone()),
             row: source_key.row_key(),
@@ -77,20 +77,24 @@ impl Quarantined {
 
     /// The same for a record that does not even tell its sequence number, under a name of its own.
     pub fn named(name: &str, fence: Fence) -> Quarantined {
-        let code = Reason::Unreadable.code().to_owned();
+        let code = QuarantineReason::Unreadable.code().to_owned();
         Quarantined { key: None, row: format!("record:{name}"), code, fence }
     }
 
     /// The write that enters it, unless there is a newer one.
     pub fn enter(&self, mapping: &Mapping) -> Write {
         let newer = is(control::FENCE, Comparison::LessOrEqual(self.fence.value()));
-        Write { place: Place::Control, action: Action::Put(self.row(mapping)), guard: Guard::AbsentOr(newer) }
+        Write {
+            place: TableRole::Control,
+            action: Action::Put(self.row(mapping)),
+            guard: Guard::AbsentOr(newer),
+        }
     }
 
     /// The write that takes it out, if it is still the same.
     pub fn leave(&self, mapping: &Mapping) -> Write {
         Write {
-            place: Place::Control,
+            place: TableRole::Control,
             action: Action::Delete(control::key(&control::quarantine_partition(mapping.name()), &self.row)),
             guard: Guard::equals(control::FENCE, self.fence.value()),
         }
@@ -130,9 +134,9 @@ pub(super) fn map_of(item: &Item) -> HashMap<String, AttributeValue> {
 }
 
 /// How a task ends that entered this. A refusal means that a newer failure of the same item is there.
-pub(super) fn entered(entry: &Quarantined, outcome: Outcome) -> Verdict {
+pub(super) fn entered(entry: &Quarantined, outcome: Response) -> TaskResult {
     match outcome {
-        Outcome::Rejected(code) => Verdict::Unrecorded(code),
-        _ => Verdict::Quarantined(entry.code.clone()),
+        Response::Rejected(code) => TaskResult::Unrecorded(code),
+        _ => TaskResult::Quarantined(entry.code.clone()),
     }
 }

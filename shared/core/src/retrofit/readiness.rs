@@ -114,7 +114,7 @@ mod tests {
     }
 
     /// Why the index and the table are pending, in the words that a reader sees.
-    fn told(fillings: &[Filling]) -> [Option<String>; 2] {
+    fn why(fillings: &[Filling]) -> [Option<String>; 2] {
         let readiness = readiness(fillings);
         let table = fillings[0].mapping.target().id.clone();
         [Some("byWho"), None]
@@ -133,15 +133,15 @@ mod tests {
             (Some(Phase::Abandoned), text("abandoned")),
         ] {
             let into_another = if phase == Some(Phase::Running) { expected.clone() } else { None };
-            assert_eq!(told(&[filling("inPlace", phase)]), [expected.clone(), None], "{phase:?}");
-            assert_eq!(told(&[filling("moved", phase)]), [expected, into_another], "{phase:?}");
+            assert_eq!(why(&[filling("inPlace", phase)]), [expected.clone(), None], "{phase:?}");
+            assert_eq!(why(&[filling("moved", phase)]), [expected, into_another], "{phase:?}");
         }
     }
 
     #[test]
     fn its_progress_is_told_in_segments() {
         let job = job("inPlace");
-        let segment = |number, done| {
+        let segment = |number, done: bool| {
             let mut slice =
                 Slice::from(Checkpoint::start(&job, Pass::Backfill, SegmentId::new(number, 8).unwrap()));
             slice.page(
@@ -157,21 +157,18 @@ mod tests {
         };
         let segments: Vec<_> = (0..8).map(|number| segment(number, number < 3)).collect();
         let running = Filling { segments, ..filling("inPlace", Some(Phase::Running)) };
-        assert_eq!(told(&[running.clone()])[0].as_deref(), Some("3 of 8 segments"));
-        assert_eq!(
-            told(&[Filling { more: true, ..running }])[0].as_deref(),
-            Some("at least 3 of 8 segments")
-        );
+        assert_eq!(why(&[running.clone()])[0].as_deref(), Some("3 of 8 segments"));
+        assert_eq!(why(&[Filling { more: true, ..running }])[0].as_deref(), Some("at least 3 of 8 segments"));
         let all = (0..8).map(|number| segment(number, true)).collect();
         let all = Filling { segments: all, ..filling("inPlace", Some(Phase::Running)) };
-        assert_eq!(told(&[all])[0].as_deref(), Some("8 of 8 segments, not cut over"));
+        assert_eq!(why(&[all])[0].as_deref(), Some("8 of 8 segments, not cut over"));
     }
 
     #[test]
     fn a_later_retrofit_does_not_make_a_complete_index_unusable() {
         let done = filling("inPlace", Some(Phase::Finalised));
         for later in [None, Some(Phase::Running), Some(Phase::Abandoned)] {
-            assert_eq!(told(&[filling("inPlace", later), done.clone()]), [None, None], "{later:?}");
+            assert_eq!(why(&[filling("inPlace", later), done.clone()]), [None, None], "{later:?}");
         }
     }
 
@@ -180,7 +177,7 @@ mod tests {
         let changed = |change: fn(&mut Head)| {
             let mut filling = filling("inPlace", Some(Phase::CutOver));
             filling.head.as_mut().into_iter().for_each(change);
-            told(&[filling])[0].clone()
+            why(&[filling])[0].clone()
         };
         let before = Some("cut-over, before the index had this key".to_owned());
         assert_eq!(changed(|head| head.indexes = [("byWho".to_owned(), "other".to_owned())].into()), before);

@@ -5,7 +5,7 @@ use crate::value::{AttributeValue, Item};
 
 /// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum TableRole {
     /// The table that is read. In place, it is the target too.
     Source,
     /// The table that is written.
@@ -20,7 +20,7 @@ pub enum Request {
     /// The item with this key, strongly consistent.
     Get {
         /// Of which table.
-        place: Place,
+        place: TableRole,
         /// Its key.
         key: Item,
     },
@@ -34,7 +34,7 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
     /// To which table.
-    pub place: Place,
+    pub place: TableRole,
     /// What is written.
     pub action: Action,
     /// When.
@@ -103,13 +103,13 @@ pub(super) fn is(attribute: &str, comparison: Comparison) -> Condition {
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum Response {
     /// The item, or that there is none.
     Got(Option<Item>),
     /// It was written, all of it.
     Written,
     /// The write's guard did not hold.
-    Refused(Seen),
+    Refused(ItemSeen),
     /// The transaction's guards did not all hold; for each write, whether its own did.
     Cancelled(Vec<bool>),
     /// DynamoDB does not accept the write whatever is there: with the reason's code.
@@ -118,7 +118,7 @@ pub enum Outcome {
 
 /// What a refused write met.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Seen {
+pub enum ItemSeen {
     /// Not told.
     Unknown,
     /// No item.

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::job::Job;
-use super::task::Verdict;
+use super::result::TaskResult;
 use crate::value::Item;
 
 /// The most segments that DynamoDB scans in parallel.
@@ -307,7 +307,7 @@ impl Slice {
     }
 
     /// Notes that an item of the page is dealt with.
-    pub fn settled(&mut self, page: PageNumber, verdict: &Verdict) {
+    pub fn settled(&mut self, page: PageNumber, verdict: &TaskResult) {
         self.counted(page, verdict.name());
     }
 
@@ -372,10 +372,10 @@ mod tests {
         let first = slice.page(2, Some(key("b")));
         let second = slice.page(1, None);
         assert_eq!(slice.next(), None, "the last page was read");
-        slice.settled(second, &Verdict::Written);
-        slice.settled(first, &Verdict::Written);
+        slice.settled(second, &TaskResult::Written);
+        slice.settled(first, &TaskResult::Written);
         assert_eq!((slice.checkpoint().after(), slice.checkpoint().is_done()), (None, false));
-        slice.settled(first, &Verdict::Superseded);
+        slice.settled(first, &TaskResult::Superseded);
         assert!(slice.checkpoint().is_done());
         assert_eq!((slice.checkpoint().count("items"), slice.checkpoint().count("written")), (3, 2));
     }

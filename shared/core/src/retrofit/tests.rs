@@ -75,9 +75,9 @@ fn record(sequence: &str, id: &str, new: Option<Item>) -> ChangeRecord {
     }
 }
 
-fn write(step: Step) -> Write {
+fn write(step: TaskStep) -> Write {
     match step {
-        Step::Send(Request::Write(write)) => write,
+        TaskStep::Send(Request::Write(write)) => write,
         other => panic!("{other:?}"),
     }
 }
@@ -117,7 +117,7 @@ fn a_record_goes_through_only_over_an_older_fence() {
     assert!(!write.guard.holds(Some(&stored("800"))) && !write.guard.holds(Some(&stored("6300"))));
     assert!(!write.guard.holds(Some(&event("1", "sam"))), "an item of somebody else is left alone");
     assert_eq!(put_item(&write)["byWho_pk"], AttributeValue::S("r-joe".to_owned()));
-    assert_eq!(task.told(&job, Outcome::Written), Step::Done(Verdict::Written));
+    assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
 }
 
 #[test]
@@ -134,7 +134,10 @@ fn a_scan_writes_only_where_nothing_is() {
     let job = job("moved");
     let mut task = job.backfill(&event("1", "joe"), false);
     assert_eq!(write(task.start(&job)).guard, Guard::Absent);
-    assert_eq!(task.told(&job, Outcome::Refused(Seen::Unknown)), Step::Done(Verdict::Superseded));
+    assert_eq!(
+        task.respond(&job, Response::Refused(ItemSeen::Unknown)),
+        TaskStep::Done(TaskResult::Superseded)
+    );
 }
 
 #[test]
@@ -145,10 +148,10 @@ fn an_item_that_cannot_be_mapped_goes_into_quarantine_with_its_key_and_sequence(
     let mut task = job.apply(&record("5", "1", Some(bad)));
     let write = write(task.start(&job));
     let entry = Quarantined::read(put_item(&write)).unwrap();
-    assert_eq!((write.place, entry.code.as_str()), (Place::Control, "item-key-not-foldable"));
+    assert_eq!((write.place, entry.code.as_str()), (TableRole::Control, "item-key-not-foldable"));
     assert_eq!(entry.key.as_ref(), Some(task.key()));
-    let verdict = Verdict::Quarantined("item-key-not-foldable".to_owned());
-    assert_eq!(task.told(&job, Outcome::Written), Step::Done(verdict));
+    let verdict = TaskResult::Quarantined("item-key-not-foldable".to_owned());
+    assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(verdict));
 }
 
 #[test]
@@ -157,42 +160,47 @@ fn a_repair_writes_only_over_what_it_read_and_frees_the_item() {
     let key = record("5", "1", None).key;
     let fence = Fence::of_record(Epoch::FIRST, SequenceNumber::parse("5").unwrap());
     let source = SourceKey::of(job.mapping().source(), &key).unwrap();
-    let entry = Quarantined::item(&key, &source, &Reason::Discarded, fence.clone());
+    let entry = Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence.clone());
     let mut task = job.release(&entry).unwrap();
-    assert!(matches!(task.start(&job), Step::Send(Request::Get { place: Place::Target, .. })));
+    assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { place: TableRole::Target, .. })));
     assert!(matches!(
-        task.told(&job, Outcome::Got(None)),
-        Step::Send(Request::Get { place: Place::Source, .. })
+        task.respond(&job, Response::Got(None)),
+        TaskStep::Send(Request::Get { place: TableRole::Source, .. })
     ));
-    let put = write(task.told(&job, Outcome::Got(Some(event("1", "joe")))));
+    let put = write(task.respond(&job, Response::Got(Some(event("1", "joe")))));
     assert_eq!((&put.guard, &put_item(&put)[mapping::FENCE_ATTRIBUTE]), (&Guard::Absent, &fence.value()));
-    let leave = write(task.told(&job, Outcome::Written));
-    assert_eq!((leave.place, leave.guard), (Place::Control, Guard::equals(control::FENCE, fence.value())));
-    assert_eq!(task.told(&job, Outcome::Written), Step::Done(Verdict::Written));
+    let leave = write(task.respond(&job, Response::Written));
+    assert_eq!(
+        (leave.place, leave.guard),
+        (TableRole::Control, Guard::equals(control::FENCE, fence.value()))
+    );
+    assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
 }
 
 #[test]
 fn a_move_changes_ledger_and_both_places_at_once() {
     let job = job("rekeyed");
     let mut task = job.apply(&record("9", "1", Some(event("1", "sam"))));
-    assert!(matches!(task.start(&job), Step::Send(Request::Get { place: Place::Control, .. })));
+    assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { place: TableRole::Control, .. })));
     let mut first = job.backfill(&event("1", "joe"), false);
-    let Step::Send(Request::Transact(writes)) = first.start(&job) else { panic!() };
+    let TaskStep::Send(Request::Transact(writes)) = first.start(&job) else { panic!() };
     let row = put_item(&writes[0]).clone();
-    let Step::Send(Request::Transact(writes)) = task.told(&job, Outcome::Got(Some(row))) else { panic!() };
+    let TaskStep::Send(Request::Transact(writes)) = task.respond(&job, Response::Got(Some(row))) else {
+        panic!()
+    };
     let places: Vec<_> = writes.iter().map(|write| write.place).collect();
-    assert_eq!(places, [Place::Control, Place::Target, Place::Target]);
+    assert_eq!(places, [TableRole::Control, TableRole::Target, TableRole::Target]);
     assert!(
         matches!(&writes[1].action, Action::Delete(key) if key["pk"] == AttributeValue::S("r-joe".to_owned()))
     );
     assert_eq!(put_item(&writes[2])[mapping::OWNER_ATTRIBUTE], AttributeValue::S("S:1".to_owned()));
     // Somebody else is there: the old place is left first.
-    let released = task.told(&job, Outcome::Cancelled(vec![true, true, false]));
-    assert!(matches!(released, Step::Send(Request::Transact(writes)) if writes.len() == 2));
-    assert!(matches!(task.told(&job, Outcome::Written), Step::Send(Request::Transact(_))));
-    let blocked = task.told(&job, Outcome::Cancelled(vec![true, false]));
-    assert_eq!(blocked, Step::Done(Verdict::Blocked));
-    let Step::Send(Request::Transact(writes)) = task.park(&job) else { panic!() };
+    let released = task.respond(&job, Response::Cancelled(vec![true, true, false]));
+    assert!(matches!(released, TaskStep::Send(Request::Transact(writes)) if writes.len() == 2));
+    assert!(matches!(task.respond(&job, Response::Written), TaskStep::Send(Request::Transact(_))));
+    let blocked = task.respond(&job, Response::Cancelled(vec![true, false]));
+    assert_eq!(blocked, TaskStep::Done(TaskResult::Blocked));
+    let TaskStep::Send(Request::Transact(writes)) = task.park(&job) else { panic!() };
     assert_eq!(Quarantined::read(put_item(&writes[1])).unwrap().code, "target-key-collision");
 }
 
@@ -203,10 +211,13 @@ fn keys_are_set_in_place_where_their_inputs_are_as_read() {
     let first = write(task.start(&job));
     assert!(first.guard.holds(Some(&event("1", "joe"))));
     assert!(!first.guard.holds(Some(&event("1", "sam"))) && !first.guard.holds(None));
-    let changed = Outcome::Refused(Seen::Item(Box::new(event("1", "sam"))));
-    let Action::Update { set, .. } = write(task.told(&job, changed)).action else { panic!() };
+    let changed = Response::Refused(ItemSeen::Item(Box::new(event("1", "sam"))));
+    let Action::Update { set, .. } = write(task.respond(&job, changed)).action else { panic!() };
     assert_eq!(set, [("byWho_pk".to_owned(), AttributeValue::S("r-sam".to_owned()))]);
-    assert_eq!(task.told(&job, Outcome::Refused(Seen::Nothing)), Step::Done(Verdict::Unchanged));
+    assert_eq!(
+        task.respond(&job, Response::Refused(ItemSeen::Nothing)),
+        TaskStep::Done(TaskResult::Unchanged)
+    );
 }
 
 #[test]
@@ -221,7 +232,7 @@ fn only_the_newest_record_of_an_item_is_applied() {
     let records: Vec<Received> = records.into_iter().map(Into::into).collect();
     let mut batch = Batch::of(&job, &records);
     assert_eq!((batch.open(), batch.covered()), (vec![1, 2], 2));
-    batch.ended(1, Disposition::Settled(Verdict::Written));
+    batch.ended(1, Disposition::Settled(TaskResult::Written));
     batch.ended(2, Disposition::Failed);
     assert_eq!(
         batch.failed(),
@@ -260,7 +271,7 @@ fn a_record_that_cannot_be_read_stands_for_itself_in_a_batch() {
     ];
     let mut batch = Batch::of(&job, &records);
     assert_eq!(batch.open(), [1, 2]);
-    batch.ended(2, Disposition::Settled(Verdict::Written));
+    batch.ended(2, Disposition::Settled(TaskResult::Written));
     assert_eq!(batch.failed(), [1]);
 }
 

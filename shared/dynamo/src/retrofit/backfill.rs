@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use futures_util::FutureExt;
 use futures_util::future::join3;
-use keyfold_core::retrofit::{Checkpoint, Pass, Place, Slice, Task, Verdict};
+use keyfold_core::retrofit::{Checkpoint, ItemTask, Pass, Slice, TableRole, TaskResult};
 
-use super::hold::Hold;
-use super::many::carry_all;
-use super::{Carrier, RetrofitError, SliceOptions};
+use super::concurrent::carry_all;
+use super::worker_lease::WorkerLease;
+use super::{RequestSender, RetrofitError, SliceOptions};
 use crate::{Page, PageRequest, ScanPage, Segment, scan_page};
 
 /// How a slice ended. An error does not take back what the checkpoint says.
@@ -25,21 +25,21 @@ pub type Watch<'w> = dyn FnMut(&Checkpoint) -> ControlFlow<()> + Send + 'w;
 
 /// Carries pages of the source over, from the checkpoint on.
 pub async fn backfill_slice(
-    carrier: &Carrier,
+    sender: &RequestSender,
     checkpoint: Checkpoint,
     options: &SliceOptions,
     watch: &mut Watch<'_>,
 ) -> SliceEnd {
     debug_assert_eq!(checkpoint.pass(), Pass::Backfill, "another pass has another slice");
-    let mut hold = match Hold::take(carrier, &checkpoint, options).await {
+    let mut hold = match WorkerLease::take(sender, &checkpoint, options).await {
         Ok(hold) => hold,
         Err(error) => return SliceEnd { checkpoint, error: Some(error) },
     };
     let before = checkpoint.clone();
     let mut slice = Slice::from(checkpoint);
-    let ran = in_time(options, run(carrier, &mut slice, &mut hold, options, watch)).await;
+    let ran = in_time(options, run(sender, &mut slice, &mut hold, options, watch)).await;
     let checkpoint = slice.checkpoint().clone();
-    let ended = hold.end(carrier, &checkpoint).await;
+    let ended = hold.end(sender, &checkpoint).await;
     let error = match ran {
         Some(ran) => ran.and(ended).err(),
         None if checkpoint == before => Some(RetrofitError::OutOfTime),
@@ -58,33 +58,33 @@ pub(super) async fn in_time<T>(options: &SliceOptions, work: impl Future<Output 
 
 /// The next page is read while the one before is written.
 async fn run(
-    carrier: &Carrier,
+    sender: &RequestSender,
     slice: &mut Slice,
-    hold: &mut Hold,
+    hold: &mut WorkerLease,
     options: &SliceOptions,
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let (mut pages, mut ahead) = (0, None);
-    while slice.next().is_some() && options.may_begin(pages) && carrier.turn(options).await {
+    while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
         let page = match ahead.take() {
             Some(page) => page,
-            None => read_page(carrier, Place::Source, slice, options).await?,
+            None => read_page(sender, TableRole::Source, slice, options).await?,
         };
         let Page { items, last_key, .. } = page;
         let (count, number) = (items.len(), slice.page(items.len(), last_key));
         let careful = slice.is_careful(number);
-        let tasks = items.into_iter().map(|item| carrier.job().backfill(&item, careful));
+        let tasks = items.into_iter().map(|item| sender.job().backfill(&item, careful));
         pages += 1;
         let (settled, next, kept) = join3(
-            settle(carrier, tasks, options),
-            read_ahead(carrier, slice, options, pages),
-            hold.keep(carrier, slice.checkpoint()),
+            settle(sender, tasks, options),
+            read_ahead(sender, slice, options, pages),
+            hold.keep(sender, slice.checkpoint()),
         )
         .await;
         for verdict in settled? {
             slice.settled(number, &verdict);
         }
-        carrier.carried(count);
+        sender.carried(count);
         let stop = watch(slice.checkpoint()).is_break();
         kept?;
         ahead = next?;
@@ -97,7 +97,7 @@ async fn run(
 
 /// Reads the page after the one that is being written, if there will be one.
 async fn read_ahead(
-    carrier: &Carrier,
+    sender: &RequestSender,
     slice: &Slice,
     options: &SliceOptions,
     pages: u32,
@@ -105,52 +105,52 @@ async fn read_ahead(
     if slice.next().is_none() || !options.may_begin(pages) {
         return Ok(None);
     }
-    read_page(carrier, Place::Source, slice, options).await.map(Some)
+    read_page(sender, TableRole::Source, slice, options).await.map(Some)
 }
 
 /// Reads the slice's next page.
 pub(super) async fn read_page(
-    carrier: &Carrier,
-    place: Place,
+    sender: &RequestSender,
+    place: TableRole,
     slice: &Slice,
     options: &SliceOptions,
 ) -> Result<Page, RetrofitError> {
     let segment = slice.checkpoint().segment();
     let page = PageRequest {
-        table: carrier.table(place).name.clone(),
-        limit: Some(carrier.page_items(options.page_items)),
+        table: sender.table(place).name.clone(),
+        limit: Some(sender.page_items(options.page_items)),
         consistent: true,
         start_key: slice.next().flatten().cloned(),
         ..PageRequest::default()
     };
     let segment = Segment { number: segment.number(), total: segment.total() };
     let scan = ScanPage { page, segment: Some(segment) };
-    let page = carrier.patiently(|| scan_page(carrier.client(), &scan).boxed()).await?;
-    carrier.has_read(&page.consumed);
+    let page = sender.with_retries(|| scan_page(sender.client(), &scan).boxed()).await?;
+    sender.has_read(&page.consumed);
     Ok(page)
 }
 
 /// Carries tasks out until each is settled. One whose place is taken is tried again when the others have moved, and then
 /// parked. An item that is not settled ends the slice: the checkpoint stays before its page.
 async fn settle(
-    carrier: &Carrier,
-    tasks: impl ExactSizeIterator<Item = Task>,
+    sender: &RequestSender,
+    tasks: impl ExactSizeIterator<Item = ItemTask>,
     options: &SliceOptions,
-) -> Result<Vec<Verdict>, RetrofitError> {
+) -> Result<Vec<TaskResult>, RetrofitError> {
     let mut verdicts = Vec::with_capacity(tasks.len());
     let mut blocked = Vec::new();
-    for (end, task) in carry_all(carrier, tasks, options.in_flight_max).await {
+    for (end, task) in carry_all(sender, tasks, options.in_flight_max).await {
         match end? {
-            Verdict::Blocked => blocked.push(task),
+            TaskResult::Blocked => blocked.push(task),
             verdict => verdicts.push(verdict),
         }
     }
     for mut task in blocked {
-        verdicts.push(unblock(carrier, &mut task).await?);
+        verdicts.push(unblock(sender, &mut task).await?);
     }
     match verdicts.iter().find(|verdict| !verdict.is_settled()) {
         Some(verdict) => Err(RetrofitError::NotSettled {
-            table: carrier.table(Place::Source).id.clone(),
+            table: sender.table(TableRole::Source).id.clone(),
             verdict: verdict.name(),
         }),
         None => Ok(verdicts),
@@ -158,12 +158,15 @@ async fn settle(
 }
 
 /// Tries a blocked task once more, then parks it.
-pub(super) async fn unblock(carrier: &Carrier, task: &mut Task) -> Result<Verdict, RetrofitError> {
-    let again = task.again(carrier.job());
-    match carrier.go_on(task, again).await? {
-        Verdict::Blocked => {
-            let parked = task.park(carrier.job());
-            Ok(carrier.go_on(task, parked).await?)
+pub(super) async fn unblock(
+    sender: &RequestSender,
+    task: &mut ItemTask,
+) -> Result<TaskResult, RetrofitError> {
+    let again = task.again(sender.job());
+    match sender.resume(task, again).await? {
+        TaskResult::Blocked => {
+            let parked = task.park(sender.job());
+            Ok(sender.resume(task, parked).await?)
         }
         verdict => Ok(verdict),
     }

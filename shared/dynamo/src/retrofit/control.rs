@@ -5,29 +5,29 @@ use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::retrofit::control::{self, Head};
 use keyfold_core::retrofit::{
-    Action, Checkpoint, Guard, Outcome, Pass, Place, Quarantined, Request, SegmentId, Verdict, Write,
+    Action, Checkpoint, Guard, Pass, Quarantined, Request, Response, SegmentId, TableRole, TaskResult, Write,
     progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::backfill::unblock;
-use super::{Carrier, RetrofitError};
+use super::{RequestSender, RetrofitError};
 use crate::{Page, PageRequest, QueryPage, query_page};
 
-impl Carrier {
+impl RequestSender {
     /// The retrofit's row. An error if it was never started.
     pub async fn head(&self) -> Result<Head, RetrofitError> {
         let retrofit = self.job().mapping().name();
-        let row = self.read(Place::Control, vec![control::head_key(retrofit)]).await?;
+        let row = self.read(TableRole::Control, vec![control::head_key(retrofit)]).await?;
         Ok(Head::read(retrofit, row.first())?)
     }
 
     /// Stores the retrofit's row over the one before it, if that is still there.
     pub async fn store(&self, head: &Head, before: Option<&Head>) -> Result<(), RetrofitError> {
         match self.send(&Request::Write(head.store(before))).await? {
-            Outcome::Written => Ok(()),
-            Outcome::Rejected(code) => {
-                Err(RetrofitError::Refused { table: self.table(Place::Control).id.clone(), code })
+            Response::Written => Ok(()),
+            Response::Rejected(code) => {
+                Err(RetrofitError::Refused { table: self.table(TableRole::Control).id.clone(), code })
             }
             _ => Err(RetrofitError::Raced { retrofit: head.retrofit.clone() }),
         }
@@ -76,7 +76,7 @@ impl Carrier {
         );
         let condition = ConditionExpression::of(&is);
         let page = PageRequest {
-            table: self.table(Place::Control).name.clone(),
+            table: self.table(TableRole::Control).name.clone(),
             names: condition.names,
             values: condition.values,
             consistent: true,
@@ -85,7 +85,7 @@ impl Carrier {
             ..PageRequest::default()
         };
         let query = QueryPage { page, key_condition: condition.text, forward: true };
-        let page = self.patiently(|| query_page(self.client(), &query).boxed()).await?;
+        let page = self.with_retries(|| query_page(self.client(), &query).boxed()).await?;
         self.has_read(&page.consumed);
         Ok(page)
     }
@@ -93,7 +93,7 @@ impl Carrier {
     /// How far a segment is, as it was stored; the beginning if nothing was.
     pub async fn checkpoint(&self, pass: Pass, segment: SegmentId) -> Result<Checkpoint, RetrofitError> {
         let key = progress::segment_key(self.job(), pass, segment);
-        let rows = self.read(Place::Control, vec![key]).await?;
+        let rows = self.read(TableRole::Control, vec![key]).await?;
         let stored = rows.first().and_then(|row| progress::read_checkpoint(self.job(), pass, segment, row));
         Ok(stored.unwrap_or_else(|| Checkpoint::start(self.job(), pass, segment)))
     }
@@ -118,7 +118,7 @@ impl Carrier {
         for checkpoint in self.segments(pass).await? {
             let key = progress::segment_key(self.job(), pass, checkpoint.segment());
             let write = Write {
-                place: Place::Control,
+                place: TableRole::Control,
                 action: Action::Delete(key),
                 guard: Guard::Present(Condition::always()),
             };
@@ -146,7 +146,7 @@ impl Carrier {
     }
 
     async fn mark(&self) -> Result<Option<String>, RetrofitError> {
-        let rows = self.read(Place::Control, vec![progress::mark_key(self.job())]).await?;
+        let rows = self.read(TableRole::Control, vec![progress::mark_key(self.job())]).await?;
         Ok(rows.first().and_then(progress::read_mark))
     }
 
@@ -165,8 +165,8 @@ impl Carrier {
     /// A write of a row that another worker may have written already.
     async fn note(&self, write: Write) -> Result<(), RetrofitError> {
         match self.send(&Request::Write(write)).await? {
-            Outcome::Rejected(code) => {
-                Err(RetrofitError::Refused { table: self.table(Place::Control).id.clone(), code })
+            Response::Rejected(code) => {
+                Err(RetrofitError::Refused { table: self.table(TableRole::Control).id.clone(), code })
             }
             _ => Ok(()),
         }
@@ -176,9 +176,9 @@ impl Carrier {
     pub async fn release(&self, entry: &Quarantined) -> Result<bool, RetrofitError> {
         let Some(mut task) = self.job().release(entry) else { return Ok(false) };
         let verdict = match self.carry(&mut task).await? {
-            Verdict::Blocked => unblock(self, &mut task).await?,
+            TaskResult::Blocked => unblock(self, &mut task).await?,
             verdict => verdict,
         };
-        Ok(matches!(verdict, Verdict::Written | Verdict::Unchanged | Verdict::NotSelected))
+        Ok(matches!(verdict, TaskResult::Written | TaskResult::Unchanged | TaskResult::NotSelected))
     }
 }

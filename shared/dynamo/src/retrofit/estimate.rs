@@ -1,16 +1,16 @@
 //! What a retrofit will cost, judged by a sample of its source.
 
 use futures_util::FutureExt;
-use keyfold_core::cost::RetrofitEstimate;
-use keyfold_core::retrofit::Place;
+use keyfold_core::retrofit::RetrofitEstimate;
+use keyfold_core::retrofit::TableRole;
 
-use super::{Carrier, RetrofitError};
+use super::{RequestSender, RetrofitError};
 use crate::{PageRequest, ScanPage, Segment, scan_page};
 
 /// The sample comes from so many places of the table.
 const SAMPLE_PLACES: u32 = 5;
 
-impl Carrier {
+impl RequestSender {
     /// Prices the whole retrofit, judged by about `sample` items. `items` says how many the source has; else the manifest
     /// does, or DynamoDB, which counts them every few hours. `None` if there is nothing to judge by. Nothing is written.
     pub async fn estimate(
@@ -18,7 +18,7 @@ impl Carrier {
         items: Option<u64>,
         sample: u32,
     ) -> Result<Option<RetrofitEstimate>, RetrofitError> {
-        let source = self.table(Place::Source);
+        let source = self.table(TableRole::Source);
         let mut seen = Vec::new();
         for number in 0..SAMPLE_PLACES {
             let page = PageRequest {
@@ -28,7 +28,7 @@ impl Carrier {
             };
             let segment = Some(Segment { number, total: SAMPLE_PLACES });
             let scan = ScanPage { page, segment };
-            let page = self.patiently(|| scan_page(self.client(), &scan).boxed()).await?;
+            let page = self.with_retries(|| scan_page(self.client(), &scan).boxed()).await?;
             self.has_read(&page.consumed);
             seen.extend(page.items);
         }

@@ -6,10 +6,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use keyfold_core::retrofit::{ChangeKind, Outcome, Place, Received};
+use keyfold_core::retrofit::{ChangeKind, Received, Response, TableRole};
 
-use super::Carrier;
-use super::many::{After, execute_all};
+use super::RequestSender;
+use super::concurrent::{After, execute_all};
 use super::statement::insert;
 
 /// The inserts of one batch of records.
@@ -38,16 +38,21 @@ impl Inserts {
     }
 
     /// Tries these records, at most 25.
-    pub(super) async fn try_all(&self, carrier: &Carrier, records: &[Received], places: Vec<usize>) -> Tried {
+    pub(super) async fn try_all(
+        &self,
+        sender: &RequestSender,
+        records: &[Received],
+        places: Vec<usize>,
+    ) -> Tried {
         if places.len() < 2 || !self.hopeful.load(Ordering::Relaxed) {
             return Tried { after: Vec::new(), untried: places };
         }
         let (mut after, mut batch) = (Vec::with_capacity(places.len()), Vec::new());
         for at in places {
-            let mut task = Box::new(carrier.job().receive(&records[at]));
-            let step = task.start(carrier.job());
+            let mut task = Box::new(sender.job().receive(&records[at]));
+            let step = task.start(sender.job());
             match After::of(at, task, step) {
-                After::Wants(waiting) => match waiting.statement(carrier, insert) {
+                After::Wants(waiting) => match waiting.statement(sender, insert) {
                     Some(statement) => batch.push((waiting, statement)),
                     None => after.push(After::Wants(waiting)),
                 },
@@ -57,13 +62,13 @@ impl Inserts {
         let (tried, mut written) = (batch.len(), 0);
         let told = match tried {
             0 => Vec::new(),
-            _ => execute_all(carrier, Place::Target, insert, batch).await,
+            _ => execute_all(sender, TableRole::Target, insert, batch).await,
         };
         for (waiting, outcome) in told {
             after.push(match outcome {
-                Some(Outcome::Written) => {
+                Some(Response::Written) => {
                     written += 1;
-                    waiting.told(carrier, Outcome::Written)
+                    waiting.respond(sender, Response::Written)
                 }
                 _ => After::Wants(waiting),
             });

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Place, SourceKey};
+use keyfold_core::retrofit::{SourceKey, TableRole};
 use keyfold_core::value::Item;
 
-use super::Carrier;
+use super::RequestSender;
 use crate::error::DynamoError;
 use crate::read::BATCH_GET_KEYS_MAX;
 
-impl Carrier {
+impl RequestSender {
     /// The items with these keys, in their order; any number of keys, and one may be there twice.
     pub(super) async fn look_up(
         &self,
-        place: Place,
+        place: TableRole,
         keys: &[Item],
         in_flight_max: usize,
     ) -> Result<Vec<Option<Item>>, DynamoError> {

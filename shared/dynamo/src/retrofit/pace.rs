@@ -1,18 +1,18 @@
-//! How fast a carrier goes: core's rate, with a clock.
+//! How fast a sender goes: core's rate, with a clock.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::{Rate, ThrottledBy};
 
-use super::{Carrier, SliceOptions};
+use super::{RequestSender, SliceOptions};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
 
-/// The longest sleep at a time: what others of the same carrier consume meanwhile counts too.
+/// The longest sleep at a time: what others of the same sender consume meanwhile counts too.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
-/// A rate that several slices of one carrier share.
+/// A rate that several slices of one sender share.
 #[derive(Debug)]
 pub(super) struct Pace {
     began: Instant,
@@ -29,7 +29,7 @@ impl Pace {
     }
 }
 
-impl Carrier {
+impl RequestSender {
     /// Capacity units in a second that it may consume as it stands; `None` where nothing holds it.
     pub fn units_per_second(&self) -> Option<f64> {
         self.pace.as_ref().map(|pace| pace.with(|rate, _| rate.units_per_second()))

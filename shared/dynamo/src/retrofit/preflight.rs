@@ -3,22 +3,22 @@
 use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
 use futures_util::FutureExt;
 use keyfold_core::retrofit::gates::Evidence;
-use keyfold_core::retrofit::{Pass, Place, Protocol};
+use keyfold_core::retrofit::{Pass, Protocol, TableRole};
 
-use super::{Carrier, RetrofitError};
+use super::{RequestSender, RetrofitError};
 use crate::table::{TableOptions, describe, description};
 
-impl Carrier {
+impl RequestSender {
     /// Checks that both tables are there, that the target has the keys of the manifest, and that the source has a stream
     /// with both images, if it must have one. Returns the stream's ARN.
     pub async fn preflight(&self, stream: bool) -> Result<Option<String>, RetrofitError> {
-        let source = self.table_there(Place::Source).await?;
+        let source = self.table_there(TableRole::Source).await?;
         if self.job().mapping().protocol() != Protocol::InPlace {
-            self.table_there(Place::Target).await?;
+            self.table_there(TableRole::Target).await?;
         }
-        let target = self.table(Place::Target);
+        let target = self.table(TableRole::Target);
         let options = TableOptions::default();
-        let difference = self.patiently(|| describe(self.client(), target, options).boxed()).await?;
+        let difference = self.with_retries(|| describe(self.client(), target, options).boxed()).await?;
         if !difference.is_compatible() {
             let differences = difference.to_string();
             return Err(RetrofitError::WrongTable { table: target.id.clone(), differences });
@@ -30,8 +30,8 @@ impl Carrier {
     pub async fn evidence(&self) -> Result<Evidence, RetrofitError> {
         let segments = self.segments(Pass::Backfill).await?;
         let done = segments.iter().filter(|segment| segment.is_done()).count();
-        let target = self.table_there(Place::Target).await?;
-        let source = self.table_there(Place::Source).await?;
+        let target = self.table_there(TableRole::Target).await?;
+        let source = self.table_there(TableRole::Source).await?;
         let inactive = target
             .global_secondary_indexes()
             .iter()
@@ -49,17 +49,17 @@ impl Carrier {
 
     /// About how many items the source has, as DynamoDB counts them every few hours.
     pub async fn items_about(&self) -> Result<u64, RetrofitError> {
-        let source = self.table_there(Place::Source).await?;
+        let source = self.table_there(TableRole::Source).await?;
         Ok(source.item_count().unwrap_or(0).max(0).unsigned_abs())
     }
 
-    async fn table_there(&self, place: Place) -> Result<TableDescription, RetrofitError> {
+    async fn table_there(&self, place: TableRole) -> Result<TableDescription, RetrofitError> {
         let table = self.table(place);
-        Ok(self.patiently(|| description(self.client(), table).boxed()).await?)
+        Ok(self.with_retries(|| description(self.client(), table).boxed()).await?)
     }
 
     fn stream_of(&self, source: &TableDescription) -> Result<String, RetrofitError> {
-        let table = || self.table(Place::Source).id.clone();
+        let table = || self.table(TableRole::Source).id.clone();
         let specification = source.stream_specification().filter(|stream| stream.stream_enabled());
         let (Some(stream), Some(arn)) = (specification, source.latest_stream_arn()) else {
             return Err(RetrofitError::NoStream { table: table() });

@@ -11,7 +11,7 @@ use keyfold_core::retrofit::control::{self, Phase};
 use keyfold_core::retrofit::readiness::{Filling, readiness};
 use keyfold_core::retrofit::{Epoch, Job, Mapping, Pass, progress};
 
-use super::{Carrier, RetrofitError};
+use super::{RequestSender, RetrofitError};
 use crate::Client;
 
 /// How long what was read is good for: so long can an index be refused that was just cut over, or be used after `undo`.
@@ -60,8 +60,8 @@ impl KnownReadiness {
 
 /// What the control table says of a retrofit.
 async fn filling(client: &Client, mapping: Mapping, control_table: &str) -> Result<Filling, RetrofitError> {
-    let carrier = Carrier::new(client.clone(), Job::new(mapping.clone(), Epoch::FIRST), control_table);
-    let head = match carrier.head().await {
+    let sender = RequestSender::new(client.clone(), Job::new(mapping.clone(), Epoch::FIRST), control_table);
+    let head = match sender.head().await {
         Ok(head) => head,
         Err(error) if error.is_not_started(control_table) => {
             return Ok(Filling { mapping, head: None, segments: Vec::new(), more: false });
@@ -73,7 +73,7 @@ async fn filling(client: &Client, mapping: Mapping, control_table: &str) -> Resu
         // The rows of the backfill come first. The job is the row's own: what is told needs no check of the mapping.
         let job = head.job(mapping.clone());
         let partition = control::segments_partition(mapping.name());
-        let page = carrier.page_of_rows(partition, None, Some(SEGMENTS_READ_MAX)).await?;
+        let page = sender.page_of_rows(partition, None, Some(SEGMENTS_READ_MAX)).await?;
         more = page.last_key.is_some();
         segments.extend(page.items.iter().filter_map(|row| {
             let segment = progress::segment_of(&job, Pass::Backfill, row)?;

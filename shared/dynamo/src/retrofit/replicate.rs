@@ -4,14 +4,14 @@ use std::pin::pin;
 use std::time::Instant;
 
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Batch, Disposition, Received, Step, Task, Verdict};
+use keyfold_core::retrofit::{Batch, Disposition, ItemTask, Received, TaskResult, TaskStep};
 use tokio::task::yield_now;
 use tokio::time::timeout_at;
 
 use super::backfill::unblock;
+use super::concurrent::{After, STATEMENTS_MAX, Waiting};
 use super::inserts::Inserts;
-use super::many::{After, STATEMENTS_MAX, Waiting};
-use super::{Carrier, IN_FLIGHT_DEFAULT, RetrofitError};
+use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
 use crate::error::DynamoError;
 
 /// How a batch is carried over.
@@ -35,7 +35,7 @@ pub struct Replicated {
     /// The places of the records to be delivered again, in the batch's order.
     pub failed: Vec<usize>,
     /// How the records ended that were dealt with: written, superseded, in quarantine.
-    pub settled: Vec<Verdict>,
+    pub settled: Vec<TaskResult>,
     /// How many stood behind a later record of the same item.
     pub covered: usize,
     /// The first call that failed, if one did.
@@ -45,10 +45,14 @@ pub struct Replicated {
 }
 
 /// Carries a batch over: each item's newest record, different items at once.
-pub async fn replicate(carrier: &Carrier, records: &[Received], options: &ReplicateOptions) -> Replicated {
-    let mut batch = Batch::of(carrier.job(), records);
+pub async fn replicate(
+    sender: &RequestSender,
+    records: &[Received],
+    options: &ReplicateOptions,
+) -> Replicated {
+    let mut batch = Batch::of(sender.job(), records);
     let mut done = Replicated { covered: batch.covered(), ..Replicated::default() };
-    let all = all(carrier, records, &mut batch, &mut done, options);
+    let all = all(sender, records, &mut batch, &mut done, options);
     match options.deadline {
         None => all.await,
         Some(deadline) => {
@@ -62,7 +66,7 @@ pub async fn replicate(carrier: &Carrier, records: &[Received], options: &Replic
 }
 
 async fn all(
-    carrier: &Carrier,
+    sender: &RequestSender,
     records: &[Received],
     batch: &mut Batch,
     done: &mut Replicated,
@@ -80,7 +84,7 @@ async fn all(
         yield_now().await;
         group
     });
-    let trying = groups.map(|group| inserts.try_all(carrier, records, group)).buffer_unordered(in_flight_max);
+    let trying = groups.map(|group| inserts.try_all(sender, records, group)).buffer_unordered(in_flight_max);
     let mut trying = pin!(trying);
     while let Some(tried) = trying.next().await {
         others.extend(tried.untried);
@@ -94,38 +98,38 @@ async fn all(
 
     // A task is made when its turn comes, while the server works for those before it.
     let others = others.into_iter().map(|at| {
-        let mut task = Box::new(carrier.job().receive(&records[at]));
-        let step = task.start(carrier.job());
+        let mut task = Box::new(sender.job().receive(&records[at]));
+        let step = task.start(sender.job());
         (at, task, step)
     });
-    let left = left.into_iter().map(|Waiting { at, task, request }| (at, task, Step::Send(request)));
+    let left = left.into_iter().map(|Waiting { at, task, request }| (at, task, TaskStep::Send(request)));
     let mut running = stream::iter(left.chain(others))
-        .map(|(at, task, step)| finish(carrier, at, task, step))
+        .map(|(at, task, step)| finish(sender, at, task, step))
         .buffer_unordered(in_flight_max);
     while let Some((at, end, task)) = running.next().await {
         match end {
-            Ok(Verdict::Blocked) => blocked.push((at, task)),
+            Ok(TaskResult::Blocked) => blocked.push((at, task)),
             end => note(batch, done, at, end.map_err(Into::into)),
         }
     }
     drop(running);
     for (at, mut task) in blocked {
-        let end = unblock(carrier, &mut task).await;
+        let end = unblock(sender, &mut task).await;
         note(batch, done, at, end);
     }
 }
 
 async fn finish(
-    carrier: &Carrier,
+    sender: &RequestSender,
     at: usize,
-    mut task: Box<Task>,
-    step: Step,
-) -> (usize, Result<Verdict, DynamoError>, Box<Task>) {
-    let end = carrier.go_on(&mut task, step).await;
+    mut task: Box<ItemTask>,
+    step: TaskStep,
+) -> (usize, Result<TaskResult, DynamoError>, Box<ItemTask>) {
+    let end = sender.resume(&mut task, step).await;
     (at, end, task)
 }
 
-fn note(batch: &mut Batch, done: &mut Replicated, at: usize, end: Result<Verdict, RetrofitError>) {
+fn note(batch: &mut Batch, done: &mut Replicated, at: usize, end: Result<TaskResult, RetrofitError>) {
     match end {
         Ok(verdict) if verdict.is_settled() => {
             done.settled.push(verdict.clone());

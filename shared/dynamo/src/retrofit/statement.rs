@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::{AttributeValue as SdkValue, BatchStatementRequest};
 use keyfold_core::condition::Comparison;
 use keyfold_core::query::Condition;
-use keyfold_core::retrofit::{Action, Guard, Place, Write};
+use keyfold_core::retrofit::{Action, Guard, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::write::{STATEMENT_CHARS_MAX, insert_statement};
@@ -23,7 +23,7 @@ pub(super) fn statement(table: &str, write: &Write) -> Option<BatchStatementRequ
 /// A put into the target as an INSERT, though it may go over something older too. `None` for all other writes.
 pub(super) fn insert(table: &str, write: &Write) -> Option<BatchStatementRequest> {
     match (write.place, &write.action, &write.guard) {
-        (Place::Target, Action::Put(item), Guard::Absent | Guard::AbsentOr(_)) => {
+        (TableRole::Target, Action::Put(item), Guard::Absent | Guard::AbsentOr(_)) => {
             short_enough(insert_statement(table, item).ok()?)
         }
         _ => None,
@@ -109,7 +109,7 @@ fn quote(text: &mut String, name: &str) {
 mod tests {
     use super::*;
     use keyfold_core::condition::Path;
-    use keyfold_core::retrofit::Place;
+    use keyfold_core::retrofit::TableRole;
 
     fn value(text: &str) -> AttributeValue {
         AttributeValue::S(text.to_owned())
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn said(action: Action, guard: Guard) -> Option<(String, Vec<String>)> {
-        let statement = statement("Au\"dit", &Write { place: Place::Target, action, guard })?;
+        let statement = statement("Au\"dit", &Write { place: TableRole::Target, action, guard })?;
         let parameters = statement.parameters().iter().map(|value| value.as_s().unwrap().clone());
         Some((statement.statement().to_owned(), parameters.collect()))
     }

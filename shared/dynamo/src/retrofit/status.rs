@@ -6,7 +6,7 @@ use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Quarantined,
 use keyfold_core::value::Item;
 use serde_json::{Value, json};
 
-use super::{Carrier, RetrofitError};
+use super::{RequestSender, RetrofitError};
 use crate::{Client, DynamoError};
 
 /// The control table's name, where nothing else is set.
@@ -48,19 +48,19 @@ impl Status {
     }
 }
 
-impl Carrier {
-    /// The carrier of a retrofit that was started with this mapping, in its epoch; and its row.
+impl RequestSender {
+    /// The sender of a retrofit that was started with this mapping, in its epoch; and its row.
     pub async fn started(
         client: Client,
         mapping: Mapping,
         control_table: &str,
-    ) -> Result<(Carrier, Head), RetrofitError> {
-        let first = Carrier::new(client, Job::new(mapping, Epoch::FIRST), control_table);
+    ) -> Result<(RequestSender, Head), RetrofitError> {
+        let first = RequestSender::new(client, Job::new(mapping, Epoch::FIRST), control_table);
         let head = first.head().await?;
         let mapping = first.job().mapping().clone();
         head.check(&mapping)?;
-        let carrier = Carrier::new(first.client().clone(), head.job(mapping), control_table);
-        Ok((carrier, head))
+        let sender = RequestSender::new(first.client().clone(), head.job(mapping), control_table);
+        Ok((sender, head))
     }
 
     /// How far the retrofit with this row is.

@@ -6,20 +6,20 @@ use aws_sdk_dynamodb::types::{
     CancellationReason, Delete, Put, ReturnConsumedCapacity, TransactWriteItem, Update,
 };
 use keyfold_core::query::expression::ConditionExpression;
-use keyfold_core::retrofit::{Action, Outcome, Write};
+use keyfold_core::retrofit::{Action, Response, Write};
 
-use super::Carrier;
+use super::RequestSender;
 use super::write::update_expression;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::values::{copy_to_sdk, names_to_sdk, values_to_sdk};
 
 /// Sends the writes as one transaction.
-pub(super) async fn transact(carrier: &Carrier, writes: &[Write]) -> Result<Outcome, DynamoError> {
-    let call = || Call::new("TransactWriteItems", &carrier.table(writes[0].place).name);
-    let items = writes.iter().map(|write| item(carrier, write)).collect::<Result<Vec<_>, _>>();
+pub(super) async fn transact(sender: &RequestSender, writes: &[Write]) -> Result<Response, DynamoError> {
+    let call = || Call::new("TransactWriteItems", &sender.table(writes[0].place).name);
+    let items = writes.iter().map(|write| item(sender, write)).collect::<Result<Vec<_>, _>>();
     let items = items.map_err(|error| DynamoError::of_build(call(), &error))?;
-    let sent = carrier
+    let sent = sender
         .client()
         .transact_write_items()
         .set_transact_items(Some(items))
@@ -29,9 +29,9 @@ pub(super) async fn transact(carrier: &Carrier, writes: &[Write]) -> Result<Outc
     match sent {
         Ok(answer) => {
             for one in answer.consumed_capacity() {
-                carrier.wrote(one.table_name().unwrap_or_default(), &Consumed::of(Some(one)));
+                sender.wrote(one.table_name().unwrap_or_default(), &Consumed::of(Some(one)));
             }
-            Ok(Outcome::Written)
+            Ok(Response::Written)
         }
         Err(error) => match cancellation(&error) {
             Some(reasons) => cancelled(reasons, call()),
@@ -50,16 +50,16 @@ fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[Can
 }
 
 /// What a cancelled transaction means: some guard did not hold, or it can be sent again, or it never can.
-fn cancelled(reasons: &[CancellationReason], call: Call) -> Result<Outcome, DynamoError> {
+fn cancelled(reasons: &[CancellationReason], call: Call) -> Result<Response, DynamoError> {
     let code = |reason: &CancellationReason| reason.code().unwrap_or("None").to_owned();
     let codes: Vec<String> = reasons.iter().map(code).collect();
     if codes.iter().any(|code| code == "ConditionalCheckFailed") {
-        return Ok(Outcome::Cancelled(codes.iter().map(|code| code != "ConditionalCheckFailed").collect()));
+        return Ok(Response::Cancelled(codes.iter().map(|code| code != "ConditionalCheckFailed").collect()));
     }
     let permanent =
         |code: &&String| matches!(code.as_str(), "ValidationError" | "ItemCollectionSizeLimitExceeded");
     if let Some(code) = codes.iter().find(permanent) {
-        return Ok(Outcome::Rejected(code.clone()));
+        return Ok(Response::Rejected(code.clone()));
     }
     let throttled = codes.iter().any(|code| code.contains("Throughput") || code.contains("Throttling"));
     Err(if throttled {
@@ -69,8 +69,8 @@ fn cancelled(reasons: &[CancellationReason], call: Call) -> Result<Outcome, Dyna
     })
 }
 
-fn item(carrier: &Carrier, write: &Write) -> Result<TransactWriteItem, BuildError> {
-    let table = carrier.table(write.place);
+fn item(sender: &RequestSender, write: &Write) -> Result<TransactWriteItem, BuildError> {
+    let table = sender.table(write.place);
     let mut condition = ConditionExpression::of(&write.guard.condition(&table.partition.name));
     let update = update_expression(&write.action, &mut condition);
     let (names, values) = (names_to_sdk(&condition.names), values_to_sdk(&condition.values));

@@ -1,13 +1,13 @@
 //! One slice of a verification: of the source against the target, or the other way.
 
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Checkpoint, Outcome, Pass, Place, Request, Slice, Verdict};
+use keyfold_core::retrofit::verify::{Check, CheckStep, Class, Finding};
+use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, TableRole, TaskResult};
 use keyfold_core::value::Item;
-use keyfold_core::verify::{Check, CheckStep, Class, Finding};
 
 use super::backfill::{in_time, read_page, unblock};
-use super::hold::{Hold, now_seconds};
-use super::{Carrier, RetrofitError, SliceOptions, Watch};
+use super::worker_lease::{WorkerLease, now_seconds};
+use super::{RequestSender, RetrofitError, SliceOptions, Watch};
 use crate::error::DynamoError;
 
 /// The most differences that a slice names; all are counted.
@@ -37,14 +37,14 @@ pub struct VerifySlice {
 
 /// Compares pages from the checkpoint on; with `repair`, differences are repaired.
 pub async fn verify_slice(
-    carrier: &Carrier,
+    sender: &RequestSender,
     checkpoint: Checkpoint,
     repair: bool,
     options: &SliceOptions,
     watch: &mut Watch<'_>,
 ) -> VerifySlice {
     let mut differences = Vec::new();
-    let mut hold = match Hold::take(carrier, &checkpoint, options).await {
+    let mut hold = match WorkerLease::take(sender, &checkpoint, options).await {
         Ok(hold) => hold,
         Err(error) => return VerifySlice { checkpoint, differences, error: Some(error) },
     };
@@ -55,9 +55,9 @@ pub async fn verify_slice(
             differences.push(difference);
         }
     };
-    let ran = in_time(options, run(carrier, &mut slice, &mut hold, repair, options, found, watch)).await;
+    let ran = in_time(options, run(sender, &mut slice, &mut hold, repair, options, found, watch)).await;
     let checkpoint = slice.checkpoint().clone();
-    let ended = hold.end(carrier, &checkpoint).await;
+    let ended = hold.end(sender, &checkpoint).await;
     let error = match ran {
         Some(ran) => ran.and(ended).err(),
         None if checkpoint == before => Some(RetrofitError::OutOfTime),
@@ -67,25 +67,25 @@ pub async fn verify_slice(
 }
 
 async fn run(
-    carrier: &Carrier,
+    sender: &RequestSender,
     slice: &mut Slice,
-    hold: &mut Hold,
+    hold: &mut WorkerLease,
     repair: bool,
     options: &SliceOptions,
     mut found: impl FnMut(Difference),
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
-    let place = if pass == Pass::VerifyTarget { Place::Target } else { Place::Source };
+    let place = if pass == Pass::VerifyTarget { TableRole::Target } else { TableRole::Source };
     let mut pages = 0;
-    while slice.next().is_some() && options.may_begin(pages) && carrier.turn(options).await {
-        let page = read_page(carrier, place, slice, options).await?;
+    while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
+        let page = read_page(sender, place, slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
-        hold.keep(carrier, slice.checkpoint()).await?;
-        carrier.carried(page.items.len());
-        let findings = check_all(carrier, pass, &page.items, options).await?;
+        hold.keep(sender, slice.checkpoint()).await?;
+        sender.carried(page.items.len());
+        let findings = check_all(sender, pass, &page.items, options).await?;
         let mut ends = stream::iter(findings)
-            .map(async |finding| Ok::<_, RetrofitError>((repair && mend(carrier, &finding).await?, finding)))
+            .map(async |finding| Ok::<_, RetrofitError>((repair && mend(sender, &finding).await?, finding)))
             .buffer_unordered(options.in_flight_max.max(1));
         while let Some(end) = ends.next().await {
             let (repaired, finding) = end?;
@@ -106,12 +106,12 @@ async fn run(
 
 /// Compares the items of a page. All of them look at the same time, and those that differ pause together.
 async fn check_all(
-    carrier: &Carrier,
+    sender: &RequestSender,
     pass: Pass,
     items: &[Item],
     options: &SliceOptions,
 ) -> Result<Vec<Finding>, DynamoError> {
-    let job = carrier.job();
+    let job = sender.job();
     let now = Some(now_seconds());
     let begun = |item: &Item| match pass {
         Pass::VerifyTarget => Check::of_target_at(job, item, now),
@@ -120,7 +120,7 @@ async fn check_all(
     let mut open: Vec<(Check, CheckStep)> = items.iter().map(begun).collect();
     let mut findings = Vec::with_capacity(items.len());
     while !open.is_empty() {
-        open = look(carrier, open, options).await?;
+        open = look(sender, open, options).await?;
         let mut waiting = Vec::new();
         for (check, step) in open {
             match step {
@@ -142,7 +142,7 @@ async fn check_all(
 
 /// Reads what the checks want read, and tells them.
 async fn look(
-    carrier: &Carrier,
+    sender: &RequestSender,
     open: Vec<(Check, CheckStep)>,
     options: &SliceOptions,
 ) -> Result<Vec<(Check, CheckStep)>, DynamoError> {
@@ -160,32 +160,32 @@ async fn look(
             continue;
         }
         let (checks, keys): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
-        let items = carrier.look_up(place, &keys, options.in_flight_max).await?;
+        let items = sender.look_up(place, &keys, options.in_flight_max).await?;
         for (mut check, item) in checks.into_iter().zip(items) {
-            let step = check.told(carrier.job(), Outcome::Got(item));
+            let step = check.respond(sender.job(), Response::Got(item));
             told.push((check, step));
         }
     }
     Ok(told)
 }
 
-const PLACES: [Place; 3] = [Place::Source, Place::Target, Place::Control];
+const PLACES: [TableRole; 3] = [TableRole::Source, TableRole::Target, TableRole::Control];
 
-fn at(place: Place) -> usize {
+fn at(place: TableRole) -> usize {
     match place {
-        Place::Source => 0,
-        Place::Target => 1,
-        Place::Control => 2,
+        TableRole::Source => 0,
+        TableRole::Target => 1,
+        TableRole::Control => 2,
     }
 }
 
 /// Repairs what was found, if a repair can; was it?
-async fn mend(carrier: &Carrier, finding: &Finding) -> Result<bool, RetrofitError> {
+async fn mend(sender: &RequestSender, finding: &Finding) -> Result<bool, RetrofitError> {
     let Some(key) = finding.key.as_ref().filter(|_| finding.class.is_repairable()) else { return Ok(false) };
-    let mut task = carrier.job().repair(key);
-    let verdict = match carrier.carry(&mut task).await? {
-        Verdict::Blocked => unblock(carrier, &mut task).await?,
+    let mut task = sender.job().repair(key);
+    let verdict = match sender.carry(&mut task).await? {
+        TaskResult::Blocked => unblock(sender, &mut task).await?,
         verdict => verdict,
     };
-    Ok(matches!(verdict, Verdict::Written | Verdict::Unchanged))
+    Ok(matches!(verdict, TaskResult::Written | TaskResult::Unchanged))
 }

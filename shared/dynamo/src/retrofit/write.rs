@@ -2,10 +2,10 @@
 
 use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
 use keyfold_core::query::expression::ConditionExpression;
-use keyfold_core::retrofit::{Action, Outcome, Seen, Write};
+use keyfold_core::retrofit::{Action, ItemSeen, Response, Write};
 use keyfold_core::value::AttributeValue;
 
-use super::Carrier;
+use super::RequestSender;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::values::{copy_to_sdk, names_to_sdk, values_to_sdk};
@@ -14,12 +14,12 @@ const ALL_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionChec
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
 /// Sends one write; what a refused one met comes with the refusal.
-pub(super) async fn write(carrier: &Carrier, write: &Write) -> Result<Outcome, DynamoError> {
-    let table = carrier.table(write.place);
+pub(super) async fn write(sender: &RequestSender, write: &Write) -> Result<Response, DynamoError> {
+    let table = sender.table(write.place);
     let mut condition = ConditionExpression::of(&write.guard.condition(&table.partition.name));
     let update = update_expression(&write.action, &mut condition);
     let (names, values) = (names_to_sdk(&condition.names), values_to_sdk(&condition.values));
-    let (client, name, text) = (carrier.client(), table.name.as_str(), condition.text);
+    let (client, name, text) = (sender.client(), table.name.as_str(), condition.text);
     let sent = match &write.action {
         Action::Put(item) => client
             .put_item()
@@ -64,12 +64,12 @@ pub(super) async fn write(carrier: &Carrier, write: &Write) -> Result<Outcome, D
     };
     match sent {
         Ok(consumed) => {
-            carrier.wrote(&table.name, &consumed);
-            Ok(Outcome::Written)
+            sender.wrote(&table.name, &consumed);
+            Ok(Response::Written)
         }
         Err(DynamoError::ConditionFailed { item, .. }) => {
-            let seen = item.reveal().clone().map_or(Seen::Nothing, Seen::Item);
-            Ok(Outcome::Refused(seen))
+            let seen = item.reveal().clone().map_or(ItemSeen::Nothing, ItemSeen::Item);
+            Ok(Response::Refused(seen))
         }
         Err(error) => Err(error),
     }

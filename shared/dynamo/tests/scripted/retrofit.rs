@@ -10,7 +10,7 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::Client;
 use keyfold_dynamo::retrofit::{
-    Carrier, ReplicateOptions, Replicated, SliceOptions, backfill_slice, replicate, verify_slice,
+    ReplicateOptions, Replicated, RequestSender, SliceOptions, backfill_slice, replicate, verify_slice,
 };
 use serde_json::{Value, json};
 
@@ -31,10 +31,10 @@ from = "old"
 to = "new"
 "#;
 
-fn carrier(client: Client) -> Carrier {
+fn sender(client: Client) -> RequestSender {
     let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
     let job = Job::new(Mapping::of(&model, "moved").unwrap(), Epoch::FIRST);
-    Carrier::new(client, job, "control").paced(Some(100_000.0))
+    RequestSender::new(client, job, "control").paced(Some(100_000.0))
 }
 
 fn page(ids: &[&str]) -> Value {
@@ -42,8 +42,8 @@ fn page(ids: &[&str]) -> Value {
     json!({ "Items": items, "Count": items.len(), "ScannedCount": items.len(), "ConsumedCapacity": { "CapacityUnits": 1.0 } })
 }
 
-fn begun(carrier: &Carrier, pass: Pass) -> Checkpoint {
-    Checkpoint::start(carrier.job(), pass, SegmentId::WHOLE)
+fn begun(sender: &RequestSender, pass: Pass) -> Checkpoint {
+    Checkpoint::start(sender.job(), pass, SegmentId::WHOLE)
 }
 
 #[tokio::test]
@@ -57,11 +57,11 @@ async fn statements_that_are_throttled_are_sent_again_and_the_others_are_not() {
         success(&json!({ "Responses": [written, written] })),
     ])
     .await;
-    let carrier = carrier(client);
-    let before = carrier.units_per_second().unwrap();
+    let sender = sender(client);
+    let before = sender.units_per_second().unwrap();
     let options = SliceOptions { in_flight_max: 1, ..SliceOptions::default() };
-    let from = begun(&carrier, Pass::Backfill);
-    let end = backfill_slice(&carrier, from, &options, &mut |_| ControlFlow::Continue(())).await;
+    let from = begun(&sender, Pass::Backfill);
+    let end = backfill_slice(&sender, from, &options, &mut |_| ControlFlow::Continue(())).await;
     assert!(end.error.is_none() && end.checkpoint.is_done());
     assert_eq!(end.checkpoint.count("written"), 3);
     let requests = requests.lock().unwrap();
@@ -71,8 +71,8 @@ async fn statements_that_are_throttled_are_sent_again_and_the_others_are_not() {
         .map(|(_, body)| body["Statements"].as_array().unwrap().len())
         .collect();
     assert_eq!(sent, [3, 3, 2]);
-    assert_eq!((carrier.spent().throttles, carrier.spent().resent), (3, 3));
-    assert!(carrier.units_per_second().unwrap() < before, "the rate yields");
+    assert_eq!((sender.spent().throttles, sender.spent().resent), (3, 3));
+    assert!(sender.units_per_second().unwrap() < before, "the rate yields");
 }
 
 #[tokio::test]
@@ -80,12 +80,12 @@ async fn a_scan_that_is_throttled_is_sent_again() {
     let (client, _) =
         scripted(vec![refusal(400, "ProvisionedThroughputExceededException", "x"), success(&page(&[]))])
             .await;
-    let carrier = carrier(client);
-    let from = begun(&carrier, Pass::Backfill);
+    let sender = sender(client);
+    let from = begun(&sender, Pass::Backfill);
     let end =
-        backfill_slice(&carrier, from, &SliceOptions::default(), &mut |_| ControlFlow::Continue(())).await;
+        backfill_slice(&sender, from, &SliceOptions::default(), &mut |_| ControlFlow::Continue(())).await;
     assert!(end.error.is_none() && end.checkpoint.is_done());
-    assert_eq!(carrier.spent().throttles, 1);
+    assert_eq!(sender.spent().throttles, 1);
 }
 
 #[tokio::test]
@@ -96,10 +96,10 @@ async fn a_page_whose_writes_fail_does_not_move_the_checkpoint() {
         refusal(400, "AccessDeniedException", "x"),
     ])
     .await;
-    let carrier = carrier(client);
-    let from = begun(&carrier, Pass::Backfill);
+    let sender = sender(client);
+    let from = begun(&sender, Pass::Backfill);
     let end =
-        backfill_slice(&carrier, from.clone(), &SliceOptions::default(), &mut |_| ControlFlow::Continue(()))
+        backfill_slice(&sender, from.clone(), &SliceOptions::default(), &mut |_| ControlFlow::Continue(()))
             .await;
     assert_eq!(end.error.unwrap().code(), "access-denied");
     assert_eq!(end.checkpoint, from);
@@ -109,10 +109,10 @@ async fn a_page_whose_writes_fail_does_not_move_the_checkpoint() {
 async fn a_readers_error_fails_the_slice_of_a_verification() {
     let (client, _) =
         scripted(vec![success(&page(&["a", "b"])), refusal(400, "ValidationException", "x")]).await;
-    let carrier = carrier(client);
-    let from = begun(&carrier, Pass::VerifySource);
+    let sender = sender(client);
+    let from = begun(&sender, Pass::VerifySource);
     let options = SliceOptions::default();
-    let end = verify_slice(&carrier, from.clone(), false, &options, &mut |_| ControlFlow::Continue(())).await;
+    let end = verify_slice(&sender, from.clone(), false, &options, &mut |_| ControlFlow::Continue(())).await;
     assert_eq!(end.error.unwrap().code(), "invalid-request");
     assert_eq!(end.checkpoint, from, "nothing is said of what was not read");
 }
@@ -135,7 +135,7 @@ async fn batch(kind: ChangeKind, count: usize, answers: Vec<Answer>) -> (Replica
     };
     let records: Vec<Received> = (0..count).map(record).collect();
     let options = ReplicateOptions { in_flight_max: 1, ..ReplicateOptions::default() };
-    let done = replicate(&carrier(client), &records, &options).await;
+    let done = replicate(&sender(client), &records, &options).await;
     let requests = requests.lock().unwrap();
     let sent = requests.iter().map(|(operation, body)| {
         if operation == "PutItem" {

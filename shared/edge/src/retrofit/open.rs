@@ -1,9 +1,9 @@
-//! From a retrofit's name to a carrier that may work on it.
+//! From a retrofit's name to a sender that may work on it.
 
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::ControlError;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Place};
-use keyfold_dynamo::retrofit::{Carrier, Head, RetrofitError};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
+use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError};
 use keyfold_dynamo::{Client, DynamoError};
 use serde_json::Value;
 
@@ -45,46 +45,50 @@ impl Retrofits {
         self.model.retrofits.iter().any(|known| known.name == retrofit)
     }
 
-    /// A carrier for a retrofit of which nothing is known yet.
-    fn unstarted(&self, retrofit: &str) -> Result<Carrier, Failure> {
-        Ok(self.carrier(Job::new(Mapping::of(&self.model, retrofit)?, Epoch::FIRST)))
+    /// A sender for a retrofit of which nothing is known yet.
+    fn unstarted(&self, retrofit: &str) -> Result<RequestSender, Failure> {
+        Ok(self.sender(Job::new(Mapping::of(&self.model, retrofit)?, Epoch::FIRST)))
     }
 
-    fn carrier(&self, job: Job) -> Carrier {
-        Carrier::new(self.client.clone(), job, &self.control)
+    fn sender(&self, job: Job) -> RequestSender {
+        RequestSender::new(self.client.clone(), job, &self.control)
     }
 
     /// What a retrofit will cost. It need not have been started.
     pub async fn estimate(&self, retrofit: &str) -> Result<Value, Failure> {
-        let carrier = self.unstarted(retrofit)?;
-        let estimate =
-            carrier.estimate(None, SAMPLE_ITEMS).await?.ok_or_else(Failure::nothing_to_judge_by)?;
-        Ok(estimate.document(carrier.job().mapping(), &self.model.prices))
+        let sender = self.unstarted(retrofit)?;
+        let estimate = sender.estimate(None, SAMPLE_ITEMS).await?.ok_or_else(Failure::nothing_to_judge_by)?;
+        Ok(estimate.document(sender.job().mapping(), &self.model.prices))
     }
 
-    /// A carrier for a retrofit that was started with this mapping, whose tables and stream are as they should be. One that
+    /// A sender for a retrofit that was started with this mapping, whose tables and stream are as they should be. One that
     /// `writes` needs a retrofit that still carries over. `rate` is the most capacity units in a second.
-    pub async fn open(&self, retrofit: &str, writes: bool, rate: Option<f64>) -> Result<Carrier, Failure> {
-        let carrier = self.unstarted(retrofit)?;
-        let head = head(&carrier).await?;
-        let mapping = carrier.job().mapping();
+    pub async fn open(
+        &self,
+        retrofit: &str,
+        writes: bool,
+        rate: Option<f64>,
+    ) -> Result<RequestSender, Failure> {
+        let sender = self.unstarted(retrofit)?;
+        let head = head(&sender).await?;
+        let mapping = sender.job().mapping();
         let checked = if writes { head.check_open(mapping) } else { head.check(mapping) };
         checked.map_err(RetrofitError::from)?;
-        let stream = carrier.preflight(head.stream.is_some()).await?;
+        let stream = sender.preflight(head.stream.is_some()).await?;
         if let Some(stream) = stream {
             head.check_stream(&stream).map_err(RetrofitError::from)?;
         }
-        let head = carrier.adopt(head).await?;
-        Ok(self.carrier(head.job(mapping.clone())).paced(rate))
+        let head = sender.adopt(head).await?;
+        Ok(self.sender(head.job(mapping.clone())).paced(rate))
     }
 }
 
 /// The retrofit's row. Without a control table, nothing was ever started.
-async fn head(carrier: &Carrier) -> Result<Head, RetrofitError> {
-    let control = &carrier.table(Place::Control).name;
-    match carrier.head().await {
+async fn head(sender: &RequestSender) -> Result<Head, RetrofitError> {
+    let control = &sender.table(TableRole::Control).name;
+    match sender.head().await {
         Err(RetrofitError::Dynamo(DynamoError::NotFound { call })) if *call.table == **control => {
-            let retrofit = carrier.job().mapping().name().to_owned();
+            let retrofit = sender.job().mapping().name().to_owned();
             Err(ControlError::NotStarted { retrofit }.into())
         }
         head => head,

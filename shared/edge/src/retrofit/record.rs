@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use keyfold_core::retrofit::Checkpoint;
-use keyfold_dynamo::retrofit::Carrier;
+use keyfold_dynamo::retrofit::RequestSender;
 use serde_json::Value;
 
 use crate::log::TARGET;
@@ -57,14 +57,14 @@ impl SliceRecord {
     }
 
     /// Notes what a slice came to that went from one checkpoint to another.
-    pub fn slice(&mut self, carrier: &Carrier, from: &Checkpoint, to: &Checkpoint) {
-        let spent = carrier.spent();
+    pub fn slice(&mut self, sender: &RequestSender, from: &Checkpoint, to: &Checkpoint) {
+        let spent = sender.spent();
         self.done = to.is_done();
         let new = |(name, count): (&String, &u64)| (name.clone(), count.saturating_sub(from.count(name)));
         self.counts = to.counts().iter().map(new).filter(|(_, count)| *count > 0).collect();
         (self.read_units, self.write_units) = (spent.read.units, spent.write.units);
         (self.control_units, self.resent) = (spent.control.units, spent.resent);
-        (self.throttles, self.rate) = (spent.throttles, carrier.units_per_second().unwrap_or_default());
+        (self.throttles, self.rate) = (spent.throttles, sender.units_per_second().unwrap_or_default());
     }
 
     /// Writes the log line and the metrics.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId};
-use keyfold_dynamo::retrofit::{Carrier, SliceOptions};
+use keyfold_dynamo::retrofit::{RequestSender, SliceOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -58,11 +58,11 @@ impl SliceEvent {
     /// The checkpoint that the event gives; `None` if it gives none.
     pub fn resumed(
         &self,
-        carrier: &Carrier,
+        sender: &RequestSender,
         pass: Pass,
         segment: SegmentId,
     ) -> Result<Option<Checkpoint>, Failure> {
-        let resume = |given: &Value| Checkpoint::resume(&given.to_string(), carrier.job(), pass, segment);
+        let resume = |given: &Value| Checkpoint::resume(&given.to_string(), sender.job(), pass, segment);
         Ok(self.checkpoint.as_ref().map(resume).transpose()?)
     }
 
@@ -83,8 +83,12 @@ impl SliceEvent {
 }
 
 /// The answer to a slice. `held_up` is the code of what ended it early.
-pub fn answer(carrier: &Carrier, checkpoint: &Checkpoint, held_up: Option<&str>) -> Result<Value, Failure> {
-    let spent = carrier.spent();
+pub fn answer(
+    sender: &RequestSender,
+    checkpoint: &Checkpoint,
+    held_up: Option<&str>,
+) -> Result<Value, Failure> {
+    let spent = sender.spent();
     let shown =
         serde_json::to_value(checkpoint).map_err(|_| Failure::bad_event("the checkpoint has no text"))?;
     let mut answer = json!({

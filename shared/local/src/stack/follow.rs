@@ -8,7 +8,7 @@ use std::time::Duration;
 use dynoxide::Database;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
-use keyfold_dynamo::retrofit::Carrier;
+use keyfold_dynamo::retrofit::RequestSender;
 use tokio::time::sleep;
 
 use super::CONTROL_TABLE;
@@ -23,7 +23,7 @@ const RETRIES_MAX: u32 = 1000;
 
 /// Starts and stops the pump of one retrofit.
 pub(super) struct Follower {
-    carrier: Carrier,
+    sender: RequestSender,
     database: Database,
     table: String,
     handler: Arc<AnyReplicator>,
@@ -41,10 +41,10 @@ impl Follower {
     ) -> Option<Follower> {
         let mapping = Mapping::of(model, retrofit).ok()?;
         let table = mapping.source().name.clone();
-        let carrier = Carrier::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), CONTROL_TABLE);
+        let sender = RequestSender::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), CONTROL_TABLE);
         let on_failure = data.map(|folder| folder.join(format!("{retrofit}-failed.jsonl")));
         let database = dynamo.database().clone();
-        Some(Follower { carrier, database, table, handler: Arc::new(handler), on_failure })
+        Some(Follower { sender, database, table, handler: Arc::new(handler), on_failure })
     }
 
     pub(super) async fn run(self) {
@@ -63,8 +63,8 @@ impl Follower {
     }
 
     async fn is_open(&self) -> bool {
-        match self.carrier.head().await {
-            Ok(head) => head.check_open(self.carrier.job().mapping()).is_ok(),
+        match self.sender.head().await {
+            Ok(head) => head.check_open(self.sender.job().mapping()).is_ok(),
             Err(_) => false,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::retrofit::{LedgerRow, Place, Protocol, Quarantined, Reason, control};
+use keyfold_core::retrofit::{LedgerRow, Protocol, QuarantineReason, Quarantined, TableRole, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::scenario::{FOLDED, KEYS_MAX, NAMES, REFUSED, number_of};
@@ -120,7 +120,7 @@ impl SimulationState<'_> {
             Wanted::Nothing => return KeyState::Right,
             Wanted::Item(wanted) => wanted,
         };
-        match self.get(Place::Target, wanted) {
+        match self.get(TableRole::Target, wanted) {
             None => KeyState::Stale,
             Some(there) if is_foreign(there) => KeyState::Occupied,
             Some(there) if there.contains_key(TOMBSTONE_ATTRIBUTE) => KeyState::Stale,
@@ -192,7 +192,7 @@ impl SimulationState<'_> {
     /// Is a record of this item in quarantine that did not tell whose it is?
     fn is_blotted(&self, number: usize) -> bool {
         let partition = control::quarantine_partition(self.scenario.mapping().name());
-        let entered = |row: &String| self.get(Place::Control, &control::key(&partition, row)).is_some();
+        let entered = |row: &String| self.get(TableRole::Control, &control::key(&partition, row)).is_some();
         self.unreadable.iter().any(|(of, row)| *of == number && entered(row))
     }
 
@@ -226,14 +226,14 @@ impl SimulationState<'_> {
     /// Has another item the place that this one would have?
     fn is_taken(&self, number: usize) -> bool {
         let item = self.truth.item(number).and_then(|item| self.scenario.mapping().target_item(item).ok()?);
-        let there = item.and_then(|item| self.get(Place::Target, &item));
+        let there = item.and_then(|item| self.get(TableRole::Target, &item));
         there.is_some_and(|there| self.owner_of(there) != Some(number))
     }
 
     /// An item that is gone, where somebody else's item keeps its tombstone from being put.
     fn stands_in_the_way(&self, number: usize, entry: &Quarantined) -> bool {
         self.scenario.protocol == Protocol::Fenced
-            && entry.code == Reason::Foreign.code()
+            && entry.code == QuarantineReason::Foreign.code()
             && self.foreign.iter().any(|item| number_of(item) == number)
     }
 
@@ -264,7 +264,7 @@ impl SimulationState<'_> {
         let mut wanted = 0;
         for number in 0..self.keys {
             match self.truth.wanted(number) {
-                Wanted::Item(mapped) if self.get(Place::Target, mapped) == Some(mapped) => wanted += 1,
+                Wanted::Item(mapped) if self.get(TableRole::Target, mapped) == Some(mapped) => wanted += 1,
                 Wanted::Nothing | Wanted::Impossible => {}
                 Wanted::Item(_) if known[number].is_some() || states[number] == KeyState::Occupied => {}
                 Wanted::Item(_) => {
@@ -288,7 +288,7 @@ impl SimulationState<'_> {
     /// What somebody else put there is there, and untouched.
     pub(super) fn check_foreign(&self) -> Result<(), Violation> {
         let there = self.target.iter().filter(|(_, item)| is_foreign(item)).count();
-        let same = |item: &Item| self.get(Place::Target, item) == Some(item);
+        let same = |item: &Item| self.get(TableRole::Target, item) == Some(item);
         if there == self.foreign.len() && self.foreign.iter().all(same) {
             return Ok(());
         }

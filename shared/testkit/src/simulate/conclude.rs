@@ -2,8 +2,8 @@
 //! nothing changes, check, finalise, check.
 
 use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::verify::{Class, Finding};
 use keyfold_core::retrofit::{Pass, Request, finalise};
-use keyfold_core::verify::{Class, Finding};
 
 use super::check::{KeyState, Violation};
 use super::fault::Fault;

@@ -1,6 +1,6 @@
 //! Something unusual happens: what comes again, what stands still, what somebody else does.
 
-use keyfold_core::retrofit::{Action, Place, Quarantined, Request, control, finalise};
+use keyfold_core::retrofit::{Action, Quarantined, Request, TableRole, control, finalise};
 use keyfold_core::value::Item;
 
 use super::fault::Fault;
@@ -112,12 +112,12 @@ impl SimulationState<'_> {
         if !self.foreign.is_empty() && self.random.chance(60) {
             let gone = self.foreign.remove(0);
             self.note(|| "somebody else's item goes".to_owned());
-            return self.set(Place::Target, &gone, None, false);
+            return self.set(TableRole::Target, &gone, None, false);
         }
         let number = self.random.below(self.keys);
         let made = item(&mut self.random, number, Flaw::None, self.faults.is_on(Fault::Collision));
         let Ok(Some(mut mapped)) = self.scenario.mapping().target_item(&made) else { return };
-        if self.get(Place::Target, &mapped).is_some() {
+        if self.get(TableRole::Target, &mapped).is_some() {
             return;
         }
         mapped.insert("foreign".to_owned(), text("yes"));
@@ -125,7 +125,7 @@ impl SimulationState<'_> {
         self.obstructed[number] = true;
         self.note(|| format!("somebody else's item is at a target place of k{number}"));
         self.foreign.push(mapped.clone());
-        self.set(Place::Target, &mapped, Some(mapped.clone()), false);
+        self.set(TableRole::Target, &mapped, Some(mapped.clone()), false);
     }
 
     /// A new stream, with a new epoch and a new backfill. What the old one had not handed out is lost.

@@ -1,6 +1,6 @@
 //! Invocations of the replicator: batches from a shard, and what their ends mean for it.
 
-use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Received, Verdict};
+use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Received, TaskResult};
 
 use super::fault::Fault;
 use super::mutant::Mutant;
@@ -68,7 +68,7 @@ impl SimulationState<'_> {
             tasks.retain(|(at, _)| {
                 let skips = self.skips(records[*at], *at == first, *at == last);
                 if skips {
-                    batch.ended(*at, Disposition::Settled(Verdict::Unchanged));
+                    batch.ended(*at, Disposition::Settled(TaskResult::Unchanged));
                 }
                 !skips
             });

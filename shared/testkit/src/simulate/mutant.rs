@@ -3,7 +3,7 @@
 use keyfold_core::condition::{Comparison, Path};
 use keyfold_core::query::Condition;
 use keyfold_core::retrofit::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::retrofit::{Action, Guard, Place, Protocol, Write, control};
+use keyfold_core::retrofit::{Action, Guard, Protocol, TableRole, Write, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::named;
@@ -164,7 +164,7 @@ pub(super) enum Weakened {
 
 /// What becomes of a write; `None` if it stays as it is.
 pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Option<Weakened> {
-    let is_target = write.place == Place::Target;
+    let is_target = write.place == TableRole::Target;
     let put = match &write.action {
         Action::Put(item) => Some(item),
         Action::Update { .. } | Action::Delete(_) => None,
@@ -178,7 +178,7 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
         Mutant::NoOwner if has(OWNER_ATTRIBUTE) => unguarded(write),
         Mutant::NoFence if has(FENCE_ATTRIBUTE) && kind == TaskOrigin::Record => over_ours(write),
         Mutant::BackfillOverwrites if kind == TaskOrigin::Scan => over_ours(write),
-        Mutant::RepairUnguarded if kind == TaskOrigin::Repair && write.place != Place::Source => {
+        Mutant::RepairUnguarded if kind == TaskOrigin::Repair && write.place != TableRole::Source => {
             over_ours(write)
         }
         Mutant::DiscardReplayed if kind == TaskOrigin::Replay => unguarded(write),
@@ -186,10 +186,10 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
         Mutant::LedgerUnguarded if is_row(write, "ledger#") => unguarded(write),
         Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weakened::Nothing),
         Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weakened::Nothing),
-        Mutant::NoInputs if write.place == Place::Source => {
+        Mutant::NoInputs if write.place == TableRole::Source => {
             guarded(write, Guard::Present(Condition::All(Vec::new())))
         }
-        Mutant::Stub if write.place == Place::Source => match &write.guard {
+        Mutant::Stub if write.place == TableRole::Source => match &write.guard {
             Guard::Present(inputs) => guarded(write, Guard::AbsentOr(inputs.clone())),
             Guard::Absent | Guard::AbsentOr(_) => None,
         },
@@ -219,5 +219,5 @@ fn is_row(write: &Write, prefix: &str) -> bool {
         Some(AttributeValue::S(partition)) => partition.starts_with(prefix),
         _ => false,
     };
-    write.place == Place::Control && matches!(&write.action, Action::Put(row) if begins(row))
+    write.place == TableRole::Control && matches!(&write.action, Action::Put(row) if begins(row))
 }

@@ -1,7 +1,7 @@
 //! The protocol without guards that everything began with: changes update what exists, deletes delete, and a scan
 //! writes what does not exist yet.
 
-use keyfold_core::retrofit::{ChangeRecord, Place};
+use keyfold_core::retrofit::{ChangeRecord, TableRole};
 use keyfold_core::value::Item;
 
 use super::scenario::{Flaw, Scenario, item, key, number_of};
@@ -41,8 +41,10 @@ pub fn naive(scenario: &Scenario, seed: u64) -> bool {
             2 => match page.pop() {
                 Some(item) => {
                     let mapped = scenario.mapping().target_item(&item).ok().flatten();
-                    if let Some(mapped) = mapped.filter(|mapped| state.get(Place::Target, mapped).is_none()) {
-                        state.set(Place::Target, &mapped, Some(mapped.clone()), false);
+                    if let Some(mapped) =
+                        mapped.filter(|mapped| state.get(TableRole::Target, mapped).is_none())
+                    {
+                        state.set(TableRole::Target, &mapped, Some(mapped.clone()), false);
                     }
                 }
                 None if !scanned => {
@@ -60,7 +62,7 @@ pub fn naive(scenario: &Scenario, seed: u64) -> bool {
 fn write(state: &mut SimulationState<'_>) {
     let number = state.random.below(state.keys);
     let new = (!state.random.chance(25)).then(|| item(&mut state.random, number, Flaw::None, true));
-    state.set(Place::Source, &key(number), new, false);
+    state.set(TableRole::Source, &key(number), new, false);
 }
 
 /// An update is written if the item exists, at the place that its image has.
@@ -68,10 +70,10 @@ fn apply(state: &mut SimulationState<'_>, record: &ChangeRecord) {
     let mapping = state.scenario.mapping();
     let at = |item: Option<&Item>| mapping.target_item(item?).ok().flatten();
     match (at(record.old.as_ref()), at(record.new.as_ref())) {
-        (Some(old), None) => state.set(Place::Target, &old, None, false),
-        (None, Some(new)) => state.set(Place::Target, &new, Some(new.clone()), false),
-        (Some(_), Some(new)) if state.get(Place::Target, &new).is_some() => {
-            state.set(Place::Target, &new, Some(new.clone()), false);
+        (Some(old), None) => state.set(TableRole::Target, &old, None, false),
+        (None, Some(new)) => state.set(TableRole::Target, &new, Some(new.clone()), false),
+        (Some(_), Some(new)) if state.get(TableRole::Target, &new).is_some() => {
+            state.set(TableRole::Target, &new, Some(new.clone()), false);
         }
         _ => {}
     }

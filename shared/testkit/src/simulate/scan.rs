@@ -1,6 +1,6 @@
 //! Runs of a segment of the backfill: pages are read item by item, as DynamoDB reads them, so that writes fall between.
 
-use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, Slice, Verdict};
+use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, Slice, TaskResult};
 use keyfold_core::value::Item;
 
 use super::check::Violation;
@@ -137,7 +137,7 @@ impl SimulationState<'_> {
         run.open += items.len();
         if ahead {
             for _ in items {
-                run.slice.settled(page, &Verdict::Written);
+                run.slice.settled(page, &TaskResult::Written);
             }
         }
         let job = self.job_of(version);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Place, Protocol, control};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, TableRole, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::generate::Random;
@@ -107,11 +107,11 @@ impl Scenario {
     }
 
     /// Where this place is, and its table: in place, the target is the source.
-    pub(super) fn table(&self, place: Place) -> (Place, &Table) {
+    pub(super) fn table(&self, place: TableRole) -> (TableRole, &Table) {
         match place {
-            Place::Control => (place, &self.control),
-            Place::Target if !self.is_in_place() => (place, self.mapping().target()),
-            Place::Source | Place::Target => (Place::Source, self.mapping().source()),
+            TableRole::Control => (place, &self.control),
+            TableRole::Target if !self.is_in_place() => (place, self.mapping().target()),
+            TableRole::Source | TableRole::Target => (TableRole::Source, self.mapping().source()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Requests are carried out here, with all that can go wrong around them.
 
-use keyfold_core::retrofit::{Action, Outcome, Place, Protocol, Request, Seen, Write};
+use keyfold_core::retrofit::{Action, ItemSeen, Protocol, Request, Response, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::Fault;
@@ -14,7 +14,7 @@ use super::work::{LateRequest, PendingRequest, TaskOrigin, line, outcome_name, w
 /// What a task hears.
 pub(super) enum Exchange {
     /// This.
-    Heard(Outcome),
+    Heard(Response),
     /// Nothing: the request is sent again.
     Again,
     /// Nothing, so often that it gives up.
@@ -25,9 +25,9 @@ pub(super) enum Exchange {
 
 impl SimulationState<'_> {
     /// Carries a request out.
-    pub(super) fn send(&mut self, request: &Request, kind: TaskOrigin) -> Outcome {
+    pub(super) fn send(&mut self, request: &Request, kind: TaskOrigin) -> Response {
         let outcome = match request {
-            Request::Get { place, key } => return Outcome::Got(self.read(*place, key, kind)),
+            Request::Get { place, key } => return Response::Got(self.read(*place, key, kind)),
             Request::Write(write) => self.write(write, kind),
             Request::Transact(writes) => self.transact(writes, kind),
         };
@@ -35,8 +35,8 @@ impl SimulationState<'_> {
         outcome
     }
 
-    fn read(&mut self, place: Place, key: &Item, kind: TaskOrigin) -> Option<Item> {
-        if kind == TaskOrigin::Repair && place == Place::Source && self.has(Mutant::EventualRepair) {
+    fn read(&mut self, place: TableRole, key: &Item, kind: TaskOrigin) -> Option<Item> {
+        if kind == TaskOrigin::Repair && place == TableRole::Source && self.has(Mutant::EventualRepair) {
             let stale = self.truth.stale(number_of(key), self.turns).cloned();
             if let Some(stale) = stale {
                 self.bitten();
@@ -46,33 +46,33 @@ impl SimulationState<'_> {
         self.get(place, key).cloned()
     }
 
-    fn write(&mut self, write: &Write, kind: TaskOrigin) -> Outcome {
+    fn write(&mut self, write: &Write, kind: TaskOrigin) -> Response {
         match self.weaken(write, kind) {
             None => self.write_as_is(write),
-            Some(Weakened::Nothing) => Outcome::Written,
+            Some(Weakened::Nothing) => Response::Written,
             Some(Weakened::Write(other)) => self.write_as_is(&other),
         }
     }
 
-    fn write_as_is(&mut self, write: &Write) -> Outcome {
+    fn write_as_is(&mut self, write: &Write) -> Response {
         if is_refused(write) {
-            return Outcome::Rejected("refused-by-table".to_owned());
+            return Response::Rejected("refused-by-table".to_owned());
         }
         if self.holds(write) {
             self.apply(write);
-            return Outcome::Written;
+            return Response::Written;
         }
         // The response may or may not carry the item that was met.
         if self.random.chance(50) {
-            return Outcome::Refused(Seen::Unknown);
+            return Response::Refused(ItemSeen::Unknown);
         }
         let there = self.get(write.place, key_in(&write.action)).cloned();
-        Outcome::Refused(there.map_or(Seen::Nothing, |item| Seen::Item(Box::new(item))))
+        Response::Refused(there.map_or(ItemSeen::Nothing, |item| ItemSeen::Item(Box::new(item))))
     }
 
-    fn transact(&mut self, sent: &[Write], kind: TaskOrigin) -> Outcome {
+    fn transact(&mut self, sent: &[Write], kind: TaskOrigin) -> Response {
         if sent.iter().any(is_refused) {
-            return Outcome::Rejected("refused-by-table".to_owned());
+            return Response::Rejected("refused-by-table".to_owned());
         }
         let weak: Vec<Option<Weakened>> = sent.iter().map(|write| self.weaken(write, kind)).collect();
         let now = |(write, weak)| match weak {
@@ -89,7 +89,7 @@ impl SimulationState<'_> {
                 self.apply(write);
             }
         }
-        if all { Outcome::Written } else { Outcome::Cancelled(held) }
+        if all { Response::Written } else { Response::Cancelled(held) }
     }
 
     /// What is sent in place of a write, by a weakened protocol.
@@ -140,7 +140,7 @@ impl SimulationState<'_> {
         let write = writes(&work.request);
         if self.throttled(work).is_some() {
             if write && work.pending.kind != TaskOrigin::Repair && self.bites(Mutant::ThrottledIsWritten) {
-                return Exchange::Heard(Outcome::Written);
+                return Exchange::Heard(Response::Written);
             }
             return self.resend(work);
         }
@@ -189,5 +189,6 @@ impl SimulationState<'_> {
 
 fn is_refused(write: &Write) -> bool {
     let Action::Put(item) = &write.action else { return false };
-    write.place == Place::Target && matches!(item.get("v"), Some(AttributeValue::S(text)) if text == REFUSED)
+    write.place == TableRole::Target
+        && matches!(item.get("v"), Some(AttributeValue::S(text)) if text == REFUSED)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::Head;
-use keyfold_core::retrofit::{Job, Place};
+use keyfold_core::retrofit::{Job, TableRole};
 use keyfold_core::value::Item;
 
 use super::check::Violation;
@@ -194,33 +194,33 @@ impl<'s> SimulationState<'s> {
     }
 
     /// The model and the items of a table.
-    pub(super) fn table(&self, place: Place) -> (&'s Table, &ItemStore) {
+    pub(super) fn table(&self, place: TableRole) -> (&'s Table, &ItemStore) {
         let (at, table) = self.scenario.table(place);
         let store = match at {
-            Place::Source => &self.source,
-            Place::Target => &self.target,
-            Place::Control => &self.control,
+            TableRole::Source => &self.source,
+            TableRole::Target => &self.target,
+            TableRole::Control => &self.control,
         };
         (table, store)
     }
 
     /// The item with this key.
-    pub(super) fn get(&self, place: Place, key: &Item) -> Option<&Item> {
+    pub(super) fn get(&self, place: TableRole, key: &Item) -> Option<&Item> {
         let (table, store) = self.table(place);
         store.get(table, key)
     }
 
     /// Changes a table; the source's stream takes it down.
-    pub(super) fn set(&mut self, place: Place, key: &Item, item: Option<Item>, expired: bool) {
+    pub(super) fn set(&mut self, place: TableRole, key: &Item, item: Option<Item>, expired: bool) {
         if self.get(place, key) == item.as_ref() {
             return;
         }
-        self.changes += u64::from(place != Place::Control);
+        self.changes += u64::from(place != TableRole::Control);
         let (at, table) = self.scenario.table(place);
         match at {
-            Place::Control => self.control.set(table, key, item),
-            Place::Target => self.target.set(table, key, item),
-            Place::Source => {
+            TableRole::Control => self.control.set(table, key, item),
+            TableRole::Target => self.target.set(table, key, item),
+            TableRole::Source => {
                 self.take_down(key, item.as_ref(), expired);
                 self.source.set(table, key, item);
             }

@@ -1,6 +1,6 @@
 //! Tasks step by step, and what their ends mean for those who wait for them.
 
-use keyfold_core::retrofit::{Disposition, Step, Task, Verdict};
+use keyfold_core::retrofit::{Disposition, ItemTask, TaskResult, TaskStep};
 
 use super::fault::Fault;
 use super::mutant::Mutant;
@@ -13,7 +13,7 @@ pub(super) const BLOCKED_MAX: usize = 2;
 
 impl SimulationState<'_> {
     /// Starts a task.
-    pub(super) fn start(&mut self, mut task: Task, kind: TaskOrigin, owner: Waiter, version: Version) {
+    pub(super) fn start(&mut self, mut task: ItemTask, kind: TaskOrigin, owner: Waiter, version: Version) {
         let step = task.start(self.job_of(version));
         self.stepped(PendingTask { task, kind, owner, version, blocked: 0 }, step);
     }
@@ -27,16 +27,16 @@ impl SimulationState<'_> {
             Exchange::Crashed => self.crash(&work.pending.owner),
             Exchange::Heard(outcome) => {
                 let mut pending = work.pending;
-                let step = pending.task.told(self.job_of(pending.version), outcome);
+                let step = pending.task.respond(self.job_of(pending.version), outcome);
                 self.stepped(pending, step);
             }
         }
     }
 
-    fn stepped(&mut self, pending: PendingTask, step: Step) {
+    fn stepped(&mut self, pending: PendingTask, step: TaskStep) {
         match step {
-            Step::Send(request) => self.works.push(PendingRequest { pending, request, attempts: 0 }),
-            Step::Done(verdict) => {
+            TaskStep::Send(request) => self.works.push(PendingRequest { pending, request, attempts: 0 }),
+            TaskStep::Done(verdict) => {
                 self.note(|| {
                     let key = short(pending.task.key());
                     format!("  {:?} {:?} of {key}: {verdict:?}", pending.kind, pending.owner)
@@ -46,8 +46,8 @@ impl SimulationState<'_> {
         }
     }
 
-    fn ended(&mut self, pending: PendingTask, verdict: Verdict) {
-        if verdict == Verdict::Blocked {
+    fn ended(&mut self, pending: PendingTask, verdict: TaskResult) {
+        if verdict == TaskResult::Blocked {
             self.faults.hit(Fault::Collision);
         }
         match pending.owner {
@@ -55,7 +55,7 @@ impl SimulationState<'_> {
                 let Some(invocation) = self.invocations.get_mut(&id) else { return };
                 invocation.open -= 1;
                 match verdict {
-                    Verdict::Blocked => {
+                    TaskResult::Blocked => {
                         let (task, blocked) = (pending.task, pending.blocked);
                         invocation.blocked.push(BlockedTask { at, task, blocked });
                     }
@@ -71,14 +71,14 @@ impl SimulationState<'_> {
                 let Some(run) = self.runs.get_mut(&id) else { return };
                 run.open -= 1;
                 let blocked = match verdict {
-                    Verdict::Blocked => pending.blocked,
+                    TaskResult::Blocked => pending.blocked,
                     // The item changed under our hands: it is tried again, as if it were blocked.
-                    Verdict::Busy => 0,
+                    TaskResult::Busy => 0,
                     verdict => return run.slice.settled(page, &verdict),
                 };
                 run.blocked.push(BlockedTask { at: page, task: pending.task, blocked });
             }
-            Waiter::Nobody if verdict == Verdict::Blocked && pending.kind == TaskOrigin::Repair => {
+            Waiter::Nobody if verdict == TaskResult::Blocked && pending.kind == TaskOrigin::Repair => {
                 self.try_again(pending);
             }
             Waiter::Note(_) | Waiter::Nobody => {}
@@ -91,7 +91,7 @@ impl SimulationState<'_> {
         let step = if pending.blocked < BLOCKED_MAX {
             pending.task.again(job)
         } else if self.bites(Mutant::BlockedForgotten) {
-            Step::Done(Verdict::Unchanged)
+            TaskStep::Done(TaskResult::Unchanged)
         } else {
             pending.task.park(job)
         };
@@ -107,7 +107,8 @@ impl SimulationState<'_> {
                 let settled = self.bites(Mutant::GivenUpIsSettled);
                 let Some(invocation) = self.invocations.get_mut(&id) else { return };
                 invocation.open -= 1;
-                let end = if settled { Disposition::Settled(Verdict::Written) } else { Disposition::Failed };
+                let end =
+                    if settled { Disposition::Settled(TaskResult::Written) } else { Disposition::Failed };
                 invocation.batch.ended(at, end);
                 self.invocation_over(id);
             }
@@ -116,7 +117,7 @@ impl SimulationState<'_> {
                 let Some(run) = self.runs.get_mut(&id) else { return };
                 if settled {
                     run.open -= 1;
-                    return run.slice.settled(page, &Verdict::Written);
+                    return run.slice.settled(page, &TaskResult::Written);
                 }
                 run.returned = run.slice.checkpoint().clone();
                 self.restart_run(id);

@@ -1,6 +1,6 @@
 //! What DynamoDB throttles, by its reason, and for how long.
 
-use keyfold_core::retrofit::{Place, Request};
+use keyfold_core::retrofit::{Request, TableRole};
 
 use super::fault::Fault;
 use super::scenario::number_of;
@@ -71,7 +71,7 @@ impl SimulationState<'_> {
 fn reaches_index(request: &Request) -> bool {
     match request {
         Request::Get { .. } => false,
-        Request::Write(write) => write.place != Place::Control,
+        Request::Write(write) => write.place != TableRole::Control,
         Request::Transact(_) => writes(request),
     }
 }

@@ -1,9 +1,9 @@
 //! The verifier at work while everything goes on: it must not call a write under way a difference, nor miss one that
 //! stands still, and what it repairs must do no harm.
 
-use keyfold_core::retrofit::{Outcome, Pass, Place, Request};
+use keyfold_core::retrofit::verify::{Check, CheckStep, Class, Finding};
+use keyfold_core::retrofit::{Pass, Request, Response, TableRole};
 use keyfold_core::value::Item;
-use keyfold_core::verify::{Check, CheckStep, Class, Finding};
 
 use super::check::{KeyState, Violation};
 use super::fault::Fault;
@@ -166,7 +166,7 @@ impl SimulationState<'_> {
                     CheckStep::Send(request)
                 } else {
                     let outcome = self.looked(&mut looking, &request, verification.alone);
-                    looking.check.told(job, outcome)
+                    looking.check.respond(job, outcome)
                 }
             }
         };
@@ -177,9 +177,9 @@ impl SimulationState<'_> {
     }
 
     /// Reads one side of the item.
-    fn looked(&mut self, looking: &mut Looking, request: &Request, alone: bool) -> Outcome {
+    fn looked(&mut self, looking: &mut Looking, request: &Request, alone: bool) -> Response {
         let Request::Get { place, .. } = request else { unreachable!("a check only reads") };
-        let is_target = *place == Place::Target;
+        let is_target = *place == TableRole::Target;
         if is_target
             && !alone
             && let Some(number) = looking.number
@@ -196,19 +196,19 @@ impl SimulationState<'_> {
             return outcome;
         }
         let again = looking.steps > 1;
-        let Outcome::Got(item) = &outcome else { return outcome };
+        let Response::Got(item) = &outcome else { return outcome };
         match place {
-            Place::Source if again && looking.source.is_some() => Outcome::Got(looking.source.clone()),
-            Place::Target if again && looking.target.is_some() => Outcome::Got(looking.target.clone()),
-            Place::Source => {
+            TableRole::Source if again && looking.source.is_some() => Response::Got(looking.source.clone()),
+            TableRole::Target if again && looking.target.is_some() => Response::Got(looking.target.clone()),
+            TableRole::Source => {
                 looking.source.clone_from(item);
                 outcome
             }
-            Place::Target => {
+            TableRole::Target => {
                 looking.target.clone_from(item);
                 outcome
             }
-            Place::Control => outcome,
+            TableRole::Control => outcome,
         }
     }
 

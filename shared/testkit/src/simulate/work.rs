@@ -1,7 +1,7 @@
 //! Tasks under way, and those who wait for them: invocations of the replicator, runs of a segment.
 
 use keyfold_core::retrofit::segment::PageNumber;
-use keyfold_core::retrofit::{Action, Batch, Checkpoint, Outcome, Request, Slice, Task, Write};
+use keyfold_core::retrofit::{Action, Batch, Checkpoint, ItemTask, Request, Response, Slice, Write};
 use keyfold_core::value::Item;
 
 use super::state::Version;
@@ -41,7 +41,7 @@ pub(super) enum Waiter {
 /// A task, and on whose behalf it runs.
 pub(super) struct PendingTask {
     /// The task.
-    pub(super) task: Task,
+    pub(super) task: ItemTask,
     /// Whose it is.
     pub(super) kind: TaskOrigin,
     /// Who waits.
@@ -67,7 +67,7 @@ pub(super) struct BlockedTask<P> {
     /// Its place.
     pub(super) at: P,
     /// The task.
-    pub(super) task: Task,
+    pub(super) task: ItemTask,
     /// How often it was blocked.
     pub(super) blocked: usize,
 }
@@ -163,12 +163,12 @@ pub(super) fn short(item: &Item) -> String {
 }
 
 /// What came of a request, in a line of the trace.
-pub(super) fn outcome_name(outcome: &Outcome) -> String {
+pub(super) fn outcome_name(outcome: &Response) -> String {
     match outcome {
-        Outcome::Got(_) => "got".to_owned(),
-        Outcome::Written => "written".to_owned(),
-        Outcome::Refused(_) => "refused".to_owned(),
-        Outcome::Cancelled(held) => format!("cancelled {held:?}"),
-        Outcome::Rejected(code) => format!("rejected {code}"),
+        Response::Got(_) => "got".to_owned(),
+        Response::Written => "written".to_owned(),
+        Response::Refused(_) => "refused".to_owned(),
+        Response::Cancelled(held) => format!("cancelled {held:?}"),
+        Response::Rejected(code) => format!("rejected {code}"),
     }
 }

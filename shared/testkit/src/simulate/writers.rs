@@ -1,6 +1,6 @@
 //! Writers: they know nothing of the retrofit, except that in place some of them fold keys by themselves.
 
-use keyfold_core::retrofit::Place;
+use keyfold_core::retrofit::TableRole;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::{Fault, WriterAction};
@@ -74,7 +74,7 @@ impl SimulationState<'_> {
         self.note(|| format!("k{number} {}", if expired { "expires" } else { "is deleted by a writer" }));
         self.faults.did(if expired { WriterAction::Expire } else { WriterAction::Delete });
         self.truth.wrote(number, None, Wanted::Nothing);
-        self.set(Place::Source, &key(number), None, expired);
+        self.set(TableRole::Source, &key(number), None, expired);
     }
 
     /// Two items exchange what their target keys are made of.
@@ -102,7 +102,7 @@ impl SimulationState<'_> {
         self.note(|| format!("writer: k{number} is {}", short(&stored)));
         let wanted = self.wanted(&new);
         self.truth.wrote(number, Some(new), wanted);
-        self.set(Place::Source, &key(number), Some(stored), false);
+        self.set(TableRole::Source, &key(number), Some(stored), false);
     }
 
     /// What the table holds then; `None` if a writer that folds cannot fold it.

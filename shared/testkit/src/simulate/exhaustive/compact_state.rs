@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use keyfold_core::retrofit::{ChangeKind, ChangeRecord, Job, Protocol, SequenceNumber, Task};
+use keyfold_core::retrofit::{ChangeKind, ChangeRecord, ItemTask, Job, Protocol, SequenceNumber};
 use keyfold_core::value::Item;
 
 use super::super::check::Violation;
@@ -166,7 +166,7 @@ impl CompactState {
         role: Role,
         record: usize,
         tasks: &mut TaskTable<'_>,
-        task: fn(&Job, &ChangeRecord) -> Task,
+        task: fn(&Job, &ChangeRecord) -> ItemTask,
     ) -> After {
         let image = self.records[role.key()][record];
         let hash = mix(record as u64, tasks.tables.held(image).map(|held| held.hash));

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use keyfold_core::retrofit::{Outcome, Seen};
+use keyfold_core::retrofit::{ItemSeen, Response};
 use keyfold_core::value::{AttributeValue, Item};
 
 /// One hash of several.
@@ -28,15 +28,15 @@ fn of_value(value: &AttributeValue) -> u64 {
     }
 }
 
-pub(super) fn of_outcome(outcome: &Outcome) -> u64 {
+pub(super) fn of_outcome(outcome: &Response) -> u64 {
     let of = |item: &Option<Item>| item.as_ref().map(of_item);
     match outcome {
-        Outcome::Got(item) => mix(1, of(item)),
-        Outcome::Written => 2,
-        Outcome::Refused(Seen::Unknown) => 3,
-        Outcome::Refused(Seen::Nothing) => 4,
-        Outcome::Refused(Seen::Item(item)) => mix(5, of_item(item)),
-        Outcome::Cancelled(held) => mix(6, held),
-        Outcome::Rejected(code) => mix(7, code),
+        Response::Got(item) => mix(1, of(item)),
+        Response::Written => 2,
+        Response::Refused(ItemSeen::Unknown) => 3,
+        Response::Refused(ItemSeen::Nothing) => 4,
+        Response::Refused(ItemSeen::Item(item)) => mix(5, of_item(item)),
+        Response::Cancelled(held) => mix(6, held),
+        Response::Rejected(code) => mix(7, code),
     }
 }

@@ -1,6 +1,6 @@
 //! A task of the core that is under way, and whose it is.
 
-use keyfold_core::retrofit::{Place, Request, Task};
+use keyfold_core::retrofit::{ItemTask, Request, TableRole};
 
 use super::super::work::TaskOrigin;
 
@@ -45,7 +45,7 @@ impl Role {
 #[derive(Clone)]
 pub(super) struct OpenTask {
     pub(super) role: Role,
-    pub(super) task: Task,
+    pub(super) task: ItemTask,
     /// `None`: it is blocked.
     pub(super) request: Option<Request>,
     pub(super) blocked: u8,
@@ -61,7 +61,7 @@ impl OpenTask {
     /// Does it read its row of the ledger? Then no earlier response matters to it. How often it may still begin anew
     /// is left out: here is not enough to disturb it that often, and a task that must not any more is handed out again.
     pub(super) fn begins_anew(&self) -> bool {
-        matches!(self.request, Some(Request::Get { place: Place::Control, .. }))
+        matches!(self.request, Some(Request::Get { place: TableRole::Control, .. }))
             && self.blocked <= BLOCKED_MAX
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Write};
+use keyfold_core::retrofit::{ItemSeen, Request, Response, TableRole, Write};
 use keyfold_core::value::Item;
 
 use super::super::mutant::{Weakened, weakened};
@@ -35,7 +35,7 @@ pub(super) struct Tables<'s> {
     pub(super) scenario: &'s Scenario,
     mutant: Option<Mutant>,
     /// Where each row is.
-    rows: Vec<(Place, String)>,
+    rows: Vec<(TableRole, String)>,
     /// Each by its number; the first stands for no item.
     items: Vec<Held>,
     ids: HashMap<u64, ItemId>,
@@ -55,7 +55,7 @@ impl<'s> Tables<'s> {
         let mut tables = Tables {
             scenario,
             mutant,
-            rows: (0..2).map(|number| (Place::Source, NAMES[number].to_owned())).collect(),
+            rows: (0..2).map(|number| (TableRole::Source, NAMES[number].to_owned())).collect(),
             items: vec![Held { item: Item::default(), hash: 0 }],
             ids: HashMap::new(),
             values: [[NOTHING; VALUES]; 2],
@@ -82,7 +82,7 @@ impl<'s> Tables<'s> {
     }
 
     /// What these rows hold, and where.
-    pub(super) fn all(&self, rows: &Rows) -> impl Iterator<Item = (Place, &str, &Held)> {
+    pub(super) fn all(&self, rows: &Rows) -> impl Iterator<Item = (TableRole, &str, &Held)> {
         let held =
             self.rows.iter().zip(*rows).map(|((place, name), id)| Some((*place, &**name, self.held(id)?)));
         held.flatten()
@@ -109,7 +109,7 @@ impl<'s> Tables<'s> {
     }
 
     /// The row of the item with this key.
-    fn row(&mut self, at: Place, key: &Item) -> usize {
+    fn row(&mut self, at: TableRole, key: &Item) -> usize {
         let (at, table) = self.scenario.table(at);
         let name = place(table, key);
         if let Some(row) = self.rows.iter().position(|(place, known)| *place == at && *known == *name) {
@@ -122,25 +122,25 @@ impl<'s> Tables<'s> {
 
     /// Is this row the target's?
     pub(super) fn is_target(&self, row: usize) -> bool {
-        self.rows[row].0 == Place::Target
+        self.rows[row].0 == TableRole::Target
     }
 
     /// Carries a request out.
-    pub(super) fn send(&mut self, request: &Request, role: Role, rows: &mut Rows) -> Outcome {
+    pub(super) fn send(&mut self, request: &Request, role: Role, rows: &mut Rows) -> Response {
         match request {
-            Request::Get { place, key } => Outcome::Got(self.get(*place, key, rows).cloned()),
+            Request::Get { place, key } => Response::Got(self.get(*place, key, rows).cloned()),
             Request::Write(write) => {
-                let Some(write) = self.weak(write, role) else { return Outcome::Written };
+                let Some(write) = self.weak(write, role) else { return Response::Written };
                 if self.holds(&write, rows) {
                     self.carry(&write, rows);
-                    return Outcome::Written;
+                    return Response::Written;
                 }
                 // Some responses carry the item that was met.
                 let there = self.get(write.place, key_in(&write.action), rows);
-                Outcome::Refused(match (role, there) {
-                    (Role::Record { .. } | Role::Note { .. }, _) => Seen::Unknown,
-                    (_, None) => Seen::Nothing,
-                    (_, Some(item)) => Seen::Item(Box::new(item.clone())),
+                Response::Refused(match (role, there) {
+                    (Role::Record { .. } | Role::Note { .. }, _) => ItemSeen::Unknown,
+                    (_, None) => ItemSeen::Nothing,
+                    (_, Some(item)) => ItemSeen::Item(Box::new(item.clone())),
                 })
             }
             Request::Transact(writes) => {
@@ -150,10 +150,10 @@ impl<'s> Tables<'s> {
                     .map(|write| write.as_ref().is_none_or(|write| self.holds(write, rows)))
                     .collect();
                 if held.contains(&false) {
-                    return Outcome::Cancelled(held);
+                    return Response::Cancelled(held);
                 }
                 weak.iter().flatten().for_each(|write| self.carry(write, rows));
-                Outcome::Written
+                Response::Written
             }
         }
     }
@@ -168,7 +168,7 @@ impl<'s> Tables<'s> {
     }
 
     /// The item with this key.
-    fn get(&mut self, at: Place, key: &Item, rows: &Rows) -> Option<&Item> {
+    fn get(&mut self, at: TableRole, key: &Item, rows: &Rows) -> Option<&Item> {
         let row = self.row(at, key);
         self.item(rows[row])
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use keyfold_core::retrofit::{Step, Task, Verdict};
+use keyfold_core::retrofit::{ItemTask, TaskResult, TaskStep};
 
 use super::super::{Mutant, Scenario};
 use super::Orders;
@@ -67,7 +67,12 @@ impl<'s> TaskTable<'s> {
     }
 
     /// A task that begins.
-    pub(super) fn begun(&mut self, role: Role, hash: u64, task: impl FnOnce(&Tables<'s>) -> Task) -> After {
+    pub(super) fn begun(
+        &mut self,
+        role: Role,
+        hash: u64,
+        task: impl FnOnce(&Tables<'s>) -> ItemTask,
+    ) -> After {
         let began = mix(hash, role);
         if let Some(after) = self.begun.get(&began) {
             return *after;
@@ -82,11 +87,11 @@ impl<'s> TaskTable<'s> {
     }
 
     /// What comes after this step of the task.
-    fn after(&mut self, mut open_task: OpenTask, next: Step) -> After {
+    fn after(&mut self, mut open_task: OpenTask, next: TaskStep) -> After {
         match next {
-            Step::Send(request) => open_task.request = Some(request),
-            Step::Done(Verdict::Blocked) => open_task.request = None,
-            Step::Done(verdict) => return After::Ended { settled: verdict.is_settled() },
+            TaskStep::Send(request) => open_task.request = Some(request),
+            TaskStep::Done(TaskResult::Blocked) => open_task.request = None,
+            TaskStep::Done(verdict) => return After::Ended { settled: verdict.is_settled() },
         }
         if self.walked == Orders::Distinct && open_task.begins_anew() {
             open_task.hash = mix(open_task.began, open_task.blocked);
@@ -125,7 +130,7 @@ impl<'s> TaskTable<'s> {
             Some(request) => {
                 let outcome = self.tables.send(&request, open_task.role, &mut rows);
                 let outcome_hash = of_outcome(&outcome);
-                (open_task.task.told(job, outcome), outcome_hash)
+                (open_task.task.respond(job, outcome), outcome_hash)
             }
             None => {
                 let again = open_task.blocked < BLOCKED_MAX;

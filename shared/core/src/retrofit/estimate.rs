@@ -3,11 +3,12 @@
 //! A sample of the source's items goes through the same code as the retrofit itself, and the sums are scaled up to the
 //! number of items. Verification, retries and the live writes that are replicated meanwhile are not in it.
 
+use super::fence::{Epoch, Fence};
+use super::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, Protocol};
+use super::source_key::SourceKey;
 use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
 use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
 use crate::model::Table;
-use crate::retrofit::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE};
-use crate::retrofit::{Epoch, Fence, Mapping, Protocol, SourceKey};
 use crate::value::Item;
 
 /// What a ledger row holds besides the two keys: epoch, sequence number, and its attributes' names.
@@ -256,3 +257,6 @@ fn ledger_row_bytes(from: &Table, to: &Table, source: &Item, target: &Item) -> u
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,11 +11,14 @@ pub mod expiry;
 #[cfg(test)]
 mod tests;
 
-use crate::retrofit::mapping::same_item;
-use crate::retrofit::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use crate::retrofit::quarantine::{Quarantined, Reason};
-use crate::retrofit::request::{Outcome, Place, Request};
-use crate::retrofit::{Job, Protocol, SourceKey, control};
+use super::control;
+use super::job::Job;
+use super::mapping::{
+    FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, Protocol, TOMBSTONE_ATTRIBUTE, same_item,
+};
+use super::quarantine::{QuarantineReason, Quarantined};
+use super::request::{Request, Response, TableRole};
+use super::source_key::SourceKey;
 use crate::value::Item;
 
 /// How many looks must show the same difference, after the first.
@@ -117,7 +120,7 @@ pub struct Check {
     now_seconds: Option<u64>,
     source: Option<Item>,
     target: Option<Item>,
-    phase: Phase,
+    phase: CheckPhase,
     looks: u32,
     /// The difference of the look before, with both sides.
     before: Option<(Class, Option<Item>, Option<Item>)>,
@@ -127,7 +130,7 @@ pub struct Check {
 
 /// What is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum CheckPhase {
     Source,
     Target,
     Quarantine(Class),
@@ -162,7 +165,7 @@ impl Check {
             _ if item.contains_key(TOMBSTONE_ATTRIBUTE) => check.done(Class::Same),
             // Nobody put it there for this retrofit.
             None => check.done(check.or_expired(job, Class::Extra)),
-            Some(key) => CheckStep::Send(Request::Get { place: Place::Source, key: key.clone() }),
+            Some(key) => CheckStep::Send(Request::Get { place: TableRole::Source, key: key.clone() }),
         };
         (check, step)
     }
@@ -174,7 +177,7 @@ impl Check {
             now_seconds,
             source: None,
             target: None,
-            phase: Phase::Source,
+            phase: CheckPhase::Source,
             looks: 0,
             before: None,
             steady: 0,
@@ -186,18 +189,18 @@ impl Check {
     pub fn paused(&mut self) -> CheckStep {
         match &self.key {
             Some(key) => {
-                self.phase = Phase::Source;
-                CheckStep::Send(Request::Get { place: Place::Source, key: key.clone() })
+                self.phase = CheckPhase::Source;
+                CheckStep::Send(Request::Get { place: TableRole::Source, key: key.clone() })
             }
             None => self.done(Class::Extra),
         }
     }
 
     /// Goes on with what was read.
-    pub fn told(&mut self, job: &Job, outcome: Outcome) -> CheckStep {
-        let Outcome::Got(item) = outcome else { unreachable!("a check only reads") };
+    pub fn respond(&mut self, job: &Job, response: Response) -> CheckStep {
+        let Response::Got(item) = response else { unreachable!("a check only reads") };
         match self.phase {
-            Phase::Source => {
+            CheckPhase::Source => {
                 self.source = item;
                 // The first look at a scanned target item has that item.
                 if self.looks == 0 && self.found_at.is_some() {
@@ -206,14 +209,14 @@ impl Check {
                     self.read_target(job)
                 }
             }
-            Phase::Target => {
+            CheckPhase::Target => {
                 self.target = item;
                 self.judge(job)
             }
-            Phase::Quarantine(class) => {
+            CheckPhase::Quarantine(class) => {
                 let entry = item.as_ref().and_then(Quarantined::read);
                 self.done(match entry {
-                    Some(entry) if Reason::is_collision(&entry.code) => Class::Collision,
+                    Some(entry) if QuarantineReason::is_collision(&entry.code) => Class::Collision,
                     Some(_) => Class::Quarantined,
                     None => class,
                 })
@@ -223,14 +226,14 @@ impl Check {
 
     /// Reads the place where the item was found, or else where it should be.
     fn read_target(&mut self, job: &Job) -> CheckStep {
-        self.phase = Phase::Target;
+        self.phase = CheckPhase::Target;
         let mapping = job.mapping();
         let wanted = || {
             let mapped = mapping.target_item(self.source.as_ref()?).ok()??;
             mapping.target().key_of(&mapped)
         };
         match self.found_at.clone().or_else(wanted) {
-            Some(key) => CheckStep::Send(Request::Get { place: Place::Target, key }),
+            Some(key) => CheckStep::Send(Request::Get { place: TableRole::Target, key }),
             // Gone from the source, not selected, or not to be mapped: it has no place to look at.
             None => {
                 self.target = None;
@@ -287,10 +290,10 @@ impl Check {
         let Some(source) = self.key.as_ref().and_then(|key| SourceKey::of(mapping.source(), key)) else {
             return self.done(class);
         };
-        self.phase = Phase::Quarantine(class);
+        self.phase = CheckPhase::Quarantine(class);
         let partition = control::quarantine_partition(mapping.name());
         CheckStep::Send(Request::Get {
-            place: Place::Control,
+            place: TableRole::Control,
             key: control::key(&partition, &source.row_key()),
         })
     }

@@ -7,10 +7,12 @@ use aws_sdk_dynamodb::types::{
     BatchStatementErrorCodeEnum as Code, BatchStatementRequest, ReturnConsumedCapacity,
 };
 use futures_util::stream::{self, Stream, StreamExt};
-use keyfold_core::retrofit::{Outcome, Place, Request, Seen, Step, Task, ThrottledBy, Verdict, Write};
+use keyfold_core::retrofit::{
+    ItemSeen, ItemTask, Request, Response, TableRole, TaskResult, TaskStep, ThrottledBy, Write,
+};
 use keyfold_core::value::Item;
 
-use super::Carrier;
+use super::RequestSender;
 use super::statement::statement;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
@@ -28,7 +30,7 @@ const STARTED_TOGETHER: usize = BATCH_GET_KEYS_MAX;
 /// A task that waits for what came of its request. With its place among the tasks.
 pub(super) struct Waiting {
     pub(super) at: usize,
-    pub(super) task: Box<Task>,
+    pub(super) task: Box<ItemTask>,
     pub(super) request: Request,
 }
 
@@ -37,17 +39,17 @@ type Form = fn(&str, &Write) -> Option<BatchStatementRequest>;
 
 impl Waiting {
     /// Its request as a statement, if it can be one.
-    pub(super) fn statement(&self, carrier: &Carrier, form: Form) -> Option<BatchStatementRequest> {
+    pub(super) fn statement(&self, sender: &RequestSender, form: Form) -> Option<BatchStatementRequest> {
         match &self.request {
-            Request::Write(write) => form(&carrier.table(write.place).name, write),
+            Request::Write(write) => form(&sender.table(write.place).name, write),
             Request::Get { .. } | Request::Transact(_) => None,
         }
     }
 
     /// What the task comes to, now that this came of its request.
-    pub(super) fn told(self, carrier: &Carrier, outcome: Outcome) -> After {
+    pub(super) fn respond(self, sender: &RequestSender, outcome: Response) -> After {
         let Waiting { at, mut task, .. } = self;
-        let step = task.told(carrier.job(), outcome);
+        let step = task.respond(sender.job(), outcome);
         After::of(at, task, step)
     }
 }
@@ -56,18 +58,18 @@ impl Waiting {
 enum Group {
     Done(Vec<After>),
     Alone(Box<Waiting>),
-    Reads(Place, Vec<(Waiting, Item)>),
-    Statements(Place, Vec<(Waiting, BatchStatementRequest)>),
+    Reads(TableRole, Vec<(Waiting, Item)>),
+    Statements(TableRole, Vec<(Waiting, BatchStatementRequest)>),
 }
 
 /// How a task ended; a blocked one is given back to be tried again or parked.
-pub(super) type End = (Result<Verdict, DynamoError>, Box<Task>);
+pub(super) type End = (Result<TaskResult, DynamoError>, Box<ItemTask>);
 
 /// Carries all tasks out, and says how each ended, in their order. Tasks are of different items. They are taken from the
 /// iterator little by little: what it costs to make them is spent while the server is at work.
 pub(super) async fn carry_all(
-    carrier: &Carrier,
-    tasks: impl ExactSizeIterator<Item = Task>,
+    sender: &RequestSender,
+    tasks: impl ExactSizeIterator<Item = ItemTask>,
     in_flight_max: usize,
 ) -> Vec<End> {
     let mut ends = Vec::new();
@@ -78,25 +80,25 @@ pub(super) async fn carry_all(
         let part: Vec<_> = tasks.by_ref().take(count).collect();
         (!part.is_empty()).then_some((part, (tasks, STARTED_TOGETHER)))
     });
-    let groups = parts.map(|part| stream::iter(started(carrier, part))).flatten();
-    let mut ready = all_told(carrier, groups, in_flight_max, &mut ends).await;
+    let groups = parts.map(|part| stream::iter(started(sender, part))).flatten();
+    let mut ready = all_told(sender, groups, in_flight_max, &mut ends).await;
     // In rounds: what a task wants after a batch goes together with what others want then.
     while !ready.is_empty() {
-        let groups = stream::iter(grouped(carrier, ready));
-        ready = all_told(carrier, groups, in_flight_max, &mut ends).await;
+        let groups = stream::iter(grouped(sender, ready));
+        ready = all_told(sender, groups, in_flight_max, &mut ends).await;
     }
     ends.into_iter().flatten().collect()
 }
 
 /// Sends the groups, so many at once. Notes what has ended, and returns what wants to be sent next.
 async fn all_told(
-    carrier: &Carrier,
+    sender: &RequestSender,
     groups: impl Stream<Item = Group>,
     in_flight_max: usize,
     ends: &mut [Option<End>],
 ) -> VecDeque<Waiting> {
     let mut ready = VecDeque::new();
-    let running = groups.map(|group| run(carrier, group)).buffer_unordered(in_flight_max.max(1));
+    let running = groups.map(|group| run(sender, group)).buffer_unordered(in_flight_max.max(1));
     let mut running = pin!(running);
     while let Some(told) = running.next().await {
         for after in told {
@@ -110,23 +112,23 @@ async fn all_told(
 }
 
 /// Asks tasks what they want first.
-fn started(carrier: &Carrier, tasks: Vec<(usize, Task)>) -> Vec<Group> {
+fn started(sender: &RequestSender, tasks: Vec<(usize, ItemTask)>) -> Vec<Group> {
     let (mut done, mut ready) = (Vec::new(), VecDeque::new());
     for (at, task) in tasks {
         let mut task = Box::new(task);
-        let step = task.start(carrier.job());
+        let step = task.start(sender.job());
         match After::of(at, task, step) {
             After::Wants(waiting) => ready.push_back(waiting),
             ended @ After::Ended(..) => done.push(ended),
         }
     }
-    let mut groups = grouped(carrier, ready);
+    let mut groups = grouped(sender, ready);
     groups.push(Group::Done(done));
     groups
 }
 
 /// The requests, together where they can be.
-fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
+fn grouped(sender: &RequestSender, ready: VecDeque<Waiting>) -> Vec<Group> {
     let (mut groups, mut reads, mut statements) = (Vec::new(), Vec::new(), Vec::new());
     for waiting in ready {
         match &waiting.request {
@@ -134,7 +136,7 @@ fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
                 let (place, key) = (*place, key.clone());
                 reads.push((place, waiting, key));
             }
-            Request::Write(write) => match waiting.statement(carrier, statement) {
+            Request::Write(write) => match waiting.statement(sender, statement) {
                 Some(statement) => statements.push((write.place, waiting, statement)),
                 None => groups.push(Group::Alone(Box::new(waiting))),
             },
@@ -150,9 +152,9 @@ fn grouped(carrier: &Carrier, ready: VecDeque<Waiting>) -> Vec<Group> {
     groups
 }
 
-type Batch<T> = (Place, Vec<(Waiting, T)>);
+type Batch<T> = (TableRole, Vec<(Waiting, T)>);
 
-fn batches<T>(given: Vec<(Place, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
+fn batches<T>(given: Vec<(TableRole, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
     let mut batches: Vec<Batch<T>> = Vec::new();
     for (place, waiting, what) in given {
         match batches.last_mut() {
@@ -165,35 +167,35 @@ fn batches<T>(given: Vec<(Place, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
 
 /// What a task came to after its start or its request.
 pub(super) enum After {
-    Ended(usize, Result<Verdict, DynamoError>, Box<Task>),
+    Ended(usize, Result<TaskResult, DynamoError>, Box<ItemTask>),
     Wants(Waiting),
 }
 
 impl After {
     /// What the task wants now that this is its next step.
-    pub(super) fn of(at: usize, task: Box<Task>, step: Step) -> After {
+    pub(super) fn of(at: usize, task: Box<ItemTask>, step: TaskStep) -> After {
         match step {
-            Step::Done(verdict) => After::Ended(at, Ok(verdict), task),
-            Step::Send(request) => After::Wants(Waiting { at, task, request }),
+            TaskStep::Done(verdict) => After::Ended(at, Ok(verdict), task),
+            TaskStep::Send(request) => After::Wants(Waiting { at, task, request }),
         }
     }
 }
 
 /// Sends a group. A request that goes alone takes its task to the end.
-async fn run(carrier: &Carrier, group: Group) -> Vec<After> {
+async fn run(sender: &RequestSender, group: Group) -> Vec<After> {
     let told = match group {
         Group::Done(after) => return after,
         Group::Alone(waiting) => vec![(*waiting, None)],
-        Group::Reads(place, batch) => read_all(carrier, place, batch).await,
-        Group::Statements(place, batch) => execute_all(carrier, place, statement, batch).await,
+        Group::Reads(place, batch) => read_all(sender, place, batch).await,
+        Group::Statements(place, batch) => execute_all(sender, place, statement, batch).await,
     };
     let mut after = Vec::with_capacity(told.len());
     for (waiting, outcome) in told {
         after.push(match outcome {
-            Some(outcome) => waiting.told(carrier, outcome),
+            Some(outcome) => waiting.respond(sender, outcome),
             None => {
                 let Waiting { at, mut task, request } = waiting;
-                let end = carrier.go_on(&mut task, Step::Send(request)).await;
+                let end = sender.resume(&mut task, TaskStep::Send(request)).await;
                 After::Ended(at, end, task)
             }
         });
@@ -202,13 +204,13 @@ async fn run(carrier: &Carrier, group: Group) -> Vec<After> {
 }
 
 /// What is known of each request; `None` where it must be sent by itself.
-pub(super) type Told = Vec<(Waiting, Option<Outcome>)>;
+pub(super) type Responses = Vec<(Waiting, Option<Response>)>;
 
-async fn read_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Item)>) -> Told {
+async fn read_all(sender: &RequestSender, place: TableRole, batch: Vec<(Waiting, Item)>) -> Responses {
     let (waiting, keys): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     // After an error each is read by itself, so that its own error is known.
-    let got: Vec<_> = match carrier.look_up(place, &keys, 1).await {
-        Ok(items) => items.into_iter().map(|item| Some(Outcome::Got(item))).collect(),
+    let got: Vec<_> = match sender.look_up(place, &keys, 1).await {
+        Ok(items) => items.into_iter().map(|item| Some(Response::Got(item))).collect(),
         Err(_) => keys.iter().map(|_| None).collect(),
     };
     waiting.into_iter().zip(got).collect()
@@ -217,19 +219,19 @@ async fn read_all(carrier: &Carrier, place: Place, batch: Vec<(Waiting, Item)>) 
 /// Sends the statements until each is carried out or refused, or the attempts are used up. What is left is sent by itself,
 /// so that its own error is known: all of it is conditional.
 pub(super) async fn execute_all(
-    carrier: &Carrier,
-    place: Place,
+    sender: &RequestSender,
+    place: TableRole,
     form: Form,
     batch: Vec<(Waiting, BatchStatementRequest)>,
-) -> Told {
-    let mut told: Told = Vec::with_capacity(batch.len());
+) -> Responses {
+    let mut told: Responses = Vec::with_capacity(batch.len());
     let (mut left, mut statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
-        let Some(answers) = execute(carrier, place, statements).await else { break };
+        let Some(answers) = execute(sender, place, statements).await else { break };
         let mut again = Vec::new();
         for (waiting, answer) in left.into_iter().zip(answers) {
             match answer {
-                Answered::Told(outcome) => told.push((waiting, Some(outcome))),
+                Answered::Response(outcome) => told.push((waiting, Some(outcome))),
                 Answered::Again => again.push(waiting),
                 Answered::Alone => told.push((waiting, None)),
             }
@@ -239,7 +241,7 @@ pub(super) async fn execute_all(
             return told;
         }
         pause(attempt).await;
-        statements = left.iter().filter_map(|waiting| waiting.statement(carrier, form)).collect();
+        statements = left.iter().filter_map(|waiting| waiting.statement(sender, form)).collect();
     }
     told.extend(left.into_iter().map(|waiting| (waiting, None)));
     told
@@ -247,7 +249,7 @@ pub(super) async fn execute_all(
 
 /// What a statement came to.
 enum Answered {
-    Told(Outcome),
+    Response(Response),
     /// It can pass if it is sent again.
     Again,
     /// Its error says too little.
@@ -256,13 +258,13 @@ enum Answered {
 
 /// Sends the statements once; `None` if that cannot pass.
 async fn execute(
-    carrier: &Carrier,
-    place: Place,
+    sender: &RequestSender,
+    place: TableRole,
     statements: Vec<BatchStatementRequest>,
 ) -> Option<Vec<Answered>> {
-    let call = || Call::new("BatchExecuteStatement", &carrier.table(place).name);
+    let call = || Call::new("BatchExecuteStatement", &sender.table(place).name);
     let count = statements.len();
-    let sent = carrier
+    let sent = sender
         .client()
         .batch_execute_statement()
         .set_statements(Some(statements))
@@ -274,35 +276,35 @@ async fn execute(
         Ok(answer) => answer,
         Err(error) => {
             let again = error.is_retryable();
-            carrier.failed(&error);
+            sender.failed(&error);
             return again.then(|| (0..count).map(|_| Answered::Again).collect());
         }
     };
-    carrier.wrote(&carrier.table(place).name, &Consumed::of_all(answer.consumed_capacity()));
+    sender.wrote(&sender.table(place).name, &Consumed::of_all(answer.consumed_capacity()));
     let responses = answer.responses.unwrap_or_default();
     let mut answers: Vec<_> = responses
         .iter()
-        .map(|response| answered(carrier, response.error().and_then(|error| error.code())))
+        .map(|response| answered(sender, response.error().and_then(|error| error.code())))
         .collect();
     // An answer without a word for each statement says nothing of the others.
     answers.resize_with(count, || Answered::Alone);
     Some(answers)
 }
 
-fn answered(carrier: &Carrier, error: Option<&Code>) -> Answered {
+fn answered(sender: &RequestSender, error: Option<&Code>) -> Answered {
     match error {
-        None => Answered::Told(Outcome::Written),
+        None => Answered::Response(Response::Written),
         Some(Code::DuplicateItem | Code::ConditionalCheckFailed) => {
-            Answered::Told(Outcome::Refused(Seen::Unknown))
+            Answered::Response(Response::Refused(ItemSeen::Unknown))
         }
         Some(Code::ThrottlingError | Code::ProvisionedThroughputExceeded | Code::RequestLimitExceeded) => {
-            carrier.spending().resent += 1;
+            sender.spending().resent += 1;
             // A statement's error does not say what was exhausted.
-            carrier.throttled(ThrottledBy::Table);
+            sender.throttled(ThrottledBy::Table);
             Answered::Again
         }
         Some(Code::TransactionConflict | Code::InternalServerError) => {
-            carrier.spending().resent += 1;
+            sender.spending().resent += 1;
             Answered::Again
         }
         Some(_) => Answered::Alone,

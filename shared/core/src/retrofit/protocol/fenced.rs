@@ -1,13 +1,14 @@
 //! Another table, where the source's key fixes the target's: each target item carries a fence, deleted ones leave a
 //! tombstone, and a write goes through only over an older fence.
 
-use super::fence::Fence;
-use super::job::Job;
-use super::mapping::{FENCE_ATTRIBUTE, Mapping, TOMBSTONE_ATTRIBUTE};
-use super::quarantine::Reason;
-use super::request::{Action, Guard, Outcome, Place, Request, Seen, Write, is};
-use super::task::{Machine, Turn, Verdict};
+use super::turn::Turn;
 use crate::condition::Comparison;
+use crate::retrofit::fence::Fence;
+use crate::retrofit::job::Job;
+use crate::retrofit::mapping::{FENCE_ATTRIBUTE, Mapping, TOMBSTONE_ATTRIBUTE};
+use crate::retrofit::quarantine::QuarantineReason;
+use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
+use crate::retrofit::result::TaskResult;
 use crate::value::{AttributeValue, Item};
 
 /// How often a repair begins anew because something was written meanwhile.
@@ -15,14 +16,14 @@ const ROUNDS_MAX: u32 = 8;
 
 /// One item whose target key is fixed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fenced {
+pub(in crate::retrofit) struct Fenced {
     source_key: Item,
     fence: Fence,
-    phase: Phase,
+    phase: FencedPhase,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Phase {
+enum FencedPhase {
     /// The write of a record or of a scanned item is sent.
     Writing,
     /// A careful backfill looks whether it is needed.
@@ -44,13 +45,13 @@ struct Repair {
 
 impl Fenced {
     /// The state that a record tells.
-    pub(super) fn apply(job: &Job, key: &Item, new: Option<&Item>, fence: Fence) -> (Machine, Turn) {
+    pub(super) fn apply(job: &Job, key: &Item, new: Option<&Item>, fence: Fence) -> (Fenced, Turn) {
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let turn = match state(job.mapping(), key, new, &fence) {
             Err(reason) => Turn::Enter(reason, fence.clone()),
             Ok(item) => put(item, Guard::AbsentOr(older)),
         };
-        machine(key, fence, Phase::Writing, turn)
+        begun(key, fence, FencedPhase::Writing, turn)
     }
 
     /// A scanned item. In the first epoch it is written only where nothing is; later, over what is older than the epoch.
@@ -60,12 +61,14 @@ impl Fenced {
         item: &Item,
         fence: Fence,
         careful: bool,
-    ) -> (Machine, Turn) {
-        let first = fence.epoch() == super::Epoch::FIRST;
+    ) -> (Fenced, Turn) {
+        let first = fence.epoch() == crate::retrofit::fence::Epoch::FIRST;
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let mapping = job.mapping();
         let guard = match (mapping.selects(item), first) {
-            (false, true) => return machine(key, fence, Phase::Writing, Turn::Done(Verdict::NotSelected)),
+            (false, true) => {
+                return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
+            }
             (false, false) => Guard::Present(older),
             (true, true) => Guard::Absent,
             (true, false) => Guard::AbsentOr(older),
@@ -73,61 +76,65 @@ impl Fenced {
         let item = match state(mapping, key, Some(item), &fence) {
             Err(reason) => {
                 let turn = Turn::Enter(reason, fence.clone());
-                return machine(key, fence, Phase::Writing, turn);
+                return begun(key, fence, FencedPhase::Writing, turn);
             }
             Ok(item) => item,
         };
         if !careful {
-            return machine(key, fence, Phase::Writing, put(item, guard));
+            return begun(key, fence, FencedPhase::Writing, put(item, guard));
         }
         let target_key = mapping.target().key_of(&item).unwrap_or_default();
-        let write = Write { place: Place::Target, action: Action::Put(item), guard };
-        let look = Turn::Send(Request::Get { place: Place::Target, key: target_key });
-        machine(key, fence, Phase::Looking(Box::new(write)), look)
+        let write = Write { place: TableRole::Target, action: Action::Put(item), guard };
+        let look = Turn::Send(Request::Get { place: TableRole::Target, key: target_key });
+        begun(key, fence, FencedPhase::Looking(Box::new(write)), look)
     }
 
     /// Reads both sides again. `failed` is the newest change that could not be carried over, if one is known.
-    pub(super) fn repair(job: &Job, key: &Item, failed: Option<Fence>) -> (Machine, Turn) {
+    pub(super) fn repair(job: &Job, key: &Item, failed: Option<Fence>) -> (Fenced, Turn) {
         let fence = failed.clone().unwrap_or(Fence::of_scan(job.epoch()));
         match job.mapping().target_key(key) {
             Ok(Some(target_key)) => {
                 let repair = Repair { target_key, failed, target: None, rounds: 0 };
                 let turn = repair.read_target();
-                machine(key, fence, Phase::Repairing(repair), turn)
+                begun(key, fence, FencedPhase::Repairing(repair), turn)
             }
             Ok(None) => unreachable!("the protocol applies only where the source's key fixes the target's"),
             Err(error) => {
-                let reason = Reason::Unmappable(error.code().to_owned());
-                machine(key, fence.clone(), Phase::Writing, Turn::Enter(reason, fence))
+                let reason = QuarantineReason::Unmappable(error.code().to_owned());
+                begun(key, fence.clone(), FencedPhase::Writing, Turn::Enter(reason, fence))
             }
         }
     }
 
-    pub(super) fn told(&mut self, job: &Job, outcome: Outcome) -> Turn {
-        if let Outcome::Rejected(code) = outcome {
-            return Turn::Enter(Reason::Rejected(code), self.fence.clone());
+    pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
+        if let Response::Rejected(code) = response {
+            return Turn::Enter(QuarantineReason::Rejected(code), self.fence.clone());
         }
         let first_scan = self.is_first_scan();
-        match (&mut self.phase, outcome) {
-            (Phase::Writing, Outcome::Written) => Turn::Done(Verdict::Written),
-            (Phase::Writing, Outcome::Refused(Seen::Unknown)) if first_scan => {
-                Turn::Done(Verdict::Superseded)
+        match (&mut self.phase, response) {
+            (FencedPhase::Writing, Response::Written) => Turn::Done(TaskResult::Written),
+            (FencedPhase::Writing, Response::Refused(ItemSeen::Unknown)) if first_scan => {
+                Turn::Done(TaskResult::Superseded)
             }
-            (Phase::Writing, Outcome::Refused(Seen::Unknown)) => self.ask(job),
-            (Phase::Writing, Outcome::Refused(Seen::Nothing)) => Turn::Done(Verdict::Superseded),
-            (Phase::Writing, Outcome::Refused(Seen::Item(there))) => self.met(Some(&there)),
-            (Phase::Asking, Outcome::Got(there)) => self.met(there.as_ref()),
-            (Phase::Looking(write), Outcome::Got(there)) => {
+            (FencedPhase::Writing, Response::Refused(ItemSeen::Unknown)) => self.ask(job),
+            (FencedPhase::Writing, Response::Refused(ItemSeen::Nothing)) => {
+                Turn::Done(TaskResult::Superseded)
+            }
+            (FencedPhase::Writing, Response::Refused(ItemSeen::Item(there))) => self.met(Some(&there)),
+            (FencedPhase::Asking, Response::Got(there)) => self.met(there.as_ref()),
+            (FencedPhase::Looking(write), Response::Got(there)) => {
                 if write.guard.holds(there.as_ref()) {
                     let write = Request::Write((**write).clone());
-                    self.phase = Phase::Writing;
+                    self.phase = FencedPhase::Writing;
                     return Turn::Send(write);
                 }
                 self.met(there.as_ref())
             }
-            (Phase::Repairing(repair), outcome) => repair.told(job, &self.source_key, &self.fence, outcome),
-            (Phase::Writing | Phase::Looking(_) | Phase::Asking, outcome) => {
-                unreachable!("{outcome:?} does not answer what was sent")
+            (FencedPhase::Repairing(repair), response) => {
+                repair.respond(job, &self.source_key, &self.fence, response)
+            }
+            (FencedPhase::Writing | FencedPhase::Looking(_) | FencedPhase::Asking, response) => {
+                unreachable!("{response:?} does not answer what was sent")
             }
         }
     }
@@ -135,16 +142,16 @@ impl Fenced {
     /// A scan's plain insert that met something: whatever it is, it is not for the scan to overwrite, and a look would
     /// cost as much as the write. Verification finds what is not ours.
     fn is_first_scan(&self) -> bool {
-        self.fence == Fence::of_scan(super::Epoch::FIRST)
+        self.fence == Fence::of_scan(crate::retrofit::fence::Epoch::FIRST)
     }
 
     fn ask(&mut self, job: &Job) -> Turn {
         match job.mapping().target_key(&self.source_key) {
             Ok(Some(key)) => {
-                self.phase = Phase::Asking;
-                Turn::Send(Request::Get { place: Place::Target, key })
+                self.phase = FencedPhase::Asking;
+                Turn::Send(Request::Get { place: TableRole::Target, key })
             }
-            Ok(None) | Err(_) => Turn::Done(Verdict::Superseded),
+            Ok(None) | Err(_) => Turn::Done(TaskResult::Superseded),
         }
     }
 
@@ -152,35 +159,35 @@ impl Fenced {
     fn met(&self, there: Option<&Item>) -> Turn {
         match there {
             Some(item) if !item.contains_key(FENCE_ATTRIBUTE) => {
-                Turn::Enter(Reason::Foreign, self.fence.clone())
+                Turn::Enter(QuarantineReason::Foreign, self.fence.clone())
             }
-            _ => Turn::Done(Verdict::Superseded),
+            _ => Turn::Done(TaskResult::Superseded),
         }
     }
 }
 
 impl Repair {
     fn read_target(&self) -> Turn {
-        Turn::Send(Request::Get { place: Place::Target, key: self.target_key.clone() })
+        Turn::Send(Request::Get { place: TableRole::Target, key: self.target_key.clone() })
     }
 
-    fn told(&mut self, job: &Job, source_key: &Item, fence: &Fence, outcome: Outcome) -> Turn {
-        match (outcome, &self.target) {
-            (Outcome::Written, _) => Turn::Done(Verdict::Written),
-            (Outcome::Refused(_), _) if self.rounds >= ROUNDS_MAX => Turn::Done(Verdict::Busy),
-            (Outcome::Refused(_), _) => {
+    fn respond(&mut self, job: &Job, source_key: &Item, fence: &Fence, response: Response) -> Turn {
+        match (response, &self.target) {
+            (Response::Written, _) => Turn::Done(TaskResult::Written),
+            (Response::Refused(_), _) if self.rounds >= ROUNDS_MAX => Turn::Done(TaskResult::Busy),
+            (Response::Refused(_), _) => {
                 self.rounds += 1;
                 self.target = None;
                 self.read_target()
             }
-            (Outcome::Got(target), None) => {
+            (Response::Got(target), None) => {
                 self.target = Some(target);
-                Turn::Send(Request::Get { place: Place::Source, key: source_key.clone() })
+                Turn::Send(Request::Get { place: TableRole::Source, key: source_key.clone() })
             }
-            (Outcome::Got(source), Some(target)) => {
+            (Response::Got(source), Some(target)) => {
                 self.write(job, source_key, source.as_ref(), target.as_ref(), fence)
             }
-            (Outcome::Cancelled(_) | Outcome::Rejected(_), _) => {
+            (Response::Cancelled(_) | Response::Rejected(_), _) => {
                 unreachable!("neither can come of what was sent")
             }
         }
@@ -196,7 +203,7 @@ impl Repair {
     ) -> Turn {
         let known = target.and_then(|item| Fence::read(item.get(FENCE_ATTRIBUTE)?));
         if target.is_some() && known.is_none() {
-            return Turn::Enter(Reason::Foreign, fence.clone());
+            return Turn::Enter(QuarantineReason::Foreign, fence.clone());
         }
         let newest = known.as_ref().map(Fence::repaired).max(self.failed.clone());
         let fence_now = newest.into_iter().chain([Fence::of_scan(job.epoch())]).max();
@@ -208,7 +215,7 @@ impl Repair {
         let as_new = known.is_some() && known >= self.failed;
         let nothing = target.is_none() && wanted.contains_key(TOMBSTONE_ATTRIBUTE) && self.failed.is_none();
         if nothing || (as_new && target.is_some_and(|item| same_but_fence(item, &wanted))) {
-            return Turn::Done(Verdict::Unchanged);
+            return Turn::Done(TaskResult::Unchanged);
         }
         let guard = match &known {
             Some(known) => Guard::equals(FENCE_ATTRIBUTE, known.value()),
@@ -218,17 +225,22 @@ impl Repair {
     }
 }
 
-fn machine(key: &Item, fence: Fence, phase: Phase, turn: Turn) -> (Machine, Turn) {
-    (Machine::Fenced(Box::new(Fenced { source_key: key.clone(), fence, phase })), turn)
+fn begun(key: &Item, fence: Fence, phase: FencedPhase, turn: Turn) -> (Fenced, Turn) {
+    (Fenced { source_key: key.clone(), fence, phase }, turn)
 }
 
 fn put(item: Item, guard: Guard) -> Turn {
-    Turn::Send(Request::Write(Write { place: Place::Target, action: Action::Put(item), guard }))
+    Turn::Send(Request::Write(Write { place: TableRole::Target, action: Action::Put(item), guard }))
 }
 
 /// What the target should hold for a source item: the mapped item, or a tombstone, with its fence.
-fn state(mapping: &Mapping, key: &Item, source: Option<&Item>, fence: &Fence) -> Result<Item, Reason> {
-    let unmappable = |error: crate::index::ItemError| Reason::Unmappable(error.code().to_owned());
+fn state(
+    mapping: &Mapping,
+    key: &Item,
+    source: Option<&Item>,
+    fence: &Fence,
+) -> Result<Item, QuarantineReason> {
+    let unmappable = |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
     let mapped = source.map_or(Ok(None), |item| mapping.target_item(item)).map_err(unmappable)?;
     let mut item = match mapped {
         Some(item) => item,
@@ -247,5 +259,5 @@ fn tombstone(mapping: &Mapping, key: &Item) -> Result<Item, crate::index::ItemEr
 }
 
 fn same_but_fence(a: &Item, b: &Item) -> bool {
-    super::mapping::same_item(a, b, &[FENCE_ATTRIBUTE])
+    crate::retrofit::mapping::same_item(a, b, &[FENCE_ATTRIBUTE])
 }

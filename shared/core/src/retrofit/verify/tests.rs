@@ -51,11 +51,11 @@ fn found_at(job: &Job, now: Option<u64>, source: Option<&Item>, target: Option<&
             CheckStep::Pause => check.paused(),
             CheckStep::Send(Request::Get { place, .. }) => {
                 let seen = match place {
-                    Place::Source => source,
-                    Place::Target => target,
-                    Place::Control => None,
+                    TableRole::Source => source,
+                    TableRole::Target => target,
+                    TableRole::Control => None,
                 };
-                check.told(job, Outcome::Got(seen.cloned()))
+                check.respond(job, Response::Got(seen.cloned()))
             }
             CheckStep::Send(other) => panic!("{other:?}"),
         };

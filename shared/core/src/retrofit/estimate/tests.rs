@@ -1,4 +1,5 @@
-use crate::cost::{Prices, ReadUnits, RetrofitEstimate, WriteUnits};
+use super::RetrofitEstimate;
+use crate::cost::{Prices, ReadUnits, WriteUnits};
 use crate::index::fixture::{audit, forum, global, item, local, table, thread};
 use crate::index::{item_bytes, item_storage_bytes};
 use crate::model::Projection;

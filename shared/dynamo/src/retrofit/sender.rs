@@ -6,7 +6,9 @@ use aws_sdk_dynamodb::Client;
 use futures_util::future::BoxFuture;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, ControlError};
-use keyfold_core::retrofit::{CheckpointError, Job, Outcome, Place, Request, Step, Task, Verdict};
+use keyfold_core::retrofit::{
+    CheckpointError, ItemTask, Job, Request, Response, TableRole, TaskResult, TaskStep,
+};
 use keyfold_core::value::Item;
 
 use super::pace::Pace;
@@ -154,7 +156,7 @@ pub struct Spent {
 
 /// The three tables of a retrofit, and a client for them.
 #[derive(Debug)]
-pub struct Carrier {
+pub struct RequestSender {
     client: Client,
     job: Job,
     pub(super) control: Table,
@@ -162,17 +164,23 @@ pub struct Carrier {
     spent: Mutex<Spent>,
 }
 
-impl Carrier {
+impl RequestSender {
     /// Carries out this job, with the control table of this name.
-    pub fn new(client: Client, job: Job, control_table: &str) -> Carrier {
-        Carrier { client, job, control: control::table(control_table), pace: None, spent: Mutex::default() }
+    pub fn new(client: Client, job: Job, control_table: &str) -> RequestSender {
+        RequestSender {
+            client,
+            job,
+            control: control::table(control_table),
+            pace: None,
+            spent: Mutex::default(),
+        }
     }
 
     /// The same at a rate: it begins at `most` capacity units in a second, reads and writes together, and never exceeds
     /// them; without `most` it finds its own. It yields to throttling, and recovers slowly.
     #[must_use]
-    pub fn paced(self, most: Option<f64>) -> Carrier {
-        Carrier { pace: Some(Pace::new(most)), ..self }
+    pub fn paced(self, most: Option<f64>) -> RequestSender {
+        RequestSender { pace: Some(Pace::new(most)), ..self }
     }
 
     /// The job.
@@ -195,32 +203,36 @@ impl Carrier {
     }
 
     /// The table at this place.
-    pub fn table(&self, place: Place) -> &Table {
+    pub fn table(&self, place: TableRole) -> &Table {
         match place {
-            Place::Source => self.job.mapping().source(),
-            Place::Target => self.job.mapping().target(),
-            Place::Control => &self.control,
+            TableRole::Source => self.job.mapping().source(),
+            TableRole::Target => self.job.mapping().target(),
+            TableRole::Control => &self.control,
         }
     }
 
     /// Carries one task out to its end. Every request is conditional, so one whose answer was lost is sent again.
-    pub async fn carry(&self, task: &mut Task) -> Result<Verdict, DynamoError> {
+    pub async fn carry(&self, task: &mut ItemTask) -> Result<TaskResult, DynamoError> {
         let step = task.start(&self.job);
-        self.go_on(task, step).await
+        self.resume(task, step).await
     }
 
     /// Carries a task on from a step that it asked for.
-    pub(super) async fn go_on(&self, task: &mut Task, mut step: Step) -> Result<Verdict, DynamoError> {
+    pub(super) async fn resume(
+        &self,
+        task: &mut ItemTask,
+        mut step: TaskStep,
+    ) -> Result<TaskResult, DynamoError> {
         loop {
             match step {
-                Step::Done(verdict) => return Ok(verdict),
-                Step::Send(request) => step = task.told(&self.job, self.send(&request).await?),
+                TaskStep::Done(verdict) => return Ok(verdict),
+                TaskStep::Send(request) => step = task.respond(&self.job, self.send(&request).await?),
             }
         }
     }
 
     /// Sends a request until it is answered, or the attempts are used up.
-    pub async fn send(&self, request: &Request) -> Result<Outcome, DynamoError> {
+    pub async fn send(&self, request: &Request) -> Result<Response, DynamoError> {
         let mut attempt = 0;
         loop {
             let error = match self.send_once(request).await {
@@ -232,7 +244,7 @@ impl Carrier {
             match error {
                 // Whatever is there, DynamoDB will not take this write: the item's task knows what to do.
                 DynamoError::Invalid { .. } | DynamoError::CollectionFull { .. } => {
-                    return Ok(Outcome::Rejected(error.code().to_owned()));
+                    return Ok(Response::Rejected(error.code().to_owned()));
                 }
                 error => self.wait_after(error, &mut attempt).await?,
             }
@@ -242,7 +254,7 @@ impl Carrier {
     /// Calls until there is an answer, or an error that does not pass, or the attempts are used up.
     ///
     /// The calls are boxed: with an async closure the compiler cannot tell that a task of this may go to another thread.
-    pub(super) async fn patiently<'c, T>(
+    pub(super) async fn with_retries<'c, T>(
         &self,
         call: impl Fn() -> BoxFuture<'c, Result<T, DynamoError>>,
     ) -> Result<T, DynamoError> {
@@ -269,11 +281,11 @@ impl Carrier {
         Ok(())
     }
 
-    async fn send_once(&self, request: &Request) -> Result<Outcome, DynamoError> {
+    async fn send_once(&self, request: &Request) -> Result<Response, DynamoError> {
         match request {
             Request::Get { place, key } => {
                 let got = self.read(*place, vec![key.clone()]).await?;
-                Ok(Outcome::Got(got.into_iter().next()))
+                Ok(Response::Got(got.into_iter().next()))
             }
             Request::Write(one) => write(self, one).await,
             Request::Transact(writes) => transact(self, writes).await,
@@ -281,7 +293,7 @@ impl Carrier {
     }
 
     /// Reads items by their keys, strongly consistent.
-    pub(super) async fn read(&self, place: Place, keys: Vec<Item>) -> Result<Vec<Item>, DynamoError> {
+    pub(super) async fn read(&self, place: TableRole, keys: Vec<Item>) -> Result<Vec<Item>, DynamoError> {
         let table = self.table(place).name.clone();
         let batch = BatchGet { table, keys, consistent: true, ..BatchGet::default() };
         let got = batch_get_watched(&self.client, &batch, &|error| self.failed(error)).await?;

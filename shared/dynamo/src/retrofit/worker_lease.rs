@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use keyfold_core::retrofit::{Checkpoint, Lease, Outcome, Place, Request, Write};
+use keyfold_core::retrofit::{Checkpoint, Lease, Request, Response, TableRole, Write};
 
-use super::{Carrier, RetrofitError, SliceOptions};
+use super::{RequestSender, RetrofitError, SliceOptions};
 
 /// How long a lease is good for. It is renewed with every page.
 pub const LEASE_TIME: Duration = Duration::from_secs(30);
@@ -12,73 +12,77 @@ pub const LEASE_TIME: Duration = Duration::from_secs(30);
 const STORE_PERIOD: Duration = Duration::from_secs(1);
 
 /// A slice's hold on its segment.
-pub(super) struct Hold {
+pub(super) struct WorkerLease {
     lease: Option<Lease>,
     store: bool,
     stored: Instant,
 }
 
-impl Hold {
+impl WorkerLease {
     /// Takes the lease of the checkpoint's segment, if the options name an owner.
     pub(super) async fn take(
-        carrier: &Carrier,
+        sender: &RequestSender,
         checkpoint: &Checkpoint,
         options: &SliceOptions,
-    ) -> Result<Hold, RetrofitError> {
+    ) -> Result<WorkerLease, RetrofitError> {
         let now = now_ms();
         let (pass, segment) = (checkpoint.pass(), checkpoint.segment());
         let lease =
             options.owner.clone().map(|owner| Lease { pass, segment, owner, until_ms: until_ms(now) });
         if let Some(lease) = &lease
-            && !written(carrier, lease.take(carrier.job(), now)).await?
+            && !written(sender, lease.take(sender.job(), now)).await?
         {
-            let retrofit = carrier.job().mapping().name().to_owned();
+            let retrofit = sender.job().mapping().name().to_owned();
             return Err(RetrofitError::LeaseTaken { retrofit, segment: lease.segment.to_string() });
         }
-        Ok(Hold { lease, store: options.store, stored: Instant::now() })
+        Ok(WorkerLease { lease, store: options.store, stored: Instant::now() })
     }
 
     /// Renews the lease, and now and then stores the checkpoint. An error if somebody else has the segment by now.
     pub(super) async fn keep(
         &mut self,
-        carrier: &Carrier,
+        sender: &RequestSender,
         checkpoint: &Checkpoint,
     ) -> Result<(), RetrofitError> {
         if let Some(lease) = &mut self.lease {
             lease.until_ms = until_ms(now_ms());
-            if !written(carrier, lease.renew(carrier.job())).await? {
+            if !written(sender, lease.renew(sender.job())).await? {
                 let segment = lease.segment.to_string();
                 self.lease = None;
-                let retrofit = carrier.job().mapping().name().to_owned();
+                let retrofit = sender.job().mapping().name().to_owned();
                 return Err(RetrofitError::LeaseLost { retrofit, segment });
             }
         }
         if self.store && self.stored.elapsed() >= STORE_PERIOD {
-            carrier.store_checkpoint(checkpoint).await?;
+            sender.store_checkpoint(checkpoint).await?;
             self.stored = Instant::now();
         }
         Ok(())
     }
 
     /// Stores the checkpoint and gives the lease back.
-    pub(super) async fn end(self, carrier: &Carrier, checkpoint: &Checkpoint) -> Result<(), RetrofitError> {
+    pub(super) async fn end(
+        self,
+        sender: &RequestSender,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), RetrofitError> {
         if self.store {
-            carrier.store_checkpoint(checkpoint).await?;
+            sender.store_checkpoint(checkpoint).await?;
         }
         if let Some(lease) = self.lease {
             // Whoever has taken it by now keeps it.
-            written(carrier, lease.release(carrier.job())).await?;
+            written(sender, lease.release(sender.job())).await?;
         }
         Ok(())
     }
 }
 
 /// Sends a write of the control table; did its guard hold?
-async fn written(carrier: &Carrier, write: Write) -> Result<bool, RetrofitError> {
-    match carrier.send(&Request::Write(write)).await? {
-        Outcome::Written => Ok(true),
-        Outcome::Rejected(code) => {
-            Err(RetrofitError::Refused { table: carrier.table(Place::Control).id.clone(), code })
+async fn written(sender: &RequestSender, write: Write) -> Result<bool, RetrofitError> {
+    match sender.send(&Request::Write(write)).await? {
+        Response::Written => Ok(true),
+        Response::Rejected(code) => {
+            Err(RetrofitError::Refused { table: sender.table(TableRole::Control).id.clone(), code })
         }
         _ => Ok(false),
     }

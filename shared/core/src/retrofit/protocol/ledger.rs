@@ -3,15 +3,16 @@
 //!
 //! What holds after every transaction: the target items that a source item owns are exactly the one its row names.
 
-use super::control;
-use super::fence::{Epoch, Fence};
-use super::job::Job;
-use super::mapping::{Mapping, OWNER_ATTRIBUTE, same_item};
-use super::quarantine::{Quarantined, Reason, map_of};
-use super::request::{Action, Guard, Outcome, Place, Request, Seen, Write, is};
-use super::source_key::SourceKey;
-use super::task::{Machine, Turn, Verdict};
+use super::turn::Turn;
 use crate::condition::Comparison;
+use crate::retrofit::control;
+use crate::retrofit::fence::{Epoch, Fence};
+use crate::retrofit::job::Job;
+use crate::retrofit::mapping::{Mapping, OWNER_ATTRIBUTE, same_item};
+use crate::retrofit::quarantine::{QuarantineReason, Quarantined, map_of};
+use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
+use crate::retrofit::result::TaskResult;
+use crate::retrofit::source_key::SourceKey;
 use crate::value::{AttributeValue, Item};
 
 /// How often one item's row may change under our hands before the item is left for later.
@@ -55,11 +56,11 @@ impl LedgerRow {
 
 /// One source item that is moved to where it belongs.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Move {
+pub(in crate::retrofit) struct Move {
     source: SourceKey,
     key: Item,
     aim: Aim,
-    phase: Phase,
+    phase: MovePhase,
     /// The row as it was last seen.
     row: Option<LedgerRow>,
     /// What is to be in the target, once it is known: the item with its owner.
@@ -82,7 +83,7 @@ enum Aim {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum MovePhase {
     ReadingRow,
     ReadingSource,
     ReadingTarget,
@@ -93,7 +94,7 @@ enum Phase {
 
 /// A write of the transaction that moves an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MovePart {
     Row,
     Old,
     New,
@@ -107,13 +108,13 @@ impl Move {
         key: &Item,
         new: Option<&Item>,
         fence: Fence,
-    ) -> (Machine, Turn) {
+    ) -> (Move, Turn) {
         let mut this = Move::new(source, key, Aim::State(fence.clone()));
         let turn = match this.want(job, new) {
             Err(reason) => Turn::Enter(reason, fence),
             Ok(()) => this.read_row(job),
         };
-        (Machine::Ledger(Box::new(this)), turn)
+        (this, turn)
     }
 
     /// A scanned item. In the first epoch, and unless it is careful, it supposes that there is no row.
@@ -124,11 +125,11 @@ impl Move {
         item: &Item,
         fence: Fence,
         careful: bool,
-    ) -> (Machine, Turn) {
+    ) -> (Move, Turn) {
         let first = fence.epoch() == Epoch::FIRST;
         if first && !job.mapping().selects(item) {
             let this = Move::new(source, key, Aim::State(fence));
-            return (Machine::Ledger(Box::new(this)), Turn::Done(Verdict::NotSelected));
+            return (this, Turn::Done(TaskResult::NotSelected));
         }
         let mut this = Move::new(source, key, Aim::State(fence.clone()));
         let turn = match this.want(job, Some(item)) {
@@ -136,19 +137,14 @@ impl Move {
             Ok(()) if careful || !first => this.read_row(job),
             Ok(()) => this.move_on(job),
         };
-        (Machine::Ledger(Box::new(this)), turn)
+        (this, turn)
     }
 
     /// Reads everything again.
-    pub(super) fn repair(
-        job: &Job,
-        source: &SourceKey,
-        key: &Item,
-        failed: Option<Fence>,
-    ) -> (Machine, Turn) {
+    pub(super) fn repair(job: &Job, source: &SourceKey, key: &Item, failed: Option<Fence>) -> (Move, Turn) {
         let mut this = Move::new(source, key, Aim::Now(failed));
         let turn = this.read_row(job);
-        (Machine::Ledger(Box::new(this)), turn)
+        (this, turn)
     }
 
     fn new(source: &SourceKey, key: &Item, aim: Aim) -> Move {
@@ -156,7 +152,7 @@ impl Move {
             source: source.clone(),
             key: key.clone(),
             aim,
-            phase: Phase::ReadingRow,
+            phase: MovePhase::ReadingRow,
             row: None,
             wanted: None,
             old_is_gone: false,
@@ -174,9 +170,9 @@ impl Move {
 
     /// Gives up: the item is nowhere in the target, and in quarantine.
     pub(super) fn park(&mut self, job: &Job) -> Turn {
-        self.phase = Phase::Parking;
+        self.phase = MovePhase::Parking;
         let fence = self.next_fence(job);
-        let entry = Quarantined::item(&self.key, &self.source, &Reason::Collision, fence.clone());
+        let entry = Quarantined::item(&self.key, &self.source, &QuarantineReason::Collision, fence.clone());
         let row = self.put_row(job, &LedgerRow { fence, target: None });
         let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
         let mut writes: Vec<Write> = [Some(row), self.delete_old(job), entry].into_iter().flatten().collect();
@@ -198,35 +194,38 @@ impl Move {
         self.park(job)
     }
 
-    pub(super) fn told(&mut self, job: &Job, outcome: Outcome) -> Turn {
-        if let Outcome::Rejected(code) = outcome {
-            return Turn::Enter(Reason::Rejected(code), self.next_fence(job));
+    pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
+        if let Response::Rejected(code) = response {
+            return Turn::Enter(QuarantineReason::Rejected(code), self.next_fence(job));
         }
-        match (self.phase, outcome) {
-            (Phase::ReadingRow, Outcome::Got(row)) => self.know_row(job, row.as_ref()),
-            (Phase::ReadingSource, Outcome::Got(item)) => self.know_source(job, item.as_ref()),
-            (Phase::ReadingTarget, Outcome::Got(item)) => self.know_target(job, item.as_ref()),
-            (Phase::Moving, Outcome::Written) => Turn::Done(Verdict::Written),
-            (Phase::Releasing, Outcome::Written) => {
+        match (self.phase, response) {
+            (MovePhase::ReadingRow, Response::Got(row)) => self.know_row(job, row.as_ref()),
+            (MovePhase::ReadingSource, Response::Got(item)) => self.know_source(job, item.as_ref()),
+            (MovePhase::ReadingTarget, Response::Got(item)) => self.know_target(job, item.as_ref()),
+            (MovePhase::Moving, Response::Written) => Turn::Done(TaskResult::Written),
+            (MovePhase::Releasing, Response::Written) => {
                 self.row = Some(LedgerRow { fence: self.released_fence(job), target: None });
                 self.move_on(job)
             }
-            (Phase::Parking, Outcome::Written) => {
-                Turn::Done(Verdict::Quarantined(Reason::Collision.code().to_owned()))
+            (MovePhase::Parking, Response::Written) => {
+                Turn::Done(TaskResult::Quarantined(QuarantineReason::Collision.code().to_owned()))
             }
-            (Phase::Moving, Outcome::Cancelled(held)) => self.refused(job, &held),
-            (Phase::Parking, Outcome::Cancelled(held)) => self.not_parked(job, &held),
+            (MovePhase::Moving, Response::Cancelled(held)) => self.refused(job, &held),
+            (MovePhase::Parking, Response::Cancelled(held)) => self.not_parked(job, &held),
             // Only the row was written, and it has changed.
-            (_, Outcome::Refused(Seen::Unknown | Seen::Nothing | Seen::Item(_)) | Outcome::Cancelled(_)) => {
-                self.read_row(job)
-            }
-            (_, outcome) => unreachable!("{outcome:?} does not answer what was sent"),
+            (
+                _,
+                Response::Refused(ItemSeen::Unknown | ItemSeen::Nothing | ItemSeen::Item(_))
+                | Response::Cancelled(_),
+            ) => self.read_row(job),
+            (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }
     }
 
     /// Maps the source item: what is wanted in the target.
-    fn want(&mut self, job: &Job, item: Option<&Item>) -> Result<(), Reason> {
-        let unmappable = |error: crate::index::ItemError| Reason::Unmappable(error.code().to_owned());
+    fn want(&mut self, job: &Job, item: Option<&Item>) -> Result<(), QuarantineReason> {
+        let unmappable =
+            |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
         let mapping = job.mapping();
         let mapped = item.map_or(Ok(None), |item| mapping.target_item(item)).map_err(unmappable)?;
         self.wanted = match mapped {
@@ -243,25 +242,28 @@ impl Move {
 
     fn read_row(&mut self, job: &Job) -> Turn {
         if self.rounds >= ROUNDS_MAX {
-            return Turn::Done(Verdict::Busy);
+            return Turn::Done(TaskResult::Busy);
         }
         self.rounds += 1;
         self.old_is_gone = false;
         self.released = false;
-        self.phase = Phase::ReadingRow;
-        Turn::Send(Request::Get { place: Place::Control, key: LedgerRow::key(job.mapping(), &self.source) })
+        self.phase = MovePhase::ReadingRow;
+        Turn::Send(Request::Get {
+            place: TableRole::Control,
+            key: LedgerRow::key(job.mapping(), &self.source),
+        })
     }
 
     fn know_row(&mut self, job: &Job, row: Option<&Item>) -> Turn {
         self.row = row.and_then(LedgerRow::read);
         match &self.aim {
             Aim::State(fence) if self.row.as_ref().is_some_and(|row| row.fence >= *fence) => {
-                Turn::Done(Verdict::Superseded)
+                Turn::Done(TaskResult::Superseded)
             }
             Aim::State(_) => self.move_on(job),
             Aim::Now(_) => {
-                self.phase = Phase::ReadingSource;
-                Turn::Send(Request::Get { place: Place::Source, key: self.key.clone() })
+                self.phase = MovePhase::ReadingSource;
+                Turn::Send(Request::Get { place: TableRole::Source, key: self.key.clone() })
             }
         }
     }
@@ -272,10 +274,10 @@ impl Move {
         }
         match self.new_key(job) {
             Some(key) => {
-                self.phase = Phase::ReadingTarget;
-                Turn::Send(Request::Get { place: Place::Target, key })
+                self.phase = MovePhase::ReadingTarget;
+                Turn::Send(Request::Get { place: TableRole::Target, key })
             }
-            None if self.is_current() && self.old_key().is_none() => Turn::Done(Verdict::Unchanged),
+            None if self.is_current() && self.old_key().is_none() => Turn::Done(TaskResult::Unchanged),
             None => self.move_on(job),
         }
     }
@@ -286,7 +288,7 @@ impl Move {
             _ => false,
         };
         if same && self.is_current() && self.old_key().is_some() && !self.leaves(job) {
-            return Turn::Done(Verdict::Unchanged);
+            return Turn::Done(TaskResult::Unchanged);
         }
         self.move_on(job)
     }
@@ -301,7 +303,7 @@ impl Move {
 
     /// Sends the transaction that moves the item.
     fn move_on(&mut self, job: &Job) -> Turn {
-        self.phase = Phase::Moving;
+        self.phase = MovePhase::Moving;
         let parts = self.parts(job);
         let mut writes: Vec<Write> = parts.iter().map(|part| self.write(job, *part)).collect();
         match writes.len() {
@@ -310,10 +312,10 @@ impl Move {
         }
     }
 
-    fn parts(&self, job: &Job) -> Vec<Part> {
-        let mut parts = vec![Part::Row];
-        parts.extend(self.leaves(job).then_some(Part::Old));
-        parts.extend(self.wanted.is_some().then_some(Part::New));
+    fn parts(&self, job: &Job) -> Vec<MovePart> {
+        let mut parts = vec![MovePart::Row];
+        parts.extend(self.leaves(job).then_some(MovePart::Old));
+        parts.extend(self.wanted.is_some().then_some(MovePart::New));
         parts
     }
 
@@ -323,17 +325,17 @@ impl Move {
         !self.old_is_gone && self.old_key().is_some_and(|old| !same(&old))
     }
 
-    fn write(&self, job: &Job, part: Part) -> Write {
+    fn write(&self, job: &Job, part: MovePart) -> Write {
         match part {
-            Part::Row => {
+            MovePart::Row => {
                 self.put_row(job, &LedgerRow { fence: self.next_fence(job), target: self.new_key(job) })
             }
-            Part::Old => match self.delete_old(job) {
+            MovePart::Old => match self.delete_old(job) {
                 Some(write) => write,
                 None => unreachable!("`parts` has an old place only where there is one"),
             },
-            Part::New => Write {
-                place: Place::Target,
+            MovePart::New => Write {
+                place: TableRole::Target,
                 action: Action::Put(self.wanted.clone().unwrap_or_default()),
                 guard: Guard::AbsentOr(self.is_ours()),
             },
@@ -346,13 +348,13 @@ impl Move {
             None => Guard::Absent,
         };
         let item = row.item(job.mapping(), &self.source, &self.key);
-        Write { place: Place::Control, action: Action::Put(item), guard }
+        Write { place: TableRole::Control, action: Action::Put(item), guard }
     }
 
     fn delete_old(&self, job: &Job) -> Option<Write> {
         let key = self.leaves(job).then(|| self.old_key())??;
         let guard = Guard::AbsentOr(self.is_ours());
-        Some(Write { place: Place::Target, action: Action::Delete(key), guard })
+        Some(Write { place: TableRole::Target, action: Action::Delete(key), guard })
     }
 
     fn is_ours(&self) -> crate::condition::Condition {
@@ -362,26 +364,26 @@ impl Move {
     /// Some guard of the transaction did not hold: which, and what next.
     fn refused(&mut self, job: &Job, held: &[bool]) -> Turn {
         let parts = self.parts(job);
-        let failed = |part: Part| parts.iter().zip(held).any(|(sent, held)| *sent == part && !held);
-        if failed(Part::Row) {
+        let failed = |part: MovePart| parts.iter().zip(held).any(|(sent, held)| *sent == part && !held);
+        if failed(MovePart::Row) {
             return self.read_row(job);
         }
-        if failed(Part::Old) {
+        if failed(MovePart::Old) {
             self.old_is_gone = true;
             return self.move_on(job);
         }
-        if !failed(Part::New) {
+        if !failed(MovePart::New) {
             return self.read_row(job);
         }
         if self.released || !self.leaves(job) {
-            return Turn::Done(Verdict::Blocked);
+            return Turn::Done(TaskResult::Blocked);
         }
         self.release(job)
     }
 
     /// Another item is where this one belongs. Leaving the own old place first never blocks, and lets two items swap.
     fn release(&mut self, job: &Job) -> Turn {
-        self.phase = Phase::Releasing;
+        self.phase = MovePhase::Releasing;
         self.released = true;
         let row = self.put_row(job, &LedgerRow { fence: self.released_fence(job), target: None });
         let writes = [Some(row), self.delete_old(job)];

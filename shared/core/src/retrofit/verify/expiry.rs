@@ -4,7 +4,7 @@
 //! not known here: a manifest that names the attribute says that it is, or will be.
 
 use crate::model::Table;
-use crate::retrofit::Job;
+use crate::retrofit::job::Job;
 use crate::value::{AttributeValue, Item};
 
 /// DynamoDB leaves an item alone whose time was over five years ago or more.

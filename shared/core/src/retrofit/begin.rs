@@ -1,0 +1,95 @@
+//! What a retrofit makes of a record, a scanned item, a repair or a failure: the task that deals with it.
+
+use super::fence::Fence;
+use super::job::Job;
+use super::protocol::ItemMachine;
+use super::quarantine::{QuarantineReason, Quarantined};
+use super::record::{ChangeRecord, Received, UnreadableRecord};
+use super::result::TaskResult;
+use super::source_key::SourceKey;
+use super::task::ItemTask;
+use crate::value::Item;
+
+impl Job {
+    /// Deals with a record of a batch.
+    pub fn receive(&self, record: &Received) -> ItemTask {
+        match record {
+            Received::Change(record) => self.apply(record),
+            Received::Unreadable(record) => self.unreadable(record),
+        }
+    }
+
+    /// Carries a change of the stream over. Any record of an item may be left out if a later one of it is applied.
+    pub fn apply(&self, record: &ChangeRecord) -> ItemTask {
+        let fence = Fence::of_record(self.epoch(), record.sequence.clone());
+        let Some(source) = SourceKey::of(self.mapping().source(), &record.key) else {
+            return ItemTask::entering(self, Quarantined::record(fence));
+        };
+        let begun = ItemMachine::apply(self, &source, &record.key, record.new.as_ref(), fence);
+        ItemTask::new(record.key.clone(), source, begun)
+    }
+
+    /// Carries a scanned item over, unless something newer is there. `careful` looks before it writes: for a pass that
+    /// finds most items done already, where a look costs less than a write that is refused.
+    pub fn backfill(&self, item: &Item, careful: bool) -> ItemTask {
+        let source_table = self.mapping().source();
+        let (Some(key), Some(source)) = (source_table.key_of(item), SourceKey::of(source_table, item)) else {
+            return ItemTask::entering(self, Quarantined::record(Fence::of_scan(self.epoch())));
+        };
+        let begun = ItemMachine::backfill(self, &source, &key, item, careful);
+        ItemTask::new(key, source, begun)
+    }
+
+    /// Reads a source item again and makes the target what it should be.
+    pub fn repair(&self, key: &Item) -> ItemTask {
+        self.repair_after(key, None)
+    }
+
+    /// The same for an item in quarantine, which leaves it then. An entry that names no item cannot be repaired; it is
+    /// for [`dismiss`](Self::dismiss).
+    pub fn release(&self, entry: &Quarantined) -> Option<ItemTask> {
+        let key = entry.key.as_ref()?;
+        Some(self.repair_after(key, Some(entry)))
+    }
+
+    /// Takes an entry out of the quarantine: after a complete verification found nothing.
+    pub fn dismiss(&self, entry: &Quarantined) -> ItemTask {
+        ItemTask::leaving(self, entry)
+    }
+
+    /// Notes that a record could not be read. Without a sequence number the entry is as old as a scan: whatever is known
+    /// of the item is newer.
+    pub fn unreadable(&self, record: &UnreadableRecord) -> ItemTask {
+        let fence = match &record.sequence {
+            Some(sequence) => Fence::of_record(self.epoch(), sequence.clone()),
+            None => Fence::of_scan(self.epoch()),
+        };
+        let key = record.key.as_ref();
+        let item = key.and_then(|key| Some((key, SourceKey::of(self.mapping().source(), key)?)));
+        let entry = match (item, &record.sequence) {
+            (Some((key, source)), _) => Quarantined::item(key, &source, &QuarantineReason::Unreadable, fence),
+            (None, Some(_)) => Quarantined::record(fence),
+            (None, None) => Quarantined::named(&record.name, fence),
+        };
+        ItemTask::entering(self, entry)
+    }
+
+    /// Notes that the stream's records of an item were given up at this one.
+    pub fn discard(&self, record: &ChangeRecord) -> ItemTask {
+        let fence = Fence::of_record(self.epoch(), record.sequence.clone());
+        let entry = match SourceKey::of(self.mapping().source(), &record.key) {
+            Some(source) => Quarantined::item(&record.key, &source, &QuarantineReason::Discarded, fence),
+            None => Quarantined::record(fence),
+        };
+        ItemTask::entering(self, entry)
+    }
+
+    fn repair_after(&self, key: &Item, entry: Option<&Quarantined>) -> ItemTask {
+        let Some(source) = SourceKey::of(self.mapping().source(), key) else {
+            return ItemTask::over(key.clone(), TaskResult::Unchanged);
+        };
+        let failed = entry.map(|entry| entry.fence.clone());
+        let begun = ItemMachine::repair(self, &source, key, failed);
+        ItemTask::new(key.clone(), source, begun).freeing(entry.cloned())
+    }
+}

@@ -1,0 +1,118 @@
+//! One item under its protocol: the three protocols behind one interface.
+//!
+//! A protocol is a state machine for one item. It is begun by a record of the stream ([`apply`](ItemMachine::apply)), a scanned
+//! item ([`backfill`](ItemMachine::backfill)) or a repair; it says what it wants sent, and gets the response. It sees no table
+//! and no clock. The simulator runs the same machines through every order of events.
+
+mod fenced;
+mod in_place;
+mod ledger;
+mod turn;
+
+use super::fence::Fence;
+use super::job::Job;
+use super::mapping::Protocol;
+use super::request::Response;
+use super::result::TaskResult;
+use super::source_key::SourceKey;
+use crate::value::Item;
+
+use fenced::Fenced;
+use in_place::InPlace;
+use ledger::Move;
+
+pub use ledger::LedgerRow;
+pub(super) use turn::Turn;
+
+/// One item on its way, by the protocol of its retrofit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ItemMachine {
+    InPlace(InPlace),
+    Fenced(Box<Fenced>),
+    Ledger(Box<Move>),
+}
+
+impl ItemMachine {
+    /// Carries over the state that a record tells; `new` is `None` where the item was deleted.
+    pub(super) fn apply(
+        job: &Job,
+        source: &SourceKey,
+        key: &Item,
+        new: Option<&Item>,
+        fence: Fence,
+    ) -> (ItemMachine, Turn) {
+        match job.mapping().protocol() {
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, new, fence)),
+            Protocol::Fenced => fenced(Fenced::apply(job, key, new, fence)),
+            Protocol::Ledger => ledger(Move::to_state(job, source, key, new, fence)),
+        }
+    }
+
+    /// Carries a scanned item over, unless something newer is there. `careful` looks before it writes.
+    pub(super) fn backfill(
+        job: &Job,
+        source: &SourceKey,
+        key: &Item,
+        item: &Item,
+        careful: bool,
+    ) -> (ItemMachine, Turn) {
+        let fence = Fence::of_scan(job.epoch());
+        match job.mapping().protocol() {
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(item), fence)),
+            Protocol::Fenced => fenced(Fenced::backfill(job, key, item, fence, careful)),
+            Protocol::Ledger => ledger(Move::of_scanned(job, source, key, item, fence, careful)),
+        }
+    }
+
+    /// Reads the source item again and makes the target what it should be. `failed` is the newest change of the item that
+    /// could not be carried over, if one is known.
+    pub(super) fn repair(
+        job: &Job,
+        source: &SourceKey,
+        key: &Item,
+        failed: Option<Fence>,
+    ) -> (ItemMachine, Turn) {
+        match job.mapping().protocol() {
+            Protocol::InPlace => in_place(InPlace::repair(job, key)),
+            Protocol::Fenced => fenced(Fenced::repair(job, key, failed)),
+            Protocol::Ledger => ledger(Move::repair(job, source, key, failed)),
+        }
+    }
+
+    /// What it wants next, after the response to what it wanted before.
+    pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
+        match self {
+            ItemMachine::InPlace(machine) => machine.respond(job, response),
+            ItemMachine::Fenced(machine) => machine.respond(job, response),
+            ItemMachine::Ledger(machine) => machine.respond(job, response),
+        }
+    }
+
+    /// Tries a blocked item once more. Only in a ledger can one item be in the way of another.
+    pub(super) fn again(&mut self, job: &Job) -> Turn {
+        match self {
+            ItemMachine::Ledger(machine) => machine.again(job),
+            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) => Turn::Done(TaskResult::Unchanged),
+        }
+    }
+
+    /// Gives a blocked item up.
+    pub(super) fn park(&mut self, job: &Job) -> Turn {
+        match self {
+            ItemMachine::Ledger(machine) => machine.park(job),
+            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) => Turn::Done(TaskResult::Unchanged),
+        }
+    }
+}
+
+fn in_place((machine, turn): (InPlace, Turn)) -> (ItemMachine, Turn) {
+    (ItemMachine::InPlace(machine), turn)
+}
+
+fn fenced((machine, turn): (Fenced, Turn)) -> (ItemMachine, Turn) {
+    (ItemMachine::Fenced(Box::new(machine)), turn)
+}
+
+fn ledger((machine, turn): (Move, Turn)) -> (ItemMachine, Turn) {
+    (ItemMachine::Ledger(Box::new(machine)), turn)
+}

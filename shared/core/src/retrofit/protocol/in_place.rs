@@ -1,0 +1,73 @@
+//! In place: folded keys are set where what they are made of is still what was read.
+
+use super::turn::Turn;
+use crate::retrofit::fence::Fence;
+use crate::retrofit::job::Job;
+use crate::retrofit::quarantine::QuarantineReason;
+use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write};
+use crate::retrofit::result::TaskResult;
+use crate::value::Item;
+
+/// How often one item may change under our hands before it is left for later.
+const ROUNDS_MAX: u32 = 8;
+
+/// One item, in place.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::retrofit) struct InPlace {
+    key: Item,
+    fence: Fence,
+    rounds: u32,
+}
+
+impl InPlace {
+    /// Begins with the item as a record or a scan has it; `None` if it is gone.
+    pub(super) fn of_item(job: &Job, key: &Item, item: Option<&Item>, fence: Fence) -> (InPlace, Turn) {
+        let mut machine = InPlace { key: key.clone(), fence, rounds: 0 };
+        let turn = machine.update(job, item);
+        (machine, turn)
+    }
+
+    /// Begins by reading the item again.
+    pub(super) fn repair(job: &Job, key: &Item) -> (InPlace, Turn) {
+        let fence = Fence::of_scan(job.epoch());
+        let machine = InPlace { key: key.clone(), fence, rounds: 0 };
+        let turn = machine.read();
+        (machine, turn)
+    }
+
+    pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
+        match response {
+            Response::Written => Turn::Done(TaskResult::Written),
+            Response::Got(item) => self.update(job, item.as_ref()),
+            Response::Refused(ItemSeen::Item(item)) => self.update(job, Some(&item)),
+            Response::Refused(ItemSeen::Nothing) => self.update(job, None),
+            Response::Refused(ItemSeen::Unknown) => self.read(),
+            Response::Rejected(code) => Turn::Enter(QuarantineReason::Rejected(code), self.fence.clone()),
+            Response::Cancelled(_) => unreachable!("no transaction is sent in place"),
+        }
+    }
+
+    fn read(&self) -> Turn {
+        Turn::Send(Request::Get { place: TableRole::Source, key: self.key.clone() })
+    }
+
+    /// Sets what the item lacks, on condition that it is still as it was seen.
+    fn update(&mut self, job: &Job, item: Option<&Item>) -> Turn {
+        let Some(item) = item else { return Turn::Done(TaskResult::Unchanged) };
+        if self.rounds >= ROUNDS_MAX {
+            return Turn::Done(TaskResult::Busy);
+        }
+        self.rounds += 1;
+        match job.mapping().in_place_update(item) {
+            Err(error) => {
+                Turn::Enter(QuarantineReason::Unmappable(error.code().to_owned()), self.fence.clone())
+            }
+            Ok(None) => Turn::Done(TaskResult::Unchanged),
+            Ok(Some(update)) => Turn::Send(Request::Write(Write {
+                place: TableRole::Source,
+                action: Action::Update { key: self.key.clone(), set: update.set, remove: update.remove },
+                guard: Guard::Present(update.unchanged),
+            })),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What a protocol wants next.
+
+use crate::retrofit::fence::Fence;
+use crate::retrofit::quarantine::QuarantineReason;
+use crate::retrofit::request::Request;
+use crate::retrofit::result::TaskResult;
+
+/// What a protocol wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::retrofit) enum Turn {
+    Send(Request),
+    Done(TaskResult),
+    /// The item goes into quarantine, with the change that failed.
+    Enter(QuarantineReason, Fence),
+}
