@@ -1,7 +1,7 @@
 //! What retrofits keep on items is no reader's business: no tombstone is an item, no attribute of Keyfold's own shows.
 
 use aws_sdk_dynamodb::types::AttributeValue as SdkValue;
-use keyfold_core::model::{Index, IndexKind, Projection, Table};
+use keyfold_core::model::{Expect, Index, IndexKind, Projection, Table};
 use keyfold_core::query::QueryPlan;
 use keyfold_core::query::plan::{Access, Delivery, ReadFrom, SortTest};
 use keyfold_core::value::{AttributeValue, Item};
@@ -27,6 +27,7 @@ fn table() -> Table {
             partition,
             sort,
             projection,
+            expect: Expect::default(),
         });
     }
     table
