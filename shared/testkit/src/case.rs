@@ -6,6 +6,7 @@ mod shrink;
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
+use keyfold_core::query::readiness::{Pending, Readiness};
 use keyfold_core::value::Item;
 
 use crate::generate::{self, Asking, Random, Words};
@@ -31,6 +32,10 @@ pub struct Case {
     pub items: Vec<Item>,
     /// The request.
     pub asking: Asking,
+    /// The indexes that a retrofit still fills. They hold no item: the hardest case of an index that lacks some.
+    pub pending: Vec<String>,
+    /// Later versions of some items, under the same primary keys, which no global index has seen yet.
+    pub changed: Vec<Item>,
     /// How many manifests were drawn that had mistakes, before this one.
     pub manifests_refused: usize,
 }
@@ -45,12 +50,24 @@ impl Case {
         let most = random.between(0, ITEMS_MAX);
         let items = generate::items(table, &words, most, &mut random.fork());
         let asking = generate::request(table, &words, &items, &mut random.fork());
-        Case { seed, manifest, items, asking, manifests_refused, model }
+        let pending = generate::pending(table, &mut random.fork());
+        let changed = generate::changed(table, &words, &items, &mut random.fork());
+        Case { seed, manifest, items, asking, pending, changed, manifests_refused, model }
     }
 
     /// The table.
     pub fn table(&self) -> &Table {
         &self.model.tables[0]
+    }
+
+    /// What the planner is told about the indexes.
+    pub fn readiness(&self) -> Readiness {
+        let mut readiness = Readiness::complete();
+        for index in &self.pending {
+            let pending = Pending { retrofit: "fill".to_owned(), progress: "0 of 1 segments".to_owned() };
+            readiness.add_index(&self.table().id, index, pending);
+        }
+        readiness
     }
 }
 

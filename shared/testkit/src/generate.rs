@@ -13,7 +13,7 @@ mod template;
 mod words;
 
 pub use asked::{Asked, Operator};
-pub use items::items;
+pub use items::{changed, items, pending};
 pub use manifest::manifest;
 pub use operation::operation;
 pub use random::Random;

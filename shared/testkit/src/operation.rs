@@ -5,7 +5,7 @@ use keyfold_core::query::Condition;
 use keyfold_core::query::plan;
 use keyfold_core::value::{AttributeValue, Item, Number};
 
-use crate::table::{Change, ModelTable, Read, ReadConsumed, Shown, TableError, WriteConsumed};
+use crate::table::{Change, ModelTable, Page, Read, Shown, TableError, WriteConsumed};
 
 /// The most pages of one read.
 pub const PAGES_MAX: usize = 300;
@@ -76,22 +76,7 @@ pub enum OperationResult {
     /// The item.
     Got(Option<Item>),
     /// The pages.
-    Pages(Vec<PageSeen>),
-}
-
-/// A page, as far as it can be seen from outside.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PageSeen {
-    /// The items.
-    pub items: Vec<Item>,
-    /// How many passed the filter.
-    pub count: usize,
-    /// How many were read.
-    pub scanned: usize,
-    /// Where the next page starts.
-    pub last_key: Option<Item>,
-    /// What it consumed.
-    pub consumed: ReadConsumed,
+    Pages(Vec<Page>),
 }
 
 impl ModelTable {
@@ -115,8 +100,8 @@ impl ModelTable {
         }
     }
 
-    fn pages(&self, reading: &Reading) -> Result<Vec<PageSeen>, TableError> {
-        let mut pages: Vec<PageSeen> = Vec::new();
+    fn pages(&self, reading: &Reading) -> Result<Vec<Page>, TableError> {
+        let mut pages: Vec<Page> = Vec::new();
         while pages.len() < PAGES_MAX && pages.last().is_none_or(|page| page.last_key.is_some()) {
             let page = self.read(&Read {
                 index: reading.index.as_deref(),
@@ -128,13 +113,7 @@ impl ModelTable {
                 limit: Some(reading.limit),
                 start: pages.last().and_then(|page| page.last_key.as_ref()),
             })?;
-            pages.push(PageSeen {
-                items: page.items,
-                count: page.count,
-                scanned: page.scanned,
-                last_key: page.last_key,
-                consumed: page.consumed,
-            });
+            pages.push(page);
         }
         Ok(pages)
     }
@@ -157,7 +136,7 @@ impl OperationResult {
             OperationResult::Pages(pages) => OperationResult::Pages(
                 pages
                     .into_iter()
-                    .map(|page| PageSeen {
+                    .map(|page| Page {
                         items: page.items.iter().map(normalised).collect(),
                         last_key: item(page.last_key),
                         ..page

@@ -111,6 +111,14 @@ impl ModelTable {
         at.map_or(0, |at| self.indexes[at].catch_up(writes))
     }
 
+    /// Takes every entry out of an index, as it is before a retrofit has filled it.
+    pub fn empty_index(&mut self, name: &str) {
+        let at = self.table.indexes.iter().position(|index| index.name == name);
+        if let Some(at) = at {
+            self.indexes[at].entries = Store::default();
+        }
+    }
+
     /// Tells every index of a change of one item.
     fn tell_indexes(&mut self, old: Option<&Item>, new: Option<&Item>) {
         for (index, state) in self.table.indexes.iter().zip(&mut self.indexes) {

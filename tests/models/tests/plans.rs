@@ -1,15 +1,16 @@
-//! The plans by themselves: carried out by the letter over items in memory, without executor and DynamoDB.
+//! The plans by themselves: carried out by the letter over the model table, without executor and DynamoDB.
 
 use std::path::Path;
 
 use keyfold_core::manifest;
 use keyfold_core::query::check::Caller;
-use keyfold_core::query::{Readiness, check, plan};
+use keyfold_core::query::{Condition, Readiness, check, plan};
 use keyfold_models::case::Case;
 use keyfold_models::compare::Identities;
-use keyfold_models::memory::answer;
 use keyfold_models::request::request;
 use keyfold_models::subject::{stored, table_for};
+use keyfold_testkit::evaluate;
+use keyfold_testkit::table::ModelTable;
 
 #[test]
 fn a_plan_selects_what_is_asked_and_nothing_else() {
@@ -20,7 +21,10 @@ fn a_plan_selects_what_is_asked_and_nothing_else() {
         let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
         let model = manifest::parse(name, &text).model.unwrap();
         let table = table_for(&model, &case).unwrap();
-        let stored = stored(&case, table).unwrap();
+        let mut held = ModelTable::new(table);
+        for item in stored(&case, table).unwrap() {
+            held.put(item, &Condition::always()).unwrap();
+        }
         let identities = Identities::new(&case, table);
         for pattern in &case.patterns {
             let Some(meaning) = &pattern.meaning else { continue };
@@ -28,7 +32,7 @@ fn a_plan_selects_what_is_asked_and_nothing_else() {
             asked.scan = true;
             let plan =
                 plan(&check(&model, &asked, &Caller::Trusted).unwrap(), &Readiness::complete()).unwrap();
-            let mut items = answer(table, &stored, &plan).unwrap();
+            let mut items = evaluate::all(&plan, &held, plan.limit as usize).unwrap();
             items.truncate(meaning.limit.unwrap_or(usize::MAX));
             let fault = identities.fault(meaning, pattern.expected.as_ref(), &items);
             assert_eq!(fault, None, "{name} {}", pattern.id);

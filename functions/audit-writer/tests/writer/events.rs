@@ -1,23 +1,10 @@
 //! Every event in `events/audit-writer`, one after another, with what became of it and of the table.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::Outcome;
 use serde_json::Value;
 
 use crate::function::{Function, SAMPLE};
-
-fn events() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events/audit-writer");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let named = |path: &PathBuf| {
-        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
-    };
-    files.iter().map(named).collect()
-}
 
 fn pretty(text: &str) -> String {
     serde_json::to_string_pretty(&serde_json::from_str::<Value>(text).unwrap()).unwrap()
@@ -44,7 +31,7 @@ fn shown(outcome: &Outcome) -> String {
 #[tokio::test]
 async fn every_event_has_its_outcome() {
     let function = Function::start(SAMPLE, &[]).await;
-    let events = events();
+    let events = keyfold_harness::events("audit-writer");
     assert!(events.len() >= 30);
     for (name, event) in &events {
         let outcome = function.invoke(event.as_str()).await;

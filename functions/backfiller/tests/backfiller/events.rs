@@ -1,24 +1,12 @@
 //! Every event in `events/backfiller`, one after another, with what became of it and of the tables.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use keyfold_core::retrofit::Mapping;
 use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::Outcome;
 use serde_json::{Value, json};
 
-use crate::function::{Function, SAMPLE};
-
-fn events() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events/backfiller");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let named = |path: &PathBuf| {
-        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
-    };
-    files.iter().map(named).collect()
-}
+use crate::BINARY;
+use keyfold_harness::{Function, SAMPLE};
 
 /// The outcome in a form that is the same every time: how often a checkpoint is stored depends on the clock.
 fn shown(outcome: &Outcome) -> String {
@@ -41,7 +29,7 @@ fn shown(outcome: &Outcome) -> String {
 
 #[tokio::test]
 async fn every_event_has_its_outcome() {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), true).await;
     function.create(function.table("audit"), true).await;
     function.load("audit-legacy", (0..24).map(|at| format!("event-{at:02}"))).await;
@@ -51,7 +39,7 @@ async fn every_event_has_its_outcome() {
     }
     let hash = |retrofit| Mapping::of(&function.model, retrofit).unwrap().hash().to_string();
     let (mapping, in_place) = (hash("auditV2"), hash("auditInPlace"));
-    let events = events();
+    let events = keyfold_harness::events("backfiller");
     assert!(events.len() >= 15);
     for (name, event) in &events {
         let before = function.everything().await;

@@ -9,7 +9,8 @@ use keyfold_core::retrofit::MappingHash;
 use keyfold_core::retrofit::control::{Head, Phase};
 use serde_json::json;
 
-use crate::function::{Function, SAMPLE};
+use crate::BINARY;
+use keyfold_harness::{Function, SAMPLE};
 
 fn slice() -> serde_json::Value {
     json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1 })
@@ -22,7 +23,7 @@ async fn sources(function: &Function) {
 
 /// Both tables as they should be; the retrofit with this row.
 async fn begun(change: impl FnOnce(Head) -> Head) -> Function {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     sources(&function).await;
     function.create(function.table("audit"), false).await;
     function.begin("auditV2", change).await;
@@ -40,7 +41,7 @@ async fn is_refused(function: &Function, kind: &str, message: &str) {
 
 #[tokio::test]
 async fn a_retrofit_that_was_not_started_is_refused() {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     sources(&function).await;
     function.create(function.table("audit"), false).await;
     // Neither without a control table nor without its row.
@@ -69,7 +70,7 @@ async fn another_stream_than_the_one_that_is_followed_is_refused() {
 
 #[tokio::test]
 async fn a_source_without_a_stream_is_refused() {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), false).await;
     function.create(function.table("audit"), false).await;
     function.begin("auditV2", |head| Head { stream: Some("arn:x".to_owned()), ..head }).await;
@@ -78,7 +79,7 @@ async fn a_source_without_a_stream_is_refused() {
 
 #[tokio::test]
 async fn a_stream_without_both_images_is_refused() {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     let stream =
         StreamSpecification::builder().stream_enabled(true).stream_view_type(StreamViewType::KeysOnly);
     let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
@@ -102,7 +103,7 @@ async fn a_stream_without_both_images_is_refused() {
 
 #[tokio::test]
 async fn a_target_that_is_not_there_is_refused() {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     sources(&function).await;
     function.begin("auditV2", |head| Head { stream: Some("arn:x".to_owned()), ..head }).await;
     is_refused(&function, "Keyfold.TableNotFound", "`ResourceAccessAuditV2`").await;
@@ -110,7 +111,7 @@ async fn a_target_that_is_not_there_is_refused() {
 
 #[tokio::test]
 async fn a_target_with_another_key_is_refused() {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     sources(&function).await;
     let wanted = function.table("audit").clone();
     let mut partition = wanted.partition.clone();

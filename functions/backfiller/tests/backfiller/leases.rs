@@ -3,7 +3,8 @@
 use keyfold_core::retrofit::{Lease, Pass, Request, Response as Sent, SegmentId};
 use serde_json::{Value, json};
 
-use crate::function::{Function, SAMPLE};
+use crate::BINARY;
+use keyfold_harness::{Function, SAMPLE};
 
 fn slice(worker: Option<&str>) -> Value {
     let mut event = json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1 });
@@ -14,7 +15,7 @@ fn slice(worker: Option<&str>) -> Value {
 }
 
 async fn begun() -> Function {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), true).await;
     function.create(function.table("audit"), false).await;
     function.load("audit-legacy", ["event-1".to_owned()]).await;

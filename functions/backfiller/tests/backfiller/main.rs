@@ -3,10 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod events;
-#[path = "../../../../tests/slices/function.rs"]
-mod function;
 mod inputs;
-mod items;
 mod leases;
 
 /// The function of these tests.

@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
@@ -40,16 +39,6 @@ impl Drop for Function {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn events() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events/query-api");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let named = |path: &PathBuf| {
-        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
-    };
-    files.iter().map(named).collect()
 }
 
 fn manifest_file() -> tempfile::NamedTempFile {
@@ -89,7 +78,7 @@ async fn every_event_has_its_outcome() {
         ("KEYFOLD_TOKEN_KEYS", TOKEN_KEYS),
     ];
     let function = Function::start(&runtime, &variables);
-    let events = events();
+    let events = keyfold_harness::events("query-api");
     assert!(events.len() >= 15);
     for (name, event) in &events {
         let outcome = runtime.invoke(event.as_str()).await;

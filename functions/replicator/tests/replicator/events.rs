@@ -2,9 +2,6 @@
 //!
 //! An event whose name has `ledger` or `in-place` in it goes to the retrofit of that kind.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use keyfold_core::retrofit::TableRole;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Expected, delete, put};
@@ -12,16 +9,6 @@ use keyfold_local::runtime_api::Outcome;
 use serde_json::Value;
 
 use crate::function::{Function, shown};
-
-fn events() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events/replicator");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let named = |path: &PathBuf| {
-        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
-    };
-    files.iter().map(named).collect()
-}
 
 fn told(outcome: &Outcome) -> String {
     let (how, text) = match outcome {
@@ -52,7 +39,8 @@ async fn write_source(function: &Function, event: &str) {
 
 async fn play(retrofit: &str, mine: impl Fn(&str) -> bool) -> Function {
     let function = Function::start(retrofit).await;
-    let events: Vec<_> = events().into_iter().filter(|(name, _)| mine(name)).collect();
+    let events: Vec<_> =
+        keyfold_harness::events("replicator").into_iter().filter(|(name, _)| mine(name)).collect();
     assert!(events.len() >= 4);
     for (name, event) in &events {
         if retrofit == "inPlace" && !name.contains("duplicate") {

@@ -1,8 +1,6 @@
 //! Every event in `events/verifier`, one after another, with what became of it and of the tables.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use keyfold_core::retrofit::Mapping;
 use keyfold_core::value::AttributeValue;
@@ -10,18 +8,9 @@ use keyfold_dynamo::{Expected, delete, put};
 use keyfold_local::runtime_api::Outcome;
 use serde_json::{Value, json};
 
+use crate::BINARY;
 use crate::carried;
-use crate::function::{self, Function, SAMPLE};
-
-fn events() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events/verifier");
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let named = |path: &PathBuf| {
-        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
-    };
-    files.iter().map(named).collect()
-}
+use keyfold_harness::{self as harness, Function, SAMPLE};
 
 /// The outcome in a form that is the same every time: how often a checkpoint is stored depends on the clock.
 fn shown(outcome: &Outcome) -> String {
@@ -48,7 +37,7 @@ fn shown(outcome: &Outcome) -> String {
 
 /// A table and its copy, of which an item is missing, one is a ghost, one is changed and one is nobody's.
 async fn differing() -> Function {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), true).await;
     function.create(function.table("audit"), true).await;
     function.load("audit-legacy", (0..24).map(|at| format!("event-{at:02}"))).await;
@@ -60,10 +49,10 @@ async fn differing() -> Function {
         (function.dynamo.client(), function.table("audit-legacy"), function.table("audit"));
     delete(&client, new, &carried::key("event-03"), &Expected::nothing()).await.unwrap();
     delete(&client, old, &carried::key("event-07"), &Expected::nothing()).await.unwrap();
-    let mut changed = function::event("event-11");
+    let mut changed = harness::event("event-11");
     changed.insert("accessedBy".to_owned(), AttributeValue::S("jane2".to_owned()));
     put(&client, old, changed).await.unwrap();
-    put(&client, new, function::event("nobodys")).await.unwrap();
+    put(&client, new, harness::event("nobodys")).await.unwrap();
     function
 }
 
@@ -72,7 +61,7 @@ async fn every_event_has_its_outcome() {
     let function = differing().await;
     let hash = |retrofit| Mapping::of(&function.model, retrofit).unwrap().hash().to_string();
     let (mapping, in_place) = (hash("auditV2"), hash("auditInPlace"));
-    let events = events();
+    let events = keyfold_harness::events("verifier");
     assert!(events.len() >= 15);
     for (name, event) in &events {
         let before = function.everything().await;

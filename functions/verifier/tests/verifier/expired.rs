@@ -6,7 +6,8 @@ use keyfold_core::value::AttributeValue;
 use keyfold_dynamo::put;
 use serde_json::json;
 
-use crate::function::{Function, event};
+use crate::BINARY;
+use keyfold_harness::{Function, event};
 
 const MANIFEST: &str = r#"
 [tables.old]
@@ -34,7 +35,7 @@ to = "new"
 
 #[tokio::test]
 async fn an_item_whose_time_is_over_is_no_drift_and_is_not_repaired() {
-    let function = Function::start(MANIFEST).await;
+    let function = Function::start(BINARY, MANIFEST).await;
     function.create(function.table("old"), true).await;
     function.create(function.table("new"), false).await;
     function.begin("sessions", |head| head).await;

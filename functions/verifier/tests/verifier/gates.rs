@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::function::{Function, SAMPLE};
+use crate::BINARY;
+use keyfold_harness::{Function, SAMPLE};
 
 fn slice(side: &str, segment: u32, repair: bool) -> Value {
     json!({ "retrofit": "auditV2", "side": side, "segment": segment, "totalSegments": 2, "repair": repair })
@@ -10,7 +11,7 @@ fn slice(side: &str, segment: u32, repair: bool) -> Value {
 
 #[tokio::test]
 async fn a_comparison_of_all_segments_of_both_sides_counts_until_something_is_written() {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), true).await;
     function.create(function.table("audit"), true).await;
     function.load("audit-legacy", (0..24).map(|at| format!("event-{at:02}"))).await;

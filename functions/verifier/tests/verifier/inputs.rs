@@ -4,14 +4,15 @@ use keyfold_core::retrofit::MappingHash;
 use keyfold_core::retrofit::control::{Head, Phase};
 use serde_json::{Value, json};
 
-use crate::function::{Function, SAMPLE};
+use crate::BINARY;
+use keyfold_harness::{Function, SAMPLE};
 
 fn slice(repair: bool) -> Value {
     json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1, "repair": repair })
 }
 
 async fn tables() -> Function {
-    let function = Function::start(SAMPLE).await;
+    let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), true).await;
     function.load("audit-legacy", ["event-1".to_owned()]).await;
     function.create(function.table("audit"), false).await;

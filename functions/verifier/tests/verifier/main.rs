@@ -5,8 +5,6 @@
 mod carried;
 mod events;
 mod expired;
-#[path = "../../../../tests/slices/function.rs"]
-mod function;
 mod gates;
 mod inputs;
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use keyfold_core::model::{IndexKind, Projection, Table};
 use keyfold_core::query::plan::{self, SortTest};
 use keyfold_core::value::AttributeValue;
-use keyfold_testkit::operation::{Operation, OperationResult, PageSeen, Reading, normalised, text};
-use keyfold_testkit::table::{ReadConsumed, Shown};
+use keyfold_testkit::operation::{Operation, OperationResult, Reading, normalised, text};
+use keyfold_testkit::table::{Page as ModelPage, ReadConsumed, Shown};
 
 /// A known difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +73,10 @@ impl Difference {
     ) -> Option<Difference> {
         match (operation, expected, found) {
             (Operation::Read(reading), OperationResult::Pages(expected), OperationResult::Pages(found)) => {
-                let rest = |pages: &[PageSeen]| -> Vec<PageSeen> {
+                let rest = |pages: &[ModelPage]| -> Vec<ModelPage> {
                     pages
                         .iter()
-                        .map(|page| PageSeen { consumed: ReadConsumed::default(), ..page.clone() })
+                        .map(|page| ModelPage { consumed: ReadConsumed::default(), ..page.clone() })
                         .collect()
                 };
                 let priced = fetches(table, reading) && expected != found;
@@ -131,20 +131,20 @@ pub(crate) fn order_is_open(_table: &Table, reading: &Reading) -> bool {
 }
 
 /// The same items, counts and capacity in all; the pages may have been cut elsewhere.
-pub(crate) fn same_unordered(_table: &Table, a: &[PageSeen], b: &[PageSeen]) -> bool {
-    let items = |pages: &[PageSeen]| {
+pub(crate) fn same_unordered(_table: &Table, a: &[ModelPage], b: &[ModelPage]) -> bool {
+    let items = |pages: &[ModelPage]| {
         let mut all: BTreeMap<String, usize> = BTreeMap::new();
         for item in pages.iter().flat_map(|page| &page.items) {
             *all.entry(text(item)).or_default() += 1;
         }
         all
     };
-    let count = |pages: &[PageSeen]| pages.iter().map(|page| page.count).sum::<usize>();
-    let scanned = |pages: &[PageSeen]| pages.iter().map(|page| page.scanned).sum::<usize>();
+    let count = |pages: &[ModelPage]| pages.iter().map(|page| page.count).sum::<usize>();
+    let scanned = |pages: &[ModelPage]| pages.iter().map(|page| page.scanned).sum::<usize>();
     items(a) == items(b) && count(a) == count(b) && scanned(a) == scanned(b)
 }
 
 /// The items of all pages, in their order.
-pub(crate) fn all_items(pages: &[PageSeen]) -> Vec<String> {
+pub(crate) fn all_items(pages: &[ModelPage]) -> Vec<String> {
     pages.iter().flat_map(|page| &page.items).map(text).collect()
 }

@@ -16,8 +16,8 @@ use keyfold_core::value::Item;
 use keyfold_dynamo::{
     Client, Consumed, DynamoError, Fetch, Page, PageRequest, QueryPage, ScanPage, query_page, scan_page,
 };
-use keyfold_testkit::operation::{Operation, OperationResult, PAGES_MAX, PageSeen, Reading};
-use keyfold_testkit::table::{Change, ReadConsumed, Shown, WriteConsumed};
+use keyfold_testkit::operation::{Operation, OperationResult, PAGES_MAX, Reading};
+use keyfold_testkit::table::{Change, Page as ModelPage, ReadConsumed, Shown, WriteConsumed};
 
 /// A table behind a client.
 pub(crate) struct Endpoint<'e> {
@@ -158,7 +158,7 @@ impl Endpoint<'_> {
     }
 
     async fn read(&self, reading: &Reading) -> OperationResult {
-        let mut pages: Vec<PageSeen> = Vec::new();
+        let mut pages: Vec<ModelPage> = Vec::new();
         while pages.len() < PAGES_MAX && pages.last().is_none_or(|page| page.last_key.is_some()) {
             let start_key = pages.last().and_then(|page| page.last_key.clone());
             match self.page(reading, start_key).await {
@@ -247,9 +247,9 @@ fn halves(units: f64) -> ReadUnits {
     ReadUnits::from_halves((units * 2.0) as u64)
 }
 
-fn seen(page: Page) -> PageSeen {
+fn seen(page: Page) -> ModelPage {
     let Consumed { table_units, index_units, .. } = page.consumed;
-    PageSeen {
+    ModelPage {
         items: page.items,
         count: usize::try_from(page.count).unwrap_or(usize::MAX),
         scanned: usize::try_from(page.scanned).unwrap_or(usize::MAX),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use keyfold_core::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, ReadFrom};
-use keyfold_core::query::{CheckedRequest, Condition, Readiness, check, plan};
+use keyfold_core::query::{CheckedRequest, Condition, check, plan};
 use keyfold_core::value::Item;
 
 use super::Case;
@@ -43,7 +43,7 @@ pub fn judge(case: &Case) -> Result<CaseResult, Failure> {
         Ok(request) => request,
         Err(error) => return Ok(CaseResult::Invalid(error.code())),
     };
-    let plan = match plan(&request, &Readiness::complete()) {
+    let plan = match plan(&request, &case.readiness()) {
         Ok(plan) => plan,
         Err(error) => return Ok(CaseResult::Refused(error.code())),
     };
@@ -59,13 +59,19 @@ fn compare(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Resul
             .put(item.clone(), &Condition::always())
             .map_err(|error| format!("an item is refused: {error}"))?;
     }
-    allowed(request, plan)?;
+    case.pending.iter().for_each(|index| table.empty_index(index));
+    allowed(case, request, plan)?;
     equivalent(case, plan)?;
-    answered(case, plan, &table, plan.limit as usize)
+    answered(case, plan, &table, plan.limit as usize)?;
+    rechecked(case, plan)
 }
 
 /// A plan does nothing that the request does not allow.
-fn allowed(request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String> {
+fn allowed(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String> {
+    let mut indexes = plan.accesses.iter().filter_map(|access| access.source.index());
+    if let Some(pending) = indexes.find(|index| case.pending.iter().any(|pending| pending == index)) {
+        return Err(format!("it reads the index {pending}, which a retrofit still fills"));
+    }
     if plan.scans() && !request.scan {
         return Err("it scans, and the request does not allow that".to_owned());
     }
@@ -110,6 +116,31 @@ fn gives(case: &Case, access: &Access, item: &Item) -> bool {
     entry.is_some_and(|entry| {
         key_holds(&access.operation, &entry) && access.filter.holds(&entry) && access.recheck.holds(item)
     })
+}
+
+/// A global index is behind its table. An item that the plan reads by key after the index may have changed since: what it is now
+/// must be what the request asks for.
+fn rechecked(case: &Case, plan: &QueryPlan) -> Result<(), String> {
+    let is_current = |access: &Access| {
+        access.hydration == Hydration::ByKey || !matches!(access.source, ReadFrom::Global(_))
+    };
+    let is_behind = plan.accesses.iter().any(|access| access.hydration == Hydration::ByKey);
+    if !is_behind || plan.count || !plan.accesses.iter().all(is_current) {
+        return Ok(());
+    }
+    let mut table = ModelTable::new(case.table()).lagging();
+    for item in &case.items {
+        table.put(item.clone(), &Condition::always()).map_err(|error| error.to_string())?;
+    }
+    table.catch_up(usize::MAX);
+    for item in &case.changed {
+        table.put(item.clone(), &Condition::always()).map_err(|error| error.to_string())?;
+    }
+    let given = evaluate::all(plan, &table, plan.limit as usize).map_err(|error| error.to_string())?;
+    match given.iter().find(|item| !naive::wanted(case.table(), &case.asking, item)) {
+        Some(item) => Err(format!("the item {} has changed and is not asked for any more", text(item))),
+        None => Ok(()),
+    }
 }
 
 /// The answer in pages: the same items, each once, in the order asked for, none too many on a page.

@@ -16,6 +16,10 @@ pub fn report(case: &Case, failure: &Failure) -> String {
     for item in &case.items {
         let _ = writeln!(all, "item {}", text(item));
     }
+    for item in &case.changed {
+        let _ = writeln!(all, "later {}", text(item));
+    }
+    let _ = writeln!(all, "pending {:?}", case.pending);
     let _ = writeln!(all, "\nrequest {request}\ncaller {:?}\n", case.asking.caller);
     let _ = writeln!(all, "{}", explain(&failure.plan));
     let _ = writeln!(all, "\nreplay: cargo run -p keyfold-testkit --bin oracle -- {}", case.seed);

@@ -24,6 +24,11 @@ fn smaller(case: &Case) -> Vec<Case> {
         smaller.items.remove(at);
         all.push(smaller);
     }
+    for at in 0..case.changed.len() {
+        let mut smaller = case.clone();
+        smaller.changed.remove(at);
+        all.push(smaller);
+    }
     for asked in simpler(&case.asking.asked) {
         let mut smaller = case.clone();
         smaller.asking.request.conditions = asked.json(false);

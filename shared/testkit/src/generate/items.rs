@@ -29,6 +29,34 @@ pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> 
     all
 }
 
+/// The indexes that a retrofit still fills: in most cases none.
+pub fn pending(table: &Table, random: &mut Random) -> Vec<String> {
+    if random.chance(80) {
+        return Vec::new();
+    }
+    let names: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
+    let count = random.between(1, 2);
+    random.some(&names, count)
+}
+
+/// Later versions of some items: the same primary key, other values. An item can change like this while a global index still
+/// has its old entry.
+pub fn changed(table: &Table, words: &Words, items: &[Item], random: &mut Random) -> Vec<Item> {
+    let change = |item: &Item| {
+        let declared =
+            |(name, _): &(&String, _)| table.attributes.contains_key(name.as_str()) || *name == "other";
+        let natural = item.iter().filter(declared).map(|(name, value)| (name.clone(), value.clone()));
+        let mut raw: HashMap<String, AttributeValue> = natural.collect();
+        for _ in 0..2 {
+            let name = random.any(&table.attributes.keys().collect::<Vec<_>>()).copied()?;
+            raw.insert(name.clone(), random.any(words.of(name))?.clone());
+        }
+        let later = table.with_keys(Item::from(raw)).ok()?;
+        (table.key_of(&later) == table.key_of(item)).then_some(later)
+    };
+    items.iter().filter_map(change).collect()
+}
+
 /// One item; `None` if it is not one that could be written.
 pub(super) fn item(table: &Table, words: &Words, random: &mut Random) -> Option<Item> {
     let mut raw: HashMap<String, AttributeValue> = HashMap::new();

@@ -13,40 +13,24 @@ const TABLES: &str = r#"
 [tables.old]
 name = "old"
 partition = "id"
-[tables.old.attributes]
-id = "string"
-a = "string"
-b = "string"
-kind = "string"
+attributes = { id = "string", a = "string", b = "string", kind = "string" }
 
 [tables.fixed]
 name = "fixed"
 partition = "item:{id}"
-[tables.fixed.attributes]
-id = "string"
-a = "string"
-b = "string"
-kind = "string"
+attributes = { id = "string", a = "string", b = "string", kind = "string" }
 [tables.fixed.indexes.byBoth]
 partition = "{a}-{b}"
 
 [tables.moving]
 name = "moving"
 partition = "{a}-{b}"
-[tables.moving.attributes]
-id = "string"
-a = "string"
-b = "string"
-kind = "string"
+attributes = { id = "string", a = "string", b = "string", kind = "string" }
 
 [tables.same]
 name = "same"
 partition = "id"
-[tables.same.attributes]
-id = "string"
-a = "string"
-b = "string"
-kind = "string"
+attributes = { id = "string", a = "string", b = "string", kind = "string" }
 [tables.same.indexes.byBoth]
 partition = "{a}-{b}"
 

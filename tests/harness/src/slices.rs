@@ -1,44 +1,46 @@
-//! A running function of a retrofit's slices, and the tables that it works on: for the tests of the backfiller and the verifier,
-//! which say in `BINARY` which one it is.
+//! A running backfiller or verifier, and the tables that it works on.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::process::{Child, Stdio};
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::retrofit::control::Head;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole};
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::retrofit::RequestSender;
+use keyfold_dynamo::retrofit::{RequestSender, SliceOptions, backfill_slice};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, load, scan_page};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 use serde_json::Value;
 
 /// The project's own sample.
-pub(crate) const SAMPLE: &str = include_str!("../../keyfold.toml");
+pub const SAMPLE: &str = include_str!("../../../keyfold.toml");
 
 /// A function on a DynamoDB of its own. It is ended when it is dropped.
-pub(crate) struct Function {
+pub struct Function {
     process: Child,
     runtime: RuntimeApi,
-    pub(crate) dynamo: EmbeddedDynamo,
-    pub(crate) model: Model,
+    /// Its DynamoDB.
+    pub dynamo: EmbeddedDynamo,
+    /// Its manifest.
+    pub model: Model,
     _manifest: tempfile::NamedTempFile,
 }
 
 impl Function {
-    /// Starts one. There are no tables yet.
-    pub(crate) async fn start(manifest_text: &str) -> Function {
+    /// Starts the program at this path. There are no tables yet.
+    pub async fn start(binary: &str, manifest_text: &str) -> Function {
         let model = manifest::parse("keyfold.toml", manifest_text).model.unwrap();
         let dynamo = EmbeddedDynamo::memory().unwrap();
         let manifest = tempfile::NamedTempFile::new().unwrap();
         fs::write(manifest.path(), manifest_text).unwrap();
         let runtime = RuntimeApi::start().await.unwrap();
         let process = runtime
-            .command(crate::BINARY)
+            .command(binary)
             .env("KEYFOLD_MANIFEST", manifest.path())
             .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
             .env("KEYFOLD_CONTROL_TABLE", "retrofit-control")
@@ -48,12 +50,13 @@ impl Function {
         Function { process, runtime, dynamo, model, _manifest: manifest }
     }
 
-    pub(crate) async fn invoke(&self, event: impl ToString) -> Outcome {
+    /// The result of an event.
+    pub async fn invoke(&self, event: impl ToString) -> Outcome {
         self.runtime.invoke(event.to_string()).await
     }
 
     /// The name and the message of the error that an event gets.
-    pub(crate) async fn refused(&self, event: impl ToString) -> (String, String) {
+    pub async fn refused(&self, event: impl ToString) -> (String, String) {
         match self.invoke(event).await {
             Outcome::Error(text) => {
                 let error: Value = serde_json::from_str(&text).unwrap();
@@ -65,35 +68,38 @@ impl Function {
     }
 
     /// The answer that an event gets.
-    pub(crate) async fn answered(&self, event: impl ToString) -> Value {
+    pub async fn answered(&self, event: impl ToString) -> Value {
         match self.invoke(event).await {
             Outcome::Response(text) => serde_json::from_str(&text).unwrap(),
             other => panic!("{other:?}"),
         }
     }
 
-    pub(crate) fn table(&self, id: &str) -> &Table {
+    /// The table with this id in the manifest.
+    pub fn table(&self, id: &str) -> &Table {
         self.model.table(id).unwrap()
     }
 
-    pub(crate) async fn create(&self, table: &Table, stream: bool) {
+    /// Creates a table, with or without a stream.
+    pub async fn create(&self, table: &Table, stream: bool) {
         self.dynamo.create_tables([table], TableOptions { stream }).await.unwrap();
     }
 
     /// Items as a program wrote them that knew no folded keys.
-    pub(crate) async fn load(&self, table: &str, ids: impl IntoIterator<Item = String> + Send) {
+    pub async fn load(&self, table: &str, ids: impl IntoIterator<Item = String> + Send) {
         let old = Table { indexes: Vec::new(), ..self.table(table).clone() };
         let items: Vec<Item> = ids.into_iter().map(|id| event(&id)).collect();
         load(&self.dynamo.client(), &old, futures_util::stream::iter(items)).await.unwrap();
     }
 
-    pub(crate) fn sender(&self, retrofit: &str) -> RequestSender {
+    /// Carries out a retrofit's writes from outside of the function.
+    pub fn sender(&self, retrofit: &str) -> RequestSender {
         let job = Job::new(Mapping::of(&self.model, retrofit).unwrap(), Epoch::FIRST);
         RequestSender::new(self.dynamo.client(), job, "retrofit-control")
     }
 
     /// Makes the control table, if there is none, and this row.
-    pub(crate) async fn begin(&self, retrofit: &str, change: impl FnOnce(Head) -> Head) {
+    pub async fn begin(&self, retrofit: &str, change: impl FnOnce(Head) -> Head) {
         let sender = self.sender(retrofit);
         self.create(sender.table(TableRole::Control), false).await;
         let stream = sender.preflight(true).await.ok().flatten();
@@ -101,13 +107,32 @@ impl Function {
         sender.store(&head, None).await.unwrap();
     }
 
+    /// Every item of a table.
+    pub async fn items(&self, table: &str) -> Vec<Item> {
+        self.scan(&self.table(table).name).await
+    }
+
+    async fn scan(&self, name: &str) -> Vec<Item> {
+        let page = PageRequest { table: name.to_owned(), consistent: true, ..PageRequest::default() };
+        scan_page(&self.dynamo.client(), &ScanPage { page, segment: None }).await.unwrap().items
+    }
+
+    /// Carries everything over, as the backfiller does.
+    pub async fn backfill(&self, retrofit: &str) {
+        let sender = self.sender(retrofit);
+        sender.begin_writing().await.unwrap();
+        let begun = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
+        let options = SliceOptions { store: true, ..SliceOptions::default() };
+        let end = backfill_slice(&sender, begun, &options, &mut |_| ControlFlow::Continue(())).await;
+        assert!(end.error.is_none() && end.checkpoint.is_done());
+    }
+
     /// Every item of every table, as text.
-    pub(crate) async fn everything(&self) -> BTreeMap<String, Vec<String>> {
+    pub async fn everything(&self) -> BTreeMap<String, Vec<String>> {
         let client = self.dynamo.client();
         let mut all = BTreeMap::new();
         for name in client.list_tables().send().await.unwrap().table_names() {
-            let page = PageRequest { table: name.clone(), consistent: true, ..PageRequest::default() };
-            let items = scan_page(&client, &ScanPage { page, segment: None }).await.unwrap().items;
+            let items = self.scan(name).await;
             let mut items: Vec<String> =
                 items.iter().map(|item| serde_json::to_value(item).unwrap().to_string()).collect();
             items.sort();
@@ -117,7 +142,7 @@ impl Function {
     }
 
     /// Ends it; what it has written to standard output.
-    pub(crate) fn end(mut self) -> Vec<Value> {
+    pub fn end(mut self) -> Vec<Value> {
         self.process.kill().unwrap();
         let mut text = String::new();
         self.process.stdout.take().unwrap().read_to_string(&mut text).unwrap();
@@ -136,7 +161,7 @@ impl Drop for Function {
 }
 
 /// An audit event with this id, without folded keys.
-pub(crate) fn event(id: &str) -> Item {
+pub fn event(id: &str) -> Item {
     let attributes = [
         ("id", id),
         ("resourceId", "123bbb"),

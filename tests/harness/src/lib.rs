@@ -1,0 +1,21 @@
+//! What the tests of several functions share: the sample events of `events/`, and a running function with its tables.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod slices;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use slices::{Function, SAMPLE, event};
+
+/// The sample events of a function: the name of each file without its ending, and its text, in the order of the names.
+pub fn events(function: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events").join(function);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let named = |path: &PathBuf| {
+        (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
+    };
+    files.iter().map(named).collect()
+}

@@ -1,0 +1,132 @@
+//! Who judges a mutant: the oracle of the planner, and the unit tests of core.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::patch::VARIABLE;
+use crate::workspace::Copy;
+
+/// How often a running judge is looked at.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+/// How many cases the property tests of core draw: enough to see a broken rule, and quick.
+const PROPERTY_CASES: &str = "256";
+
+/// The programs that judge.
+pub(crate) struct Judge {
+    oracle: PathBuf,
+    tests: PathBuf,
+    folder: PathBuf,
+    cases: u64,
+    patience: Duration,
+}
+
+/// What noticed a mutant, and by what.
+pub(crate) struct Caught {
+    by: &'static str,
+    what: String,
+}
+
+impl fmt::Display for Caught {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "caught by {}: {}", self.by, self.what)
+    }
+}
+
+impl Judge {
+    /// Builds the copy.
+    pub(crate) fn build(copy: &Copy, cases: u64, patience: Duration) -> anyhow::Result<Judge> {
+        let cargo = std::env::var("CARGO_COMMAND").unwrap_or_else(|_| "cargo".to_owned());
+        let target = copy.folder.join("../target");
+        let built = Command::new(cargo)
+            .args(["test", "--no-run", "--message-format", "json-render-diagnostics", "--quiet"])
+            .args(["-p", "keyfold-core", "--lib", "-p", "keyfold-testkit", "--test", "oracle"])
+            .current_dir(&copy.folder)
+            .env("CARGO_TARGET_DIR", &target)
+            .env("RUSTFLAGS", "--cap-lints allow")
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cargo does not start")?;
+        if !built.status.success() {
+            bail!("the mutants do not compile");
+        }
+        let programs = String::from_utf8_lossy(&built.stdout);
+        let program = |name: &str| {
+            let of = |line: &str| {
+                let message: Value = serde_json::from_str(line).ok()?;
+                let is_it = message["target"]["name"] == name && message["profile"]["test"] == true;
+                is_it.then(|| message["executable"].as_str().map(PathBuf::from))?
+            };
+            programs.lines().find_map(of).with_context(|| format!("cargo built no test `{name}`"))
+        };
+        Ok(Judge {
+            oracle: program("oracle")?,
+            tests: program("keyfold_core")?,
+            folder: copy.folder.clone(),
+            cases,
+            patience,
+        })
+    }
+
+    /// What notices this mutant. `both`: core's tests are asked even if the oracle noticed.
+    pub(crate) fn judge(&self, mutant: &str, both: bool) -> anyhow::Result<Vec<Caught>> {
+        let mut caught = Vec::new();
+        let found = self.run(&self.oracle, mutant, "oracle")?;
+        caught.extend(found.map(|what| Caught { by: "the oracle", what }));
+        if caught.is_empty() || both {
+            let found = self.run(&self.tests, mutant, "tests")?;
+            caught.extend(found.map(|what| Caught { by: "a test", what }));
+        }
+        Ok(caught)
+    }
+
+    /// What went wrong; `None` if nothing did.
+    fn run(&self, program: &Path, mutant: &str, name: &str) -> anyhow::Result<Option<String>> {
+        let log = self.folder.join(format!("../{name}.log"));
+        let mut child = Command::new(program)
+            .current_dir(self.folder.join("shared/core"))
+            .env(VARIABLE, mutant)
+            .env("KEYFOLD_CASES", self.cases.to_string())
+            .env("PROPTEST_CASES", PROPERTY_CASES)
+            .env("PROPTEST_FAILURE_PERSISTENCE", "off")
+            .env("INSTA_UPDATE", "no")
+            .stdin(Stdio::null())
+            .stdout(File::create(&log)?)
+            .stderr(File::create(log.with_extension("err"))?)
+            .spawn()
+            .with_context(|| format!("`{}` does not start", program.display()))?;
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if begun.elapsed() > self.patience {
+                child.kill()?;
+                child.wait()?;
+                return Ok(Some(format!("no end after {} s", self.patience.as_secs())));
+            }
+            std::thread::sleep(LOOK_PAUSE);
+        };
+        if status.success() {
+            return Ok(None);
+        }
+        let text = std::fs::read_to_string(&log)? + &std::fs::read_to_string(log.with_extension("err"))?;
+        Ok(Some(reason(&text)))
+    }
+}
+
+/// The line that says most.
+fn reason(log: &str) -> String {
+    let failed = log
+        .lines()
+        .filter(|line| line.ends_with("... FAILED"))
+        .map(|line| line.trim_end_matches(" ... FAILED"));
+    let wrong = log.lines().find(|line| line.starts_with("wrong: ") || line.contains("seed ")).map(str::trim);
+    let first = failed.map(|line| line.trim_start_matches("test ")).next();
+    wrong.or(first).unwrap_or("it ended with an error").chars().take(160).collect()
+}
