@@ -66,7 +66,7 @@ pub(crate) fn draft(writer: &Writer, text: &RawValue, origin: &Origin<'_>) -> Re
 fn complete(writer: &Writer, mut item: Item, origin: &Origin<'_>) -> Result<Draft, Problem> {
     let timed = item.contains_key(&writer.time);
     if !timed && writer.time_in_key {
-        let detail = format!("attribute `{}` is missing, and the table's key is made of it", writer.time);
+        let detail = format!("attribute `{}` is missing, but the table's key contains it", writer.time);
         return Err(Problem::new(400, "item-attribute-required", detail));
     }
     let id = match item.get(&writer.id) {
@@ -96,8 +96,10 @@ fn scope(writer: &Writer, item: &mut Item, origin: &Origin<'_>) -> Result<(), Pr
     let Some(claims) = origin.claims else { return Ok(()) };
     for (name, path) in &writer.table.scope {
         let Some(claim) = claims.get(path) else {
-            let detail =
-                format!("table `{}` takes audit events of callers with the claim `{path}`", writer.table.id);
+            let detail = format!(
+                "table `{}` only accepts audit events from callers with the claim `{path}`",
+                writer.table.id
+            );
             return Err(Problem::new(403, "claim-missing", detail));
         };
         let claim = match writer.table.attributes.get(name).map(|attribute| attribute.kind) {
@@ -106,7 +108,7 @@ fn scope(writer: &Writer, item: &mut Item, origin: &Origin<'_>) -> Result<(), Pr
         };
         match item.get(name) {
             Some(given) if !keyfold_core::value::equal(given, &claim) => {
-                let detail = format!("attribute `{name}` is not what the caller's claim `{path}` says");
+                let detail = format!("attribute `{name}` differs from the caller's claim `{path}`");
                 return Err(Problem::new(403, "out-of-scope", detail));
             }
             _ => drop(item.insert(name.clone(), claim)),

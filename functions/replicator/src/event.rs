@@ -72,7 +72,7 @@ impl<'t> RawBatch<'t> {
         let event: Event<'_> =
             serde_json::from_str(event).map_err(|_| malformed("it has no list `Records`"))?;
         if event.records.len() > BATCH_RECORDS_MAX {
-            return Err(malformed("it has more records than Lambda hands over at once"));
+            return Err(malformed("it has more records than Lambda delivers at once"));
         }
         let records: Vec<_> = event.records.into_iter().map(RawRecord::read).collect();
         if let Some(view) = records.iter().filter_map(RawRecord::view).find(|view| view != VIEW) {
@@ -81,10 +81,10 @@ impl<'t> RawBatch<'t> {
         let mut streams = records.iter().filter_map(RawRecord::stream);
         let stream = streams.next();
         if streams.any(|other| Some(other) != stream) {
-            return Err(malformed("its records are of several streams"));
+            return Err(malformed("its records come from several streams"));
         }
         if stream.is_none() && !records.is_empty() {
-            return Err(malformed("no record says which stream it is of"));
+            return Err(malformed("no record names its stream"));
         }
         Ok(RawBatch { records, stream })
     }

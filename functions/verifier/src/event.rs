@@ -52,7 +52,7 @@ struct Own {
 impl VerifyEvent {
     /// Reads an event. A member that nobody knows is a mistake: it would be left out in silence.
     pub fn read(text: &str) -> Result<VerifyEvent, Failure> {
-        let bad = |error: serde_json::Error| Failure::bad_event(format!("the event is not one: {error}"));
+        let bad = |error: serde_json::Error| Failure::bad_event(format!("the event is malformed: {error}"));
         let members: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;
         if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
             return Err(Failure::bad_event(format!("the event has an unknown member {unknown:?}")));

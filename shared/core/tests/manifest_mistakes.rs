@@ -146,7 +146,7 @@ fn what_a_person_reads_has_file_line_caret_and_hint() {
     36 | drop = ["id"]
        |         ^^^^
        |
-       = hint: in place, what keys are made of keeps its name; retrofit into another table to change it
+       = hint: in place, the attributes of a key keep their names; retrofit into another table to change them
     "##);
 }
 

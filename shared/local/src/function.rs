@@ -80,7 +80,7 @@ impl LocalFunction {
         };
         let mut instance = match self.instance().await {
             Ok(instance) => instance,
-            Err(error) => return Outcome::Ended(format!("it does not start: {error}")),
+            Err(error) => return Outcome::Ended(format!("it cannot start: {error}")),
         };
         let outcome = instance.invoke(event.into()).await;
         // As in Lambda, a process that was late or could not start is not used again.

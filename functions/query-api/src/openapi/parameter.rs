@@ -52,13 +52,17 @@ pub(super) fn own(question: &Question) -> Vec<Value> {
         own_parameter(
             "limit",
             &json!({ "type": "integer", "minimum": 1, "maximum": most }),
-            "the most items wanted",
+            "the maximum number of items",
         ),
-        own_parameter("page", &json!({ "type": "string" }), "the token of a page, from the answer before"),
+        own_parameter(
+            "page",
+            &json!({ "type": "string" }),
+            "the token of the page, from the previous answer",
+        ),
         own_parameter(
             "order",
             &json!({ "type": "string" }),
-            "attributes between commas; `-attribute` for the largest first",
+            "attributes separated by commas; `-attribute` sorts descending",
         ),
         own_parameter("count", &json!({ "type": "boolean" }), "only the number of items"),
         own_parameter("explain", &json!({ "type": "boolean" }), "the plan with the answer"),
@@ -69,7 +73,7 @@ pub(super) fn own(question: &Question) -> Vec<Value> {
 /// How items are written.
 pub(super) fn format() -> Value {
     let schema = json!({ "type": "string", "enum": ["plain", "dynamodb"], "default": "plain" });
-    own_parameter("format", &schema, "plain JSON, or DynamoDB's notation, which loses no type")
+    own_parameter("format", &schema, "plain JSON, or DynamoDB's JSON notation, which keeps every type")
 }
 
 fn own_parameter(name: &str, schema: &Value, description: &str) -> Value {

@@ -102,7 +102,7 @@ fn answer() -> Value {
             "count": { "type": "integer" },
             "page": { "type": "string", "description": "the token of the next page; absent on the last one" },
             "consumedReadUnits": { "type": "number" },
-            "itemsRead": { "type": "integer", "description": "with the plan: what was read, before any filter" },
+            "itemsRead": { "type": "integer", "description": "with the plan: the number of items read, before any filter" },
             "plan": { "$ref": "#/components/schemas/Explanation" },
         },
     })

@@ -25,7 +25,7 @@ impl Allowed {
                             text.span,
                             format!("there is no warning `{}`", text.value),
                         )
-                        .hint(format!("what can be allowed is {}", one_of(ALLOWABLE.iter().copied())))
+                        .hint(format!("you can allow {}", one_of(ALLOWABLE.iter().copied())))
                         .maybe_hint(near);
                 }
             }

@@ -20,14 +20,18 @@ pub(super) fn values(
     let node = fields.node("values")?;
     let what = fields.what("values");
     if !matches!(kind, AttributeKind::String | AttributeKind::Number) {
-        let message = format!("{what}: only a string or a number lists its values");
+        let message = format!("{what}: only a string or a number can list its values");
         findings.report(Code::BadValues, node.span.clone(), message);
         return None;
     }
     let elements = node.elements(findings, &what)?;
     if elements.is_empty() {
         findings
-            .report(Code::BadValues, node.span.clone(), format!("{what} is empty, so no item could have it"))
+            .report(
+                Code::BadValues,
+                node.span.clone(),
+                format!("{what} is empty, so no item could have the attribute"),
+            )
             .hint("leave `values` out if any value will do");
     }
     let mut values = Vec::new();
@@ -57,7 +61,7 @@ pub(super) fn maps(
 ) -> BTreeMap<String, BTreeMap<String, String>> {
     let Some(node) = fields.node("maps") else { return BTreeMap::new() };
     if !matches!(kind, AttributeKind::String | AttributeKind::Number) {
-        let message = format!("{}: only a string or a number has value maps", fields.what("maps"));
+        let message = format!("{}: only a string or a number can have value maps", fields.what("maps"));
         findings.report(Code::BadMap, node.span.clone(), message);
         return BTreeMap::new();
     }
@@ -84,7 +88,7 @@ fn map(
         if !codes.insert(code.value) {
             findings
                 .report(Code::BadMap, code.span, format!("{what} uses the code `{}` twice", code.value))
-                .hint("each value needs a code of its own, or a key could not be read back");
+                .hint("give each value its own code; otherwise the key cannot be split again");
         }
         map.insert(pair.name.value.to_owned(), code.value.to_owned());
     }
@@ -111,7 +115,8 @@ fn check_mapped(
     let possible =
         value.is_some_and(|value| values.is_none_or(|values| values.is_empty() || values.contains(&value)));
     if !possible {
-        let message = format!("{what} has a code for `{}`, which is no value of the attribute", name.value);
+        let message =
+            format!("{what} has a code for `{}`, which is not a value of the attribute", name.value);
         findings.report(Code::BadMap, name.span.clone(), message);
     }
 }

@@ -135,7 +135,7 @@ fn written_when(
     if when.is_empty() && findings.errors() == before {
         findings
             .report(Code::EntityWithoutWhen, node.span.clone(), format!("{} is empty", fields.what("when")))
-            .hint("say which items are of this entity, for instance `when = { species = \"parrot\" }`");
+            .hint("say which items belong to this entity, for example `when = { species = \"parrot\" }`");
     }
     when
 }
@@ -154,7 +154,7 @@ fn default_when(
                 format!("entity `{}` has no `when`", name.value),
             )
             .hint(
-                "say which items it is, or give the table an `entity-attribute` that holds the entity's name",
+                "give it a `when`, or give the table an `entity-attribute` that contains the entity's name",
             );
         return Vec::new();
     };

@@ -73,7 +73,7 @@ impl<'a> Fold<'a> {
             differ |= first.value != text.value;
         }
         if differ {
-            let message = format!("{} makes `{name}` in another way", other.place.what(table));
+            let message = format!("{} makes `{name}` differently", other.place.what(table));
             findings
                 .report(Code::RulesDiffer, other.span.clone(), message)
                 .related(mine.span.clone(), format!("first given for {}", mine.place.what(table)))
@@ -176,7 +176,8 @@ fn check_length(
     if min <= max {
         return Some(template);
     }
-    let message = format!("every key of this template has {min} bytes or more; DynamoDB takes {max}");
+    let message =
+        format!("every key of this template has {min} bytes or more; DynamoDB allows at most {max}");
     findings.report(Code::KeyTooLong, text.span.clone(), message);
     None
 }

@@ -96,10 +96,10 @@ fn named<'a>(
 }
 
 pub(super) fn missing_template(table: &TableText<'_>, rules: &WrittenRules<'_>, findings: &mut Findings<'_>) {
-    let message = format!("nothing says how {} is made", rules.place.what(table));
-    findings
-        .report(Code::MissingTemplate, rules.span.clone(), message)
-        .hint("give it a template, as `fold = \"{a}-{b}\"`, or give one to each entity that has such a key");
+    let message = format!("there is no template for {}", rules.place.what(table));
+    findings.report(Code::MissingTemplate, rules.span.clone(), message).hint(
+        "give it a template, such as `fold = \"{a}-{b}\"`, or give each entity that has this key a template",
+    );
 }
 
 fn by_name<'a>(
@@ -149,7 +149,7 @@ fn folded<'a>(
     findings
         .report(Code::FoldedOverNatural, span, message)
         .related(declared, "declared here")
-        .hint("a folded key has an attribute of its own: name another one with `attribute = \"...\"`");
+        .hint("a folded key needs its own attribute: name another one with `attribute = \"...\"`");
     None
 }
 

@@ -78,7 +78,7 @@ impl<'a> Keys<'a> {
                 let near = did_you_mean(name.value, names);
                 let hint = (!rules.by_entity.is_empty()).then(|| {
                     let (field, name) = (place.field(), name.value);
-                    format!("for a key that the entities' templates make, write `{field} = {{ attribute = \"{name}\" }}`")
+                    format!("if the entities give the templates of the key, write `{field} = {{ attribute = \"{name}\" }}`")
                 });
                 let found = table.attributes.unknown(name, table.id.value, findings);
                 found.maybe_hint(near).maybe_hint(hint);
@@ -103,7 +103,7 @@ impl<'a> Keys<'a> {
                     continue;
                 }
                 let (what, name) = (place.what(table), entity.name.value);
-                let message = format!("entity `{name}` does not say how {what} is made");
+                let message = format!("entity `{name}` has no template for {what}");
                 findings
                     .report(Code::EntityWithoutKey, entity.name.span.clone(), message)
                     .hint(format!("give it `{} = \"...\"`: every item needs the table's key", place.field()));
@@ -179,8 +179,8 @@ fn check_native_place(table: &TableText<'_>, place: Place, key: &KeyText<'_>, fi
         .is_some_and(|index| index.kind() == IndexKind::Global);
     if matches!(key.form, KeyForm::Native(_)) && !global {
         findings
-            .report(Code::NativeKeyPlace, key.span.clone(), format!("{} is one attribute, not a list", place.what(table)))
-            .hint("DynamoDB takes several attributes in the keys of global indexes only: fold them with a template");
+            .report(Code::NativeKeyPlace, key.span.clone(), format!("{} must be one attribute, not a list", place.what(table)))
+            .hint("DynamoDB accepts several attributes only in keys of global indexes: fold them with a template");
     }
 }
 

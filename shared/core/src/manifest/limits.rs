@@ -48,7 +48,7 @@ fn check_projected(table: &TableText<'_>, findings: &mut Findings<'_>) {
         total += names.len();
         if before <= PROJECTED_ATTRIBUTES_MAX && total > PROJECTED_ATTRIBUTES_MAX {
             let message = format!(
-                "up to index `{}`, the indexes of table `{}` project {total} attributes by name; DynamoDB takes 100",
+                "up to index `{}`, the indexes of table `{}` project {total} attributes by name; DynamoDB allows 100",
                 index.name.value, table.id.value
             );
             findings

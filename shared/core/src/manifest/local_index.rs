@@ -22,14 +22,14 @@ pub(super) fn check(table: &TableText<'_>, keys: &Keys<'_>, findings: &mut Findi
                 format!("local index `{}` of table `{}` has no sort key", index.name.value, table.id.value);
             findings
                 .report(Code::LocalIndexSort, index.name.span.clone(), message)
-                .hint("an index with a `partition` of its own is global");
+                .hint("an index with its own `partition` is global");
         }
         if table.sort.is_none() && Place::SORT.templates(table).next().is_none() {
             let message = format!("table `{}` has a local index, but no sort key", table.id.value);
             findings
                 .report(Code::LocalIndexTable, index.name.span.clone(), message)
                 .related(table.id.span.clone(), "this table")
-                .hint("DynamoDB makes local indexes only on tables with a partition key and a sort key");
+                .hint("DynamoDB creates local indexes only on tables with a partition key and a sort key");
         }
     }
 }
@@ -46,7 +46,7 @@ fn check_partition(
         .filter_map(|entity| entity.template(Some(index.name.value), KeyRole::Partition));
     for template in templates {
         let message = format!(
-            "local index `{}` has the table's partition key, which is made elsewhere",
+            "local index `{}` has the table's partition key, which is declared in the table",
             index.name.value
         );
         findings

@@ -20,7 +20,7 @@ pub(super) fn check_id(name: &Text<'_>, what: &str, findings: &mut Findings<'_>)
                 name.span.clone(),
                 format!("`{}` cannot be the name of {what}", name.value),
             )
-            .hint("such a name is a letter, then letters, digits, `_` and `-`");
+            .hint("a name starts with a letter and has letters, digits, `_` and `-`");
     }
 }
 
@@ -32,7 +32,7 @@ pub(super) fn check_dynamo_name(
     findings: &mut Findings<'_>,
 ) {
     let legal = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
-    let message = format!("DynamoDB does not take `{name}` as the name of {what}");
+    let message = format!("DynamoDB does not accept `{name}` as the name of {what}");
     if let Some(wrong) = name.chars().find(|letter| !legal(*letter)) {
         let hint = format!("`{}` is not one of the letters, digits, `_`, `.` and `-`", wrong.escape_debug());
         findings.report(Code::BadName, span, message).hint(hint);
@@ -50,10 +50,10 @@ pub(super) fn check_attribute_name(name: &Text<'_>, findings: &mut Findings<'_>)
             .report(
                 Code::BadName,
                 name.span.clone(),
-                format!("`{}` is a name that Keyfold keeps for itself", name.value),
+                format!("`{}` is a name that Keyfold reserves for itself", name.value),
             )
             .hint(format!(
-                "names that begin with `{OWN_ATTRIBUTE_PREFIX}` are for what retrofits keep on items"
+                "names that begin with `{OWN_ATTRIBUTE_PREFIX}` are reserved for what retrofits keep on items"
             ));
     }
     if name.value.is_empty() || name.value.len() > ATTRIBUTE_NAME_BYTES_MAX {

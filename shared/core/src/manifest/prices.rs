@@ -43,6 +43,6 @@ fn as_of(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<String> {
     }
     findings
         .report(Code::BadValue, node.span.clone(), format!("`{text}` is not a date"))
-        .hint("dates are written `2026-11-01`");
+        .hint("write dates like `2026-11-01`");
     None
 }

@@ -209,7 +209,7 @@ fn check_fit(
         _ => ordered(kind),
     };
     if !fits {
-        let message = format!("`{word}` cannot be asked of `{}`, a {}", attribute.name, word_of(kind));
+        let message = format!("`{word}` does not apply to `{}`, a {}", attribute.name, word_of(kind));
         findings.report(Code::OperatorMisfit, text.span.clone(), message);
     }
 }
@@ -223,7 +223,8 @@ fn order(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>
         let name = Text { value, span: text.span.clone() };
         let Some(attribute) = table.attributes.find(&name, table.id.value, findings) else { continue };
         if !ordered(attribute.kind) {
-            let message = format!("nothing can be ordered by `{value}`, a {}", word_of(attribute.kind));
+            let message =
+                format!("cannot sort by `{value}`, a {}: its values have no order", word_of(attribute.kind));
             findings.report(Code::OrderMisfit, text.span, message);
         } else if order.iter().any(|before| before.attribute == value) {
             findings.report(

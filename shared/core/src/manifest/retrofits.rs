@@ -191,9 +191,9 @@ fn check_in_place((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findi
     let (own, all) = (own_inputs(keys), all_inputs(table, keys));
     for name in changes.gone().filter(|name| all.contains(name.value)) {
         let message = format!("a key of table `{}` is made of `{}`", table.id.value, name.value);
-        findings
-            .report(Code::RetrofitKey, name.span.clone(), message)
-            .hint("in place, what keys are made of keeps its name; retrofit into another table to change it");
+        findings.report(Code::RetrofitKey, name.span.clone(), message).hint(
+            "in place, the attributes of a key keep their names; retrofit into another table to change them",
+        );
     }
     let set = changes.set.iter().map(|(name, _)| name);
     let renamed_to = changes.rename.iter().map(|(_, new)| new);
@@ -212,7 +212,7 @@ fn check_own_key((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findin
         let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
         findings
             .report(Code::RetrofitKey, name.span.clone(), message)
-            .hint("without it, no item could be written");
+            .hint("without it, no item can be written");
     }
 }
 

@@ -116,7 +116,7 @@ fn projection(table: &TableText<'_>, keys: &Keys<'_>, at: usize, findings: &mut 
                 span.clone(),
                 format!("the projection of index `{index}` lists no attribute"),
             )
-            .hint("for keys alone, write `projection = \"keys-only\"`");
+            .hint("to project only the keys, write `projection = \"keys-only\"`");
     }
     let mut included: Vec<String> = Vec::new();
     for name in names {

@@ -122,7 +122,7 @@ fn ttl(
         let message = format!("{} must be a number attribute", fields.what("ttl"));
         findings
             .report(Code::WrongType, name.span.clone(), message)
-            .hint("DynamoDB deletes an item by a number of seconds since 1970, and by nothing else");
+            .hint("DynamoDB's time to live needs a number of seconds since 1970");
     }
     Some(name.value.to_owned())
 }
@@ -139,8 +139,8 @@ fn scope(
         let Some(claim) = entry.node.text(findings, &fields.what("scope")) else { continue };
         if claim.value.split('.').any(|step| step.is_empty() || step.contains(char::is_whitespace)) {
             findings
-                .report(Code::BadValue, claim.span, format!("`{}` is no path to a claim", claim.value))
-                .hint("such a path is written `jwt.org`");
+                .report(Code::BadValue, claim.span, format!("`{}` is not the path of a claim", claim.value))
+                .hint("write a path such as `jwt.org`");
         }
         scope.insert(entry.name.value.to_owned(), claim.value.to_owned());
     }
@@ -152,10 +152,10 @@ fn collection_bytes_warn(fields: &Fields<'_>, findings: &mut Findings<'_>) -> u6
     let written =
         fields.node(FIELD).and_then(|node| Some((node.amount(findings, &fields.what(FIELD))?, node)));
     if let Some((_, node)) = written.filter(|(gb, _)| *gb <= 0.0 || *gb >= COLLECTION_GB_MAX) {
-        let message = format!("{} must be over 0 and below 10", fields.what(FIELD));
+        let message = format!("{} must be above 0 and below 10", fields.what(FIELD));
         findings
             .report(Code::BadValue, node.span.clone(), message)
-            .hint("an item collection of a table with local indexes cannot grow over 10 GB");
+            .hint("an item collection of a table with local indexes can have at most 10 GB");
     }
     // Between 0 and 10 GB, so the conversion neither wraps nor loses anything that matters.
     (written.map_or(COLLECTION_WARNING_GB, |(gb, _)| gb.clamp(0.0, COLLECTION_GB_MAX)) * GB) as u64

@@ -35,7 +35,7 @@ pub(super) fn untyped_value(
         findings.report(
             Code::BadValue,
             node.span.clone(),
-            format!("{what} is no value that DynamoDB can keep"),
+            format!("{what} is not a value that DynamoDB can store"),
         );
     }
     value
@@ -74,7 +74,7 @@ fn fits(value: &AttributeValue, kind: AttributeKind) -> bool {
 fn expected(kind: AttributeKind) -> &'static str {
     match kind {
         AttributeKind::String => "a string",
-        AttributeKind::Number => "a number that DynamoDB can keep",
+        AttributeKind::Number => "a number that DynamoDB can store",
         AttributeKind::Boolean => "`true` or `false`",
         AttributeKind::Timestamp(_) => "a timestamp",
         AttributeKind::Date => "a date",
@@ -84,7 +84,7 @@ fn expected(kind: AttributeKind) -> &'static str {
         | AttributeKind::StringSet
         | AttributeKind::NumberSet
         | AttributeKind::BinarySet => {
-            "something that TOML cannot say: sets and binaries are not written in a manifest"
+            "a type that a manifest cannot contain: sets and binaries have no TOML form"
         }
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn declared_value(
     let refused =
         attribute.values.as_ref().is_some_and(|values| !values.is_empty() && !values.contains(&value));
     if refused {
-        let message = format!("{what} is not one of the values that `{}` takes", attribute.name);
+        let message = format!("{what} is not one of the values of `{}`", attribute.name);
         findings
             .report(Code::BadValue, node.span.clone(), message)
             .hint(format!("it is {}", one_of(listed(attribute).unwrap_or_default())));

@@ -119,7 +119,7 @@ fn delivery(plan: &QueryPlan) -> String {
         .collect::<Vec<_>>()
         .join(", ");
     match (plan.delivery, order.is_empty()) {
-        (_, _) if plan.accesses.is_empty() => "nothing can match: nothing is read".to_owned(),
+        (_, _) if plan.accesses.is_empty() => "no item can match, so nothing is read".to_owned(),
         (Delivery::Sequential, true) => "in the order of the keys".to_owned(),
         (Delivery::Sequential, false) => format!("by {order}, as the key gives it"),
         (Delivery::Merged, _) => format!("by {order}, merged"),

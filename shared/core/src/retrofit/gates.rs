@@ -69,15 +69,15 @@ impl Gate {
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not begun"),
+            Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not started"),
             Gate::Backfill { done, total } => write!(f, "{done} of {total} segments are backfilled"),
             Gate::NotVerified => write!(f, "the two sides were not compared since the backfill"),
             Gate::Differences { count } => {
-                write!(f, "the last comparison found {count} items that do not agree")
+                write!(f, "the last comparison found {count} items that differ")
             }
             Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
             Gate::Index { index } => write!(f, "index `{index}` of the target is not active"),
-            Gate::Stream => write!(f, "the source's stream is not the one that is followed"),
+            Gate::Stream => write!(f, "the source has a new stream, which is not followed yet"),
         }
     }
 }

@@ -72,10 +72,10 @@ pub enum ProtocolReason {
 impl fmt::Display for ProtocolReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProtocolReason::SameTable => write!(f, "source and target are one table"),
-            ProtocolReason::KeyIsFixed => write!(f, "the source's key fixes the target's key"),
+            ProtocolReason::SameTable => write!(f, "source and target are the same table"),
+            ProtocolReason::KeyIsFixed => write!(f, "the source's key determines the target's key"),
             ProtocolReason::KeyCanChange { attribute } => {
-                write!(f, "the target's key is made of `{attribute}`, which can change")
+                write!(f, "the target's key contains `{attribute}`, which can change")
             }
             ProtocolReason::KeyByEntity => write!(f, "the target's key depends on the item's entity"),
             ProtocolReason::KeyNotUnique { attribute } => {

@@ -44,13 +44,13 @@ impl SliceEvent {
     /// The segment, if there is such a one and the event makes sense.
     pub fn check(&self) -> Result<SegmentId, Failure> {
         if self.rate.is_some_and(|rate| rate.is_nan() || rate <= 0.0) {
-            return Err(Failure::bad_event("`rate` is not over 0"));
+            return Err(Failure::bad_event("`rate` must be above 0"));
         }
         if self.pages_max == Some(0) {
-            return Err(Failure::bad_event("`pagesMax` is not over 0"));
+            return Err(Failure::bad_event("`pagesMax` must be above 0"));
         }
         if self.worker.as_ref().is_some_and(|worker| worker.is_empty() || worker.len() > WORKER_BYTES_MAX) {
-            return Err(Failure::bad_event(format!("`worker` does not have 1 to {WORKER_BYTES_MAX} bytes")));
+            return Err(Failure::bad_event(format!("`worker` must have 1 to {WORKER_BYTES_MAX} bytes")));
         }
         Ok(SegmentId::new(self.segment, self.total_segments)?)
     }

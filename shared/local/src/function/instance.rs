@@ -97,7 +97,7 @@ async fn watch_over(
     };
     tell.send_replace(Some(match status {
         Ok(status) => format!("its process ended: {status}"),
-        Err(error) => format!("its process is lost: {error}"),
+        Err(error) => format!("its process cannot be waited for: {error}"),
     }));
 }
 

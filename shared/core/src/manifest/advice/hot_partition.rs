@@ -77,6 +77,6 @@ fn warn(
     let values = if count == 1 { "value" } else { "values" };
     let message = format!("{} has only {count} {values}{who}", place.what(text));
     findings.report(Code::HotPartition, span, message).hint(
-        "one partition takes 1000 write units and 3000 read units a second: add an attribute, or a shard, as `{id|shard:10}`",
+        "one partition allows 1000 write units and 3000 read units per second: add an attribute, or a shard such as `{id|shard:10}`",
     );
 }

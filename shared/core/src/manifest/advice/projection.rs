@@ -16,7 +16,7 @@ pub(in crate::manifest) fn check(text: &TableText<'_>, table: &Table, findings: 
             |name: &str| table.key_attributes().chain(index.key_attributes()).any(|key| key.name == name);
         for name in names.iter().filter(|name| is_key(name.value)) {
             let message =
-                format!("`{}` is a key attribute, and so in index `{}` anyway", name.value, index.name);
+                format!("`{}` is a key attribute and so is in index `{}` anyway", name.value, index.name);
             findings
                 .report(Code::RedundantProjection, name.span.clone(), message)
                 .hint("leave it out of the projection");
