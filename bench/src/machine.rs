@@ -1,4 +1,4 @@
-//! On what was measured: absolute times are this machine's and nobody else's.
+//! On what was measured: absolute times are valid for this machine only.
 
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -66,7 +66,7 @@ impl Bars {
         self.bars.push(Bar { label: label.into(), is_ours: true, value });
     }
 
-    /// Adds somebody else's.
+    /// Adds the bar of a peer.
     pub fn peer(&mut self, label: impl Into<String>, value: Spread) {
         self.bars.push(Bar { label: label.into(), is_ours: false, value });
     }

@@ -27,7 +27,7 @@ struct Size {
 
 /// Sizes of both kinds, by scale.
 ///
-/// In place each program needs a table that was loaded for it alone, which takes as long as the retrofit itself.
+/// In place each program needs a freshly loaded table, which takes as long as the retrofit itself.
 fn sizes(scale: Scale, place: Where) -> Vec<Size> {
     let size = |items, rounds| Size { items, rounds };
     match (scale, place) {

@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::value::{AttributeValue, Item, compare, equal};
 
-/// An attribute, or a place inside of a map: `PromotionInfo.Rotation`.
+/// An attribute, or a value inside a map: `PromotionInfo.Rotation`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path {
     /// The attribute's name, then the names of map members.

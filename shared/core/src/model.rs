@@ -1,6 +1,6 @@
 //! The validated model: what `keyfold.toml` says, after every check has passed.
 //!
-//! Only [`manifest::parse`](crate::manifest::parse) makes a [`Model`], so whoever holds one may rely on it: names are
+//! Only [`manifest::parse`](crate::manifest::parse) makes a [`Model`], so code that has one may rely on it: names are
 //! unique and legal, templates parse, every attribute that a key mentions is declared, every local index has the
 //! table's partition key. Nothing here refers to the text any more.
 

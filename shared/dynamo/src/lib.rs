@@ -4,12 +4,12 @@
 //! stop here, except for its [`Client`], which a caller keeps and passes on without looking inside.
 //!
 //! Nothing is decided here. Which index to ask and with which expressions is a plan's business; this crate sends it,
-//! page by page, and says what came back and what it cost. Every loop has a bound with a name.
+//! page by page, and returns the answer and its cost. Every loop has a bound with a name.
 //!
 //! Start with [`client()`] and [`Settings`]; then [`create_table`] and [`describe`], [`put`], [`put_new_all`], [`update`],
 //! [`delete`] and [`load`] (a struct becomes an item with [`item_of`]), [`query_page`],
 //! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`]. [`run`] carries out a whole query plan, page
-//! by page, and [`TokenKeys`] seals the place where the next page begins.
+//! by page, and [`TokenKeys`] encrypts the position where the next page begins.
 
 mod backoff;
 mod client;

@@ -68,7 +68,7 @@ impl Shared {
     /// Ends an invocation; `false` if there is none with this id.
     fn end(&self, id: &str, outcome: Outcome) -> bool {
         let Some(sender) = self.under_way().remove(id) else { return false };
-        // Whoever waited may have given up.
+        // The caller may have given up waiting.
         let _ = sender.send(outcome);
         true
     }
@@ -200,7 +200,7 @@ async fn error(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: 
     ended(shared.end(&id, Outcome::Error(text(&body))))
 }
 
-/// Nobody will answer: every invocation ends.
+/// No function will answer: every invocation ends.
 async fn init_error(State(shared): State<Arc<Shared>>, body: Bytes) -> StatusCode {
     let outcome = Outcome::InitError(text(&body));
     for (_, sender) in shared.under_way().drain() {

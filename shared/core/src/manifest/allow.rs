@@ -1,4 +1,4 @@
-//! `allow = ["hot-partition"]`: warnings that somebody has read and decided to live with.
+//! `allow = ["hot-partition"]`: warnings that the reader has accepted.
 
 use super::code::{ALLOWABLE, Code};
 use super::diagnostic::Findings;

@@ -28,7 +28,7 @@ pub(super) enum KeyForm<'a> {
     Named { attribute: Option<Text<'a>>, fold: Option<Text<'a>>, verbatim: Option<bool> },
     /// `["a", "b"]`: DynamoDB's own multi-attribute key.
     Native(Vec<Text<'a>>),
-    /// None of these, which has been reported. There is a key, though nobody knows which.
+    /// None of these, which was reported. There is a key, but it is unknown which one.
     Wrong,
 }
 

@@ -161,7 +161,7 @@ fn check_sort(most: Option<u32>) -> Result<Option<u32>, RequestError> {
     }
 }
 
-/// Adds what the caller's claims fix, and refuses a request that asks for somebody else's items.
+/// Adds what the caller's claims fix, and refuses a request for items outside the caller's scope.
 fn in_scope(table: &Table, asked: Condition, caller: &Caller) -> Result<Condition, RequestError> {
     let Caller::Claims(claims) = caller else { return Ok(asked) };
     let mut parts = Vec::new();

@@ -21,7 +21,7 @@ pub struct Expressions {
     pub values: BTreeMap<String, AttributeValue>,
 }
 
-/// The expressions of one access. `projection`: the attributes wanted, or all that the place gives.
+/// The expressions of one access. `projection`: the attributes to return; all of the table or index if absent.
 pub fn expressions(access: &Access, projection: Option<&[String]>) -> Expressions {
     let mut holders = Placeholders::default();
     let key_condition = key_condition(&access.operation, &mut holders);

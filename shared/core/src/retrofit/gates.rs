@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::control::Head;
 
-/// What is known of a retrofit when somebody wants to cut over.
+/// The facts about a retrofit that decide whether it can be cut over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// Segments of the backfill that are done in this epoch.
@@ -31,7 +31,7 @@ pub enum Gate {
         /// Segments there are.
         total: u32,
     },
-    /// Nobody compared the two sides since the backfill.
+    /// The two sides were not compared after the backfill.
     NotVerified,
     /// The last comparison found differences.
     Differences {

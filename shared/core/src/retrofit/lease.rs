@@ -15,7 +15,7 @@ use crate::value::{AttributeValue, Item};
 const OWNER: &str = "owner";
 const UNTIL: &str = "until";
 
-/// Who works on a segment, and until when nobody else may.
+/// Which worker has a segment, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// Which scan.
@@ -29,21 +29,21 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// The write that takes it at this time: where nobody has it, or has had it for too long.
+    /// The write that takes it at this time: if no worker has it, or its time is over.
     pub fn take(&self, job: &Job, now_ms: u64) -> Write {
         let over = is(UNTIL, Comparison::Less(number(now_ms)));
         let free = Condition::Any(vec![over, is(OWNER, Comparison::Equal(self.owner_value()))]);
         Write { place: TableRole::Control, action: Action::Put(self.row(job)), guard: Guard::AbsentOr(free) }
     }
 
-    /// The write that keeps it, if nobody else has taken it.
+    /// The write that renews it, unless another worker has taken it.
     pub fn renew(&self, job: &Job) -> Write {
         let set = vec![(UNTIL.to_owned(), number(self.until_ms))];
         let action = Action::Update { key: self.key(job), set, remove: Vec::new() };
         Write { place: TableRole::Control, action, guard: self.mine() }
     }
 
-    /// The write that gives it back, if nobody else has taken it.
+    /// The write that gives it back, unless another worker has taken it.
     pub fn release(&self, job: &Job) -> Write {
         Write { place: TableRole::Control, action: Action::Delete(self.key(job)), guard: self.mine() }
     }

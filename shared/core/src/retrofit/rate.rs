@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-/// Units in a second at the start, where nobody has said how many: what one partition of a table takes.
+/// Units per second at the start, if no rate was given: what one partition of a table allows.
 pub const RATE_START: f64 = 1000.0;
 /// The least: a worker goes on, however slowly.
 pub const RATE_MIN: f64 = 5.0;

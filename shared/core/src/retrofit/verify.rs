@@ -116,7 +116,7 @@ pub struct Check {
     key: Option<Item>,
     /// Where a scan of the target found it.
     found_at: Option<Item>,
-    /// The second since 1970, if whoever asks knows it.
+    /// The current second since 1970, if the caller knows it.
     now_seconds: Option<u64>,
     source: Option<Item>,
     target: Option<Item>,
@@ -163,7 +163,7 @@ impl Check {
         check.target = Some(item.clone());
         let step = match &check.key {
             _ if item.contains_key(TOMBSTONE_ATTRIBUTE) => check.done(Class::Same),
-            // Nobody put it there for this retrofit.
+            // This retrofit did not write it.
             None => check.done(check.or_expired(job, Class::Extra)),
             Some(key) => CheckStep::Send(Request::Get { place: TableRole::Source, key: key.clone() }),
         };

@@ -11,7 +11,7 @@ use super::key_value::KeyValue;
 
 /// Where an answer goes on. It fits the plan that it comes from and no other.
 ///
-/// It holds key values of items: whoever gives it away seals it, as [`TokenKeys`](crate::TokenKeys) does.
+/// It contains key values of items, so it must be encrypted before it leaves the process, as [`TokenKeys`](crate::TokenKeys) does.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Which plan it belongs to: [`fingerprint`].

@@ -7,7 +7,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::error::QueryError;
 use super::key_value::KeyValue;
 
-/// The key attributes of one place.
+/// The key attributes of one table or index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shape {
     table_name: String,
@@ -59,7 +59,7 @@ impl Shape {
         Ok(key)
     }
 
-    /// A whole key as DynamoDB wants it; `None` if it is the key of another place.
+    /// A whole key as DynamoDB wants it; `None` if it is the key of another table or index.
     pub(super) fn start_key(&self, key: &[KeyValue]) -> Option<Item> {
         if key.len() != self.names.len() {
             return None;

@@ -43,7 +43,7 @@ pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoE
     batch_get_watched(client, batch, &|_| {}).await
 }
 
-/// The same; whoever watches is told of each time that something has to be asked for again.
+/// The same; the observer is called each time keys have to be requested again.
 pub(crate) async fn batch_get_watched(
     client: &Client,
     batch: &BatchGet,

@@ -24,7 +24,7 @@ pub async fn query_page(client: &Client, query: &QueryPage) -> Result<Page, Dyna
     query_from(client, query, query.page.start_key.as_ref(), query.page.limit).await
 }
 
-/// Reads one page of a Query, from another place and with another limit than it says.
+/// Reads one page of a Query, with another start key and limit than it has.
 pub(crate) async fn query_from(
     client: &Client,
     query: &QueryPage,

@@ -31,7 +31,7 @@ pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoE
     scan_from(client, scan, scan.page.start_key.as_ref(), scan.page.limit).await
 }
 
-/// Reads one page of a Scan, from another place and with another limit than it says.
+/// Reads one page of a Scan, with another start key and limit than it has.
 pub(crate) async fn scan_from(
     client: &Client,
     scan: &ScanPage,

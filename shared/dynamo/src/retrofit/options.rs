@@ -28,7 +28,7 @@ pub struct SliceOptions {
     pub in_flight_max: usize,
     /// The pause before a difference is looked at again.
     pub recheck_pause: Duration,
-    /// Who works on the segment: takes its lease, and stops where somebody else has it. `None` works without a lease.
+    /// Who works on the segment: takes its lease, and stops if another worker has it. `None` works without a lease.
     pub owner: Option<String>,
     /// Is the checkpoint kept in the control table?
     pub store: bool,
@@ -58,7 +58,7 @@ impl SliceOptions {
             && !self.is_stopped()
     }
 
-    /// Has somebody asked it to stop?
+    /// Was it asked to stop?
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -60,7 +60,7 @@ pub async fn replicate(
             done.late = ended.is_err();
         }
     }
-    // Records that nobody came to have failed.
+    // Records that were not reached have failed.
     done.failed = batch.failed();
     done
 }

@@ -129,7 +129,7 @@ async fn check_all(
             }
         }
         open = waiting;
-        // Only when nobody has anything to read any more: they pause together.
+        // Only when no check has anything left to read: they pause together.
         if !open.is_empty() && open.iter().all(|(_, step)| *step == CheckStep::Pause) {
             tokio::time::sleep(options.recheck_pause).await;
             for (check, step) in &mut open {

@@ -38,7 +38,7 @@ impl WorkerLease {
         Ok(WorkerLease { lease, store: options.store, stored: Instant::now() })
     }
 
-    /// Renews the lease, and now and then stores the checkpoint. An error if somebody else has the segment by now.
+    /// Renews the lease, and now and then stores the checkpoint. An error if another worker has the segment by now.
     pub(super) async fn keep(
         &mut self,
         sender: &RequestSender,
@@ -70,7 +70,7 @@ impl WorkerLease {
             sender.store_checkpoint(checkpoint).await?;
         }
         if let Some(lease) = self.lease {
-            // Whoever has taken it by now keeps it.
+            // If another worker has taken it, that one keeps it.
             written(sender, lease.release(sender.job())).await?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::error::{Call, DynamoError};
 /// Switches the table's stream on, with both images, and waits until the table is active again. Whether there was one
 /// before: a stream with both images is left as it is.
 ///
-/// A stream of another kind is an error of DynamoDB's: it must be switched off first, and whoever follows it would lose it.
+/// DynamoDB refuses to change a stream's view type: it must be disabled first, and its readers would lose it.
 pub async fn enable_stream(client: &Client, table: &Table) -> Result<bool, DynamoError> {
     let call = || Call::new("UpdateTable", &table.name);
     let wanted = TableOptions { stream: true };

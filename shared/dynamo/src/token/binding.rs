@@ -20,7 +20,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Binds to a request (its `page` and `explain` aside), to whoever asks, and to a model by its [`model_version`].
+    /// Binds to a request (its `page` and `explain` aside), to the caller, and to a model by its [`model_version`].
     pub fn new(request: &QueryRequest, caller: &str, model_version: &[u8; DIGEST_BYTES]) -> Binding {
         Binding { request: request_digest(request), caller: caller.to_owned(), model: *model_version }
     }

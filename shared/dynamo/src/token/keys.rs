@@ -83,7 +83,7 @@ impl TokenKeys {
         Ok(TokenKeys { first: keys.remove(0), others: keys })
     }
 
-    /// A ring of one key that nobody else has: its tokens are good as long as the process lives.
+    /// A ring with one random key: its tokens are valid as long as the process lives.
     pub fn random() -> Result<TokenKeys, SealError> {
         let mut key = [0; KEY_BYTES];
         getrandom::fill(&mut key).map_err(|_| SealError::NoRandom)?;

@@ -205,7 +205,7 @@ impl Inserter<'_> {
         stream::iter(sends).buffer_unordered(self.options.in_flight_max.max(1)).collect().await
     }
 
-    /// Boxed, because the type of a call of the SDK inside of others is too large for whoever waits for it.
+    /// Boxed, because nested futures of SDK calls become too large.
     fn send_batch<'b>(&'b self, batch: Batch<'b>) -> BoxFuture<'b, Answer> {
         send::send_batch(self.client, self.table, batch, self.options.deadline).boxed()
     }

@@ -9,7 +9,7 @@ use crate::runtime_api::Outcome;
 pub(super) enum Verdict {
     /// All of it.
     Done,
-    /// Everything before the record at this place.
+    /// Everything before the record at this position.
     From(usize),
     /// Nothing.
     Failed,

@@ -1,5 +1,5 @@
 //! Query API and audit writer over plain HTTP, as an HTTP API in AWS has them: `POST /audit` goes to the writer, the rest to the
-//! query API. Whoever can reach the port is trusted: it is open to this machine alone.
+//! query API. Everybody who can reach the port is trusted: only this machine can.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,7 +143,7 @@ async fn answer(State(routes): State<Arc<Routes>>, parts: Parts, body: Bytes) ->
 }
 
 /// Is a request meant for this machine, and from no page of another site? A browser sends such pages' requests here too, under a
-/// name that somebody made point to this machine.
+/// name that was made to point to this machine.
 fn is_of_this_machine(headers: &HeaderMap) -> bool {
     let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let host = text(&header::HOST).is_none_or(is_here);

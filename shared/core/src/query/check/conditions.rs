@@ -134,7 +134,7 @@ fn is_dynamodb_json(members: &Map<String, Value>) -> bool {
         && members.keys().all(|name| matches!(name.as_str(), "S" | "N" | "B" | "BOOL" | "NULL"))
 }
 
-/// What a comparison is about: a declared attribute, or a place inside of one that is a map.
+/// What a comparison is about: a declared attribute, or a value inside one that is a map.
 struct Target<'t> {
     table: &'t Table,
     attribute: &'t Attribute,
