@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
-use keyfold_dynamo::{Endpoint, EndpointError, KeysParseError, TokenKeys, TrustError};
+use keyfold_dynamo::{Endpoint, EndpointError, KeysParseError, RootsError, TokenKeys};
 
 /// The manifest's path; `keyfold.toml` beside the binary if unset.
 pub const MANIFEST: &str = "KEYFOLD_MANIFEST";
@@ -114,7 +114,7 @@ pub enum SettingsError {
     Endpoint(#[from] EndpointError),
     /// Certificates that cannot be used.
     #[error(transparent)]
-    Trust(#[from] TrustError),
+    Roots(#[from] RootsError),
     /// Keys of page tokens that cannot be used.
     #[error("`{TOKEN_KEYS}`: {0}")]
     TokenKeys(#[from] KeysParseError),

@@ -4,8 +4,7 @@
 //! network and works without any configuration.
 
 mod https;
-mod pem;
-mod trust;
+mod roots;
 
 use std::env;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 
-pub use self::trust::{Trust, TrustError};
+pub use self::roots::{Roots, RootsError};
 
 /// The longest wait for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -56,7 +55,7 @@ pub struct EndpointError {
     pub url: String,
 }
 
-/// Settings that the environment cannot mean.
+/// Why the environment gives no settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// An endpoint that is none.
@@ -64,7 +63,7 @@ pub enum SettingsError {
     Endpoint(#[from] EndpointError),
     /// Certificates that cannot be used.
     #[error(transparent)]
-    Trust(#[from] TrustError),
+    Roots(#[from] RootsError),
 }
 
 impl Endpoint {
@@ -99,8 +98,8 @@ pub struct Settings {
     pub attempts_max: u32,
     /// The longest wait for an operation, with all its attempts.
     pub operation_timeout: Duration,
-    /// Whose certificates are trusted.
-    pub trust: Trust,
+    /// The root certificates that are trusted.
+    pub roots: Roots,
 }
 
 impl Default for Settings {
@@ -110,13 +109,13 @@ impl Default for Settings {
             region: None,
             attempts_max: ATTEMPTS_MAX,
             operation_timeout: OPERATION_TIMEOUT,
-            trust: Trust::default(),
+            roots: Roots::default(),
         }
     }
 }
 
 impl Settings {
-    /// The defaults, at this endpoint, with the machine's certificates.
+    /// The defaults, at this endpoint, with the system's root certificates.
     pub fn at(endpoint: Endpoint) -> Settings {
         Settings { endpoint, ..Settings::default() }
     }
@@ -128,12 +127,14 @@ impl Settings {
         Ok(Settings::at(endpoint).trusting(&set)?)
     }
 
-    /// The same, with the certificates that these variables name (`AWS_CA_BUNDLE`, `SSL_CERT_FILE`), if they do. Nothing is
+    /// The same, with the root certificates that `AWS_CA_BUNDLE` or `SSL_CERT_FILE` names, if one of them is set. Nothing is
     /// read for a plain endpoint.
-    pub fn trusting(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, TrustError> {
+    pub fn trusting(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, RootsError> {
         match self.endpoint {
             Endpoint::Plain(_) => Ok(self),
-            Endpoint::Aws | Endpoint::Tls(_) => Ok(Settings { trust: Trust::find(variable)?, ..self }),
+            Endpoint::Aws | Endpoint::Tls(_) => {
+                Ok(Settings { roots: Roots::named(variable)?.unwrap_or(self.roots), ..self })
+            }
         }
     }
 }
@@ -146,13 +147,13 @@ pub async fn client(settings: &Settings) -> Client {
         Endpoint::Aws => None,
     };
     let mut loader =
-        aws_config::defaults(BehaviorVersion::latest()).http_client(https::client(&settings.trust));
+        aws_config::defaults(BehaviorVersion::latest()).http_client(https::client(&settings.roots));
     let region = || set("AWS_REGION").or_else(|| set("AWS_DEFAULT_REGION"));
     if let Some(region) = settings.region.clone().or_else(region) {
         loader = loader.region(Region::new(region));
     }
-    // Where the environment has credentials, as Lambda's has, they are what the SDK would find. To look for them in all other
-    // places is made ready in vain: a tenth of a start.
+    // Where the environment has credentials, as Lambda's has, the SDK would take these. Without this line it also prepares to
+    // look for them everywhere else, which takes a tenth of a start.
     if set("AWS_ACCESS_KEY_ID").is_some() && set("AWS_SECRET_ACCESS_KEY").is_some() {
         loader = loader.credentials_provider(EnvironmentVariableCredentialsProvider::new());
     }

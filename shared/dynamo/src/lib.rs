@@ -26,8 +26,8 @@ mod write;
 pub use aws_sdk_dynamodb::Client;
 pub use backoff::{BACKOFF_ATTEMPTS_MAX, BACKOFF_BASE, BACKOFF_CAP, delay};
 pub use client::{
-    ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Settings,
-    SettingsError, Trust, TrustError, client, plain_client,
+    ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Roots,
+    RootsError, Settings, SettingsError, client, plain_client,
 };
 pub use consumed::Consumed;
 pub use error::{Call, DynamoError, Hidden, Throttle};

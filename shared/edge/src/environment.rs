@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use keyfold_dynamo::{Endpoint, EndpointError, TrustError};
+use keyfold_dynamo::{Endpoint, EndpointError, Roots, RootsError};
 
 /// The manifest's path; `keyfold.toml` beside the binary if unset.
 pub const MANIFEST: &str = "KEYFOLD_MANIFEST";
@@ -27,7 +27,7 @@ pub enum SettingsError {
     Endpoint(#[from] EndpointError),
     /// Certificates that cannot be used.
     #[error(transparent)]
-    Trust(#[from] TrustError),
+    Roots(#[from] RootsError),
 }
 
 /// The variables of a process, or of a test. An empty one counts as unset.
@@ -56,7 +56,8 @@ impl<'v> Environment<'v> {
         let names = [ENDPOINT, "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"];
         let url = names.into_iter().find_map(|name| self.get(name));
         let endpoint = url.map_or(Ok(Endpoint::Aws), |url| Endpoint::parse(&url))?;
-        Ok(keyfold_dynamo::Settings::at(endpoint).trusting(&|name| self.get(name))?)
+        let settings = keyfold_dynamo::Settings::at(endpoint);
+        Ok(keyfold_dynamo::Settings { roots: Roots::Mozilla, ..settings }.trusting(&|name| self.get(name))?)
     }
 }
 

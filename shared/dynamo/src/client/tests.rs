@@ -30,7 +30,7 @@ fn certificates_are_looked_for_only_where_there_is_tls() {
     assert_eq!(plain.clone().trusting(&variable).unwrap(), plain);
     for endpoint in [Endpoint::Aws, Endpoint::Tls("https://127.0.0.1:8000".to_owned())] {
         let error = Settings::at(endpoint).trusting(&variable).unwrap_err();
-        assert!(matches!(error, TrustError::Unreadable { variable: "AWS_CA_BUNDLE", .. }), "{error}");
+        assert!(matches!(error, RootsError::Unreadable { variable: "AWS_CA_BUNDLE", .. }), "{error}");
     }
 }
 
