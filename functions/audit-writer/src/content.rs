@@ -16,11 +16,7 @@ pub(crate) struct Content<'t> {
 
 pub(crate) fn content(text: &str) -> Result<Content<'_>, Problem> {
     if text.len() > BODY_BYTES_MAX {
-        return Err(Problem::new(
-            413,
-            "body-too-large",
-            format!("the body is larger than {BODY_BYTES_MAX} bytes"),
-        ));
+        return Err(Problem::body_too_large(BODY_BYTES_MAX));
     }
     if !text.trim_start().starts_with('[') {
         return Ok(Content { events: vec![read(text)?], listed: false });
@@ -31,7 +27,7 @@ pub(crate) fn content(text: &str) -> Result<Content<'_>, Problem> {
         1..=EVENTS_MAX => Ok(Content { events, listed: true }),
         many => {
             let detail = format!("the list has {many} audit events; at most {EVENTS_MAX} are taken");
-            Err(problem::over_limit(detail).hint(Some("send them in several requests")))
+            Err(problem::over_limit(detail).hint("send them in several requests"))
         }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn members(text: &RawValue) -> Result<Vec<(String, &RawValue)>, Probl
     let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(problem::malformed("an object has the same member twice"));
+        return Err(Problem::malformed("an object has the same member twice"));
     }
     match names.iter().find(|name| name.is_empty() || name.len() > NAME_BYTES_MAX) {
         Some(_) => Err(problem::over_limit(format!("a name is empty or longer than {NAME_BYTES_MAX} bytes"))),
@@ -55,7 +55,7 @@ pub(crate) fn members(text: &RawValue) -> Result<Vec<(String, &RawValue)>, Probl
 pub(crate) fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
-        problem::malformed(format!("this is not the JSON of an audit event ({place})"))
+        Problem::malformed(format!("this is not the JSON of an audit event ({place})"))
     })
 }
 

@@ -24,11 +24,11 @@ mod stamp;
 mod write;
 mod writer;
 
-pub use handler::{Answer, Handled, handle};
+pub use handler::handle;
 pub use limits::{
     ATTRIBUTES_MAX, BODY_BYTES_MAX, DEADLINE_MARGIN, EVENTS_MAX, NAME_BYTES_MAX, NAMES_BYTES_MAX, VALUES_MAX,
     WRITE_TIME_MAX,
 };
 pub use record::Record;
-pub use settings::{Auth, Settings};
+pub use settings::Settings;
 pub use writer::{StartError, Writer};

@@ -1,7 +1,7 @@
-//! What became of each audit event, and how it is said.
+//! What became of each audit event, and the answer that says so.
 
 use keyfold_edge::Problem;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What became of one event.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,8 @@ impl Outcome {
             Outcome::Written { id } => json!({ "index": index, "id": id, "outcome": "written" }),
             Outcome::Repeated { id } => json!({ "index": index, "id": id, "outcome": "repeated" }),
             Outcome::Failed { id, problem } => {
-                let mut shown = json!({ "index": index, "outcome": "failed", "problem": problem.document() });
+                let mut shown =
+                    json!({ "index": index, "outcome": "failed", "problem": problem.document(None) });
                 if let Some(id) = id {
                     shown["id"] = json!(id);
                 }
@@ -57,26 +58,28 @@ pub(crate) fn counts(outcomes: &[Outcome]) -> Counts {
     counts
 }
 
-/// A problem, with the members it has besides.
-pub(crate) type Refused = Box<(Problem, Value)>;
-
-/// The document of a request whose events all are in the table; else what refuses it.
-pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, Refused> {
+/// The answer to a request whose events all are in the table; else the problem that refuses it.
+pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, Box<Problem>> {
     let counts = counts(outcomes);
     let events: Vec<Value> =
         outcomes.iter().enumerate().map(|(index, outcome)| outcome.shown(index)).collect();
-    let members = json!({
-        "written": counts.written, "repeated": counts.repeated, "failed": counts.failed, "events": events,
-    });
     let problems: Vec<&Problem> = outcomes.iter().filter_map(Outcome::problem).collect();
-    let Some(worst) = problems.iter().max_by_key(|problem| problem.status) else { return Ok(members) };
-    if !listed {
-        return Err(Box::new(((*worst).clone(), json!({}))));
+    let worst = problems.iter().max_by_key(|problem| problem.status);
+    if let Some(worst) = worst.filter(|_| !listed) {
+        return Err(Box::new((*worst).clone()));
     }
-    let code = if counts.failed == events.len() as u64 { "nothing-written" } else { "partly-written" };
-    let detail = format!("{} of {} audit events were not written", counts.failed, events.len());
+    let many = events.len() as u64;
+    let members = Map::from_iter([
+        ("written".to_owned(), json!(counts.written)),
+        ("repeated".to_owned(), json!(counts.repeated)),
+        ("failed".to_owned(), json!(counts.failed)),
+        ("events".to_owned(), json!(events)),
+    ]);
+    let Some(worst) = worst else { return Ok(Value::Object(members)) };
+    let code = if counts.failed == many { "nothing-written" } else { "partly-written" };
+    let detail = format!("{} of {many} audit events were not written", counts.failed);
     let hint =
         "`events` says which and why; the same request can be sent again, what is written stays as it is";
     let again = problems.iter().any(|problem| problem.again);
-    Err(Box::new((Problem { again, ..Problem::new(worst.status, code, detail).hint(Some(hint)) }, members)))
+    Err(Box::new(Problem { again, members, ..Problem::new(worst.status, code, detail).hint(hint) }))
 }

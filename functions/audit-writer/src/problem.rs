@@ -3,10 +3,6 @@
 use keyfold_dynamo::WriteError;
 use keyfold_edge::Problem;
 
-pub(crate) fn malformed(detail: impl Into<String>) -> Problem {
-    Problem::new(400, "malformed-request", detail)
-}
-
 pub(crate) fn over_limit(detail: impl Into<String>) -> Problem {
     Problem::new(400, "over-limit", detail)
 }
@@ -14,13 +10,13 @@ pub(crate) fn over_limit(detail: impl Into<String>) -> Problem {
 pub(crate) fn conflict(id: &str) -> Problem {
     let detail = format!("another audit event has the id {id:?}");
     Problem::new(409, "id-conflict", detail)
-        .hint(Some("an audit event is never changed: send this one under an id of its own"))
+        .hint("an audit event never changes: send this one with its own id")
 }
 
 /// Why an item was not written.
 pub(crate) fn of_write(error: &WriteError) -> Problem {
     match error.dynamo() {
-        Some(call) => Problem::of_call(call),
+        Some(call) => Problem::from(call),
         None => {
             let status = if error.code() == "item-too-large" { 413 } else { 400 };
             let detail = match error {
@@ -29,7 +25,7 @@ pub(crate) fn of_write(error: &WriteError) -> Problem {
                     .map_or_else(|| item.to_string(), |cause| format!("{item}: {cause}")),
                 other => other.to_string(),
             };
-            Problem::new(status, error.code(), detail).hint(error.hint())
+            Problem::new(status, error.code(), detail).maybe_hint(error.hint())
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What is told of one invocation afterwards, to the log and to the metrics: names and numbers, never a value.
+//! What the log and the metrics show of one invocation: names and numbers, never a value.
 
 use std::time::Duration;
 
-use keyfold_edge::Problem;
 use keyfold_edge::log::TARGET;
-use keyfold_edge::metrics::Metrics;
+use keyfold_edge::metrics::{Metrics, milliseconds};
+use keyfold_edge::{Problem, log_line};
 use serde_json::Value;
 
 /// The metrics' namespace.
@@ -62,9 +62,42 @@ impl Record {
         }
     }
 
-    /// Writes the log line and the metrics, and a warning where an item collection is near its limit.
-    pub fn tell(&self) {
-        self.log();
+    #[expect(clippy::cast_precision_loss, reason = "counts of one invocation are small")]
+    fn metrics(&self) -> [(&'static str, &'static str, f64); 9] {
+        [
+            ("Latency", "Milliseconds", milliseconds(self.duration)),
+            ("EventsWritten", "Count", self.written as f64),
+            ("EventsRepeated", "Count", self.repeated as f64),
+            ("EventsFailed", "Count", self.failed as f64),
+            ("ConsumedUnits", "Count", self.consumed_units),
+            ("Requests", "Count", self.requests as f64),
+            ("ItemsResent", "Count", self.resent as f64),
+            ("LargestItemCollection", "Gigabytes", self.collection_gb_max),
+            ("LargeItemCollections", "Count", self.large_collections as f64),
+        ]
+    }
+}
+
+impl keyfold_edge::Record for Record {
+    /// Warns where an item collection is near its limit, too.
+    fn write(&self) {
+        log_line!(
+            self.status >= 500,
+            request_id = self.request_id,
+            source = self.source,
+            table = self.table,
+            status = self.status,
+            code = self.code,
+            events = self.events,
+            written = self.written,
+            repeated = self.repeated,
+            failed = self.failed,
+            consumed_units = self.consumed_units,
+            requests = self.requests,
+            resent = self.resent,
+            duration_ms = milliseconds(self.duration),
+            "invocation"
+        );
         if self.large_collections > 0 {
             tracing::warn!(
                 target: TARGET,
@@ -86,51 +119,5 @@ impl Record {
             ],
         }
         .write();
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts of one invocation are small")]
-    fn metrics(&self) -> [(&'static str, &'static str, f64); 9] {
-        [
-            ("Latency", "Milliseconds", self.duration_ms()),
-            ("EventsWritten", "Count", self.written as f64),
-            ("EventsRepeated", "Count", self.repeated as f64),
-            ("EventsFailed", "Count", self.failed as f64),
-            ("ConsumedUnits", "Count", self.consumed_units),
-            ("Requests", "Count", self.requests as f64),
-            ("ItemsResent", "Count", self.resent as f64),
-            ("LargestItemCollection", "Gigabytes", self.collection_gb_max),
-            ("LargeItemCollections", "Count", self.large_collections as f64),
-        ]
-    }
-
-    fn log(&self) {
-        // The macro fixes an event's level where it is written, so there are two events.
-        macro_rules! line {
-            ($level:expr) => {
-                tracing::event!(
-                    target: TARGET,
-                    $level,
-                    request_id = self.request_id,
-                    source = self.source,
-                    table = self.table,
-                    status = self.status,
-                    code = self.code,
-                    events = self.events,
-                    written = self.written,
-                    repeated = self.repeated,
-                    failed = self.failed,
-                    consumed_units = self.consumed_units,
-                    requests = self.requests,
-                    resent = self.resent,
-                    duration_ms = self.duration_ms(),
-                    "invocation"
-                )
-            };
-        }
-        if self.status < 500 { line!(tracing::Level::INFO) } else { line!(tracing::Level::ERROR) }
-    }
-
-    fn duration_ms(&self) -> f64 {
-        self.duration.as_secs_f64() * 1000.0
     }
 }

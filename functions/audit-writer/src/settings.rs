@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use keyfold_edge::{Environment, SettingsError};
+use keyfold_edge::{Auth, Environment, SettingsError};
 
 /// The table of the manifest that audit events go to.
 const TABLE: &str = "KEYFOLD_AUDIT_TABLE";
@@ -10,23 +10,10 @@ const TABLE: &str = "KEYFOLD_AUDIT_TABLE";
 const ID: &str = "KEYFOLD_AUDIT_ID";
 /// The attribute that says when it happened.
 const TIME: &str = "KEYFOLD_AUDIT_TIME";
-/// `claims` (the default): whoever sends over HTTP must come with claims. `open`: everybody may, where the table has no
-/// scope.
-const AUTH: &str = "KEYFOLD_AUTH";
 
 const TABLE_DEFAULT: &str = "audit";
 const ID_DEFAULT: &str = "id";
 const TIME_DEFAULT: &str = "timestamp";
-
-/// Who may send audit events over HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Auth {
-    /// Callers with claims.
-    #[default]
-    Claims,
-    /// Everybody, where the table has no scope.
-    Open,
-}
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]
@@ -60,16 +47,7 @@ impl Settings {
             table: or(TABLE, TABLE_DEFAULT),
             id: or(ID, ID_DEFAULT),
             time: or(TIME, TIME_DEFAULT),
-            auth: match environment.get(AUTH).as_deref() {
-                None | Some("claims") => Auth::Claims,
-                Some("open") => Auth::Open,
-                Some(_) => {
-                    return Err(SettingsError::Invalid {
-                        name: AUTH,
-                        wanted: "`claims` or `open`".to_owned(),
-                    });
-                }
-            },
+            auth: environment.auth()?,
         })
     }
 }
@@ -82,12 +60,5 @@ mod tests {
     fn the_defaults_let_nobody_in_without_claims() {
         let settings = Settings::read(Environment::new(&|_| None)).unwrap();
         assert_eq!((settings.table.as_str(), settings.auth), ("audit", Auth::Claims));
-    }
-
-    #[test]
-    fn a_word_that_means_nothing_is_an_error() {
-        let variables = |name: &str| (name == AUTH).then(|| "nobody".to_owned());
-        let error = Settings::read(Environment::new(&variables)).unwrap_err();
-        assert_eq!(error.to_string(), "`KEYFOLD_AUTH` is not `claims` or `open`");
     }
 }

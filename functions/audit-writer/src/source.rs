@@ -1,16 +1,16 @@
 //! Where an invocation comes from, by the shape of its event.
 
+use keyfold_edge::http::HttpEvent;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::http::HttpEvent;
 use crate::sqs::SqsEvent;
 
 /// An invocation's event.
 pub(crate) enum Source<'t> {
     /// An HTTP API (payload format 2.0) or a function URL.
-    Http(Box<HttpEvent<'t>>),
+    Http(Box<HttpEvent>),
     /// A queue.
     Sqs(SqsEvent<'t>),
     /// Audit events as they are.
@@ -43,7 +43,7 @@ impl Source<'_> {
         let Ok(shape) = serde_json::from_str::<Shape<'_>>(event) else { return Source::Direct(event) };
         let is_http =
             shape.context.is_some_and(|context| serde_json::from_str::<HttpShape>(context.get()).is_ok());
-        if is_http && let Ok(http) = serde_json::from_str(event) {
+        if is_http && let Ok(http) = HttpEvent::read(event) {
             return Source::Http(Box::new(http));
         }
         let is_sqs = shape.records.is_some_and(|records| {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use keyfold_core::model::{AttributeKind, Index, KeySource, Table};
 use keyfold_dynamo::Client;
-use keyfold_edge::{ManifestError, SettingsError};
+use keyfold_edge::{Auth, ManifestError, SettingsError};
 
-use crate::settings::{Auth, Settings};
+use crate::settings::Settings;
 use crate::stamp::Stamps;
 
 /// The writer of one table.

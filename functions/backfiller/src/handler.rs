@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use keyfold_core::retrofit::{Checkpoint, Pass};
 use keyfold_dynamo::retrofit::backfill_slice;
-use keyfold_edge::retrofit::{Failure, Handled, Retrofits, SliceEvent, SliceRecord, answer};
+use keyfold_edge::retrofit::{Failure, Retrofits, SliceEvent, SliceRecord, answer};
+use keyfold_edge::{Handled, Invocation};
 use serde_json::Value;
 
 use crate::BackfillEvent;
@@ -14,12 +15,8 @@ use crate::BackfillEvent;
 const NAMESPACE: &str = "Keyfold/Backfiller";
 
 /// Takes one event.
-pub async fn handle(
-    retrofits: &Retrofits,
-    event: &str,
-    request_id: &str,
-    deadline: Option<SystemTime>,
-) -> Handled {
+pub async fn handle(retrofits: &Retrofits, invocation: Invocation<'_>) -> Handled<SliceRecord> {
+    let Invocation { event, request_id, deadline } = invocation;
     Handled::by(NAMESPACE, request_id, async |record| respond(retrofits, event, deadline, record).await).await
 }
 

@@ -6,8 +6,5 @@ use lambda_runtime::Error;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    serve("backfiller", |retrofits, event, request_id, deadline| {
-        Box::pin(handle(retrofits, event, request_id, deadline))
-    })
-    .await
+    serve("backfiller", |retrofits, invocation| Box::pin(handle(retrofits, invocation))).await
 }

@@ -1,13 +1,11 @@
 //! What lives as long as the process: the model, the client, the keys, the limits. Built once, before the first request.
 
-use std::path::Path;
-
-use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Client, TokenKeys, model_version};
+use keyfold_edge::{ManifestError, SettingsError, parse_manifest, read_manifest};
 
-use crate::settings::{Limits, Settings, SettingsError};
+use crate::settings::{Limits, Settings};
 
 /// The query API of one manifest.
 #[derive(Debug)]
@@ -27,26 +25,15 @@ pub enum StartError {
     /// The environment says something impossible.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The manifest cannot be read.
-    #[error("the manifest `{path}` cannot be read: {source}")]
-    Unreadable {
-        /// Where it should be.
-        path: String,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// The manifest has mistakes.
-    #[error("the manifest has mistakes\n{report}")]
-    Manifest {
-        /// Every one of them, with its place.
-        report: String,
-    },
+    /// There is no manifest that could be used.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
 }
 
 impl Api {
     /// The API that these settings describe.
     pub async fn start(settings: Settings) -> Result<Api, StartError> {
-        let text = read(&settings.manifest)?;
+        let text = read_manifest(&settings.manifest)?;
         let client = keyfold_dynamo::client(&settings.dynamo).await;
         let file_name = settings.manifest.to_string_lossy();
         let api = Api::new(&file_name, &text, client, settings.token_keys, settings.limits)?;
@@ -60,10 +47,8 @@ impl Api {
         client: Client,
         token_keys: TokenKeys,
         limits: Limits,
-    ) -> Result<Api, StartError> {
-        let parsed = manifest::parse(file_name, manifest_text);
-        let report = parsed.render(manifest_text, false);
-        let model = parsed.model.ok_or(StartError::Manifest { report })?;
+    ) -> Result<Api, ManifestError> {
+        let model = parse_manifest(file_name, manifest_text)?;
         let version = model_version(manifest_text);
         Ok(Api {
             model,
@@ -89,9 +74,4 @@ impl Api {
     pub(crate) fn version_text(&self) -> String {
         self.version[..6].iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-fn read(path: &Path) -> Result<String, StartError> {
-    std::fs::read_to_string(path)
-        .map_err(|source| StartError::Unreadable { path: path.display().to_string(), source })
 }

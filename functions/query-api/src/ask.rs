@@ -8,13 +8,13 @@ use keyfold_core::query::check::{Caller, RequestError};
 use keyfold_core::query::explain::{self, Explanation};
 use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, Readiness, check, plan};
 use keyfold_dynamo::RunOptions;
+use keyfold_edge::{Auth, Problem};
 
 use crate::answer::Answer;
 use crate::caller;
 use crate::page::Pages;
-use crate::problem::Problem;
-use crate::settings::{ANSWER_TIME_MAX, Auth};
-use crate::{Api, Record};
+use crate::settings::ANSWER_TIME_MAX;
+use crate::{Api, Record, problem};
 
 /// What is left of an invocation to say that the time was too short.
 const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
@@ -62,7 +62,7 @@ pub(crate) async fn query(
     let run = keyfold_dynamo::run(&asker.api.client, table, &plan, from.as_ref(), &options);
     // Dropped when its time is over, the run reads no further.
     let answer =
-        tokio::time::timeout(time_left(asker.deadline), run).await.map_err(|_| Problem::timed_out())??;
+        tokio::time::timeout(time_left(asker.deadline), run).await.map_err(|_| problem::timed_out())??;
     record.consumed_read_units = answer.consumed_read_units;
     record.items_read = answer.items_read;
     record.items_returned = answer.items.len() as u64;
@@ -113,7 +113,7 @@ fn prepare<'a>(
 fn refused(error: PlanError, allow_scan: bool) -> Problem {
     let needs_scan = matches!(error, PlanError::Unserved { .. });
     let problem = Problem::from(error);
-    let suggested = problem.refused.as_ref().is_some_and(|refused| refused.suggestion.is_some());
+    let suggested = problem.members.contains_key("suggestion");
     match (needs_scan && !allow_scan, suggested) {
         (false, _) => problem,
         (true, true) => problem.hint("this API does not scan: add the index that `suggestion` spells out"),

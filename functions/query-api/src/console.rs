@@ -19,9 +19,9 @@ pub(crate) use files::File;
 use crate::Record;
 use crate::ask::Asker;
 use crate::params::Params;
-use crate::problem::Problem;
 use crate::question::QuestionError;
 use keyfold_core::query::check::Caller;
+use keyfold_edge::Problem;
 
 /// What of the console is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use keyfold_core::query::QueryRequest;
+use keyfold_core::value::NumberError;
+use keyfold_edge::{PROBLEM_CONTENT_TYPE, Problem};
 use serde::Serialize;
 use serde_json::json;
 
@@ -12,31 +14,53 @@ use crate::ask::{Asker, explain, query};
 use crate::exact::exact;
 use crate::params::{PARAMS_MAX, Params};
 use crate::plain::Format;
-use crate::problem::Problem;
 use crate::route::{Route, route};
 use crate::settings::{ANSWER_BYTES_MAX, BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
-use crate::{Api, ApiRequest, Record, console, openapi, question};
+use crate::{Api, ApiRequest, Record, console, openapi, problem, question};
 
-/// Answers one request: the response, and what is to be told of it to the log and the metrics. There is always an answer;
-/// a refusal is a problem document.
+/// Answers one request: the response, and what the log and the metrics show of it. There is always an answer; a refusal is a
+/// problem document.
 ///
 /// This is the whole API. [`handle`](crate::handle) calls it for Lambda's events; a server on this machine calls it itself.
 pub async fn respond(api: &Api, request: &ApiRequest) -> (Response<String>, Record) {
     let started = Instant::now();
-    let mut record =
-        Record { request_id: request.id.clone(), route: "none", code: "ok", ..Record::default() };
-    let mut response = match answer(api, request, &mut record).await {
-        Ok(response) => response,
-        Err(problem) => {
-            record.code = problem.code;
-            problem.response(&record.request_id)
-        }
-    };
+    let mut record = begun(&request.id);
+    let answered = answer(api, request, &mut record).await;
+    finished(record, started, answered)
+}
+
+/// The record of a request of which nothing is known yet.
+pub(crate) fn begun(request_id: &str) -> Record {
+    Record { request_id: request_id.to_owned(), route: "none", code: "ok", ..Record::default() }
+}
+
+pub(crate) fn finished(
+    mut record: Record,
+    started: Instant,
+    answered: Result<Response<String>, Problem>,
+) -> (Response<String>, Record) {
+    let mut response = answered.unwrap_or_else(|problem| {
+        record.code = problem.code;
+        refusal(&problem, &record.request_id)
+    });
     // What one caller may see is not for a cache between us.
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     record.status = response.status().as_u16();
     record.duration = started.elapsed();
     (response, record)
+}
+
+fn refusal(problem: &Problem, request_id: &str) -> Response<String> {
+    let mut response = Response::new(problem.document(Some(request_id)).to_string());
+    *response.status_mut() =
+        StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let kind = HeaderValue::from_static(PROBLEM_CONTENT_TYPE);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    if let Some((name, value)) = problem.response_header() {
+        let name = HeaderName::from_static(name);
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<Response<String>, Problem> {
@@ -78,11 +102,7 @@ fn format(params: &mut Params) -> Result<Format, Problem> {
         [] => Ok(Format::Plain),
         [one] if one == "plain" => Ok(Format::Plain),
         [one] if one == "dynamodb" => Ok(Format::DynamoDb),
-        _ => Err(Problem::new(
-            StatusCode::BAD_REQUEST,
-            "invalid-parameter",
-            "parameter `format` must be `plain` or `dynamodb`",
-        )),
+        _ => Err(Problem::new(400, "invalid-parameter", "parameter `format` must be `plain` or `dynamodb`")),
     }
 }
 
@@ -92,9 +112,14 @@ fn body(request: &ApiRequest) -> Result<QueryRequest, Problem> {
         return Err(Problem::body_too_large(BODY_BYTES_MAX));
     }
     let text = str::from_utf8(bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
-    let text = exact(text).map_err(|error| Problem::bad_number(&error))?;
+    let text = exact(text).map_err(|error| bad_number(&error))?;
     serde_json::from_str(&text)
-        .map_err(|error| Problem::malformed(format!("the body is no request: {error}")))
+        .map_err(|error| Problem::malformed(format!("the body is not a request: {error}")))
+}
+
+fn bad_number(error: &NumberError) -> Problem {
+    let detail = format!("a number in the body is not a valid DynamoDB number: {error}");
+    Problem::new(400, "invalid-value", detail)
 }
 
 fn answer_text(answer: &Answer, format: Format) -> Result<String, Problem> {
@@ -102,8 +127,9 @@ fn answer_text(answer: &Answer, format: Format) -> Result<String, Problem> {
 }
 
 fn json_text(body: &impl Serialize) -> Result<String, Problem> {
-    let text = serde_json::to_string(body).map_err(|_| Problem::internal())?;
-    if text.len() > ANSWER_BYTES_MAX { Err(Problem::answer_too_large(ANSWER_BYTES_MAX)) } else { Ok(text) }
+    let text = serde_json::to_string(body)
+        .map_err(|_| Problem::new(500, "internal", "the answer could not be written"))?;
+    if text.len() > ANSWER_BYTES_MAX { Err(problem::answer_too_large(ANSWER_BYTES_MAX)) } else { Ok(text) }
 }
 
 fn success(body: String) -> Response<String> {

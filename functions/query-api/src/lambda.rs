@@ -1,64 +1,45 @@
 //! From Lambda's events to a request, and back. Nothing is decided here.
 
-use http::Response;
-use lambda_http::request::RequestContext;
-use lambda_http::{Body, Request, RequestExt};
+use std::time::Instant;
 
-use crate::caller::Claims;
-use crate::{Api, ApiRequest, Record, respond};
+use http::{Method, Response};
+use keyfold_core::query::check::Caller;
+use keyfold_edge::http::{HttpEvent, response};
+use keyfold_edge::{Handled, Invocation, Problem};
+use serde_json::Value;
 
-/// A response, and what is to be told of it.
-#[derive(Debug)]
-pub struct Handled {
-    /// For the caller.
-    pub response: Response<Body>,
-    /// For the log and the metrics.
-    pub record: Record,
-}
+use crate::handler::{begun, finished};
+use crate::{Api, ApiRequest, BODY_BYTES_MAX, Record, respond};
 
 /// Answers one request of an HTTP API or a function URL. There is always an answer.
-pub async fn handle(api: &Api, request: Request) -> Handled {
-    let (response, record) = respond(api, &of_event(&request)).await;
-    Handled { response: response.map(Body::from), record }
-}
-
-fn of_event(request: &Request) -> ApiRequest {
-    let body: &[u8] = request.body();
-    ApiRequest {
-        method: request.method().clone(),
-        path: path(request).to_owned(),
-        query: request.uri().query().unwrap_or_default().to_owned(),
-        body: body.to_vec(),
-        caller: Claims::of(request).caller(),
-        id: request_id(request),
-        deadline: deadline(request),
-    }
-}
-
-/// The path without the API's stage.
-fn path(request: &Request) -> &str {
-    let raw = match request.raw_http_path() {
-        "" => request.uri().path(),
-        raw => raw,
+pub async fn handle(api: &Api, invocation: Invocation<'_>) -> Handled<Record> {
+    let (response, record) = match request(&invocation) {
+        Ok(request) => respond(api, &request).await,
+        Err((id, problem)) => finished(begun(&id), Instant::now(), Err(problem)),
     };
-    let Some(RequestContext::ApiGatewayV2(context)) = request.request_context_ref() else { return raw };
-    let stage = context.stage.as_deref().filter(|stage| *stage != "$default");
-    stage
-        .and_then(|stage| raw.strip_prefix('/')?.strip_prefix(stage))
-        .filter(|rest| rest.starts_with('/'))
-        .unwrap_or(raw)
+    Handled { answer: Ok(shown(&response)), record }
 }
 
-fn request_id(request: &Request) -> String {
-    if let Some(RequestContext::ApiGatewayV2(context)) = request.request_context_ref()
-        && let Some(id) = &context.request_id
-    {
-        return id.clone();
-    }
-    request.lambda_context_ref().map(|context| context.request_id.clone()).unwrap_or_default()
+/// The request of an event; else the id of what is no request, and why.
+fn request(invocation: &Invocation<'_>) -> Result<ApiRequest, (String, Problem)> {
+    let id = || invocation.request_id.to_owned();
+    let event = HttpEvent::read(invocation.event).map_err(|problem| (id(), problem))?;
+    let id = event.request_id().map_or_else(id, str::to_owned);
+    let method = Method::from_bytes(event.method().as_bytes())
+        .map_err(|_| (id.clone(), Problem::malformed("the request has no HTTP method")))?;
+    Ok(ApiRequest {
+        method,
+        path: event.path().to_owned(),
+        query: event.query().to_owned(),
+        body: event.body(BODY_BYTES_MAX).map_err(|problem| (id.clone(), problem))?,
+        caller: Caller::Claims(event.claims().into_map()),
+        id,
+        deadline: invocation.deadline,
+    })
 }
 
-/// When Lambda ends the invocation; `None` outside of Lambda.
-fn deadline(request: &Request) -> Option<std::time::SystemTime> {
-    keyfold_edge::deadline(request.lambda_context_ref()?.deadline)
+fn shown(answer: &Response<String>) -> Value {
+    let headers = answer.headers().iter();
+    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    response(answer.status().as_u16(), headers, answer.body())
 }

@@ -10,12 +10,9 @@ mod api;
 mod ask;
 mod caller;
 mod console;
-mod edge;
 mod exact;
 mod handler;
 mod lambda;
-pub mod log;
-pub mod metrics;
 mod openapi;
 mod page;
 mod params;
@@ -25,17 +22,17 @@ mod question;
 mod record;
 mod request;
 mod route;
-pub mod settings;
+mod settings;
 
 pub use api::{Api, StartError};
-pub use edge::serve;
 pub use handler::respond;
 pub use keyfold_core::query::check::Caller;
-pub use lambda::{Handled, handle};
+pub use keyfold_edge::Auth;
+pub use lambda::handle;
 pub use openapi::openapi;
 pub use record::Record;
 pub use request::ApiRequest;
 pub use settings::{
-    ANSWER_BYTES_MAX, ANSWER_TIME_MAX, Auth, BODY_BYTES_MAX, Limits, PAGE_TOKEN_SECONDS,
-    QUERY_STRING_BYTES_MAX, READ_UNITS_MAX_DEFAULT, Settings, SettingsError,
+    ANSWER_BYTES_MAX, ANSWER_TIME_MAX, BODY_BYTES_MAX, Limits, PAGE_TOKEN_SECONDS, QUERY_STRING_BYTES_MAX,
+    READ_UNITS_MAX_DEFAULT, Settings,
 };

@@ -4,10 +4,8 @@ mod parameter;
 mod schema;
 
 use keyfold_core::model::{Model, Question, Table};
+use keyfold_edge::{Auth, PROBLEM_CONTENT_TYPE};
 use serde_json::{Map, Value, json};
-
-use crate::problem;
-use crate::settings::Auth;
 
 /// The document that `GET /openapi.json` answers with.
 pub fn openapi(model: &Model, auth: Auth) -> Value {
@@ -85,7 +83,7 @@ fn plain_operation(id: &str, summary: &str) -> Value {
 }
 
 fn responses(answer: &Value) -> Value {
-    let content = json!({ (problem::CONTENT_TYPE): { "schema": reference("Problem") } });
+    let content = json!({ (PROBLEM_CONTENT_TYPE): { "schema": reference("Problem") } });
     json!({
         "200": { "description": "The answer", "content": { "application/json": { "schema": answer } } },
         "default": { "description": "A problem document; `code` names the error", "content": content },

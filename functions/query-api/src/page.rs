@@ -4,11 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use keyfold_core::query::QueryRequest;
 use keyfold_dynamo::{Binding, Position};
+use keyfold_edge::Problem;
 
 use crate::Api;
 use crate::ask::Asker;
 use crate::caller::identity;
-use crate::problem::Problem;
 use crate::settings::PAGE_TOKEN_SECONDS;
 
 /// What the tokens of one request are bound to.

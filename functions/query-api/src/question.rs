@@ -12,6 +12,7 @@ use keyfold_core::model::{
 };
 use keyfold_core::query::QueryRequest;
 use keyfold_core::query::check::RequestError;
+use keyfold_edge::Problem;
 use serde_json::{Value, json};
 
 pub(crate) use name::{RESERVED, param_name, symbol};
@@ -206,6 +207,17 @@ fn one(name: &str, params: &mut Params) -> Result<Option<String>, QuestionError>
         0 => Ok(None),
         1 => Ok(values.pop()),
         _ => Err(QuestionError::Invalid { parameter: name.to_owned(), wanted: "given once".to_owned() }),
+    }
+}
+
+impl From<QuestionError> for Problem {
+    fn from(error: QuestionError) -> Problem {
+        let status = match error {
+            QuestionError::Request(error) => return error.into(),
+            QuestionError::Unknown { .. } => 404,
+            _ => 400,
+        };
+        Problem::new(status, error.code(), error.to_string()).maybe_hint(error.hint())
     }
 }
 

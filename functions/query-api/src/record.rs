@@ -1,6 +1,13 @@
-//! What is told of one request afterwards, to the log and to the metrics: names and numbers, never a value.
+//! What the log and the metrics show of one request: names and numbers, never a value.
 
 use std::time::Duration;
+
+use keyfold_edge::log_line;
+use keyfold_edge::metrics::{Metrics, milliseconds};
+use serde_json::json;
+
+/// The metrics' namespace.
+const NAMESPACE: &str = "Keyfold/QueryApi";
 
 /// One request and its outcome.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,9 +51,45 @@ impl Record {
             _ => "server-error",
         }
     }
+}
 
-    /// How long it took, in milliseconds.
-    pub fn duration_ms(&self) -> f64 {
-        self.duration.as_secs_f64() * 1000.0
+impl keyfold_edge::Record for Record {
+    fn write(&self) {
+        log_line!(
+            self.status >= 500,
+            request_id = self.request_id,
+            route = self.route,
+            table = self.table,
+            question = self.question,
+            sources = self.sources.join(", "),
+            reads = self.reads,
+            status = self.status,
+            code = self.code,
+            consumed_read_units = self.consumed_read_units,
+            items_read = self.items_read,
+            items_returned = self.items_returned,
+            requests = self.requests,
+            duration_ms = milliseconds(self.duration),
+            "request"
+        );
+        #[expect(clippy::cast_precision_loss, reason = "counts of one request are small")]
+        let (read, returned) = (self.items_read as f64, self.items_returned as f64);
+        Metrics {
+            namespace: NAMESPACE,
+            // The table is one of the manifest's: a caller must not be able to make up dimensions.
+            dimensions: &[("Table", self.table.as_deref().unwrap_or("none")), ("Outcome", self.outcome())],
+            metrics: &[
+                ("Latency", "Milliseconds", milliseconds(self.duration)),
+                ("ConsumedReadUnits", "Count", self.consumed_read_units),
+                ("ItemsRead", "Count", read),
+                ("ItemsReturned", "Count", returned),
+            ],
+            properties: &[
+                ("RequestId", json!(self.request_id)),
+                ("Question", json!(self.question)),
+                ("Code", json!(self.code)),
+            ],
+        }
+        .write();
     }
 }

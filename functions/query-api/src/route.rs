@@ -1,6 +1,7 @@
 //! Method and path: what is asked for.
 
 use http::Method;
+use keyfold_edge::Problem;
 
 use crate::console;
 
@@ -26,22 +27,6 @@ pub(crate) enum Route<'p> {
     Console(console::Route<'p>),
 }
 
-/// Why nothing is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum RouteError {
-    /// No such path.
-    #[error("no such path")]
-    Unknown,
-    /// The path takes another method.
-    #[error("this path accepts {allowed}, not {given}")]
-    Method {
-        /// The method that it takes.
-        allowed: &'static str,
-        /// The method of the request.
-        given: String,
-    },
-}
-
 impl Route<'_> {
     /// Its name in logs.
     pub(crate) fn name(&self) -> &'static str {
@@ -64,7 +49,7 @@ impl Route<'_> {
 }
 
 /// Finds the route of a path without its stage. Without the console, its paths are unknown ones.
-pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> Result<Route<'p>, RouteError> {
+pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> Result<Route<'p>, Problem> {
     let segments: Vec<&str> = path.trim_matches('/').splitn(5, '/').collect();
     let route = match segments.as_slice() {
         ["query"] => Route::Query,
@@ -74,13 +59,13 @@ pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> R
         ["health"] => Route::Health,
         other => match console::Route::of(other).filter(|_| with_console) {
             Some(route) => Route::Console(route),
-            None => return Err(RouteError::Unknown),
+            None => return Err(Problem::unknown_route().hint("GET /openapi.json lists every path")),
         },
     };
     match route.method() {
         allowed if allowed == *method => Ok(route),
-        Method::POST => Err(RouteError::Method { allowed: "POST", given: method.to_string() }),
-        _ => Err(RouteError::Method { allowed: "GET", given: method.to_string() }),
+        Method::POST => Err(Problem::method_not_allowed("POST", method.as_str())),
+        _ => Err(Problem::method_not_allowed("GET", method.as_str())),
     }
 }
 
@@ -103,7 +88,7 @@ mod tests {
         for path in
             ["", "/", "/Query", "/tables", "/tables/audit/questions", "/tables/a/questions/b/c", "/query/x"]
         {
-            assert_eq!(get(path), Err(RouteError::Unknown), "{path}");
+            assert_eq!(get(path).unwrap_err().code, "unknown-route", "{path}");
         }
     }
 
@@ -118,19 +103,20 @@ mod tests {
             "/console/tables/audit/entries",
             "/console/retrofits/auditV2",
         ] {
-            assert_eq!(route(&Method::GET, path, false), Err(RouteError::Unknown), "{path}");
+            assert_eq!(route(&Method::GET, path, false).unwrap_err().code, "unknown-route", "{path}");
             let found = route(&Method::GET, path, true);
             assert!(matches!(found, Ok(Route::Console(_))), "{path}: {found:?}");
         }
         for path in ["/console", "/index.html", "/console/tables/audit", "/console/../query"] {
-            assert_eq!(route(&Method::GET, path, true), Err(RouteError::Unknown), "{path}");
+            assert_eq!(route(&Method::GET, path, true).unwrap_err().code, "unknown-route", "{path}");
         }
     }
 
     #[test]
     fn a_path_says_which_method_it_takes() {
-        let wrong = |allowed, given: &str| Err(RouteError::Method { allowed, given: given.to_owned() });
-        assert_eq!(route(&Method::GET, "/query", false), wrong("POST", "GET"));
-        assert_eq!(route(&Method::DELETE, "/health", false), wrong("GET", "DELETE"));
+        for (method, path, allowed) in [(Method::GET, "/query", "POST"), (Method::DELETE, "/health", "GET")] {
+            let problem = route(&method, path, false).unwrap_err();
+            assert_eq!((problem.status, problem.response_header()), (405, Some(("allow", allowed))));
+        }
     }
 }

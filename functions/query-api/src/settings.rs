@@ -1,31 +1,21 @@
-//! What the environment says, read once at the start. Every variable has its name and its default here.
+//! The settings of the query API, read once at the start.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
-use keyfold_dynamo::{Endpoint, EndpointError, KeysParseError, RootsError, TokenKeys};
+use keyfold_dynamo::TokenKeys;
+use keyfold_edge::{Auth, Environment, SettingsError};
 
-/// The manifest's path; `keyfold.toml` beside the binary if unset.
-pub const MANIFEST: &str = "KEYFOLD_MANIFEST";
-/// Where DynamoDB is; `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or else AWS if unset.
-pub const ENDPOINT: &str = "KEYFOLD_ENDPOINT";
 /// The keys that seal page tokens. There is no default: a key that each process makes for itself would refuse the
 /// tokens of every other.
-pub const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
-/// `claims` (the default): whoever asks must come with claims. `open`: tables without a scope answer everybody.
-pub const AUTH: &str = "KEYFOLD_AUTH";
+const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
 /// `1`: a request may allow a scan. Otherwise nothing over HTTP scans.
-pub const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
+const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
 /// `on`: the console is served at `/`. Otherwise there is nothing at its paths.
-pub const CONSOLE: &str = "KEYFOLD_CONSOLE";
-/// The table where retrofits keep how far they are: for the console.
-pub const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
+const CONSOLE: &str = "KEYFOLD_CONSOLE";
 /// The most read units that one request may consume.
-pub const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
+const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
 
-/// The manifest's file name, where no path is given.
-pub const MANIFEST_FILE: &str = "keyfold.toml";
 /// The read units of one request, where nothing else is set: about 4 MB of items, read with eventual consistency.
 pub const READ_UNITS_MAX_DEFAULT: f64 = 500.0;
 /// The largest request body, in bytes. The longest request within core's limits stays well below.
@@ -40,16 +30,6 @@ pub const ANSWER_BYTES_MAX: usize = 5 * 1024 * 1024;
 /// The longest time that an answer may take: an HTTP API waits for 30 seconds.
 /// <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(28);
-
-/// Who is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Auth {
-    /// Callers with claims.
-    #[default]
-    Claims,
-    /// Everybody, where the table has no scope.
-    Open,
-}
 
 /// Everything that can be set.
 #[derive(Debug)]
@@ -69,7 +49,7 @@ pub struct Settings {
 /// What a request may do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Who is answered.
+    /// Whose requests are answered.
     pub auth: Auth,
     /// May a request allow a scan?
     pub allow_scan: bool,
@@ -90,106 +70,99 @@ impl Default for Limits {
     }
 }
 
-/// Why the function does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// A variable that has no default.
-    #[error("`{name}` is not set: {hint}")]
-    Missing {
-        /// The variable.
-        name: &'static str,
-        /// What it is for.
-        hint: &'static str,
-    },
-    /// A variable with a value that means nothing. The value is not shown: it could be a key.
-    #[error("`{name}` is not {wanted}")]
-    Invalid {
-        /// The variable.
-        name: &'static str,
-        /// What it should be.
-        wanted: &'static str,
-    },
-    /// An endpoint that is none.
-    #[error(transparent)]
-    Endpoint(#[from] EndpointError),
-    /// Certificates that cannot be used.
-    #[error(transparent)]
-    Roots(#[from] RootsError),
-    /// Keys of page tokens that cannot be used.
-    #[error("`{TOKEN_KEYS}`: {0}")]
-    TokenKeys(#[from] KeysParseError),
-}
-
 impl Settings {
     /// The settings of this process.
     pub fn from_env() -> Result<Settings, SettingsError> {
-        Settings::read(&|name| std::env::var(name).ok())
+        Settings::read(Environment::of_process())
     }
 
-    /// The settings that these variables hold; an empty one counts as unset.
-    pub fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, SettingsError> {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let endpoint = [ENDPOINT, "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"].into_iter().find_map(set);
-        let endpoint = endpoint.map_or(Ok(Endpoint::Aws), |url| Endpoint::parse(&url))?;
+    /// The settings that these variables hold.
+    pub fn read(environment: Environment<'_>) -> Result<Settings, SettingsError> {
         Ok(Settings {
-            manifest: set(MANIFEST).map_or_else(beside_the_binary, PathBuf::from),
-            dynamo: keyfold_dynamo::Settings::at(endpoint).trusting(variable)?,
-            token_keys: token_keys(set(TOKEN_KEYS))?,
+            manifest: environment.manifest(),
+            dynamo: environment.dynamo()?,
+            token_keys: token_keys(environment)?,
             limits: Limits {
-                auth: auth(set(AUTH).as_deref())?,
-                allow_scan: allow_scan(set(ALLOW_SCAN).as_deref())?,
-                read_units_max: read_units_max(set(READ_UNITS_MAX).as_deref())?,
-                console: console(set(CONSOLE).as_deref())?,
+                auth: environment.auth()?,
+                allow_scan: environment.one_of(ALLOW_SCAN, [("0", false), ("1", true)])?,
+                read_units_max: read_units_max(environment)?,
+                console: environment.one_of(CONSOLE, [("off", false), ("on", true)])?,
             },
-            control_table: set(CONTROL_TABLE).unwrap_or_else(|| CONTROL_TABLE_DEFAULT.to_owned()),
+            control_table: environment.control_table(),
         })
     }
 }
 
-fn beside_the_binary() -> PathBuf {
-    std::env::current_exe().unwrap_or_default().with_file_name(MANIFEST_FILE)
-}
-
-fn token_keys(text: Option<String>) -> Result<TokenKeys, SettingsError> {
-    let text = text.ok_or(SettingsError::Missing {
+fn token_keys(environment: Environment<'_>) -> Result<TokenKeys, SettingsError> {
+    let text = environment.get(TOKEN_KEYS).ok_or(SettingsError::Missing {
         name: TOKEN_KEYS,
         hint: "page tokens are sealed with it; every instance of the function needs the same keys",
     })?;
-    Ok(TokenKeys::parse(&text)?)
+    TokenKeys::parse(&text)
+        .map_err(|error| SettingsError::Unusable { name: TOKEN_KEYS, reason: error.to_string() })
 }
 
-fn auth(text: Option<&str>) -> Result<Auth, SettingsError> {
-    match text {
-        None | Some("claims") => Ok(Auth::Claims),
-        Some("open") => Ok(Auth::Open),
-        Some(_) => Err(SettingsError::Invalid { name: AUTH, wanted: "`claims` or `open`" }),
-    }
-}
-
-fn allow_scan(text: Option<&str>) -> Result<bool, SettingsError> {
-    match text {
-        None | Some("0") => Ok(false),
-        Some("1") => Ok(true),
-        Some(_) => Err(SettingsError::Invalid { name: ALLOW_SCAN, wanted: "`0` or `1`" }),
-    }
-}
-
-fn console(text: Option<&str>) -> Result<bool, SettingsError> {
-    match text {
-        None | Some("off") => Ok(false),
-        Some("on") => Ok(true),
-        Some(_) => Err(SettingsError::Invalid { name: CONSOLE, wanted: "`on` or `off`" }),
-    }
-}
-
-fn read_units_max(text: Option<&str>) -> Result<f64, SettingsError> {
-    let invalid = SettingsError::Invalid { name: READ_UNITS_MAX, wanted: "a number of read units above 0" };
-    match text.map(str::parse::<f64>) {
-        None => Ok(READ_UNITS_MAX_DEFAULT),
-        Some(Ok(units)) if units.is_finite() && units > 0.0 => Ok(units),
-        Some(_) => Err(invalid),
-    }
+fn read_units_max(environment: Environment<'_>) -> Result<f64, SettingsError> {
+    let Some(text) = environment.get(READ_UNITS_MAX) else { return Ok(READ_UNITS_MAX_DEFAULT) };
+    let units = text.parse().ok().filter(|units: &f64| units.is_finite() && *units > 0.0);
+    let wanted = || "a number of read units above 0".to_owned();
+    units.ok_or_else(|| SettingsError::Invalid { name: READ_UNITS_MAX, wanted: wanted() })
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    const KEYS: &str = "a:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        Settings::read(Environment::new(&|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        }))
+    }
+
+    #[test]
+    fn the_defaults_let_nobody_in_without_claims_and_scan_nothing() {
+        let settings = read(&[(TOKEN_KEYS, KEYS)]).unwrap();
+        assert_eq!(settings.limits, Limits::default());
+        assert_eq!(settings.limits.auth, Auth::Claims);
+        assert!(!settings.limits.allow_scan && !settings.limits.console);
+        assert_eq!(settings.control_table, "keyfold-control");
+    }
+
+    #[test]
+    fn every_variable_is_read() {
+        let settings = read(&[
+            (TOKEN_KEYS, KEYS),
+            ("KEYFOLD_AUTH", "open"),
+            (ALLOW_SCAN, "1"),
+            (READ_UNITS_MAX, "12.5"),
+            (CONSOLE, "on"),
+            ("KEYFOLD_CONTROL_TABLE", "control"),
+        ])
+        .unwrap();
+        assert_eq!(
+            settings.limits,
+            Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5, console: true }
+        );
+        assert_eq!(settings.control_table, "control");
+    }
+
+    #[test]
+    fn an_error_names_the_variable_and_does_not_show_its_value() {
+        for (name, value) in [
+            (TOKEN_KEYS, ""),
+            (TOKEN_KEYS, "a:c2hvcnQtc2VjcmV0"),
+            ("KEYFOLD_AUTH", "Open"),
+            (ALLOW_SCAN, "yes"),
+            (CONSOLE, "1"),
+            (READ_UNITS_MAX, "-1"),
+            (READ_UNITS_MAX, "NaN"),
+        ] {
+            let message = read(&[(name, value), (TOKEN_KEYS, KEYS)]).unwrap_err().to_string();
+            assert!(message.contains(name), "{message}");
+            assert!(value.is_empty() || !message.contains(value), "{message}");
+        }
+    }
+}

@@ -5,48 +5,34 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::{ChangeKind, Received};
 use keyfold_dynamo::retrofit::{ReplicateOptions, Replicated, RequestSender, replicate};
+use keyfold_edge::{FunctionError, Handled, Invocation};
+use serde_json::Value;
 use tokio::join;
 use tokio::task::yield_now;
 use tokio::time::timeout_at;
 
-use crate::answer::{Answer, answer};
+use crate::answer::answer;
 use crate::change::received;
 use crate::event::{RawBatch, RawRecord};
 use crate::limits::DEADLINE_MARGIN;
 use crate::{Refusal, Replicator, Report};
 
-/// An answer, and what is to be told of it.
-#[derive(Debug)]
-pub struct Handled {
-    /// For Lambda.
-    pub answer: Answer,
-    /// For the log and the metrics.
-    pub report: Report,
-}
-
 /// Takes one batch. The answer names the first record that was not dealt with; an error means that none may count as such.
-pub async fn handle(
-    replicator: &Replicator,
-    event: &str,
-    request_id: &str,
-    deadline: Option<SystemTime>,
-) -> Handled {
+pub async fn handle(replicator: &Replicator, invocation: Invocation<'_>) -> Handled<Report> {
     let started = Instant::now();
-    let mut report = Report {
-        request_id: request_id.to_owned(),
+    let mut record = Report {
+        request_id: invocation.request_id.to_owned(),
         retrofit: replicator.retrofit.clone(),
         code: "ok",
         ..Report::default()
     };
-    let answer = match carry_over(replicator, event, stop_at(deadline), &mut report).await {
-        Ok(answer) => answer,
-        Err(refusal) => {
-            report.refuse(&refusal);
-            refusal.answer()
-        }
-    };
-    report.duration = started.elapsed();
-    Handled { answer, report }
+    let carried = carry_over(replicator, invocation.event, stop_at(invocation.deadline), &mut record).await;
+    let answer = carried.map_err(|refusal| {
+        record.refuse(&refusal);
+        FunctionError::from(&refusal)
+    });
+    record.duration = started.elapsed();
+    Handled { answer, record }
 }
 
 async fn carry_over(
@@ -54,7 +40,7 @@ async fn carry_over(
     event: &str,
     stop: Option<Instant>,
     report: &mut Report,
-) -> Result<Answer, Refusal> {
+) -> Result<Value, Refusal> {
     let source = replicator.mapping()?.source();
     let batch = RawBatch::read(event)?;
     report.records = batch.records.len() as u64;

@@ -16,8 +16,7 @@ mod replicator;
 mod report;
 mod settings;
 
-pub use answer::Answer;
-pub use handler::{Handled, handle};
+pub use handler::handle;
 pub use limits::{CONCURRENCY_MAX, DEADLINE_MARGIN};
 pub use refusal::Refusal;
 pub use replicator::{Replicator, StartError};

@@ -2,9 +2,7 @@
 
 use keyfold_core::retrofit::MappingError;
 use keyfold_dynamo::retrofit::RetrofitError;
-use keyfold_edge::error_type;
-
-use crate::Answer;
+use keyfold_edge::{FunctionError, error_type};
 
 /// Why a whole batch fails.
 #[derive(Debug, thiserror::Error)]
@@ -68,9 +66,11 @@ impl Refusal {
             Refusal::Malformed { .. } | Refusal::TimedOut | Refusal::Unnamed { .. } => None,
         }
     }
+}
 
-    pub(crate) fn answer(&self) -> Answer {
-        let hint = self.hint().map_or_else(String::new, |hint| format!(" (hint: {hint})"));
-        Answer::Error { kind: error_type(self.code()), message: format!("{self}{hint}") }
+impl From<&Refusal> for FunctionError {
+    fn from(refusal: &Refusal) -> FunctionError {
+        let hint = refusal.hint().map_or_else(String::new, |hint| format!(" (hint: {hint})"));
+        FunctionError { error_type: error_type(refusal.code()), message: format!("{refusal}{hint}") }
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of one batch afterwards, to the log and to the metrics: names and numbers, never a value.
+//! What the log and the metrics show of one batch: names and numbers, never a value.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use keyfold_core::retrofit::TaskResult;
 use keyfold_dynamo::retrofit::{Replicated, Spent};
 use keyfold_edge::log::TARGET;
-use keyfold_edge::metrics::Metrics;
+use keyfold_edge::metrics::{Metrics, milliseconds};
+use keyfold_edge::{Record, log_line};
 use serde_json::Value;
 
 use crate::Refusal;
@@ -93,9 +94,50 @@ impl Report {
         }
     }
 
-    /// Writes the log line and the metrics, and a warning where records went into quarantine.
-    pub fn tell(&self) {
-        self.log();
+    #[expect(clippy::cast_precision_loss, reason = "counts of one batch are small")]
+    fn metrics(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let mut metrics = vec![
+            ("Latency", "Milliseconds", milliseconds(self.duration)),
+            ("Records", "Count", self.records as f64),
+            ("Written", "Count", self.written as f64),
+            ("Unchanged", "Count", self.unchanged as f64),
+            ("Superseded", "Count", self.superseded as f64),
+            ("Covered", "Count", self.covered as f64),
+            ("Quarantined", "Count", self.quarantined as f64),
+            ("Failed", "Count", self.failed as f64),
+            ("Expired", "Count", self.expired as f64),
+            ("WriteUnits", "Count", self.write_units),
+            ("ControlWriteUnits", "Count", self.control_units),
+            ("Resent", "Count", self.resent as f64),
+        ];
+        metrics.extend(self.age.map(|age| ("IteratorAge", "Milliseconds", milliseconds(age))));
+        metrics
+    }
+}
+
+impl Record for Report {
+    /// Warns where records went into quarantine, too.
+    fn write(&self) {
+        log_line!(
+            self.code != "ok",
+            request_id = self.request_id,
+            retrofit = self.retrofit,
+            code = self.code,
+            records = self.records,
+            written = self.written,
+            unchanged = self.unchanged,
+            superseded = self.superseded,
+            covered = self.covered,
+            quarantined = self.quarantined,
+            failed = self.failed,
+            expired = self.expired,
+            age_ms = self.age.map(milliseconds),
+            write_units = self.write_units,
+            control_units = self.control_units,
+            resent = self.resent,
+            duration_ms = milliseconds(self.duration),
+            "batch"
+        );
         for (reason, count) in &self.reasons {
             tracing::warn!(
                 target: TARGET,
@@ -118,58 +160,4 @@ impl Report {
         }
         .write();
     }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts of one batch are small")]
-    fn metrics(&self) -> Vec<(&'static str, &'static str, f64)> {
-        let mut metrics = vec![
-            ("Latency", "Milliseconds", milliseconds(self.duration)),
-            ("Records", "Count", self.records as f64),
-            ("Written", "Count", self.written as f64),
-            ("Unchanged", "Count", self.unchanged as f64),
-            ("Superseded", "Count", self.superseded as f64),
-            ("Covered", "Count", self.covered as f64),
-            ("Quarantined", "Count", self.quarantined as f64),
-            ("Failed", "Count", self.failed as f64),
-            ("Expired", "Count", self.expired as f64),
-            ("WriteUnits", "Count", self.write_units),
-            ("ControlWriteUnits", "Count", self.control_units),
-            ("Resent", "Count", self.resent as f64),
-        ];
-        metrics.extend(self.age.map(|age| ("IteratorAge", "Milliseconds", milliseconds(age))));
-        metrics
-    }
-
-    fn log(&self) {
-        // The macro fixes an event's level where it is written, so there are two events.
-        macro_rules! line {
-            ($level:expr) => {
-                tracing::event!(
-                    target: TARGET,
-                    $level,
-                    request_id = self.request_id,
-                    retrofit = self.retrofit,
-                    code = self.code,
-                    records = self.records,
-                    written = self.written,
-                    unchanged = self.unchanged,
-                    superseded = self.superseded,
-                    covered = self.covered,
-                    quarantined = self.quarantined,
-                    failed = self.failed,
-                    expired = self.expired,
-                    age_ms = self.age.map(milliseconds),
-                    write_units = self.write_units,
-                    control_units = self.control_units,
-                    resent = self.resent,
-                    duration_ms = milliseconds(self.duration),
-                    "batch"
-                )
-            };
-        }
-        if self.code == "ok" { line!(tracing::Level::INFO) } else { line!(tracing::Level::ERROR) }
-    }
-}
-
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1000.0
 }

@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use keyfold_core::retrofit::{Checkpoint, Protocol, Slice};
 use keyfold_dynamo::retrofit::verify_slice;
-use keyfold_edge::retrofit::{Failure, Handled, Retrofits, SliceRecord, answer};
+use keyfold_edge::retrofit::{Failure, Retrofits, SliceRecord, answer};
+use keyfold_edge::{Handled, Invocation};
 use serde_json::Value;
 
 use crate::{Side, VerifyEvent};
@@ -14,12 +15,8 @@ use crate::{Side, VerifyEvent};
 const NAMESPACE: &str = "Keyfold/Verifier";
 
 /// Takes one event.
-pub async fn handle(
-    retrofits: &Retrofits,
-    event: &str,
-    request_id: &str,
-    deadline: Option<SystemTime>,
-) -> Handled {
+pub async fn handle(retrofits: &Retrofits, invocation: Invocation<'_>) -> Handled<SliceRecord> {
+    let Invocation { event, request_id, deadline } = invocation;
     Handled::by(NAMESPACE, request_id, async |record| respond(retrofits, event, deadline, record).await).await
 }
 

@@ -1,16 +1,16 @@
-//! Who asks: the claims that the API's authorizer vouches for, by their paths.
+//! The caller of an HTTP request: the claims that the API's authorizer has checked, by their paths.
 //!
 //! `jwt.org` is the claim `org` of a JWT authorizer, `iam.userArn` an IAM caller's ARN, `lambda.tenant.id` a value of a
-//! Lambda authorizer's context. Headers are never looked at: whoever sends them can write them.
+//! Lambda authorizer's context. Headers are never used: a caller can write any of them.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The deepest place of an authorizer's context that is looked at.
+/// How deep an authorizer's context is read.
 const CONTEXT_DEPTH_MAX: usize = 4;
 
-/// Claim path -> value. Empty: the request has no claims of an authorizer.
+/// Claim path -> value. Without an authorizer it is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claims(BTreeMap<String, String>);
 
@@ -27,9 +27,14 @@ impl Claims {
         Claims(found.into_iter().filter_map(|(path, value)| Some((path, value?))).collect())
     }
 
-    /// Does anybody vouch for the caller?
+    /// Has no authorizer checked the caller?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// All of them, by path.
+    pub fn into_map(self) -> BTreeMap<String, String> {
+        self.0
     }
 
     /// The claim at a path.

@@ -1,20 +1,51 @@
-//! Variables of the environment, and the two settings that every function has.
+//! Variables of the environment, and the settings that several functions have. Each has its name and its default here.
 
 use std::path::PathBuf;
 
+use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Endpoint, EndpointError, Roots, RootsError};
 
 /// The manifest's path; `keyfold.toml` beside the binary if unset.
-pub const MANIFEST: &str = "KEYFOLD_MANIFEST";
+const MANIFEST: &str = "KEYFOLD_MANIFEST";
 /// Where DynamoDB is; `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or else AWS if unset.
-pub const ENDPOINT: &str = "KEYFOLD_ENDPOINT";
+const ENDPOINT: &str = "KEYFOLD_ENDPOINT";
+/// The table where retrofits keep their state.
+const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
+/// `claims` (the default) or `open`.
+const AUTH: &str = "KEYFOLD_AUTH";
 /// The manifest's file name, where no path is given.
 pub const MANIFEST_FILE: &str = "keyfold.toml";
+
+/// Whose HTTP requests are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// Those of callers with claims.
+    #[default]
+    Claims,
+    /// Everybody's, where the table has no scope.
+    Open,
+}
 
 /// Why a function does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// A variable with a value that means nothing. The value is not shown: it could be a secret.
+    /// A variable that has no default.
+    #[error("`{name}` is not set: {hint}")]
+    Missing {
+        /// The variable.
+        name: &'static str,
+        /// What it is for.
+        hint: &'static str,
+    },
+    /// A variable whose value cannot be used, for a reason that does not show the value.
+    #[error("`{name}`: {reason}")]
+    Unusable {
+        /// The variable.
+        name: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// A variable with a value that it cannot have. The value is not shown: it could be a secret.
     #[error("`{name}` is not {wanted}")]
     Invalid {
         /// The variable.
@@ -43,6 +74,30 @@ impl<'v> Environment<'v> {
     /// A variable that is set.
     pub fn get(&self, name: &str) -> Option<String> {
         (self.0)(name).filter(|value| !value.is_empty())
+    }
+
+    /// The value that a variable stands for; without the variable, the first one.
+    pub fn one_of<T: Copy, const N: usize>(
+        &self,
+        name: &'static str,
+        values: [(&str, T); N],
+    ) -> Result<T, SettingsError> {
+        let Some(text) = self.get(name) else { return Ok(values[0].1) };
+        let found = values.iter().find(|(known, _)| *known == text).map(|(_, value)| *value);
+        found.ok_or_else(|| SettingsError::Invalid {
+            name,
+            wanted: values.map(|(known, _)| format!("`{known}`")).join(" or "),
+        })
+    }
+
+    /// Whose HTTP requests are answered.
+    pub fn auth(&self) -> Result<Auth, SettingsError> {
+        self.one_of(AUTH, [("claims", Auth::Claims), ("open", Auth::Open)])
+    }
+
+    /// The name of the table where retrofits keep their state.
+    pub fn control_table(&self) -> String {
+        self.get(CONTROL_TABLE).unwrap_or_else(|| CONTROL_TABLE_DEFAULT.to_owned())
     }
 
     /// The manifest's path.
@@ -84,5 +139,27 @@ mod tests {
         let endpoint = environment.dynamo().unwrap().endpoint;
         assert_eq!(endpoint, Endpoint::Plain("http://127.0.0.1:8000".to_owned()));
         assert_eq!(environment.manifest().file_name().unwrap(), MANIFEST_FILE);
+    }
+
+    #[test]
+    fn a_function_has_its_roots_in_its_binary_and_a_control_table_by_default() {
+        let environment = Environment::new(&|_| None);
+        let dynamo = environment.dynamo().unwrap();
+        assert_eq!((dynamo.endpoint, dynamo.roots), (Endpoint::Aws, Roots::Mozilla));
+        assert_eq!(environment.control_table(), "keyfold-control");
+        let named = |name: &str| (name == CONTROL_TABLE).then(|| "mine".to_owned());
+        assert_eq!(Environment::new(&named).control_table(), "mine");
+        let named = |name: &str| (name == "AWS_CA_BUNDLE").then(|| "/nowhere.pem".to_owned());
+        assert!(matches!(Environment::new(&named).dynamo(), Err(SettingsError::Roots(_))));
+    }
+
+    #[test]
+    fn only_claims_let_a_caller_in_unless_the_setting_says_otherwise() {
+        let auth = |text: &str| {
+            let variable = |name: &str| (name == AUTH).then(|| text.to_owned());
+            Environment::new(&variable).auth().map_err(|error| error.to_string())
+        };
+        assert_eq!((auth("").unwrap(), auth("open").unwrap()), (Auth::Claims, Auth::Open));
+        assert_eq!(auth("Open").unwrap_err(), "`KEYFOLD_AUTH` is not `claims` or `open`");
     }
 }

@@ -1,7 +1,7 @@
 //! The log: one JSON line for each event, on standard output.
 //!
-//! Only Keyfold's own events and warnings of others are written: at lower levels the SDK and the Lambda runtime print
-//! whole requests, and with them what items hold.
+//! Only Keyfold's own events and warnings of others are written. At lower levels the SDK and the Lambda runtime print whole
+//! requests, and with them what items hold.
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -11,7 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 pub const TARGET: &str = "keyfold";
 
 /// Starts the log. `AWS_LAMBDA_LOG_LEVEL` sets the level of our own events: `info` if unset.
-pub fn start() {
+pub(crate) fn start() {
     let level = std::env::var("AWS_LAMBDA_LOG_LEVEL").ok().and_then(|level| level.parse().ok());
     let targets = Targets::new()
         .with_default(LevelFilter::WARN)
@@ -21,6 +21,19 @@ pub fn start() {
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false);
-    // A second start, in one process with others, leaves the first log as it is.
+    // Where the log of this process has started already, it stays as it is.
     let _ = tracing_subscriber::registry().with(targets).with(lines).try_init();
+}
+
+/// Writes the log line of an invocation: an error if it failed. `tracing` fixes an event's level where the event is written, so
+/// there are two events of the same fields.
+#[macro_export]
+macro_rules! log_line {
+    ($failed:expr, $($fields:tt)*) => {
+        if $failed {
+            $crate::tracing::event!(target: $crate::log::TARGET, $crate::tracing::Level::ERROR, $($fields)*);
+        } else {
+            $crate::tracing::event!(target: $crate::log::TARGET, $crate::tracing::Level::INFO, $($fields)*);
+        }
+    };
 }

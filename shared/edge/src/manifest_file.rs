@@ -24,12 +24,20 @@ pub enum ManifestError {
     },
 }
 
+/// The text of a manifest file.
+pub fn read_manifest(path: &Path) -> Result<String, ManifestError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| ManifestError::Unreadable { path: path.display().to_string(), source })
+}
+
+/// The model of a manifest's text. The file's name is for the messages.
+pub fn parse_manifest(file_name: &str, text: &str) -> Result<Model, ManifestError> {
+    let parsed = manifest::parse(file_name, text);
+    let report = parsed.render(text, false);
+    parsed.model.ok_or(ManifestError::Mistakes { report })
+}
+
 /// The model of a manifest file.
 pub fn load(path: &Path) -> Result<Model, ManifestError> {
-    let shown = || path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ManifestError::Unreadable { path: shown(), source })?;
-    let parsed = manifest::parse(&shown(), &text);
-    let report = parsed.render(&text, false);
-    parsed.model.ok_or(ManifestError::Mistakes { report })
+    parse_manifest(&path.display().to_string(), &read_manifest(path)?)
 }

@@ -6,7 +6,7 @@
 //! <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
 
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
@@ -19,20 +19,24 @@ pub struct Metrics<'a> {
     pub dimensions: &'a [(&'a str, &'a str)],
     /// Names, units and values.
     pub metrics: &'a [(&'a str, &'a str, f64)],
-    /// What is told beside them, and becomes no metric.
+    /// Members of the line that become no metric.
     pub properties: &'a [(&'a str, Value)],
+}
+
+/// A duration in milliseconds, as metrics and log lines show it.
+pub fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
 }
 
 impl Metrics<'_> {
     /// Writes the line.
     pub fn write(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        // Nobody is left to tell if standard output is gone.
+        // If standard output is gone, nobody is left to tell.
         let _ = writeln!(std::io::stdout().lock(), "{}", self.line(u64::try_from(now).unwrap_or(u64::MAX)));
     }
 
-    /// The line at a time.
-    pub fn line(&self, timestamp_ms: u64) -> Value {
+    fn line(&self, timestamp_ms: u64) -> Value {
         let names: Vec<_> = self.dimensions.iter().map(|(name, _)| *name).collect();
         let declared = |(name, unit, _): &(&str, &str, f64)| json!({ "Name": name, "Unit": unit });
         let declared: Vec<_> = self.metrics.iter().map(declared).collect();

@@ -1,12 +1,15 @@
-//! What went wrong, as an RFC 9457 problem document with a stable code. Never holds what an item holds.
+//! What went wrong, as an RFC 9457 problem document with a stable code. It never shows what an item holds.
+//!
+//! Every code is listed in `docs/errors.md`.
 
-use keyfold_dynamo::DynamoError;
+mod from;
+
 use serde_json::{Map, Value, json};
 
 /// The media type of a problem document.
 pub const PROBLEM_CONTENT_TYPE: &str = "application/problem+json";
 /// How long a throttled caller should wait, in seconds.
-pub const RETRY_AFTER_SECONDS: &str = "1";
+const RETRY_AFTER_SECONDS: &str = "1";
 
 /// One problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,56 +22,87 @@ pub struct Problem {
     pub detail: String,
     /// What the reader can do about it.
     pub hint: Option<String>,
-    /// Is it worth while to ask again soon?
+    /// Can the same request succeed a little later?
     pub again: bool,
+    /// Members of the document that only this code has.
+    pub members: Map<String, Value>,
     /// A header that the status asks for.
     pub header: Option<(&'static str, &'static str)>,
 }
 
 impl Problem {
-    /// A problem without a hint, that asking again does not solve.
+    /// A problem without a hint. To send the same request again does not solve it.
     pub fn new(status: u16, code: &'static str, detail: impl Into<String>) -> Problem {
-        Problem { status, code, detail: detail.into(), hint: None, again: false, header: None }
+        let detail = detail.into();
+        Problem { status, code, detail, hint: None, again: false, members: Map::new(), header: None }
+    }
+
+    /// The problem with a hint.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Problem {
+        self.maybe_hint(Some(hint))
     }
 
     /// The problem with a hint, if there is one.
     #[must_use]
-    pub fn hint(mut self, hint: Option<impl Into<String>>) -> Problem {
+    pub fn maybe_hint(mut self, hint: Option<impl Into<String>>) -> Problem {
         self.hint = hint.map(Into::into);
         self
     }
 
-    /// The problem with a header of its status.
-    #[must_use]
-    pub fn header(mut self, name: &'static str, value: &'static str) -> Problem {
+    fn header(mut self, name: &'static str, value: &'static str) -> Problem {
         self.header = Some((name, value));
         self
     }
 
-    /// A failed call to DynamoDB: who is at fault, and whether it is worth while to ask again soon.
-    pub fn of_call(error: &DynamoError) -> Problem {
-        let (status, again) = match error {
-            DynamoError::Throttled { .. } | DynamoError::Unprocessed { .. } => (429, true),
-            DynamoError::Unavailable { .. } | DynamoError::Conflict { .. } => (503, true),
-            DynamoError::TimedOut { .. } => (504, true),
-            DynamoError::Transport { .. } => (502, true),
-            DynamoError::CollectionFull { .. } => (507, false),
-            _ => (502, false),
-        };
-        Problem { again, ..Problem::new(status, error.code(), error.to_string()).hint(error.hint()) }
+    /// A request or an event that is not what it should be.
+    pub fn malformed(detail: impl Into<String>) -> Problem {
+        Problem::new(400, "malformed-request", detail)
     }
 
-    /// RFC 9457's members, then ours.
-    pub fn document(&self) -> Map<String, Value> {
-        let mut document = Map::new();
-        let mut add = |name: &str, value: Value| document.insert(name.to_owned(), value);
-        add("type", json!(format!("urn:keyfold:problem:{}", self.code)));
-        add("title", json!(title(self.code)));
-        add("status", json!(self.status));
-        add("detail", json!(self.detail));
-        add("code", json!(self.code));
-        if let Some(hint) = &self.hint {
-            add("hint", json!(hint));
+    /// A body or a query string with more than so many bytes.
+    pub fn body_too_large(bytes_max: usize) -> Problem {
+        Problem::new(413, "body-too-large", format!("the request is larger than {bytes_max} bytes"))
+    }
+
+    /// A path that leads nowhere.
+    pub fn unknown_route() -> Problem {
+        Problem::new(404, "unknown-route", "no such path")
+    }
+
+    /// A path that accepts one method, and was requested with another.
+    pub fn method_not_allowed(allowed: &'static str, given: &str) -> Problem {
+        let detail = format!("this path accepts {allowed}, not {given}");
+        Problem::new(405, "method-not-allowed", detail).header("allow", allowed)
+    }
+
+    /// A caller without claims.
+    pub fn not_authenticated() -> Problem {
+        Problem::new(401, "not-authenticated", "the request has no claims of an authorizer")
+            .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may use it")
+            .header("www-authenticate", "Bearer")
+    }
+
+    /// A header that the response must have besides its content type.
+    pub fn response_header(&self) -> Option<(&'static str, &'static str)> {
+        if self.again { Some(("retry-after", RETRY_AFTER_SECONDS)) } else { self.header }
+    }
+
+    /// RFC 9457's members, then ours. `instance` is the id of the request, where the problem is a whole response.
+    pub fn document(&self, instance: Option<&str>) -> Value {
+        let mut document = json!({
+            "type": format!("urn:keyfold:problem:{}", self.code),
+            "title": title(self.code),
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+        });
+        let optional = [("hint", self.hint.as_deref()), ("instance", instance)];
+        for (name, text) in optional.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+            document[name] = json!(text);
+        }
+        for (name, value) in &self.members {
+            document[name] = value.clone();
         }
         document
     }
@@ -82,31 +116,4 @@ fn title(code: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use keyfold_dynamo::{Call, Hidden};
-
-    use super::*;
-
-    #[test]
-    fn what_dynamodb_says_of_a_request_is_not_passed_on() {
-        let call = Call { operation: "PutItem", table: "ResourceAccessAudit".into(), index: None };
-        let error = DynamoError::Invalid { call, detail: Hidden::new("value joe1 is not valid".to_owned()) };
-        let document = Problem::of_call(&error).document();
-        assert_eq!(document["title"], "Invalid request");
-        assert!(!Value::Object(document).to_string().contains("joe1"));
-    }
-
-    #[test]
-    fn whoever_is_throttled_may_come_again() {
-        let call = || Call { operation: "PutItem", table: "ResourceAccessAudit".into(), index: None };
-        for (error, status, again) in [
-            (DynamoError::Throttled { call: call(), reasons: Vec::new() }, 429, true),
-            (DynamoError::Unavailable { call: call() }, 503, true),
-            (DynamoError::NotFound { call: call() }, 502, false),
-            (DynamoError::CollectionFull { call: call() }, 507, false),
-        ] {
-            let problem = Problem::of_call(&error);
-            assert_eq!((problem.status, problem.again), (status, again), "{problem:?}");
-        }
-    }
-}
+mod tests;

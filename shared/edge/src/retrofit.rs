@@ -15,6 +15,6 @@ mod slice;
 pub use failure::Failure;
 pub use open::{RetrofitStartError, Retrofits};
 pub use record::SliceRecord;
-pub use serve::{Handled, Handling, serve};
-pub use settings::{CONTROL_TABLE, RetrofitSettings};
+pub use serve::serve;
+pub use settings::RetrofitSettings;
 pub use slice::{ANSWER_MARGIN, PAGE_MARGIN, SliceEvent, WORKER_BYTES_MAX, answer};

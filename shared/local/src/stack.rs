@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::table as control_table;
 use keyfold_dynamo::{EnsureError, TableOptions, ensure_table};
+use keyfold_edge::FunctionError;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -178,9 +179,15 @@ fn function(
         .env("KEYFOLD_ENDPOINT", dynamo.endpoint()))
 }
 
-/// The error of a function that failed in this process, as Lambda tells it.
-fn failure(kind: &str, message: &str) -> Outcome {
-    Outcome::Error(serde_json::json!({ "errorType": kind, "errorMessage": message }).to_string())
+/// What became of an invocation in this process, as Lambda tells it.
+fn outcome(answer: Result<serde_json::Value, FunctionError>) -> Outcome {
+    match answer {
+        Ok(value) => Outcome::Response(value.to_string()),
+        Err(FunctionError { error_type, message }) => {
+            let error = serde_json::json!({ "errorType": error_type, "errorMessage": message });
+            Outcome::Error(error.to_string())
+        }
+    }
 }
 
 /// The binary of a function: as `cargo lambda build` lays it, or as `cargo build` does.

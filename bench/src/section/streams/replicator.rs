@@ -4,7 +4,8 @@ use anyhow::bail;
 use keyfold_core::retrofit::{Epoch, Fence, Mapping, SequenceNumber};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
-use keyfold_replicator::{Answer, Replicator, Settings, handle};
+use keyfold_edge::Invocation;
+use keyfold_replicator::{Replicator, Settings, handle};
 use serde_json::{Value, json};
 
 use super::stage::{RETROFIT, SdkItem, Stage};
@@ -85,8 +86,9 @@ async fn by_hand(stage: &Stage, batches: Vec<Vec<SdkItem>>) -> anyhow::Result<()
 
 async fn by_us(replicator: &Replicator, batches: Vec<String>) -> anyhow::Result<()> {
     for batch in batches {
-        match handle(replicator, &batch, "bench", None).await.answer {
-            Answer::Value(value) if value == json!({ "batchItemFailures": [] }) => {}
+        let invocation = Invocation { event: &batch, request_id: "bench", deadline: None };
+        match handle(replicator, invocation).await.answer {
+            Ok(value) if value == json!({ "batchItemFailures": [] }) => {}
             other => bail!("the replicator did not carry a batch over: {other:?}"),
         }
     }

@@ -1,8 +1,9 @@
 //! The audit writer's handler: lists of events as texts, answers as values.
 
 use anyhow::bail;
-use keyfold_audit_writer::{Answer, Auth, Settings, Writer, handle};
+use keyfold_audit_writer::{Settings, Writer, handle};
 use keyfold_core::value::Item;
+use keyfold_edge::{Auth, Invocation};
 use serde_json::{Map, Value};
 
 use super::stage::Stage;
@@ -60,8 +61,9 @@ pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<P
 
 async fn by_us(writer: &Writer, lists: Vec<String>, size: usize) -> anyhow::Result<()> {
     for list in lists {
-        match handle(writer, &list, "bench", None).await.answer {
-            Answer::Value(value) if value["written"] == size => {}
+        let invocation = Invocation { event: &list, request_id: "bench", deadline: None };
+        match handle(writer, invocation).await.answer {
+            Ok(value) if value["written"] == size => {}
             other => bail!("the audit writer did not write a list: {other:?}"),
         }
     }

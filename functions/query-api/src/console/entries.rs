@@ -10,9 +10,9 @@ use keyfold_dynamo::{Client, DynamoError, PageRequest, ScanPage, scan_page};
 use serde_json::{Value, json};
 
 use super::shows;
-use crate::Record;
 use crate::ask::{Asker, find_table, time_left};
-use crate::problem::Problem;
+use crate::{Record, problem};
+use keyfold_edge::Problem;
 
 /// The most entries of a table or an index that are shown.
 pub(super) const ENTRIES_MAX: u32 = 200;
@@ -39,13 +39,13 @@ pub(super) async fn read(
     let table = find_table(&asker.api.model, table)?;
     record.table = Some(table.id.clone());
     if !shows(asker, table) {
-        return Err(Problem::trusted_only(&table.id));
+        return Err(problem::trusted_only(&table.id));
     }
     let index = index.map(|name| find_index(table, name)).transpose()?;
     let source = index.map_or_else(|| "table".to_owned(), |index| format!("index {}", index.name));
     record.sources = vec![source];
     let reading = view(asker, table, index, record);
-    tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| Problem::timed_out())?
+    tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| problem::timed_out())?
 }
 
 async fn view(
@@ -92,7 +92,7 @@ fn names<'a>(keys: &[&'a KeyAttribute]) -> Vec<&'a str> {
 
 fn find_index<'t>(table: &'t Table, name: &str) -> Result<&'t Index, Problem> {
     let known = || table.indexes.iter().map(|index| index.name.as_str()).collect::<Vec<_>>();
-    table.index(name).ok_or_else(|| Problem::index_not_declared(&table.id, name, &known()))
+    table.index(name).ok_or_else(|| problem::index_not_declared(&table.id, name, &known()))
 }
 
 /// The first entries in DynamoDB's own order, which has whole item collections one after the other. One more than is shown

@@ -5,9 +5,9 @@ use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use serde_json::{Map, Value, json};
 
 use super::shows;
-use crate::Record;
 use crate::ask::{Asker, time_left};
-use crate::problem::Problem;
+use crate::{Record, problem};
+use keyfold_edge::Problem;
 
 /// The most segments of a retrofit that are shown, all passes together.
 const SEGMENTS_MAX: usize = 256;
@@ -19,7 +19,7 @@ pub(super) async fn read(asker: &Asker<'_>, name: &str, record: &mut Record) -> 
     let mapping = Mapping::of(&asker.api.model, name)?;
     record.table = Some(mapping.source().id.clone());
     let reading = view(asker, mapping);
-    tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| Problem::timed_out())?
+    tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| problem::timed_out())?
 }
 
 async fn view(asker: &Asker<'_>, mapping: Mapping) -> Result<Value, Problem> {

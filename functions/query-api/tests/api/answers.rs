@@ -112,10 +112,7 @@ async fn an_item_keeps_every_digit_and_every_type() {
     let dynamo = filled().await;
     let api = api(&dynamo);
     let sent = Sent::query(&json!({ "table": "audit", "where": { "id": "event-30" } }));
-    let handled =
-        keyfold_query_api::handle(&api, lambda_http::request::from_str(&sent.event()).unwrap()).await;
-    let bytes: &[u8] = handled.response.body();
-    let text = str::from_utf8(bytes).unwrap();
+    let text = send(&api, &sent).await.text;
     for part in [
         r#""size":12345678901234567890.123456789"#,
         r#""checksum":"AP8=""#,

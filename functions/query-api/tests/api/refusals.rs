@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use keyfold_query_api::{Auth, Limits};
 use serde_json::{Value, json};
 
-use crate::request::{Got, Sent, api_at, api_of, member, send, someone};
+use crate::request::{Got, Sent, api_at, api_of, member, send, send_event, someone};
 
 /// A place that notices if anybody asks it anything.
 struct Watched(TcpListener);
@@ -362,6 +362,17 @@ async fn headers_that_a_status_asks_for_are_there() {
 async fn the_stage_of_an_api_is_no_part_of_the_path() {
     let api = api_at("http://127.0.0.1:9", Limits::default());
     let event = Sent::get("/prod/health", "").event().replace(r#""stage":"$default""#, r#""stage":"prod""#);
-    let handled = keyfold_query_api::handle(&api, lambda_http::request::from_str(&event).unwrap()).await;
-    assert_eq!(handled.response.status(), 200);
+    assert_eq!(send_event(&api, &event).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_event_that_is_no_request_has_an_answer_too() {
+    let api = api_at("http://127.0.0.1:9", Limits::default());
+    let not_base64 =
+        Sent::post("/query", "?").event().replace(r#""isBase64Encoded":false"#, r#""isBase64Encoded":true"#);
+    for event in ["{}", r#"{"httpMethod":"GET","path":"/health"}"#, not_base64.as_str()] {
+        let got = send_event(&api, event).await;
+        assert_eq!((got.status, &got.body["code"]), (400, &json!("malformed-request")), "{event}");
+        assert_eq!((got.record.status, got.record.code), (400, "malformed-request"));
+    }
 }

@@ -1,7 +1,7 @@
 //! Requests as an HTTP API sends them, and responses in the form that tests compare.
 
+use keyfold_edge::Invocation;
 use keyfold_query_api::{Api, Limits, handle};
-use lambda_http::request::from_str;
 use serde_json::{Value, json};
 
 use crate::{MANIFEST, TOKEN_KEYS};
@@ -88,21 +88,28 @@ pub(crate) fn api_of(manifest: &str, endpoint: &str, limits: Limits) -> Api {
     Api::new("keyfold.toml", manifest, client, keys, limits).unwrap()
 }
 
-/// What came back.
+/// The response to an event, and what is told of it.
 pub(crate) struct Got {
     pub(crate) status: u16,
-    pub(crate) headers: http::HeaderMap,
+    pub(crate) headers: Value,
+    pub(crate) text: String,
     pub(crate) body: Value,
     pub(crate) record: keyfold_query_api::Record,
 }
 
 pub(crate) async fn send(api: &Api, sent: &Sent) -> Got {
-    let handled = handle(api, from_str(&sent.event()).unwrap()).await;
-    let bytes: &[u8] = handled.response.body();
+    send_event(api, &sent.event()).await
+}
+
+pub(crate) async fn send_event(api: &Api, event: &str) -> Got {
+    let handled = handle(api, Invocation { event, request_id: "invocation-1", deadline: None }).await;
+    let response = handled.answer.unwrap();
+    let text = response["body"].as_str().unwrap().to_owned();
     Got {
-        status: handled.response.status().as_u16(),
-        headers: handled.response.headers().clone(),
-        body: serde_json::from_slice(bytes).unwrap(),
+        status: u16::try_from(response["statusCode"].as_u64().unwrap()).unwrap(),
+        headers: response["headers"].clone(),
+        body: serde_json::from_str(&text).unwrap_or(Value::Null),
+        text,
         record: handled.record,
     }
 }

@@ -44,7 +44,7 @@ pub enum RootsError {
         source: std::io::Error,
     },
     /// The file has no certificate.
-    #[error("`{variable}` names `{}`, which holds no certificate that can be read (PEM)", path.display())]
+    #[error("`{variable}` names `{}`, which has no readable certificate (PEM)", path.display())]
     NoCertificate {
         /// The variable that names it.
         variable: &'static str,
@@ -127,7 +127,7 @@ mod tests {
             for content in ["", "not a certificate", BROKEN] {
                 let empty = file(content);
                 let error = named(&[(variable, empty.path().to_str().unwrap())]).unwrap_err().to_string();
-                let wanted = "which holds no certificate that can be read (PEM)";
+                let wanted = "which has no readable certificate (PEM)";
                 assert!(error.contains(variable) && error.ends_with(wanted), "{error}");
             }
         }
@@ -139,7 +139,10 @@ mod tests {
         let bundle = file(&format!("# first\n{}\n{BROKEN}# second\n{}", one.pem(), other.pem()));
         let path = bundle.path().to_str().unwrap();
         let wanted = Roots::Bundle([one.der().clone(), other.der().clone()].into());
-        assert_eq!(named(&[(AWS_CA_BUNDLE, path), (SSL_CERT_FILE, "/nowhere")]).unwrap(), Some(wanted.clone()));
+        assert_eq!(
+            named(&[(AWS_CA_BUNDLE, path), (SSL_CERT_FILE, "/nowhere")]).unwrap(),
+            Some(wanted.clone())
+        );
         assert_eq!(named(&[(AWS_CA_BUNDLE, ""), (SSL_CERT_FILE, path)]).unwrap(), Some(wanted));
         assert_eq!(named(&[]).unwrap(), None);
     }

@@ -3,6 +3,8 @@
 use keyfold_core::retrofit::{CheckpointError, MappingError, SegmentRangeError};
 use keyfold_dynamo::retrofit::RetrofitError;
 
+use crate::FunctionError;
+
 /// A failed invocation. The names are listed in `docs/errors.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -70,6 +72,12 @@ impl Failure {
     /// A source without an item to judge by.
     pub(crate) fn nothing_to_judge_by() -> Failure {
         Failure::new("nothing-to-judge-by", "the source shows no items to judge by", None)
+    }
+}
+
+impl From<Failure> for FunctionError {
+    fn from(failure: Failure) -> FunctionError {
+        FunctionError { error_type: failure.kind().to_owned(), message: failure.message }
     }
 }
 

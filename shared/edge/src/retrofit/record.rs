@@ -1,4 +1,4 @@
-//! What is told of one slice afterwards, to the log and to the metrics: names and numbers, never a value.
+//! What the log and the metrics show of one slice: names and numbers, never a value.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use keyfold_core::retrofit::Checkpoint;
 use keyfold_dynamo::retrofit::RequestSender;
 use serde_json::Value;
 
-use crate::log::TARGET;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, milliseconds};
+use crate::{Record, log_line};
 
 /// The retrofit's name where the manifest has no such one: a dimension's values come from a small known set.
 const UNKNOWN: &str = "unknown";
@@ -67,9 +67,48 @@ impl SliceRecord {
         (self.throttles, self.rate) = (spent.throttles, sender.units_per_second().unwrap_or_default());
     }
 
-    /// Writes the log line and the metrics.
-    pub fn tell(&self) {
-        self.log();
+    #[expect(clippy::cast_precision_loss, reason = "counts of one invocation are small")]
+    fn metrics(&self) -> [(&'static str, &'static str, f64); 9] {
+        let count = |name: &str| self.counts.get(name).copied().unwrap_or(0) as f64;
+        let differing: u64 = ["missing", "extra", "different", "in-flight", "collision"]
+            .iter()
+            .filter_map(|name| self.counts.get(*name))
+            .sum();
+        [
+            ("Latency", "Milliseconds", milliseconds(self.duration)),
+            ("Items", "Count", count("items")),
+            ("ItemsWritten", "Count", count("written") + count("repaired")),
+            ("ItemsQuarantined", "Count", count("quarantined")),
+            ("ItemsDiffering", "Count", differing as f64),
+            ("ReadUnits", "Count", self.read_units),
+            ("WriteUnits", "Count", self.write_units),
+            ("Throttles", "Count", self.throttles as f64),
+            ("UnitsPerSecond", "Count/Second", self.rate),
+        ]
+    }
+}
+
+impl Record for SliceRecord {
+    fn write(&self) {
+        log_line!(
+            self.failed,
+            request_id = self.request_id,
+            retrofit = self.retrofit.as_deref().unwrap_or(UNKNOWN),
+            pass = self.pass,
+            segment = self.segment,
+            code = self.code,
+            done = self.done,
+            items = self.counts.get("items").copied().unwrap_or(0),
+            written = self.counts.get("written").copied().unwrap_or(0),
+            read_units = self.read_units,
+            write_units = self.write_units,
+            control_units = self.control_units,
+            resent = self.resent,
+            throttles = self.throttles,
+            units_per_second = self.rate,
+            duration_ms = milliseconds(self.duration),
+            "slice"
+        );
         let retrofit = self.retrofit.as_deref().unwrap_or(UNKNOWN);
         let outcome = if self.failed { "failed" } else { "ok" };
         Metrics {
@@ -83,54 +122,5 @@ impl SliceRecord {
             ],
         }
         .write();
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts of one invocation are small")]
-    fn metrics(&self) -> [(&'static str, &'static str, f64); 9] {
-        let count = |name: &str| self.counts.get(name).copied().unwrap_or(0) as f64;
-        let differing: u64 = ["missing", "extra", "different", "in-flight", "collision"]
-            .iter()
-            .filter_map(|name| self.counts.get(*name))
-            .sum();
-        [
-            ("Latency", "Milliseconds", self.duration.as_secs_f64() * 1000.0),
-            ("Items", "Count", count("items")),
-            ("ItemsWritten", "Count", count("written") + count("repaired")),
-            ("ItemsQuarantined", "Count", count("quarantined")),
-            ("ItemsDiffering", "Count", differing as f64),
-            ("ReadUnits", "Count", self.read_units),
-            ("WriteUnits", "Count", self.write_units),
-            ("Throttles", "Count", self.throttles as f64),
-            ("UnitsPerSecond", "Count/Second", self.rate),
-        ]
-    }
-
-    fn log(&self) {
-        // The macro fixes an event's level where it is written, so there are two events.
-        macro_rules! line {
-            ($level:expr) => {
-                tracing::event!(
-                    target: TARGET,
-                    $level,
-                    request_id = self.request_id,
-                    retrofit = self.retrofit.as_deref().unwrap_or(UNKNOWN),
-                    pass = self.pass,
-                    segment = self.segment,
-                    code = self.code,
-                    done = self.done,
-                    items = self.counts.get("items").copied().unwrap_or(0),
-                    written = self.counts.get("written").copied().unwrap_or(0),
-                    read_units = self.read_units,
-                    write_units = self.write_units,
-                    control_units = self.control_units,
-                    resent = self.resent,
-                    throttles = self.throttles,
-                    units_per_second = self.rate,
-                    duration_ms = self.duration.as_secs_f64() * 1000.0,
-                    "slice"
-                )
-            };
-        }
-        if self.failed { line!(tracing::Level::ERROR) } else { line!(tracing::Level::INFO) }
     }
 }

@@ -2,12 +2,7 @@
 
 use std::path::PathBuf;
 
-use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
-
 use crate::{Environment, SettingsError};
-
-/// The control table; [`CONTROL_TABLE_DEFAULT`] if unset.
-pub const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]
@@ -28,10 +23,13 @@ impl RetrofitSettings {
 
     /// The settings that these variables hold.
     pub fn read(environment: Environment<'_>) -> Result<RetrofitSettings, SettingsError> {
-        let control = environment.get(CONTROL_TABLE).unwrap_or_else(|| CONTROL_TABLE_DEFAULT.to_owned());
-        // What is throttled must be seen, not sent again in silence: the retrofit has attempts of its own.
+        // The retrofit has attempts of its own. If the SDK repeated a throttled request by itself, the rate would not go down.
         let dynamo = keyfold_dynamo::Settings { attempts_max: 1, ..environment.dynamo()? };
-        Ok(RetrofitSettings { manifest: environment.manifest(), dynamo, control })
+        Ok(RetrofitSettings {
+            manifest: environment.manifest(),
+            dynamo,
+            control: environment.control_table(),
+        })
     }
 }
 
@@ -40,10 +38,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_control_table_has_a_name_by_default() {
+    fn the_sdk_sends_nothing_a_second_time() {
         let unset = RetrofitSettings::read(Environment::new(&|_| None)).unwrap();
         assert_eq!((unset.control.as_str(), unset.dynamo.attempts_max), ("keyfold-control", 1));
-        let variables = |name: &str| (name == CONTROL_TABLE).then(|| "mine".to_owned());
-        assert_eq!(RetrofitSettings::read(Environment::new(&variables)).unwrap().control, "mine");
     }
 }

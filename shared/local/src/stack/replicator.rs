@@ -6,9 +6,10 @@ use keyfold_core::model::Model;
 use keyfold_core::retrofit::Mapping;
 use keyfold_dynamo::Settings as DynamoSettings;
 use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
-use keyfold_replicator::{Answer, Replicator, Settings, handle};
+use keyfold_edge::Invocation;
+use keyfold_replicator::{Replicator, Settings, handle};
 
-use super::{CONTROL_TABLE, StackError, StackOptions, failure, function};
+use super::{CONTROL_TABLE, StackError, StackOptions, function, outcome};
 use crate::pump::Handler;
 use crate::runtime_api::Outcome;
 use crate::{EmbeddedDynamo, LocalFunction};
@@ -75,10 +76,7 @@ impl InProcessReplicator {
 impl Handler for InProcessReplicator {
     async fn invoke(&self, event: String) -> Outcome {
         let request_id = format!("local-{}", self.invocations.fetch_add(1, Ordering::Relaxed));
-        let handled = Box::pin(handle(&self.replicator, &event, &request_id, None)).await;
-        match handled.answer {
-            Answer::Value(value) => Outcome::Response(value.to_string()),
-            Answer::Error { kind, message } => failure(&kind, &message),
-        }
+        let invocation = Invocation { event: &event, request_id: &request_id, deadline: None };
+        outcome(Box::pin(handle(&self.replicator, invocation)).await.answer)
     }
 }

@@ -1,9 +1,10 @@
 //! The audit writer in this process.
 
-use keyfold_audit_writer::{Answer, Auth, Settings, Writer, handle};
+use keyfold_audit_writer::{Settings, Writer, handle};
 use keyfold_dynamo::{Endpoint, Settings as DynamoSettings};
+use keyfold_edge::{Auth, Invocation};
 
-use super::{StackError, StackOptions, failure};
+use super::{StackError, StackOptions, outcome};
 use crate::EmbeddedDynamo;
 use crate::runtime_api::Outcome;
 
@@ -28,9 +29,5 @@ pub(super) async fn start(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Re
 
 /// What becomes of an event.
 pub(super) async fn invoke(writer: &Writer, event: &str, id: &str) -> Outcome {
-    let handled = Box::pin(handle(writer, event, id, None)).await;
-    match handled.answer {
-        Answer::Value(value) => Outcome::Response(value.to_string()),
-        Answer::Error { kind, message } => failure(kind, &message),
-    }
+    outcome(Box::pin(handle(writer, Invocation { event, request_id: id, deadline: None })).await.answer)
 }

@@ -98,7 +98,7 @@ async fn a_server_of_another_authority_gets_no_request() {
     let bundle = Roots::Bundle([authority("One").der().clone()].into());
     // The name decides nothing: the authority has the same one and another key.
     for roots in [bundle, Roots::Mozilla, Roots::System] {
-        let (answered, refused, asked) = asked(&authority("One"), &roots).await;
-        assert!(!answered && asked == 0 && refused >= 2, "{roots:?}: {answered} {refused} {asked}");
+        let (answered, _, asked) = asked(&authority("One"), &roots).await;
+        assert_eq!((answered, asked), (false, 0));
     }
 }
