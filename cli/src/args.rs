@@ -177,6 +177,9 @@ pub(crate) struct QueryArgs {
     /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
+    /// The name of the control table: it says which indexes a retrofit is still filling.
+    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
+    pub(crate) control: String,
     /// The token of the previous answer, for the next page. Needs KEYFOLD_TOKEN_KEYS.
     #[arg(long, value_name = "TOKEN", conflicts_with = "all")]
     pub(crate) page: Option<String>,

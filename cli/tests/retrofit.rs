@@ -10,7 +10,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::retrofit::{Action, Epoch, Fence, Mapping, Quarantined, control};
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::{TableOptions, load, put};
+use keyfold_dynamo::{BatchGet, Expected, TableOptions, batch_get, delete, load, put};
 use keyfold_local::EmbeddedDynamo;
 use serde_json::Value;
 
@@ -135,6 +135,92 @@ async fn items_get_their_keys_in_place_and_a_second_pass_writes_nothing() {
         (&Value::from(ITEMS), Some(0.0))
     );
     assert_eq!(done(&server, &["verify", "auditInPlace"])["counts"]["same"], ITEMS);
+    server.shutdown();
+}
+
+/// `keyfold query` of the new table, with what it asks.
+fn asked(server: &EmbeddedDynamo, conditions: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+    command.current_dir(root()).env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1");
+    command.args(["--json", "query", "--table", "audit", "--endpoint", server.endpoint(), "--limit", "1000"]);
+    conditions.iter().for_each(|condition| {
+        let argument =
+            if condition.starts_with("--") { vec![*condition] } else { vec!["--where", condition] };
+        command.args(argument);
+    });
+    command.output().unwrap()
+}
+
+fn answered(server: &EmbeddedDynamo, conditions: &[&str]) -> Value {
+    let output = asked(server, conditions);
+    assert!(output.status.success(), "{conditions:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn unanswered(server: &EmbeddedDynamo, conditions: &[&str]) -> String {
+    let output = asked(server, conditions);
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Who viewed one resource: only the folded index of the sample answers that.
+const WHO_VIEWED: [&str; 3] = ["resourceId=r1", "action=viewed", "accessedBy=user1"];
+
+#[tokio::test]
+async fn an_index_that_is_still_being_filled_is_not_asked() {
+    let model = sample().model.unwrap();
+    let table = model.table("audit").unwrap();
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables([table], TableOptions::default()).await.unwrap();
+    legacy(&server, table).await;
+    let expected = (0..ITEMS).filter(|number| number % 7 == 1 && number % 11 == 1).count();
+    let uses = |conditions: &[&str]| {
+        let conditions = [conditions, &["--explain"]].concat();
+        let answer = answered(&server, &conditions);
+        assert_eq!(answer["count"], expected, "{answer}");
+        answer["plan"].to_string()
+    };
+    // DynamoDB fills the native index by itself: it answers, at a higher price. Without it, the question is refused.
+    assert!(uses(&WHO_VIEWED).contains("byUserAction"), "no control table");
+    let refused = |conditions: &[&str]| unanswered(&server, conditions);
+    let only_folded = ["action=viewed"];
+    assert!(refused(&only_folded).contains("not started"));
+    done(&server, &["start", "auditInPlace", "--no-stream"]);
+    let pending = "is being filled by retrofit `auditInPlace`: ";
+    assert!(refused(&only_folded).contains(&format!("{pending}backfill not started")));
+    done(&server, &["backfill", "auditInPlace", "--segments", "4", "--rate", FAST]);
+    assert!(refused(&only_folded).contains(&format!("{pending}4 of 4 segments, not cut over")));
+    assert!(uses(&WHO_VIEWED).contains("byUserAction"));
+    done(&server, &["verify", "auditInPlace"]);
+    done(&server, &["cutover", "auditInPlace"]);
+    assert!(uses(&WHO_VIEWED).contains("byResourceActionUser"));
+    assert_eq!(answered(&server, &["action=viewed", "--count"])["count"], ITEMS);
+    done(&server, &["undo", "auditInPlace"]);
+    assert!(refused(&only_folded).contains(pending));
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn a_deleted_item_is_gone_after_the_cut_over_and_nothing_of_the_retrofit_shows() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    done(&server, &["start", "auditV2"]);
+    done(&server, &["backfill", "auditV2", "--rate", FAST]);
+    assert!(unanswered(&server, &["id=event-00001"]).contains("auditV2"), "the new table lacks items");
+    let old = model.table("audit-legacy").unwrap();
+    let key = old.key_of(&event(2)).unwrap();
+    delete(&server.client(), old, &key, &Expected::nothing()).await.unwrap();
+    done(&server, &["repair", "auditV2"]);
+    done(&server, &["verify", "auditV2"]);
+    done(&server, &["cutover", "auditV2"]);
+    let new = BatchGet { table: "ResourceAccessAuditV2".to_owned(), keys: vec![key], ..BatchGet::default() };
+    let held = batch_get(&server.client(), &new).await.unwrap().items;
+    assert!(held[0].contains_key("keyfold_tombstone"), "DynamoDB still holds the tombstone: {held:?}");
+    let gone = answered(&server, &["id=event-00002"]);
+    assert_eq!((&gone["count"], gone["items"].as_array().unwrap().len()), (&Value::from(0), 0));
+    let kept = answered(&server, &["id=event-00003"])["items"].to_string();
+    assert!(kept.contains("user3") && !kept.contains("keyfold_"), "{kept}");
+    assert_eq!(answered(&server, &["--scan", "--count"])["count"], ITEMS - 1);
     server.shutdown();
 }
 

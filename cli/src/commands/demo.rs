@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyfold_core::model::Table;
-use keyfold_core::query::QueryRequest;
 use keyfold_core::query::explain::explain;
+use keyfold_core::query::{QueryRequest, Readiness};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{TableOptions, create_table};
 use keyfold_local::{CONTROL_TABLE, InProcessReplicator, Pump, PumpOptions};
@@ -201,7 +201,7 @@ impl Teller<'_> {
     /// Prints the plan of the question.
     fn plan(&self, stage: &Stage) -> anyhow::Result<()> {
         let request: QueryRequest = serde_json::from_str(QUESTION)?;
-        let plan = request::planned(&request::checked(&stage.model, &request)?)?;
+        let plan = request::planned(&request::checked(&stage.model, &request)?, &Readiness::complete())?;
         explain(&plan)
             .to_string()
             .lines()

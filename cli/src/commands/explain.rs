@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use keyfold_core::query::Readiness;
+
 use super::request;
 use crate::args::RequestArgs;
 use crate::manifest_file::model;
@@ -12,7 +14,8 @@ pub(super) fn run(path: &Path, args: &RequestArgs, out: &Output) -> anyhow::Resu
     let model = model(path, out)?;
     let request = request::read(&model, args)?;
     let checked = request::checked(&model, &request)?;
-    let explained = keyfold_core::query::explain::explain(&request::planned(&checked)?);
+    let explained =
+        keyfold_core::query::explain::explain(&request::planned(&checked, &Readiness::complete())?);
     if out.json {
         out.value(&explained)?;
     } else {

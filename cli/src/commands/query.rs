@@ -9,6 +9,7 @@ use keyfold_core::model::Table;
 use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryPlan, QueryRequest};
 use keyfold_core::value::Item;
+use keyfold_dynamo::retrofit::KnownReadiness;
 use keyfold_dynamo::{
     Answer, Binding, Client, Endpoint, Position, RunOptions, Settings, TokenKeys, client, model_version,
     run as run_plan,
@@ -33,13 +34,17 @@ pub(super) fn run(path: &Path, args: &QueryArgs, out: &Output) -> anyhow::Result
     let mut request = request::read(&model, &args.request)?;
     request.page = args.page.clone().or(request.page);
     let checked = request::checked(&model, &request)?;
-    let plan = request::planned(&checked)?;
     let tokens = Tokens::new(path, &request)?;
     let from = tokens.open(&request)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let answer = runtime.block_on(async {
+    let (plan, answer) = runtime.block_on(async {
         let client = client(&settings(args)?).await;
-        ask(&client, checked.table, &plan, from, args).await
+        let known = KnownReadiness::new(&args.control);
+        let readiness = known.of(&client, &model, checked.table).await;
+        let readiness = readiness.map_err(|error| with_hint(&error, error.hint()))?;
+        let plan = request::planned(&checked, &readiness)?;
+        let answer = ask(&client, checked.table, &plan, from, args).await?;
+        anyhow::Ok((plan, answer))
     })?;
     show(&plan, &answer, tokens.seal(answer.next.as_ref())?, args, out)?;
     Ok(ExitCode::SUCCESS)

@@ -112,8 +112,8 @@ pub(super) fn checked<'m>(model: &'m Model, request: &QueryRequest) -> anyhow::R
 }
 
 /// The plan, or an error that says why no table or index serves.
-pub(super) fn planned(checked: &CheckedRequest<'_>) -> anyhow::Result<QueryPlan> {
-    plan(checked, &Readiness::complete()).map_err(|error: PlanError| {
+pub(super) fn planned(checked: &CheckedRequest<'_>, readiness: &Readiness) -> anyhow::Result<QueryPlan> {
+    plan(checked, readiness).map_err(|error: PlanError| {
         let turned = explain::rejected(error.rejected());
         let reasons: String =
             turned.iter().map(|turned| format!("\n  {}: {}", turned.source, turned.reason)).collect();

@@ -8,7 +8,7 @@ use clap::Parser;
 use futures_util::stream;
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
-use keyfold_core::query::QueryRequest;
+use keyfold_core::query::{QueryRequest, Readiness};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Answer, Client, RunOptions, TableOptions, enable_stream, load, run as run_plan};
 use keyfold_local::{CONTROL_TABLE, EmbeddedDynamo};
@@ -90,7 +90,7 @@ impl Stage {
     async fn ask_of(&self, model: &Model, question: &str) -> anyhow::Result<Answer> {
         let request: QueryRequest = serde_json::from_str(question)?;
         let checked = request::checked(model, &request)?;
-        let plan = request::planned(&checked)?;
+        let plan = request::planned(&checked, &Readiness::complete())?;
         Ok(run_plan(&self.client, checked.table, &plan, None, &RunOptions::default()).await?)
     }
 

@@ -236,16 +236,13 @@ impl Mapping {
 
     /// The indexes of the target that lack items until the retrofit is cut over.
     pub fn fills(&self) -> impl Iterator<Item = &str> {
-        let folded = |index: &&Index| index.key_attributes().any(|key| key.source != KeySource::Natural);
-        self.target.indexes.iter().filter(folded).map(|index| index.name.as_str())
+        self.retrofit.fills.iter().map(String::as_str)
     }
 
-    /// Every index of the target that has a folded key, each with a digest of its keys: what the retrofit fills, whatever the
-    /// manifest says of it later.
+    /// Every index of the target with a digest of its keys: what the retrofit fills, whatever the manifest says of it later.
     pub fn filled(&self) -> BTreeMap<String, String> {
-        let folded = |index: &&Index| index.key_attributes().any(|key| key.source != KeySource::Natural);
         let digest = |index: &Index| canonical::hash(&canonical::index_text(&self.target, index));
-        self.target.indexes.iter().filter(folded).map(|index| (index.name.clone(), digest(index))).collect()
+        self.target.indexes.iter().map(|index| (index.name.clone(), digest(index))).collect()
     }
 
     /// Does the retrofit take this source item?

@@ -68,7 +68,7 @@ impl RequestSender {
             Some(StreamViewType::NewAndOldImages) => Ok(arn.to_owned()),
             view => {
                 let view = view.map_or("none", StreamViewType::as_str).to_owned();
-                Err(RetrofitError::WrongView { table: table(), view })
+                Err(RetrofitError::StreamViewType { table: table(), view })
             }
         }
     }

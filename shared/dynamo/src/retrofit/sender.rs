@@ -54,7 +54,7 @@ pub enum RetrofitError {
     },
     /// The source's stream does not carry both images.
     #[error("the stream of table `{table}` has view type `{view}`")]
-    WrongView {
+    StreamViewType {
         /// The source table.
         table: String,
         /// Its view type.
@@ -111,7 +111,7 @@ impl RetrofitError {
             RetrofitError::LeaseLost { .. } => "lease-lost",
             RetrofitError::OutOfTime => "out-of-time",
             RetrofitError::NoStream { .. } => "source-without-stream",
-            RetrofitError::WrongView { .. } => "stream-view-type",
+            RetrofitError::StreamViewType { .. } => "stream-view-type",
             RetrofitError::WrongTable { .. } => "table-differs",
         }
     }
@@ -129,7 +129,7 @@ impl RetrofitError {
             RetrofitError::NoStream { .. } => Some(
                 "enable the source's stream with NEW_AND_OLD_IMAGES; in place, you can use --no-stream instead",
             ),
-            RetrofitError::WrongView { .. } => Some(
+            RetrofitError::StreamViewType { .. } => Some(
                 "a stream's view type cannot be changed: disable the stream, then enable it with NEW_AND_OLD_IMAGES",
             ),
             RetrofitError::Checkpoint(_)
