@@ -26,7 +26,7 @@ pub(crate) fn content(text: &str) -> Result<Content<'_>, Problem> {
         0 => Err(Problem::new(400, "empty-batch", "the list has no audit events")),
         1..=EVENTS_MAX => Ok(Content { events, listed: true }),
         many => {
-            let detail = format!("the list has {many} audit events; at most {EVENTS_MAX} are taken");
+            let detail = format!("the list has {many} audit events; at most {EVENTS_MAX} are accepted");
             Err(problem::over_limit(detail).hint("send them in several requests"))
         }
     }

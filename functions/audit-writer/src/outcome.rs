@@ -79,7 +79,7 @@ pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, Box<Pr
     let code = if counts.failed == many { "nothing-written" } else { "partly-written" };
     let detail = format!("{} of {many} audit events were not written", counts.failed);
     let hint =
-        "`events` says which and why; the same request can be sent again, what is written stays as it is";
+        "`events` names them with the reason; you can safely send the same request again";
     let again = problems.iter().any(|problem| problem.again);
     Err(Box::new(Problem { again, members, ..Problem::new(worst.status, code, detail).hint(hint) }))
 }

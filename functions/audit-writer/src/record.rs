@@ -105,7 +105,7 @@ impl keyfold_edge::Record for Record {
                 table = self.table,
                 collections = self.large_collections,
                 gb_max = self.collection_gb_max,
-                "item collections near their limit of 10 GB"
+                "item collections are near their limit of 10 GB"
             );
         }
         let metrics = self.metrics();

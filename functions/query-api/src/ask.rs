@@ -116,7 +116,7 @@ fn refused(error: PlanError, allow_scan: bool) -> Problem {
     let suggested = problem.members.contains_key("suggestion");
     match (needs_scan && !allow_scan, suggested) {
         (false, _) => problem,
-        (true, true) => problem.hint("this API does not scan: add the index that `suggestion` spells out"),
+        (true, true) => problem.hint("this API does not scan: add the index in `suggestion`"),
         (true, false) => {
             problem.hint("this API does not scan: ask for an attribute of a partition key by equality")
         }

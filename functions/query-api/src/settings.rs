@@ -96,7 +96,7 @@ impl Settings {
 fn token_keys(environment: Environment<'_>) -> Result<TokenKeys, SettingsError> {
     let text = environment.get(TOKEN_KEYS).ok_or(SettingsError::Missing {
         name: TOKEN_KEYS,
-        hint: "page tokens are sealed with it; every instance of the function needs the same keys",
+        hint: "page tokens are encrypted with it; every instance of the function needs the same keys",
     })?;
     TokenKeys::parse(&text)
         .map_err(|error| SettingsError::Unusable { name: TOKEN_KEYS, reason: error.to_string() })

@@ -63,7 +63,7 @@ where
 {
     log::start();
     let state = start.await.inspect_err(|error| {
-        tracing::error!(target: log::TARGET, %error, "the {name} does not start");
+        tracing::error!(target: log::TARGET, %error, "the {name} cannot start");
     })?;
     let (state, handle) = (&state, &handle);
     let answer = |event: LambdaEvent<Box<RawValue>>| async move {

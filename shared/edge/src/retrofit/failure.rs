@@ -71,7 +71,7 @@ impl Failure {
 
     /// A source without an item to judge by.
     pub(crate) fn nothing_to_judge_by() -> Failure {
-        Failure::new("nothing-to-judge-by", "the source shows no items to judge by", None)
+        Failure::new("nothing-to-judge-by", "the source has no items to sample", None)
     }
 }
 
@@ -95,7 +95,7 @@ impl From<MappingError> for Failure {
 
 impl From<CheckpointError> for Failure {
     fn from(error: CheckpointError) -> Failure {
-        Failure::new(error.code(), error.to_string(), Some("begin the segment anew, without a checkpoint"))
+        Failure::new(error.code(), error.to_string(), Some("start the segment again without a checkpoint"))
     }
 }
 
