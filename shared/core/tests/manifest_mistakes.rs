@@ -69,7 +69,7 @@ fn ten_mistakes_are_ten_errors_each_on_its_line() {
 #[test]
 fn what_a_person_reads_has_file_line_caret_and_hint() {
     insta::assert_snapshot!(parse("keyfold.toml", TEN).render(TEN, false), @r##"
-    error[bad-name]: DynamoDB does not take `Resource Access Audit` as the name of a table
+    error[bad-name]: DynamoDB does not accept `Resource Access Audit` as the name of a table
      --> keyfold.toml:2:8
       |
     2 | name = "Resource Access Audit"

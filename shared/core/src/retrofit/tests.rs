@@ -98,7 +98,7 @@ fn the_manifest_tells_which_protocol_applies() {
     );
     assert_eq!(
         job("rekeyed").mapping().reason().to_string(),
-        "the target's key is made of `resourceId`, which can change"
+        "the target's key contains `resourceId`, which can change"
     );
 }
 
