@@ -91,7 +91,7 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     assert_eq!(done(&server, &["plan", "auditV2"])["items"], ITEMS);
     assert!(refused(&server, &["status", "auditV2"]).contains("table"), "nothing was started");
     done(&server, &["start", "auditV2"]);
-    assert!(refused(&server, &["cutover", "auditV2"]).contains("backfill was not begun"));
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("backfill was not started"));
     let first = done(&server, &["backfill", "auditV2", "--segments", "3", "--rate", FAST]);
     assert_eq!(first["counts"]["written"], ITEMS);
     let second = done(&server, &["backfill", "auditV2", "--segments", "3", "--again", "--rate", FAST]);
@@ -108,7 +108,7 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     changed.insert("resourceId".to_owned(), AttributeValue::S("elsewhere".to_owned()));
     put(&server.client(), model.table("audit-legacy").unwrap(), changed).await.unwrap();
     assert_eq!(retrofit(&server, &["verify", "auditV2"]).status.code(), Some(1));
-    assert!(refused(&server, &["cutover", "auditV2"]).contains("do not agree"));
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("items that differ"));
     done(&server, &["repair", "auditV2"]);
     done(&server, &["verify", "auditV2"]);
     assert_eq!(done(&server, &["status", "auditV2"])["gates"], Value::Array(Vec::new()));

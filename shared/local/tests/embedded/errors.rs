@@ -29,7 +29,7 @@ async fn a_request_that_is_not_valid_says_so() {
     broken.key_condition = "#k0 LIKE :k0".to_owned();
     let error = query_page(&client, &broken).await.unwrap_err();
     assert_eq!((error.code(), error.is_retryable()), ("invalid-request", false));
-    assert_eq!(error.to_string(), "`Query` on table `VisitsOfPlaces` was refused as not valid");
+    assert_eq!(error.to_string(), "`Query` on table `VisitsOfPlaces` is not valid");
     assert!(error.detail().unwrap().contains("LIKE"), "{:?}", error.detail());
     assert!(!format!("{error:?}").contains("LIKE"), "{error:?}");
 
@@ -38,7 +38,7 @@ async fn a_request_that_is_not_valid_says_so() {
     assert_eq!(error.code(), "invalid-request");
     assert_eq!(
         error.to_string(),
-        "`Query` on table `VisitsOfPlaces`, index `byNothing` was refused as not valid"
+        "`Query` on table `VisitsOfPlaces`, index `byNothing` is not valid"
     );
 
     let mut consistent = query(Some("placeAll"), [("place", text("odd"))]);
