@@ -8,7 +8,8 @@ use futures_util::future::try_join;
 use futures_util::stream::{self, TryStreamExt};
 use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
 use keyfold_core::retrofit::{Epoch, Fence};
-use keyfold_dynamo::retrofit::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT, STATEMENTS_MAX};
+use keyfold_dynamo::STATEMENTS_MAX;
+use keyfold_dynamo::retrofit::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT};
 
 use super::{KEY, PARTS, SdkItem, joined};
 

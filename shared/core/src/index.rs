@@ -13,13 +13,13 @@
 mod change;
 mod error;
 mod fold;
+mod inputs;
 mod key_rules;
 mod key_text;
 mod project;
 mod promises;
 mod size;
 mod storage;
-mod update;
 mod validate;
 
 #[cfg(test)]
@@ -35,5 +35,4 @@ pub use storage::{
     COLLECTION_BYTES_MAX, CollectionLevel, CollectionSize, STORAGE_OVERHEAD_BYTES, SizeRangeError,
     collection_bytes, collection_level, item_storage_bytes,
 };
-pub use update::KeyUpdate;
 pub use validate::NESTING_LEVELS_MAX;

@@ -20,3 +20,4 @@ pub mod retrofit;
 pub mod review;
 mod text;
 pub mod value;
+pub mod write;

@@ -15,6 +15,7 @@ mod backoff;
 mod client;
 mod consumed;
 mod error;
+mod guarded;
 mod query;
 mod read;
 pub mod retrofit;
@@ -31,6 +32,7 @@ pub use client::{
 };
 pub use consumed::Consumed;
 pub use error::{Call, DynamoError, Hidden, Throttle};
+pub use guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX};
 pub use query::{
     Answer, CONCURRENCY_DEFAULT, Position, QueryError, READ_ATTEMPTS_MAX, REQUESTS_MAX, RunOptions, run,
 };
@@ -46,8 +48,8 @@ pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SealError, TOKEN_CHARS_MAX, TokenKeys, model_version,
 };
 pub use write::{
-    BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX, BATCH_WRITE_ITEMS_MAX, Collection, Deleted, Expected,
-    INSERT_REQUESTS_IN_FLIGHT, Inserted, KeysOutcome, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, PutNew,
-    PutNewOptions, STATEMENT_CHARS_MAX, UPDATE_ATTEMPTS_MAX, Update, UpdateError, Updated, WriteError,
-    delete, item_of, load, primary_key, put, put_new, put_new_all, set_keys, update,
+    BATCH_INSERT_BYTES_MAX, BATCH_WRITE_ITEMS_MAX, Collection, Deleted, Expected, INSERT_REQUESTS_IN_FLIGHT,
+    Inserted, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, PutNew, PutNewOptions, UPDATE_ATTEMPTS_MAX,
+    Update, UpdateError, Updated, WriteError, delete, item_of, load, primary_key, put, put_new, put_new_all,
+    update,
 };

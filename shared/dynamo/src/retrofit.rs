@@ -17,15 +17,12 @@ mod preflight;
 mod readiness;
 mod replicate;
 mod sender;
-mod statement;
 mod status;
 mod transact;
 mod verify;
 mod worker_lease;
-mod write;
 
 pub use backfill::{SliceEnd, Watch, backfill_slice};
-pub use concurrent::STATEMENTS_MAX;
 pub use finalise::finalise_slice;
 pub use keyfold_core::retrofit::control::Head;
 pub use options::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};

@@ -6,10 +6,8 @@ mod collection;
 mod delete;
 mod error;
 mod expect;
-mod expression;
 mod identity;
 mod insert;
-mod keys;
 mod load;
 mod put;
 mod typed;
@@ -21,12 +19,9 @@ pub use delete::{Deleted, delete};
 pub use error::WriteError;
 pub use expect::Expected;
 pub use identity::primary_key;
-pub(crate) use insert::insert_statement;
 pub use insert::{
-    BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX, INSERT_REQUESTS_IN_FLIGHT, Inserted, PutNew,
-    PutNewOptions, STATEMENT_CHARS_MAX, put_new_all,
+    BATCH_INSERT_BYTES_MAX, INSERT_REQUESTS_IN_FLIGHT, Inserted, PutNew, PutNewOptions, put_new_all,
 };
-pub use keys::{KeysOutcome, set_keys};
 pub use load::{LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, load};
 pub use put::{put, put_new};
 pub use typed::item_of;

@@ -43,7 +43,7 @@ pub fn readable_condition(asked: &Condition) -> Option<String> {
 }
 
 /// A condition by itself, as a write carries it; more placeholders can be added for the update beside it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConditionExpression {
     /// `ConditionExpression`.
     pub text: String,

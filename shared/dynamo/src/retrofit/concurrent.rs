@@ -3,25 +3,17 @@
 use std::collections::VecDeque;
 use std::pin::pin;
 
-use aws_sdk_dynamodb::types::{
-    BatchStatementErrorCodeEnum as Code, BatchStatementRequest, ReturnConsumedCapacity,
-};
+use aws_sdk_dynamodb::types::BatchStatementRequest;
 use futures_util::stream::{self, Stream, StreamExt};
-use keyfold_core::retrofit::{
-    ItemSeen, ItemTask, Request, Response, TableRole, TaskResult, TaskStep, ThrottledBy, Write,
-};
+use keyfold_core::retrofit::{ItemSeen, ItemTask, Request, Response, TableRole, TaskResult, TaskStep, Write};
 use keyfold_core::value::Item;
 
 use super::RequestSender;
-use super::statement::statement;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
-use crate::consumed::Consumed;
-use crate::error::{Call, DynamoError};
+use crate::error::DynamoError;
+use crate::guarded::{STATEMENTS_MAX, StatementResult, execute, statement};
 use crate::read::BATCH_GET_KEYS_MAX;
-use crate::write::BATCH_INSERT_ITEMS_MAX;
 
-/// The most statements that DynamoDB takes in one round trip.
-pub const STATEMENTS_MAX: usize = BATCH_INSERT_ITEMS_MAX;
 /// Tasks that are started before anything is sent: one batch of statements. The server works while the rest is decided.
 const STARTED_FIRST: usize = STATEMENTS_MAX;
 /// Tasks that are started together after that: as many as one read takes.
@@ -36,6 +28,11 @@ pub(super) struct Waiting {
 
 /// How a write to this table becomes a statement, if it can be one.
 type Form = fn(&str, &Write) -> Option<BatchStatementRequest>;
+
+/// The write with all of its guard.
+fn guarded_statement(table: &str, write: &Write) -> Option<BatchStatementRequest> {
+    statement(table, &write.action, &write.guard)
+}
 
 impl Waiting {
     /// Its request as a statement, if it can be one.
@@ -136,7 +133,7 @@ fn grouped(sender: &RequestSender, ready: VecDeque<Waiting>) -> Vec<Group> {
                 let (place, key) = (*place, key.clone());
                 reads.push((place, waiting, key));
             }
-            Request::Write(write) => match waiting.statement(sender, statement) {
+            Request::Write(write) => match waiting.statement(sender, guarded_statement) {
                 Some(statement) => statements.push((write.place, waiting, statement)),
                 None => groups.push(Group::Alone(Box::new(waiting))),
             },
@@ -187,7 +184,7 @@ async fn run(sender: &RequestSender, group: Group) -> Vec<After> {
         Group::Done(after) => return after,
         Group::Alone(waiting) => vec![(*waiting, None)],
         Group::Reads(place, batch) => read_all(sender, place, batch).await,
-        Group::Statements(place, batch) => execute_all(sender, place, statement, batch).await,
+        Group::Statements(place, batch) => execute_all(sender, place, guarded_statement, batch).await,
     };
     let mut after = Vec::with_capacity(told.len());
     for (waiting, outcome) in told {
@@ -227,7 +224,7 @@ pub(super) async fn execute_all(
     let mut told: Responses = Vec::with_capacity(batch.len());
     let (mut left, mut statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
-        let Some(answers) = execute(sender, place, statements).await else { break };
+        let Some(answers) = execute_once(sender, place, statements).await else { break };
         let mut again = Vec::new();
         for (waiting, answer) in left.into_iter().zip(answers) {
             match answer {
@@ -257,56 +254,36 @@ enum Answered {
 }
 
 /// Sends the statements once; `None` if that cannot pass.
-async fn execute(
+async fn execute_once(
     sender: &RequestSender,
     place: TableRole,
     statements: Vec<BatchStatementRequest>,
 ) -> Option<Vec<Answered>> {
-    let call = || Call::new("BatchExecuteStatement", &sender.table(place).name);
-    let count = statements.len();
-    let sent = sender
-        .client()
-        .batch_execute_statement()
-        .set_statements(Some(statements))
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
-        .send()
-        .await
-        .map_err(|error| DynamoError::of(call(), error));
-    let answer = match sent {
-        Ok(answer) => answer,
-        Err(error) => {
-            let again = error.is_retryable();
-            sender.failed(&error);
-            return again.then(|| (0..count).map(|_| Answered::Again).collect());
+    let (table, count) = (&sender.table(place).name, statements.len());
+    match execute(sender.client(), table, statements).await {
+        Ok((results, consumed)) => {
+            sender.wrote(table, &consumed);
+            Some(results.into_iter().map(|result| answered(sender, &result)).collect())
         }
-    };
-    sender.wrote(&sender.table(place).name, &Consumed::of_all(answer.consumed_capacity()));
-    let responses = answer.responses.unwrap_or_default();
-    let mut answers: Vec<_> = responses
-        .iter()
-        .map(|response| answered(sender, response.error().and_then(|error| error.code())))
-        .collect();
-    // An answer without a word for each statement says nothing of the others.
-    answers.resize_with(count, || Answered::Alone);
-    Some(answers)
+        Err(error) => {
+            sender.failed(&error);
+            error.is_retryable().then(|| (0..count).map(|_| Answered::Again).collect())
+        }
+    }
 }
 
-fn answered(sender: &RequestSender, error: Option<&Code>) -> Answered {
-    match error {
-        None => Answered::Response(Response::Written),
-        Some(Code::DuplicateItem | Code::ConditionalCheckFailed) => {
-            Answered::Response(Response::Refused(ItemSeen::Unknown))
-        }
-        Some(Code::ThrottlingError | Code::ProvisionedThroughputExceeded | Code::RequestLimitExceeded) => {
-            sender.spending().resent += 1;
-            // A statement's error does not say what was exhausted.
-            sender.throttled(ThrottledBy::Table);
-            Answered::Again
-        }
-        Some(Code::TransactionConflict | Code::InternalServerError) => {
-            sender.spending().resent += 1;
-            Answered::Again
-        }
-        Some(_) => Answered::Alone,
+fn answered(sender: &RequestSender, result: &StatementResult) -> Answered {
+    match result {
+        StatementResult::Written => Answered::Response(Response::Written),
+        StatementResult::Refused => Answered::Response(Response::Refused(ItemSeen::Unknown)),
+        StatementResult::Failed(error) => match **error {
+            DynamoError::Throttled { .. }
+            | DynamoError::Conflict { .. }
+            | DynamoError::Unavailable { .. } => {
+                sender.failed(error);
+                Answered::Again
+            }
+            _ => Answered::Alone,
+        },
     }
 }

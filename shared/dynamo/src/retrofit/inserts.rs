@@ -6,11 +6,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use keyfold_core::retrofit::{ChangeKind, Received, Response, TableRole};
+use aws_sdk_dynamodb::types::BatchStatementRequest;
+use keyfold_core::retrofit::{ChangeKind, Received, Response, TableRole, Write};
 
 use super::RequestSender;
 use super::concurrent::{After, execute_all};
-use super::statement::insert;
+use crate::guarded::put_as_insert;
 
 /// The inserts of one batch of records.
 #[derive(Debug)]
@@ -78,4 +79,9 @@ impl Inserts {
         }
         Tried { after, untried: Vec::new() }
     }
+}
+
+/// Only puts into the target: what a row of the control table means hangs on its guard.
+fn insert(table: &str, write: &Write) -> Option<BatchStatementRequest> {
+    (write.place == TableRole::Target).then(|| put_as_insert(table, &write.action, &write.guard)).flatten()
 }

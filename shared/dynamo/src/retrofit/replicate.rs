@@ -9,10 +9,11 @@ use tokio::task::yield_now;
 use tokio::time::timeout_at;
 
 use super::backfill::unblock;
-use super::concurrent::{After, STATEMENTS_MAX, Waiting};
+use super::concurrent::{After, Waiting};
 use super::inserts::Inserts;
 use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
 use crate::error::DynamoError;
+use crate::guarded::STATEMENTS_MAX;
 
 /// How a batch is carried over.
 #[derive(Debug, Clone, Copy, PartialEq)]

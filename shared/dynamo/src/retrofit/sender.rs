@@ -7,17 +7,17 @@ use futures_util::future::BoxFuture;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, ControlError};
 use keyfold_core::retrofit::{
-    CheckpointError, ItemTask, Job, Request, Response, TableRole, TaskResult, TaskStep,
+    CheckpointError, ItemSeen, ItemTask, Job, Request, Response, TableRole, TaskResult, TaskStep, Write,
 };
 use keyfold_core::value::Item;
 
 use super::pace::Pace;
 use super::transact::transact;
-use super::write::write;
 use crate::BatchGet;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
+use crate::guarded::{self, Tell};
 use crate::read::batch_get_watched;
 
 /// Why a part of a retrofit ended early. What was written before stays, and may be done again.
@@ -287,8 +287,25 @@ impl RequestSender {
                 let got = self.read(*place, vec![key.clone()]).await?;
                 Ok(Response::Got(got.into_iter().next()))
             }
-            Request::Write(one) => write(self, one).await,
+            Request::Write(write) => self.write(write).await,
             Request::Transact(writes) => transact(self, writes).await,
+        }
+    }
+
+    /// Sends one write; what a refused one met comes with the refusal.
+    async fn write(&self, write: &Write) -> Result<Response, DynamoError> {
+        let table = self.table(write.place);
+        let tell = Tell { refused_by: true, ..Tell::default() };
+        match guarded::send(self.client(), table, &write.action, Some(&write.guard), tell).await {
+            Ok(sent) => {
+                self.wrote(&table.name, &sent.consumed);
+                Ok(Response::Written)
+            }
+            Err(DynamoError::ConditionFailed { item, .. }) => {
+                let seen = item.into_revealed().map_or(ItemSeen::Nothing, ItemSeen::Item);
+                Ok(Response::Refused(seen))
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -1,23 +1,20 @@
 //! Several guarded writes, all or none.
 
-use aws_sdk_dynamodb::error::{BuildError, SdkError};
+use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{
-    CancellationReason, Delete, Put, ReturnConsumedCapacity, TransactWriteItem, Update,
-};
-use keyfold_core::query::expression::ConditionExpression;
-use keyfold_core::retrofit::{Action, Response, Write};
+use aws_sdk_dynamodb::types::{CancellationReason, ReturnConsumedCapacity};
+use keyfold_core::retrofit::{Response, Write};
 
 use super::RequestSender;
-use super::write::update_expression;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{copy_to_sdk, names_to_sdk, values_to_sdk};
+use crate::guarded::part_of_transaction;
 
 /// Sends the writes as one transaction.
 pub(super) async fn transact(sender: &RequestSender, writes: &[Write]) -> Result<Response, DynamoError> {
     let call = || Call::new("TransactWriteItems", &sender.table(writes[0].place).name);
-    let items = writes.iter().map(|write| item(sender, write)).collect::<Result<Vec<_>, _>>();
+    let item = |write: &Write| part_of_transaction(sender.table(write.place), &write.action, &write.guard);
+    let items = writes.iter().map(item).collect::<Result<Vec<_>, _>>();
     let items = items.map_err(|error| DynamoError::of_build(call(), &error))?;
     let sent = sender
         .client()
@@ -67,43 +64,4 @@ fn cancelled(reasons: &[CancellationReason], call: Call) -> Result<Response, Dyn
     } else {
         DynamoError::Conflict { call }
     })
-}
-
-fn item(sender: &RequestSender, write: &Write) -> Result<TransactWriteItem, BuildError> {
-    let table = sender.table(write.place);
-    let mut condition = ConditionExpression::of(&write.guard.condition(&table.partition.name));
-    let update = update_expression(&write.action, &mut condition);
-    let (names, values) = (names_to_sdk(&condition.names), values_to_sdk(&condition.values));
-    let builder = TransactWriteItem::builder();
-    Ok(match &write.action {
-        Action::Put(item) => builder.put(
-            Put::builder()
-                .table_name(&table.name)
-                .set_item(Some(copy_to_sdk(item)))
-                .condition_expression(condition.text)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .build()?,
-        ),
-        Action::Update { key, .. } => builder.update(
-            Update::builder()
-                .table_name(&table.name)
-                .set_key(Some(copy_to_sdk(key)))
-                .update_expression(update)
-                .condition_expression(condition.text)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .build()?,
-        ),
-        Action::Delete(key) => builder.delete(
-            Delete::builder()
-                .table_name(&table.name)
-                .set_key(Some(copy_to_sdk(key)))
-                .condition_expression(condition.text)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .build()?,
-        ),
-    }
-    .build())
 }

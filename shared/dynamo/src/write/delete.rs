@@ -1,18 +1,16 @@
 //! DeleteItem, on condition that the item is what the caller believes it to be.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use keyfold_core::condition::Condition;
 use keyfold_core::model::Table;
-use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::value::Item;
+use keyfold_core::write::{Action, Guard};
 
 use super::WriteError;
-use super::expect::{Expected, exists};
+use super::expect::Expected;
 use super::identity::primary_key;
 use crate::consumed::Consumed;
-use crate::error::{Call, DynamoError};
-use crate::values::{from_sdk, names_to_sdk, to_sdk, values_to_sdk};
+use crate::guarded::{Tell, send};
 
 /// What a delete did.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,29 +43,9 @@ pub async fn delete(
     key: &Item,
     expected: &Expected,
 ) -> Result<Deleted, WriteError> {
-    let call = || Call::new("DeleteItem", &table.name);
-    let request = client
-        .delete_item()
-        .table_name(&table.name)
-        .set_key(Some(to_sdk(primary_key(table, key)?)))
-        .return_values(ReturnValue::AllOld)
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
-    let request = match condition(table, expected) {
-        None => request,
-        Some(condition) => request
-            .condition_expression(&condition.text)
-            .set_expression_attribute_names(names_to_sdk(&condition.names))
-            .set_expression_attribute_values(values_to_sdk(&condition.values))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld),
-    };
-    let answer = request.send().await.map_err(|error| DynamoError::of(call(), error))?;
-    let consumed = Consumed::of(answer.consumed_capacity());
-    let item = answer.attributes.map(from_sdk).transpose();
-    Ok(Deleted { item: item.map_err(|_| DynamoError::Unreadable { call: call() })?, consumed })
-}
-
-fn condition(table: &Table, expected: &Expected) -> Option<ConditionExpression> {
-    let there = std::iter::once(exists(&table.partition.name));
-    (!expected.is_empty())
-        .then(|| ConditionExpression::of(&Condition::all(there.chain(expected.conditions()))))
+    let delete = Action::Delete(primary_key(table, key)?);
+    let guard = (!expected.is_empty()).then(|| Guard::Present(Condition::all(expected.conditions())));
+    let tell = Tell { refused_by: true, deleted: true, ..Tell::default() };
+    let sent = send(client, table, &delete, guard.as_ref(), tell).await?;
+    Ok(Deleted { item: sent.deleted, consumed: sent.consumed })
 }

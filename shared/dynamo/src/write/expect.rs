@@ -58,8 +58,3 @@ pub(super) fn is(name: &str, wanted: Option<&AttributeValue>) -> Condition {
     let comparison = wanted.map_or(Comparison::Exists(false), |value| Comparison::Equal(value.clone()));
     Condition::Is(Path::attribute(name), comparison)
 }
-
-/// The attribute is there.
-pub(super) fn exists(name: &str) -> Condition {
-    Condition::Is(Path::attribute(name), Comparison::Exists(true))
-}

@@ -7,7 +7,6 @@
 mod answer;
 mod batches;
 mod send;
-mod statement;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,12 +23,11 @@ use super::{Collection, WriteError};
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, delay};
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError, Hidden};
-use answer::{Answer, Verdict};
+use crate::guarded::StatementResult;
+use answer::InsertAnswer;
 use batches::{Batch, batches};
 
-pub use batches::{BATCH_INSERT_BYTES_MAX, BATCH_INSERT_ITEMS_MAX};
-pub use statement::STATEMENT_CHARS_MAX;
-pub(crate) use statement::insert as insert_statement;
+pub use batches::BATCH_INSERT_BYTES_MAX;
 
 /// The most requests under way at once for one batch of new items.
 pub const INSERT_REQUESTS_IN_FLIGHT: usize = 8;
@@ -117,7 +115,7 @@ pub async fn put_new_all(
 
 /// An item on its way.
 #[derive(Debug, Clone)]
-pub(super) struct Job {
+pub(super) struct NewItem {
     /// Its place among the items given.
     at: usize,
     key: PrimaryKey,
@@ -125,7 +123,7 @@ pub(super) struct Job {
     item: Item,
 }
 
-fn first_of_each_key(jobs: Vec<Job>) -> (Vec<Job>, Vec<Job>) {
+fn first_of_each_key(jobs: Vec<NewItem>) -> (Vec<NewItem>, Vec<NewItem>) {
     let mut seen = BTreeSet::new();
     jobs.into_iter().partition(|job| seen.insert(job.key.clone()))
 }
@@ -140,11 +138,11 @@ struct Inserter<'a> {
 
 impl Inserter<'_> {
     /// The items with their keys; those that cannot be written are decided.
-    fn prepare(&mut self, items: Vec<Item>) -> Vec<Job> {
+    fn prepare(&mut self, items: Vec<Item>) -> Vec<NewItem> {
         let mut jobs = Vec::with_capacity(items.len());
         for (at, item) in items.into_iter().enumerate() {
             match self.table.written(item) {
-                Ok(item) => jobs.push(Job { at, key: comparable_key(self.table, &item), item }),
+                Ok(item) => jobs.push(NewItem { at, key: comparable_key(self.table, &item), item }),
                 Err(error) => self.decide(at, Err(error.into())),
             }
         }
@@ -152,8 +150,8 @@ impl Inserter<'_> {
     }
 
     /// Decides all of these, whose keys differ.
-    async fn settle(&mut self, jobs: Vec<Job>) {
-        let mut jobs: BTreeMap<usize, Job> = jobs.into_iter().map(|job| (job.at, job)).collect();
+    async fn settle(&mut self, jobs: Vec<NewItem>) {
+        let mut jobs: BTreeMap<usize, NewItem> = jobs.into_iter().map(|job| (job.at, job)).collect();
         for attempt in 0..BACKOFF_ATTEMPTS_MAX {
             let left = self.attempt(&jobs).await;
             if left.is_empty() {
@@ -172,7 +170,7 @@ impl Inserter<'_> {
 
     /// Sends all of these once, and reads what is there where a key is taken. Returns those that can be tried again, and
     /// why they must.
-    async fn attempt(&mut self, jobs: &BTreeMap<usize, Job>) -> BTreeMap<usize, Arc<DynamoError>> {
+    async fn attempt(&mut self, jobs: &BTreeMap<usize, NewItem>) -> BTreeMap<usize, Arc<DynamoError>> {
         let batches = batches(self.table, jobs.values());
         let answers = self.send_all(batches).await;
         let (mut again, mut taken) = (BTreeMap::new(), Vec::new());
@@ -180,14 +178,14 @@ impl Inserter<'_> {
             self.inserted.requests += answer.requests;
             self.inserted.consumed.add(&answer.consumed);
             self.inserted.collections.extend(answer.collection);
-            for (at, verdict) in answer.verdicts {
-                match verdict {
-                    Verdict::Written => self.decide(at, Ok(PutNew::Written)),
-                    Verdict::Taken => taken.push(&jobs[&at]),
-                    Verdict::Failed(error) if error.is_retryable() => {
+            for (at, result) in answer.results {
+                match result {
+                    StatementResult::Written => self.decide(at, Ok(PutNew::Written)),
+                    StatementResult::Refused => taken.push(&jobs[&at]),
+                    StatementResult::Failed(error) if error.is_retryable() => {
                         again.insert(at, error);
                     }
-                    Verdict::Failed(error) => self.decide(at, Err(WriteError::Batch(error))),
+                    StatementResult::Failed(error) => self.decide(at, Err(WriteError::Batch(error))),
                 }
             }
         }
@@ -195,7 +193,7 @@ impl Inserter<'_> {
         again
     }
 
-    async fn send_all(&self, mut batches: Vec<Batch<'_>>) -> Vec<Answer> {
+    async fn send_all(&self, mut batches: Vec<Batch<'_>>) -> Vec<InsertAnswer> {
         if batches.len() == 1
             && let Some(batch) = batches.pop()
         {
@@ -206,12 +204,12 @@ impl Inserter<'_> {
     }
 
     /// Boxed, because nested futures of SDK calls become too large.
-    fn send_batch<'b>(&'b self, batch: Batch<'b>) -> BoxFuture<'b, Answer> {
+    fn send_batch<'b>(&'b self, batch: Batch<'b>) -> BoxFuture<'b, InsertAnswer> {
         send::send_batch(self.client, self.table, batch, self.options.deadline).boxed()
     }
 
     /// Reads the items that have these keys. One that is gone again can be written after all.
-    async fn read_taken(&mut self, taken: &[&Job], again: &mut BTreeMap<usize, Arc<DynamoError>>) {
+    async fn read_taken(&mut self, taken: &[&NewItem], again: &mut BTreeMap<usize, Arc<DynamoError>>) {
         for jobs in taken.chunks(crate::BATCH_GET_KEYS_MAX) {
             self.inserted.requests += 1;
             let read = send::read(self.client, self.table, jobs, self.options.deadline);

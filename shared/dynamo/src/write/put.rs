@@ -1,18 +1,14 @@
 //! PutItem.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::put_item::PutItemOutput;
-use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
-use aws_sdk_dynamodb::types::{
-    ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValuesOnConditionCheckFailure,
-};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
+use keyfold_core::write::{Action, Guard};
 
 use super::{Collection, WriteError};
 use crate::consumed::Consumed;
-use crate::error::{Call, DynamoError};
-use crate::values::to_sdk;
+use crate::error::DynamoError;
+use crate::guarded::{Tell, send};
 
 /// Writes an item, with its folded keys, over whatever has its key. Returns the write units it cost.
 ///
@@ -29,18 +25,16 @@ use crate::values::to_sdk;
 /// # }
 /// ```
 pub async fn put(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let request = client.put_item().set_item(Some(to_sdk(table.written(item)?)));
-    let answer = send(table, request).await?;
-    Ok(Consumed::of(answer.consumed_capacity()))
+    let put = Action::Put(table.with_keys(item)?);
+    Ok(send(client, table, &put, None, Tell::default()).await?.consumed)
 }
 
 /// Writes an item, with its folded keys, where none has its key. If one has, the error is
 /// [`DynamoError::ConditionFailed`] and holds that one.
 pub async fn put_new(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let request = conditional(client, table, table.written(item)?)
-        .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-    let answer = send(table, request).await?;
-    Ok(Consumed::of(answer.consumed_capacity()))
+    let put = Action::Put(table.with_keys(item)?);
+    let tell = Tell { refused_by: true, ..Tell::default() };
+    Ok(send(client, table, &put, Some(&Guard::Absent), tell).await?.consumed)
 }
 
 /// Writes an item that has its keys where none has its key, and asks how large its item collection is.
@@ -49,27 +43,7 @@ pub(super) async fn put_new_measured(
     table: &Table,
     item: Item,
 ) -> Result<(Consumed, Option<Collection>), DynamoError> {
-    let local = table.local_indexes().next().is_some();
-    let request = conditional(client, table, item)
-        .set_return_item_collection_metrics(local.then_some(ReturnItemCollectionMetrics::Size));
-    let answer = send(table, request).await?;
-    let collection = Collection::of(table, answer.item_collection_metrics());
-    Ok((Consumed::of(answer.consumed_capacity()), collection))
-}
-
-fn conditional(client: &Client, table: &Table, item: Item) -> PutItemFluentBuilder {
-    client
-        .put_item()
-        .set_item(Some(to_sdk(item)))
-        .condition_expression("attribute_not_exists(#key)")
-        .expression_attribute_names("#key", &table.partition.name)
-}
-
-async fn send(table: &Table, request: PutItemFluentBuilder) -> Result<PutItemOutput, DynamoError> {
-    request
-        .table_name(&table.name)
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
-        .send()
-        .await
-        .map_err(|error| DynamoError::of(Call::new("PutItem", &table.name), error))
+    let tell = Tell { collection: table.local_indexes().next().is_some(), ..Tell::default() };
+    let sent = send(client, table, &Action::Put(item), Some(&Guard::Absent), tell).await?;
+    Ok((sent.consumed, Collection::of(table, sent.collection.as_ref())))
 }

@@ -125,7 +125,7 @@ pub async fn update(
     match change::without_reading(table, &key, update)? {
         Ok(change) => {
             let updated = Updated { attempts: 1, ..Updated::default() };
-            match send::send(client, table, &key, &change).await? {
+            match send::send(client, table, &key, change).await? {
                 Ok(consumed) => Ok(Updated { consumed, ..updated }),
                 Err(found) => Err(refusal(table, update, found)),
             }
@@ -151,7 +151,7 @@ async fn with_reading(
         }
         let change: Change = change::of_stored(table, key, &stored, update)?;
         updated.attempts += 1;
-        match send::send(client, table, key, &change).await? {
+        match send::send(client, table, key, change).await? {
             Ok(consumed) => {
                 updated.consumed.add(&consumed);
                 return Ok(updated);

@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use keyfold_core::index::item_bytes;
 use keyfold_core::model::Table;
 
-use super::Job;
-use super::statement::{STATEMENT_CHARS_MAX, statement_chars};
+use super::NewItem;
+use crate::guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX, insert_chars};
 use crate::write::identity::canonical;
 
-/// The most statements that DynamoDB takes in one request.
-pub const BATCH_INSERT_ITEMS_MAX: usize = 25;
 /// The most bytes of items that are sent in one request of several. A request may have 16 MB, and its JSON is longer than
 /// what it carries.
 pub const BATCH_INSERT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -19,13 +17,13 @@ pub const BATCH_INSERT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) enum Batch<'j> {
     /// INSERT statements.
-    Insert(Vec<&'j Job>),
+    Insert(Vec<&'j NewItem>),
     /// A PutItem.
-    Put(&'j Job),
+    Put(&'j NewItem),
 }
 
 /// Divides items into requests.
-pub(super) fn batches<'j>(table: &Table, jobs: impl Iterator<Item = &'j Job>) -> Vec<Batch<'j>> {
+pub(super) fn batches<'j>(table: &Table, jobs: impl Iterator<Item = &'j NewItem>) -> Vec<Batch<'j>> {
     let has_local = table.local_indexes().next().is_some();
     // The item collections whose size is asked for.
     let mut measured = BTreeSet::new();
@@ -33,15 +31,13 @@ pub(super) fn batches<'j>(table: &Table, jobs: impl Iterator<Item = &'j Job>) ->
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for job in jobs {
         let collection = || job.item.get(&table.partition.name).map(canonical).unwrap_or_default();
-        let alone = statement_chars(&table.name, &job.item) > STATEMENT_CHARS_MAX;
+        let alone = insert_chars(&table.name, &job.item) > STATEMENT_CHARS_MAX;
         if alone || (has_local && measured.insert(collection())) {
             batches.push(Batch::Put(job));
             continue;
         }
         let size = item_bytes(&job.item);
-        if batch.len() == BATCH_INSERT_ITEMS_MAX
-            || (!batch.is_empty() && bytes + size > BATCH_INSERT_BYTES_MAX)
-        {
+        if batch.len() == STATEMENTS_MAX || (!batch.is_empty() && bytes + size > BATCH_INSERT_BYTES_MAX) {
             batches.push(together(std::mem::take(&mut batch), has_local));
             bytes = 0;
         }
@@ -56,7 +52,7 @@ pub(super) fn batches<'j>(table: &Table, jobs: impl Iterator<Item = &'j Job>) ->
 
 /// One request for all of these. For one item a PutItem takes less of the machine than a statement does; where there are
 /// local indexes it would ask for the size of a collection once more.
-fn together(jobs: Vec<&Job>, has_local: bool) -> Batch<'_> {
+fn together(jobs: Vec<&NewItem>, has_local: bool) -> Batch<'_> {
     match jobs.as_slice() {
         [job] if !has_local => Batch::Put(job),
         _ => Batch::Insert(jobs),

@@ -7,9 +7,9 @@ use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
 use keyfold_core::value::{AttributeValue, Item, equal};
 
 use super::{Update, UpdateError};
-use crate::write::expect::{exists, is};
+use crate::write::expect::is;
 
-/// What is written, and on what condition.
+/// What is written, and on what condition. The item must be there too: an update of what is gone would leave a stub.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub(super) set: BTreeMap<String, AttributeValue>,
@@ -65,14 +65,14 @@ pub(super) fn without_reading(
     }
     let known = update.applied(known(table, key, update));
     table.check_change(&known, &update.remove)?;
-    let mut change = Change::new(table, update);
+    let mut change = Change::new(update);
     let folded = if touched.is_empty() { Vec::new() } else { table.folded(&known)? };
     let mut whole = known;
     for (name, value) in folded.into_iter().filter(|(name, _)| touched.iter().any(|key| key.name == *name)) {
         change.take_folded(table, key, &mut whole, name, value)?;
     }
     table.check_item(&whole)?;
-    change.condition = Condition::all([change.condition].into_iter().chain(update.expected.conditions()));
+    change.condition = Condition::all(update.expected.conditions());
     Ok(Ok(change))
 }
 
@@ -85,7 +85,7 @@ pub(super) fn of_stored(
 ) -> Result<Change, UpdateError> {
     let mut whole = update.applied(stored.clone());
     table.check_promises(&whole)?;
-    let mut change = Change::new(table, update);
+    let mut change = Change::new(update);
     for (name, value) in table.folded(&whole)? {
         change.take_folded(table, key, &mut whole, name, value)?;
     }
@@ -93,14 +93,13 @@ pub(super) fn of_stored(
     let inputs = table.key_inputs().into_iter().filter(|name| !update.touches(name));
     let unchanged = inputs.filter(|name| !key.contains_key(*name)).map(|name| is(name, stored.get(name)));
     let expected = update.expected.conditions();
-    change.condition = Condition::all([change.condition].into_iter().chain(unchanged).chain(expected));
+    change.condition = Condition::all(unchanged.chain(expected));
     Ok(change)
 }
 
 impl Change {
-    fn new(table: &Table, update: &Update) -> Change {
-        let condition = exists(&table.partition.name);
-        Change { set: update.set.clone(), remove: update.remove.clone(), condition }
+    fn new(update: &Update) -> Change {
+        Change { set: update.set.clone(), remove: update.remove.clone(), condition: Condition::always() }
     }
 
     /// A folded attribute gets its value, or goes. That of the primary key must stay what it is.

@@ -1,40 +1,30 @@
 //! The two calls of an update.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
 use keyfold_core::model::Table;
-use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::value::Item;
+use keyfold_core::write::{Action, Guard};
 
 use super::change::Change;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{copy_to_sdk, from_sdk, names_to_sdk, values_to_sdk};
-use crate::write::expression::update_expression;
+use crate::guarded::{self, Tell};
+use crate::values::{copy_to_sdk, from_sdk};
 
 /// Writes a change. If its condition does not hold, the item as it is; `None` if there is none.
 pub(super) async fn send(
     client: &Client,
     table: &Table,
     key: &Item,
-    change: &Change,
+    change: Change,
 ) -> Result<Result<Consumed, Option<Item>>, DynamoError> {
-    let mut condition = ConditionExpression::of(&change.condition);
-    let expression = update_expression(&change.set, &change.remove, &mut condition);
-    let answer = client
-        .update_item()
-        .table_name(&table.name)
-        .set_key(Some(copy_to_sdk(key)))
-        .update_expression(expression)
-        .condition_expression(&condition.text)
-        .set_expression_attribute_names(names_to_sdk(&condition.names))
-        .set_expression_attribute_values(values_to_sdk(&condition.values))
-        .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
-        .send()
-        .await;
-    match answer.map_err(|error| DynamoError::of(Call::new("UpdateItem", &table.name), error)) {
-        Ok(answer) => Ok(Ok(Consumed::of(answer.consumed_capacity()))),
+    let (set, remove) = (change.set.into_iter().collect(), change.remove.into_iter().collect());
+    let action = Action::Update { key: key.clone(), set, remove };
+    let guard = Guard::Present(change.condition);
+    let tell = Tell { refused_by: true, ..Tell::default() };
+    match guarded::send(client, table, &action, Some(&guard), tell).await {
+        Ok(sent) => Ok(Ok(sent.consumed)),
         Err(DynamoError::ConditionFailed { item, .. }) => Ok(Err(item.into_revealed().map(|item| *item))),
         Err(error) => Err(error),
     }
