@@ -101,8 +101,45 @@ pub(crate) enum Command {
                             curl http://127.0.0.1:3000/health"
     )]
     Local(LocalArgs),
+    /// Write a manifest from what you have: a live table, a model, a template, a schema, items.
+    #[command(after_help = "Examples:\n  keyfold init --table Helpdesk --endpoint http://127.0.0.1:8000\n  \
+                            keyfold init template.yaml entities.json --out keyfold.toml\n  \
+                            keyfold init description.json items.jsonl\n  \
+                            keyfold init --new-index \"resourceId, action, accessedBy / timestamp\"\n\n\
+                            Sources: DescribeTable, DescribeTimeToLive and create-table JSON, items as JSON lines, NoSQL Workbench models,\n\
+                            CloudFormation, SAM, CDK and serverless.yml, Terraform (show -json, literal HCL), ElectroDB, OneTable, awslabs\n\
+                            schema.json. Several for one table are laid over each other. Nothing leaves this machine.")]
+    Init(InitArgs),
     /// Show the whole job on an embedded DynamoDB: an old table, a new question, a retrofit, the complete answer.
     Demo(DemoArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InitArgs {
+    /// Files; `-` reads standard input.
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// A live table to describe and sample; it is only read. With --new-index: the table that gets the index.
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+    /// The DynamoDB to ask; AWS as the environment says if not given.
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+    /// Where the manifest is written. `-` prints it.
+    #[arg(long, value_name = "FILE", default_value = "keyfold.toml")]
+    pub(crate) out: PathBuf,
+    /// Write over a file that exists.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// The most read units that the sample may consume: at least 50, what the largest item costs.
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(50..=100_000))]
+    pub(crate) read_units: u32,
+    /// Let comments hold values of items, not only counts.
+    #[arg(long)]
+    pub(crate) examples: bool,
+    /// Add an index to the manifest: partition attributes, and sort attributes behind a slash.
+    #[arg(long, value_name = "A, B / C", conflicts_with_all = ["sources", "out", "examples"])]
+    pub(crate) new_index: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -5,6 +5,7 @@ mod completions;
 mod demo;
 mod explain;
 mod fold;
+mod init;
 mod local;
 mod plan;
 mod query;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Explain(request) => explain::run(&args.manifest, request, out),
         Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
         Command::Template(template) => template::run(&args.manifest, template, out),
+        Command::Init(init) => init::run(&args.manifest, init, out),
         Command::Local(local) => local::run(&args.manifest, local, out),
         Command::Demo(demo) => demo::run(demo, out),
     }

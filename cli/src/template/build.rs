@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyfold_core::model::{Index, IndexKind, KeyAttribute, Model, Projection, ScalarType, Table};
 use keyfold_core::retrofit::control;
 
-use super::node::Node;
+use super::Node;
 
 /// A deployment that adds at most one global index to each table: CloudFormation takes no more.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use keyfold_core::model::Model;
 
 use super::build::tables;
-use super::node::{Finding, Kind, Node};
-use super::resolve::{Resource, Template};
+use keyfold_init::cloudformation::{Kind, Resource, Template};
+
+use super::{Finding, Node};
 
 const TABLE_TYPES: [&str; 2] = ["AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"];
 const TTL: &str = "TimeToLiveSpecification";

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::node::{Kind, Node};
+use keyfold_init::cloudformation::{Kind, Node};
 
 /// The node as YAML, in block style.
 pub(crate) fn text(node: &Node) -> String {

@@ -1,7 +1,8 @@
 //! Mappings from streams and queues to functions that lose records quietly, and that cfn-lint lets through.
 
-use super::node::{Finding, Node};
-use super::resolve::{Template, intrinsic};
+use keyfold_init::cloudformation::{Template, intrinsic};
+
+use super::{Finding, Node};
 
 const PARTIAL: &str = "ReportBatchItemFailures";
 /// How long a stream keeps a record.

@@ -1,8 +1,9 @@
 //! Keys of tables and indexes that DynamoDB refuses when they are deployed, and that cfn-lint lets through.
 
 use super::compare::table_resources;
-use super::node::{Finding, Node};
-use super::resolve::Template;
+use keyfold_init::cloudformation::Template;
+
+use super::{Finding, Node};
 
 /// The most attributes of each half of a global index's key.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html>

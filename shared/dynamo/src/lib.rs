@@ -19,6 +19,7 @@ mod guarded;
 mod query;
 mod read;
 pub mod retrofit;
+mod sample;
 mod table;
 mod token;
 mod values;
@@ -40,6 +41,7 @@ pub use read::{
     BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
     Segment, batch_get, query_page, scan_page,
 };
+pub use sample::{Described, Sample, SampleOptions, sample, table_description};
 pub use table::{
     Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table,
     create_table_input, describe, enable_stream, ensure_table,

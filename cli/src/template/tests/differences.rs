@@ -97,11 +97,11 @@ fn a_text_that_is_no_template_is_an_error() {
         ("a: &x 1\nb: *x\n", "aliases"),
         ("[a]: 1\n", "names that are no texts"),
     ] {
-        let error = yaml::read(text).unwrap_err().to_string();
+        let error = read(text).unwrap_err().to_string();
         assert!(error.contains(wanted), "{text}: {error}");
     }
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
-    assert!(yaml::read(&deep).unwrap_err().to_string().contains("64 levels"));
-    let large = " ".repeat(yaml::TEMPLATE_BYTES_MAX + 1);
-    assert!(matches!(yaml::read(&large), Err(TemplateError::TooLarge)));
+    assert!(read(&deep).unwrap_err().to_string().contains("64 levels"));
+    let large = " ".repeat(keyfold_init::cloudformation::TEMPLATE_BYTES_MAX + 1);
+    assert!(matches!(read(&large), Err(TemplateError::TooLarge)));
 }

@@ -1,9 +1,9 @@
 //! Intrinsic functions.
 
-use super::super::node::Node;
-use super::super::resolve::Template;
-use super::super::yaml::read;
+use super::super::Node;
 use super::*;
+use keyfold_init::cloudformation::Template;
+use keyfold_init::cloudformation::read;
 
 const HEAD: &str = "
 Parameters:

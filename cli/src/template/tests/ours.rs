@@ -1,9 +1,9 @@
 //! What must be true of the project's own template.
 
-use super::super::node::Node;
-use super::super::resolve::Template;
-use super::super::yaml::read;
+use super::super::Node;
 use super::*;
+use keyfold_init::cloudformation::Template;
+use keyfold_init::cloudformation::read;
 
 fn template() -> Node {
     read(TEMPLATE).unwrap()

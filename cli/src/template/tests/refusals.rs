@@ -13,7 +13,7 @@ fn table(indexes: &str) -> String {
 }
 
 fn refused(indexes: &str) -> Vec<&'static str> {
-    let template = resolve::Template::of(yaml::read(&table(indexes)).unwrap());
+    let template = Template::of(read(&table(indexes)).unwrap());
     refuse::refuse(&template).into_iter().map(|finding| finding.code).collect()
 }
 
@@ -121,7 +121,7 @@ fn a_filter_an_endless_record_age_and_no_destination() {
 fn the_same_holds_for_the_events_of_a_function() {
     let template = "Resources:\n  F:\n    Type: AWS::Serverless::Function\n    Properties:\n      Events:\n        Stream:\n          \
                     Type: DynamoDB\n          Properties: { StartingPosition: LATEST }\n";
-    let template = resolve::Template::of(yaml::read(template).unwrap());
+    let template = Template::of(read(template).unwrap());
     let found: Vec<_> = mappings::refuse(&template).into_iter().map(|finding| finding.code).collect();
     assert_eq!(
         found,

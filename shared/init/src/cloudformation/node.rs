@@ -1,19 +1,24 @@
 //! A part of a template: what YAML and JSON have in common, with the line it came from.
 
-use std::fmt;
-
 /// One value, and where it stands. What was built has line 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Node {
-    pub(crate) line: usize,
-    pub(crate) kind: Kind,
+pub struct Node {
+    /// The line, from 1.
+    pub line: usize,
+    /// What it is.
+    pub kind: Kind,
 }
 
 /// What a node is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A scalar. A plain one may be a number or a boolean; CloudFormation takes both for their texts.
-    Text { text: String, plain: bool },
+    Text {
+        /// The text.
+        text: String,
+        /// Written without quotes?
+        plain: bool,
+    },
     /// A sequence.
     List(Vec<Node>),
     /// A mapping, in its order.
@@ -22,38 +27,38 @@ pub(crate) enum Kind {
 
 impl Node {
     /// A text.
-    pub(crate) fn text(text: impl Into<String>) -> Node {
+    pub fn text(text: impl Into<String>) -> Node {
         Node { line: 0, kind: Kind::Text { text: text.into(), plain: false } }
     }
 
     /// A boolean.
-    pub(crate) fn flag(flag: bool) -> Node {
+    pub fn flag(flag: bool) -> Node {
         Node { line: 0, kind: Kind::Text { text: flag.to_string(), plain: true } }
     }
 
     /// A list.
-    pub(crate) fn list(nodes: impl IntoIterator<Item = Node>) -> Node {
+    pub fn list(nodes: impl IntoIterator<Item = Node>) -> Node {
         Node { line: 0, kind: Kind::List(nodes.into_iter().collect()) }
     }
 
     /// A mapping.
-    pub(crate) fn map<const N: usize>(members: [(&str, Node); N]) -> Node {
+    pub fn map<const N: usize>(members: [(&str, Node); N]) -> Node {
         let members = members.into_iter().map(|(name, node)| (name.to_owned(), node));
         Node { line: 0, kind: Kind::Map(members.collect()) }
     }
 
     /// The member of a mapping.
-    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+    pub fn get(&self, name: &str) -> Option<&Node> {
         self.members().iter().find(|(known, _)| known == name).map(|(_, node)| node)
     }
 
     /// The member at the end of a path.
-    pub(crate) fn at(&self, path: &[&str]) -> Option<&Node> {
+    pub fn at(&self, path: &[&str]) -> Option<&Node> {
         path.iter().try_fold(self, |node, name| node.get(name))
     }
 
     /// The text of a scalar.
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    pub fn as_text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text { text, .. } => Some(text),
             Kind::List(_) | Kind::Map(_) => None,
@@ -61,12 +66,12 @@ impl Node {
     }
 
     /// The text of a member.
-    pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
+    pub fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_text()
     }
 
     /// The nodes of a list; none if it is no list.
-    pub(crate) fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[Node] {
         match &self.kind {
             Kind::List(nodes) => nodes,
             Kind::Text { .. } | Kind::Map(_) => &[],
@@ -74,7 +79,7 @@ impl Node {
     }
 
     /// The members of a mapping; none if it is no mapping.
-    pub(crate) fn members(&self) -> &[(String, Node)] {
+    pub fn members(&self) -> &[(String, Node)] {
         match &self.kind {
             Kind::Map(members) => members,
             Kind::Text { .. } | Kind::List(_) => &[],
@@ -82,32 +87,9 @@ impl Node {
     }
 
     /// The members of a mapping, to add to.
-    pub(crate) fn push(&mut self, name: &str, node: Node) {
+    pub fn push(&mut self, name: &str, node: Node) {
         if let Kind::Map(members) = &mut self.kind {
             members.push((name.to_owned(), node));
         }
-    }
-}
-
-/// Something that is wrong with a template.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// The line; 0 where something is missing altogether.
-    pub(crate) line: usize,
-    /// The code that stays the same.
-    pub(crate) code: &'static str,
-    /// What it is.
-    pub(crate) message: String,
-}
-
-impl Finding {
-    pub(crate) fn new(line: usize, code: &'static str, message: impl Into<String>) -> Finding {
-        Finding { line, code, message: message.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
     }
 }

@@ -7,13 +7,13 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use super::node::{Kind, Node};
 
 /// The largest template that CloudFormation takes.
-pub(crate) const TEMPLATE_BYTES_MAX: usize = 1024 * 1024;
+pub const TEMPLATE_BYTES_MAX: usize = 1024 * 1024;
 /// The deepest nesting.
 const DEPTH_MAX: usize = 64;
 
 /// Why a text is no template.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum TemplateError {
+pub enum TemplateError {
     /// It is too large.
     #[error("the template has more than {TEMPLATE_BYTES_MAX} bytes, CloudFormation's limit")]
     TooLarge,
@@ -47,7 +47,7 @@ type Events<'t> = Peekable<Parser<'t, StrInput<'t>>>;
 type Tagged<'t> = Option<std::borrow::Cow<'t, Tag>>;
 
 /// Reads the first document of a text.
-pub(crate) fn read(text: &str) -> Result<Node, TemplateError> {
+pub fn read(text: &str) -> Result<Node, TemplateError> {
     if text.len() > TEMPLATE_BYTES_MAX {
         return Err(TemplateError::TooLarge);
     }

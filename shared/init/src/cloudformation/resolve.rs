@@ -9,27 +9,31 @@ const CONDITION_DEPTH_MAX: usize = 16;
 
 /// A template, with the means to work its values out.
 #[derive(Debug)]
-pub(crate) struct Template {
+pub struct Template {
     root: Node,
 }
 
 /// A resource.
 #[derive(Debug, Clone)]
-pub(crate) struct Resource<'t> {
-    pub(crate) id: &'t str,
-    pub(crate) line: usize,
-    pub(crate) kind: &'t str,
+pub struct Resource<'t> {
+    /// Its logical id.
+    pub id: &'t str,
+    /// Where it stands.
+    pub line: usize,
+    /// Its type, `AWS::DynamoDB::Table`.
+    pub kind: &'t str,
     /// As it is written.
-    pub(crate) node: &'t Node,
+    pub node: &'t Node,
 }
 
 impl Template {
-    pub(crate) fn of(root: Node) -> Template {
+    /// The template whose nodes these are.
+    pub fn of(root: Node) -> Template {
         Template { root }
     }
 
     /// All resources, in their order.
-    pub(crate) fn resources<'t>(&'t self) -> Vec<Resource<'t>> {
+    pub fn resources<'t>(&'t self) -> Vec<Resource<'t>> {
         let resources = self.root.get("Resources").map(Node::members).unwrap_or_default();
         let resource = |(id, node): &'t (String, Node)| {
             Some(Resource { id, line: node.line, kind: node.text_of("Type")?, node })
@@ -38,7 +42,7 @@ impl Template {
     }
 
     /// The value with the parameters' defaults; `None` where it is no value at all (`AWS::NoValue`).
-    pub(crate) fn resolved(&self, node: &Node) -> Option<Node> {
+    pub fn resolved(&self, node: &Node) -> Option<Node> {
         if let Some((name, argument)) = intrinsic(node) {
             return self.call(name, argument, node);
         }
@@ -146,7 +150,7 @@ impl Template {
     }
 
     /// Everything that a value can be: both sides of every condition, and whatever a parameter allows.
-    pub(crate) fn possible(&self, node: &Node) -> Vec<Node> {
+    pub fn possible(&self, node: &Node) -> Vec<Node> {
         match intrinsic(node) {
             Some(("Fn::If", argument)) => {
                 argument.nodes().iter().skip(1).flat_map(|side| self.possible(side)).collect()
@@ -166,7 +170,7 @@ impl Template {
 }
 
 /// The name and the argument of an intrinsic function, if it is one.
-pub(crate) fn intrinsic(node: &Node) -> Option<(&str, &Node)> {
+pub fn intrinsic(node: &Node) -> Option<(&str, &Node)> {
     match node.members() {
         [(name, argument)] if name == "Ref" || name == "Condition" || name.starts_with("Fn::") => {
             Some((name, argument))

@@ -1,0 +1,253 @@
+//! `keyfold init --new-index "resourceId, action, accessedBy / timestamp"`: the index, its question, and the retrofit that fills
+//! it, added to a manifest.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use keyfold_core::key::{KeyMode, Part};
+use keyfold_core::manifest;
+use keyfold_core::model::{AttributeKind, IndexKind, KeySource, Model, Table};
+use serde_json::json;
+
+use crate::args::InitArgs;
+use crate::manifest_file::{self, ManifestFile};
+use crate::output::Output;
+
+/// What stands between the parts of a folded key.
+const SEPARATOR: &str = "#";
+/// The most attributes of one key.
+const PARTS_MAX: usize = 8;
+/// Global indexes of a table, unless AWS raised the quota.
+///
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
+const GLOBAL_INDEXES_MAX: usize = 20;
+
+/// What is added, and what the user does next.
+struct Addition {
+    index: String,
+    retrofit: Option<String>,
+    text: String,
+    why: String,
+}
+
+pub(super) fn run(path: &Path, args: &InitArgs, wanted: &str, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = manifest_file::model(path, out)?;
+    let table = match (&args.table, model.tables.as_slice()) {
+        (Some(name), _) => manifest_file::table(&model, name)?,
+        (None, [only]) => only,
+        (None, several) => {
+            let ids: Vec<&str> = several.iter().map(|table| table.id.as_str()).collect();
+            bail!("which table gets the index? Say it with --table: {}", ids.join(", "))
+        }
+    };
+    let (partition, sort) = parts(wanted)?;
+    for name in partition.iter().chain(&sort) {
+        check(table, name)?;
+    }
+    let has_items = match &args.endpoint {
+        Some(_) => Some(super::sample::any_item(&table.name, args)?),
+        None => None,
+    };
+    let addition = addition(&model, table, &partition, &sort, has_items)?;
+    let file = ManifestFile::read(path)?;
+    let text = format!("{}\n{}", file.text.trim_end(), addition.text);
+    let parsed = manifest::parse(&file.name, &text);
+    if parsed.model.is_none() {
+        out.note(parsed.render(&text, out.colour()));
+        bail!("the index does not fit into `{}`; nothing was changed", file.name);
+    }
+    replace(path, &text)?;
+    if out.json {
+        out.value(&json!({
+            "manifest": file.name, "table": table.id, "index": addition.index,
+            "retrofit": addition.retrofit, "added": addition.text, "why": addition.why,
+        }))?;
+    } else {
+        out.text(format!("{}\n{}\n\nNext:\n{}", addition.text.trim_end(), addition.why, next(&addition)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `a, b / c`: partition attributes, and sort attributes.
+fn parts(wanted: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    let (partition, sort) = wanted.split_once('/').unwrap_or((wanted, ""));
+    let names = |text: &str| -> Vec<String> {
+        text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let (partition, sort) = (names(partition), names(sort));
+    if partition.is_empty() {
+        bail!("an index needs a partition key: --new-index \"resourceId, action / timestamp\"");
+    }
+    if partition.len() > PARTS_MAX || sort.len() > PARTS_MAX {
+        bail!("a key has at most {PARTS_MAX} attributes here");
+    }
+    let mut seen: Vec<&String> = Vec::new();
+    for name in partition.iter().chain(&sort) {
+        if seen.contains(&name) {
+            bail!("`{name}` is named twice");
+        }
+        seen.push(name);
+    }
+    Ok((partition, sort))
+}
+
+/// Can the attribute be part of a key?
+fn check(table: &Table, name: &str) -> anyhow::Result<()> {
+    let Some(attribute) = table.attributes.get(name) else {
+        bail!(
+            "table `{}` does not declare `{name}`: add it under [tables.{}.attributes]",
+            table.id,
+            table.id
+        );
+    };
+    if !matches!(
+        attribute.kind,
+        AttributeKind::String
+            | AttributeKind::Number
+            | AttributeKind::Binary
+            | AttributeKind::Boolean
+            | AttributeKind::Timestamp(_)
+            | AttributeKind::Date
+    ) {
+        bail!("`{name}` is a {}: it cannot be part of a key", attribute.kind.name());
+    }
+    Ok(())
+}
+
+fn addition(
+    model: &Model,
+    table: &Table,
+    partition: &[String],
+    sort: &[String],
+    has_items: Option<bool>,
+) -> anyhow::Result<Addition> {
+    let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
+    if global >= GLOBAL_INDEXES_MAX {
+        bail!(
+            "table `{}` has {global} global indexes, the quota of a table: take one away, ask AWS for more, or declare a second \
+             table with this index and a retrofit from `{}` to it",
+            table.id,
+            table.id
+        );
+    }
+    let capital = |name: &String| {
+        let mut letters = name.chars();
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    };
+    let words: String = partition.iter().map(capital).collect();
+    let words: String = words.chars().filter(char::is_ascii_alphanumeric).take(60).collect();
+    let free = |name: String, taken: &dyn Fn(&str) -> bool| {
+        let numbered = (2..).map(|number: u32| format!("{name}{number}"));
+        std::iter::once(name.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(name.clone())
+    };
+    let index = free(format!("by{words}"), &|name| {
+        table.index(name).is_some() || model.questions_of(table).any(|question| question.name == name)
+    });
+    let (partition_key, partition_folds) = key(table, partition, &format!("{index}_pk"));
+    let (sort_key, sort_folds) = key(table, sort, &format!("{index}_sk"));
+    let folds = partition_folds || sort_folds;
+    let mut text = String::new();
+    let _ = writeln!(text, "\n[tables.{}.indexes.{index}]", table.id);
+    // With the table's own partition key alone it would be local, and those come with the table only.
+    let _ = writeln!(text, "type = \"global\"\npartition = {partition_key}");
+    if !sort.is_empty() {
+        let _ = writeln!(text, "sort = {sort_key}");
+    }
+    let _ = writeln!(text, "projection = \"all\"");
+    let conditions: Vec<String> = partition
+        .iter()
+        .map(|name| format!("{name:?}"))
+        .chain(sort.iter().map(|name| format!("\"{name}{}?\"", operator(table, name))))
+        .collect();
+    let _ = writeln!(text, "\n[questions.{}.{index}]\nwhere = [{}]", table.id, conditions.join(", "));
+    if let Some(first) = sort.first() {
+        let _ = writeln!(text, "order = {first:?}");
+    }
+    let needs_retrofit = folds && has_items != Some(false);
+    let retrofit = needs_retrofit.then(|| {
+        free(format!("{}{}InPlace", table.id, capital(&index)), &|name| {
+            model.retrofits.iter().any(|retrofit| retrofit.name == name)
+        })
+    });
+    if let Some(retrofit) = &retrofit {
+        let _ = writeln!(
+            text,
+            "\n[retrofits.{retrofit}]\nfrom = {:?}\nto = {:?}\nfills = [{index:?}]",
+            table.id, table.id
+        );
+    }
+    let why = match (folds, has_items) {
+        (false, _) => {
+            "No retrofit: each key is one attribute, so DynamoDB itself fills the index when it is created."
+        }
+        (true, Some(false)) => "No retrofit: the table has no items.",
+        (true, _) => {
+            "A retrofit in place: the table keeps its key and the index is global, so DynamoDB can add it to the live table. \
+             Items that are there get the index's key attributes from it; a new table would be needed for another table key or a \
+             local index."
+        }
+    };
+    Ok(Addition { index, retrofit, text, why: why.to_owned() })
+}
+
+/// The key as the manifest writes it, and whether it is folded. One attribute is the key itself.
+fn key(table: &Table, names: &[String], attribute: &str) -> (String, bool) {
+    if let [only] = names {
+        let natural = table.attributes.get(only).is_some_and(|one| one.kind.scalar().is_some());
+        if natural {
+            return (format!("{only:?}"), false);
+        }
+    }
+    let part = |name: &String| match table.attributes.get(name).map(|attribute| attribute.kind) {
+        Some(AttributeKind::Number) => format!("{{{name}:number}}"),
+        Some(AttributeKind::Binary) => format!("{{{name}|hex}}"),
+        _ => format!("{{{name}}}"),
+    };
+    let template = names.iter().map(part).collect::<Vec<_>>().join(SEPARATOR);
+    if is_verbatim(table) {
+        // The table's own keys are written as they are; a new one can take every value.
+        return (format!("{{ attribute = {attribute:?}, fold = {template:?}, verbatim = false }}"), true);
+    }
+    (format!("{template:?}"), true)
+}
+
+/// Are the table's keys written as they are? Its templates say so; without any, escaping is right.
+fn is_verbatim(table: &Table) -> bool {
+    let keys = table.key_attributes().chain(table.indexes.iter().flat_map(|index| index.key_attributes()));
+    keys.filter_map(|key| match &key.source {
+        KeySource::Folded(rules) => Some(rules),
+        KeySource::Natural => None,
+    })
+    .flatten()
+    .any(|rule| {
+        let parts =
+            rule.template.parts().iter().filter(|part| matches!(part, Part::Attribute { .. })).count();
+        rule.template.mode() == KeyMode::Verbatim && parts > 0
+    })
+}
+
+fn operator(table: &Table, name: &str) -> &'static str {
+    match table.attributes.get(name).map(|attribute| attribute.kind) {
+        Some(AttributeKind::Timestamp(_) | AttributeKind::Date | AttributeKind::Number) => " between",
+        _ => "",
+    }
+}
+
+fn next(addition: &Addition) -> String {
+    let mut steps = vec!["keyfold check && keyfold plan".to_owned(), "keyfold template".to_owned()];
+    if let Some(retrofit) = &addition.retrofit {
+        let verbs = ["plan", "start", "backfill", "verify", "cutover"];
+        steps.extend(verbs.map(|verb| format!("keyfold retrofit {verb} {retrofit}")));
+    }
+    steps.into_iter().map(|step| format!("  {step}\n")).collect()
+}
+
+/// Writes the whole file beside the old one, then in its place.
+fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let beside = path.with_extension("toml.new");
+    std::fs::write(&beside, text).with_context(|| format!("cannot write `{}`", beside.display()))?;
+    std::fs::rename(&beside, path).with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! The live table: what DynamoDB says of it, and a sample of its items.
+
+use std::fmt;
+
+use keyfold_dynamo::{
+    Endpoint, PageRequest, SampleOptions, ScanPage, Settings, client, sample, scan_page, table_description,
+};
+use keyfold_init::Source;
+use keyfold_init::draft::{Draft, SampledItem};
+use serde_json::{Value, json};
+
+use crate::args::InitArgs;
+use crate::output::grouped;
+
+/// What was read, and what it cost.
+pub(super) struct Told {
+    items: usize,
+    pages: u32,
+    units: f64,
+    allowed: u32,
+}
+
+impl Told {
+    pub(super) fn as_json(&self) -> Value {
+        json!({ "items": self.items, "pages": self.pages, "readUnits": self.units, "allowed": self.allowed })
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "sampled {} items in {} pages for {} of {} read units; nothing was written",
+            grouped(self.items as u64),
+            self.pages,
+            self.units,
+            self.allowed
+        )
+    }
+}
+
+/// Describes and samples a table.
+pub(super) fn live(table: &str, args: &InitArgs) -> anyhow::Result<(Draft, Told)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let client = client(&settings(args)?).await;
+        let described = table_description(&client, table).await?;
+        let name = format!("table {table}");
+        let source = Source { name: name.clone(), text: described.table.to_string() };
+        let mut draft = keyfold_init::read(&source).map_err(super::said)?;
+        if let Some(ttl) = &described.time_to_live {
+            let more = keyfold_init::read(&Source { name, text: ttl.to_string() }).map_err(super::said)?;
+            for (table, ttl) in draft.tables.iter_mut().zip(more.tables) {
+                table.ttl = ttl.ttl;
+            }
+        }
+        let options =
+            SampleOptions { read_units_max: f64::from(args.read_units), ..SampleOptions::default() };
+        let sampled = sample(&client, table, &described, options).await?;
+        let told = Told {
+            items: sampled.items.len(),
+            pages: sampled.pages,
+            units: sampled.read_units,
+            allowed: args.read_units,
+        };
+        for table in &mut draft.tables {
+            let rows = sampled.items.iter().map(|item| SampledItem { item: item.clone(), entity: None });
+            table.items.extend(rows);
+        }
+        Ok((draft, told))
+    })
+}
+
+fn settings(args: &InitArgs) -> anyhow::Result<Settings> {
+    match &args.endpoint {
+        Some(url) => Ok(Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?),
+        None => Ok(Settings::from_env()?),
+    }
+}
+
+/// Does a live table hold any item?
+pub(super) fn any_item(table: &str, args: &InitArgs) -> anyhow::Result<bool> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let client = client(&settings(args)?).await;
+        let page = PageRequest { table: table.to_owned(), limit: Some(1), ..PageRequest::default() };
+        Ok(!scan_page(&client, &ScanPage { page, segment: None }).await?.items.is_empty())
+    })
+}

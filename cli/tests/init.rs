@@ -1,0 +1,194 @@
+//! `keyfold init` as its users run it: the walk-through of docs/init.md against the embedded DynamoDB, and what it refuses.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndexUpdate, KeySchemaElement,
+    KeyType, Projection, ProjectionType, ScalarAttributeType,
+};
+use keyfold_core::manifest;
+use keyfold_core::model::Table;
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_dynamo::{SampleOptions, TableOptions, load, sample, table_description};
+use keyfold_local::EmbeddedDynamo;
+use serde_json::Value;
+
+const ITEMS: usize = 300;
+/// The table as it is before anybody thought of Keyfold.
+const OLD: &str = r#"
+[tables.audit]
+name = "ResourceAccessAudit"
+partition = "id"
+attributes = { id = "string" }
+"#;
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+    command.current_dir(folder).env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1").args(arguments);
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn done(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn event(number: usize) -> Item {
+    let attributes = [
+        ("id", format!("event-{number:05}")),
+        ("resourceId", format!("r{}", number % 7)),
+        ("action", "viewed".to_owned()),
+        ("accessedBy", format!("u{}", number % 11)),
+        ("timestamp", format!("2017-03-01T08:{:02}:{:02}.000Z", number / 60 % 60, number % 60)),
+    ];
+    let attributes = attributes.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
+    std::collections::HashMap::from(attributes).into()
+}
+
+/// Adds the global indexes of a table to the live table.
+async fn add_indexes(server: &EmbeddedDynamo, table: &Table) {
+    for index in &table.indexes {
+        let mut create = CreateGlobalSecondaryIndexAction::builder()
+            .index_name(&index.name)
+            .projection(Projection::builder().projection_type(ProjectionType::All).build());
+        let mut update = server.client().update_table().table_name(&table.name);
+        let keys = index.partition.iter().map(|key| (key, KeyType::Hash));
+        for (key, kind) in keys.chain(index.sort.iter().map(|key| (key, KeyType::Range))) {
+            let row = KeySchemaElement::builder().attribute_name(&key.name).key_type(kind).build().unwrap();
+            let definition = AttributeDefinition::builder().attribute_name(&key.name);
+            create = create.key_schema(row);
+            update = update
+                .attribute_definitions(definition.attribute_type(ScalarAttributeType::S).build().unwrap());
+        }
+        let one = GlobalSecondaryIndexUpdate::builder().create(create.build().unwrap()).build();
+        update.global_secondary_index_updates(one).send().await.unwrap();
+    }
+}
+
+async fn audit(items: usize) -> EmbeddedDynamo {
+    let old = manifest::parse("old", OLD).model.unwrap();
+    let server = EmbeddedDynamo::memory().unwrap();
+    let table = old.table("audit").unwrap();
+    server.create_tables([table], TableOptions { stream: true }).await.unwrap();
+    load(&server.client(), table, futures_util::stream::iter((0..items).map(event))).await.unwrap();
+    server
+}
+
+#[tokio::test]
+async fn a_live_table_gets_a_manifest_a_new_index_and_an_answer() {
+    let server = audit(ITEMS).await;
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let endpoint = ["--endpoint", server.endpoint()];
+    let with = |arguments: &[&'static str]| [arguments, &endpoint].concat();
+
+    let told: Value =
+        serde_json::from_str(&done(at, &with(&["--json", "init", "--table", "ResourceAccessAudit"])))
+            .unwrap();
+    assert_eq!((told["errors"].as_u64(), told["agrees"].as_bool()), (Some(0), Some(true)));
+    assert_eq!(told["sample"]["items"].as_u64(), Some(ITEMS as u64));
+    done(at, &["check"]);
+    done(at, &["plan"]);
+
+    let index = ["init", "--new-index", "resourceId, action, accessedBy / timestamp"];
+    let added: Value =
+        serde_json::from_str(&done(at, &[&["--json"], &index[..], &endpoint].concat())).unwrap();
+    let retrofit = added["retrofit"].as_str().unwrap().to_owned();
+    done(at, &["check"]);
+    assert!(done(at, &["template"]).contains(added["index"].as_str().unwrap()));
+
+    // What a deployment of the template does: the index is added to the live table.
+    let text = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
+    let model = manifest::parse("keyfold.toml", &text).model.unwrap();
+    add_indexes(&server, &model.tables[0]).await;
+    let rate = ["--rate", "1000000"];
+    done(at, &[&["retrofit", "start", &retrofit], &endpoint[..]].concat());
+    done(at, &[&["retrofit", "backfill", &retrofit], &endpoint[..], &rate].concat());
+    done(at, &[&["retrofit", "verify", &retrofit], &endpoint[..], &rate].concat());
+
+    let table = &model.tables[0];
+    let index = table.index(added["index"].as_str().unwrap()).unwrap();
+    let key = &index.partition[0].name;
+    let described = table_description(&server.client(), &table.name).await.unwrap();
+    let all = sample(&server.client(), &table.name, &described, SampleOptions::default()).await.unwrap();
+    assert_eq!(all.items.len(), ITEMS);
+    assert!(all.items.iter().all(|item| item.contains_key(key)));
+}
+
+#[tokio::test]
+async fn a_sample_stays_within_its_read_units_and_reads_nothing_it_may_not() {
+    let server = audit(2_000).await;
+    let client = server.client();
+    let described = table_description(&client, "ResourceAccessAudit").await.unwrap();
+    for units in [50.0, 60.0, 200.0] {
+        let options = SampleOptions { read_units_max: units, ..SampleOptions::default() };
+        let taken = sample(&client, "ResourceAccessAudit", &described, options).await.unwrap();
+        assert!(
+            taken.read_units <= units && taken.pages > 0 && !taken.items.is_empty(),
+            "{units}: {taken:?}"
+        );
+    }
+    // Less than the largest item costs: no page at all.
+    let options = SampleOptions { read_units_max: 49.0, ..SampleOptions::default() };
+    assert_eq!(sample(&client, "ResourceAccessAudit", &described, options).await.unwrap().pages, 0);
+}
+
+#[test]
+fn a_file_that_exists_is_kept_and_bad_sources_are_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(
+        at.join("model.json"),
+        "{\"KeySchema\":[{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"}],\"TableName\":\"Notes\"}",
+    )
+    .unwrap();
+    std::fs::write(at.join("other.json"), "{\"a\":1}").unwrap();
+    done(at, &["init", "model.json"]);
+    let before = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
+    assert!(refused(at, &["init", "model.json"]).contains("--force"));
+    done(at, &["init", "model.json", "--force"]);
+    assert_eq!(std::fs::read_to_string(at.join("keyfold.toml")).unwrap(), before);
+    let error = refused(at, &["init", "other.json", "--out", "new.toml"]);
+    assert_eq!(error.trim_end().lines().count(), 1);
+    assert!(error.contains("init-not-a-model") && !at.join("new.toml").exists(), "{error}");
+    let huge = std::fs::File::create(at.join("huge.json")).unwrap();
+    huge.set_len(1 << 30).unwrap();
+    assert!(refused(at, &["init", "huge.json", "--out", "new.toml"]).contains("init-too-large"));
+    assert!(refused(at, &["init", "--out", "new.toml"]).contains("--table"));
+}
+
+#[test]
+fn a_new_index_of_single_attributes_needs_no_retrofit_and_wrong_ones_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let text = "[tables.notes]\npartition = \"id\"\nattributes = { id = \"string\", owner = \"string\", tags = \"string-set\" }\n";
+    std::fs::write(at.join("keyfold.toml"), text).unwrap();
+    for (wanted, why) in [
+        ("nobody", "does not declare"),
+        ("tags", "cannot be part of a key"),
+        ("/ id", "partition key"),
+        ("id, id", "twice"),
+    ] {
+        assert!(refused(at, &["init", "--new-index", wanted]).contains(why), "{wanted}");
+    }
+    assert_eq!(std::fs::read_to_string(at.join("keyfold.toml")).unwrap(), text);
+    let added: Value =
+        serde_json::from_str(&done(at, &["--json", "init", "--new-index", "owner / id"])).unwrap();
+    assert!(
+        added["retrofit"].is_null() && added["why"].as_str().unwrap().contains("DynamoDB itself"),
+        "{added}"
+    );
+    done(at, &["check"]);
+}

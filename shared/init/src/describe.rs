@@ -1,0 +1,158 @@
+//! A table as DynamoDB's API has it: an answer of DescribeTable, an input of CreateTable, the properties of a CloudFormation
+//! resource. The three have the same fields.
+
+use keyfold_core::model::ScalarType;
+
+use crate::cursor::At;
+use crate::draft::{Draft, IndexDraft, KindDraft, ProjectionDraft, Rank, TableDraft, Ttl};
+use crate::error::{Problem, ReadError};
+
+/// The most attributes of one key that are read; DynamoDB has 4 and 4.
+pub(crate) const KEY_PARTS_MAX: usize = 8;
+/// The most indexes of a table that are read.
+pub(crate) const INDEXES_MAX: usize = 100;
+
+/// Fields of a table that a manifest does not model, and what to call them.
+const UNMODELLED: &[(&str, &str)] = &[
+    ("Replicas", "replicas in other regions"),
+    ("GlobalTableVersion", "a global table"),
+    ("GlobalTableWitnesses", "a witness of a global table"),
+    ("VectorIndexes", "vector indexes"),
+    ("GlobalVectorIndexes", "vector indexes"),
+    ("ResourcePolicy", "a policy on the table"),
+    ("KinesisStreamSpecification", "a Kinesis destination"),
+    ("KinesisDataStreamDestinations", "a Kinesis destination"),
+    ("ImportSourceSpecification", "an import from S3"),
+    ("ContributorInsightsSpecification", "contributor insights"),
+    ("WarmThroughput", "warm throughput"),
+    ("OnDemandThroughput", "limits of on-demand throughput"),
+];
+
+/// An answer of DescribeTable, or what goes into CreateTable.
+pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
+    let table = root.get("Table").or_else(|| root.get("TableDescription")).unwrap_or_else(|| root.clone());
+    let mut draft = structure(&table)?;
+    draft.name = Some(table.text_of("TableName")?.to_owned());
+    draft.rank = Rank::Live;
+    let count = |name: &str| table.get(name).and_then(|at| at.value.as_u64());
+    draft.size = count("ItemCount").zip(count("TableSizeBytes")).filter(|(items, _)| *items > 0);
+    Ok(Draft { tables: vec![draft], notes: Vec::new() })
+}
+
+/// An answer of DescribeTimeToLive.
+pub(crate) fn read_ttl(root: &At<'_>) -> Draft {
+    let description = root.get("TimeToLiveDescription").unwrap_or_else(|| root.clone());
+    let on = description.some_text("TimeToLiveStatus").is_some_and(|status| status.starts_with("ENABL"));
+    let ttl = match description.some_text("AttributeName") {
+        Some(name) if on => Ttl::On(name.to_owned()),
+        _ => Ttl::Off,
+    };
+    let table = TableDraft { source: root.source.to_owned(), ttl, ..TableDraft::default() };
+    Draft { tables: vec![table], notes: Vec::new() }
+}
+
+/// Keys, indexes, streams and what is not modelled.
+pub(crate) fn structure(table: &At<'_>) -> Result<TableDraft, ReadError> {
+    let mut draft = TableDraft { source: table.source.to_owned(), ..TableDraft::default() };
+    let mut definitions = table.list("AttributeDefinitions");
+    definitions.truncate(INDEXES_MAX * KEY_PARTS_MAX);
+    for definition in definitions {
+        let (name, letter) = (definition.text_of("AttributeName")?, definition.text_of("AttributeType")?);
+        let scalar =
+            scalar(letter).ok_or_else(|| definition.error(Problem::UnknownWord(letter.to_owned())))?;
+        draft.scalars.insert(name.to_owned(), scalar);
+    }
+    let (partition, sort) = key_schema(table)?;
+    draft.partition = partition.into_iter().next();
+    draft.sort = sort.into_iter().next();
+    for (field, local) in [("LocalSecondaryIndexes", true), ("GlobalSecondaryIndexes", false)] {
+        for index in table.list(field) {
+            if draft.indexes.len() == INDEXES_MAX {
+                return Err(index.error(Problem::TooMany { max: INDEXES_MAX, what: "indexes" }));
+            }
+            draft.indexes.push(read_index(&index, local)?);
+        }
+    }
+    if let Some(specification) = table.get("TimeToLiveSpecification") {
+        draft.ttl = match specification.some_text("AttributeName") {
+            Some(name) if specification.flag("Enabled") => Ttl::On(name.to_owned()),
+            _ => Ttl::Off,
+        };
+    }
+    for (field, what) in UNMODELLED {
+        if table.get(field).is_some_and(|at| !at.value.as_array().is_some_and(Vec::is_empty)) {
+            draft.unmodelled.push((*what).to_owned());
+        }
+    }
+    draft.unmodelled.dedup();
+    if let Some(stream) = table.get("StreamSpecification").and_then(|at| at.some_text("StreamViewType")) {
+        if stream != "NEW_AND_OLD_IMAGES" {
+            draft.notes.push(format!("its stream has {stream}; a retrofit needs NEW_AND_OLD_IMAGES"));
+        }
+    }
+    Ok(draft)
+}
+
+/// HASH and RANGE rows, in order.
+pub(crate) fn key_schema(owner: &At<'_>) -> Result<(Vec<String>, Vec<String>), ReadError> {
+    let schema = owner.need("KeySchema")?;
+    let (mut partition, mut sort) = (Vec::new(), Vec::new());
+    for row in schema.elements() {
+        if partition.len() + sort.len() == KEY_PARTS_MAX {
+            return Err(row.error(Problem::TooMany { max: KEY_PARTS_MAX, what: "key attributes" }));
+        }
+        let name = row.text_of("AttributeName")?.to_owned();
+        match row.text_of("KeyType")? {
+            "HASH" => partition.push(name),
+            "RANGE" => sort.push(name),
+            other => return Err(row.error(Problem::UnknownWord(other.to_owned()))),
+        }
+    }
+    if partition.is_empty() {
+        return Err(schema.error(Problem::Missing("HASH".to_owned())));
+    }
+    Ok((partition, sort))
+}
+
+fn read_index(index: &At<'_>, local: bool) -> Result<IndexDraft, ReadError> {
+    let (partition, sort) = key_schema(index)?;
+    let mut draft = IndexDraft {
+        name: index.text_of("IndexName")?.to_owned(),
+        local: Some(local),
+        partition,
+        sort,
+        projection: index.get("Projection").map(|at| projection(&at)).transpose()?,
+        notes: Vec::new(),
+    };
+    match index.some_text("IndexStatus") {
+        None | Some("ACTIVE") => {}
+        Some(status) => draft.notes.push(format!("its status is {status}: it may lack items")),
+    }
+    Ok(draft)
+}
+
+/// `{ProjectionType, NonKeyAttributes}`.
+pub(crate) fn projection(at: &At<'_>) -> Result<ProjectionDraft, ReadError> {
+    let names = || at.get("NonKeyAttributes").map_or(Ok(Vec::new()), |names| names.texts());
+    match at.some_text("ProjectionType").unwrap_or("ALL") {
+        "ALL" => Ok(ProjectionDraft::All),
+        "KEYS_ONLY" => Ok(ProjectionDraft::KeysOnly),
+        "INCLUDE" => names().map(ProjectionDraft::Include),
+        other => Err(at.error(Problem::UnknownWord(other.to_owned()))),
+    }
+}
+
+/// S, N or B.
+pub(crate) fn scalar(letter: &str) -> Option<ScalarType> {
+    match letter {
+        "S" => Some(ScalarType::S),
+        "N" => Some(ScalarType::N),
+        "B" => Some(ScalarType::B),
+        _ => None,
+    }
+}
+
+/// The attribute type that a key attribute has.
+pub(crate) fn kind_of(scalar: ScalarType) -> KindDraft {
+    KindDraft::of_letter(scalar.letter())
+}

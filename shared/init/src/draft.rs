@@ -1,0 +1,316 @@
+//! The one form that every reader fills: what is known of each table, from which source, on what evidence.
+//!
+//! A reader fills what its format says and leaves the rest open. [`overlay`](crate::overlay) lays the drafts of several
+//! sources over each other, [`infer`](crate::infer) adds what the items show, [`write`](crate::write) makes a manifest of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyfold_core::model::{Precision, ScalarType};
+use keyfold_core::value::Item;
+
+/// What the sources say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Draft {
+    /// The tables.
+    pub tables: Vec<TableDraft>,
+    /// What belongs to no table: what was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// How well a source knows a table's structure: the higher wins where two differ, and the difference is reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// Items, or a description of time to live: no structure.
+    #[default]
+    Items,
+    /// A schema of a library, which names indexes and fields.
+    Library,
+    /// A model that was drawn or generated.
+    Model,
+    /// Infrastructure as code.
+    Code,
+    /// What DynamoDB answers.
+    Live,
+}
+
+/// One table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TableDraft {
+    /// Its name in DynamoDB.
+    pub name: Option<String>,
+    /// A name to call it by where the source does not know its name in DynamoDB.
+    pub logical_id: Option<String>,
+    /// The file or table that this comes from.
+    pub source: String,
+    /// How well the source knows the structure.
+    pub rank: Rank,
+    /// The attribute of the partition key.
+    pub partition: Option<String>,
+    /// The attribute of the sort key.
+    pub sort: Option<String>,
+    /// The types of key attributes.
+    pub scalars: BTreeMap<String, ScalarType>,
+    /// The indexes.
+    pub indexes: Vec<IndexDraft>,
+    /// Attributes that are no folded keys.
+    pub attributes: BTreeMap<String, AttributeDraft>,
+    /// The attribute that says which entity an item is.
+    pub entity_attribute: Option<String>,
+    /// The entities.
+    pub entities: Vec<EntityDraft>,
+    /// What is known of time to live.
+    pub ttl: Ttl,
+    /// How many items the table has, and their bytes, as DescribeTable says.
+    pub size: Option<(u64, u64)>,
+    /// Questions that the source states.
+    pub questions: Vec<QuestionDraft>,
+    /// Sampled items.
+    pub items: Vec<SampledItem>,
+    /// What to tell the reader.
+    pub notes: Vec<String>,
+    /// What the table has and a manifest does not model.
+    pub unmodelled: Vec<String>,
+}
+
+/// What is known of a table's time to live.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Ttl {
+    /// The source does not say.
+    #[default]
+    Unknown,
+    /// It is off.
+    Off,
+    /// It is on, by this attribute.
+    On(String),
+}
+
+/// A sampled item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampledItem {
+    /// As it is stored.
+    pub item: Item,
+    /// The entity that the source says it is.
+    pub entity: Option<String>,
+}
+
+/// An index.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IndexDraft {
+    /// Its name.
+    pub name: String,
+    /// Local? `None` if the source does not say.
+    pub local: Option<bool>,
+    /// The attributes of its partition key.
+    pub partition: Vec<String>,
+    /// The attributes of its sort key.
+    pub sort: Vec<String>,
+    /// What it holds; `None` if the source does not say.
+    pub projection: Option<ProjectionDraft>,
+    /// What to tell the reader.
+    pub notes: Vec<String>,
+}
+
+/// What an index holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectionDraft {
+    /// Everything.
+    All,
+    /// Keys.
+    KeysOnly,
+    /// Keys and these.
+    Include(Vec<String>),
+}
+
+/// The type of an attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KindDraft {
+    /// Nothing is known, or two sources disagree: it stays undeclared.
+    #[default]
+    Unknown,
+    /// S.
+    String,
+    /// N.
+    Number,
+    /// B.
+    Binary,
+    /// BOOL.
+    Boolean,
+    /// An S that holds a timestamp.
+    Timestamp(Precision),
+    /// An S that holds a date.
+    Date,
+    /// L.
+    List,
+    /// M.
+    Map,
+    /// SS.
+    StringSet,
+    /// NS.
+    NumberSet,
+    /// BS.
+    BinarySet,
+}
+
+impl KindDraft {
+    /// As the manifest writes it; `None` if it is not known.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            KindDraft::Unknown => return None,
+            KindDraft::String => "string",
+            KindDraft::Number => "number",
+            KindDraft::Binary => "binary",
+            KindDraft::Boolean => "boolean",
+            KindDraft::Timestamp(_) => "timestamp",
+            KindDraft::Date => "date",
+            KindDraft::List => "list",
+            KindDraft::Map => "map",
+            KindDraft::StringSet => "string-set",
+            KindDraft::NumberSet => "number-set",
+            KindDraft::BinarySet => "binary-set",
+        })
+    }
+
+    /// By the letter that DynamoDB uses.
+    pub fn of_letter(letter: &str) -> KindDraft {
+        match letter {
+            "S" => KindDraft::String,
+            "N" => KindDraft::Number,
+            "B" => KindDraft::Binary,
+            "BOOL" => KindDraft::Boolean,
+            "L" => KindDraft::List,
+            "M" => KindDraft::Map,
+            "SS" => KindDraft::StringSet,
+            "NS" => KindDraft::NumberSet,
+            "BS" => KindDraft::BinarySet,
+            _ => KindDraft::Unknown,
+        }
+    }
+
+    /// Is it stored as S?
+    pub fn is_text(self) -> bool {
+        matches!(self, KindDraft::String | KindDraft::Timestamp(_) | KindDraft::Date)
+    }
+}
+
+/// An attribute.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AttributeDraft {
+    /// Its type.
+    pub kind: KindDraft,
+    /// Did two sources, entities or items disagree about the type?
+    pub mixed: bool,
+    /// Does every item of the table have it?
+    pub required: bool,
+    /// The only values it takes, where the source lists them.
+    pub values: Vec<String>,
+    /// Does it stand in the key alone?
+    pub key_only: bool,
+    /// Why this is believed: one line each.
+    pub evidence: Vec<String>,
+}
+
+impl AttributeDraft {
+    /// An attribute of this type.
+    pub fn of(kind: KindDraft) -> AttributeDraft {
+        AttributeDraft { kind, ..AttributeDraft::default() }
+    }
+}
+
+/// One kind of item.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EntityDraft {
+    /// Its name.
+    pub name: String,
+    /// How an item shows that it is one. Empty if the source does not say.
+    pub when: Vec<(String, WhenDraft)>,
+    /// The templates of key attributes, in Keyfold's notation.
+    pub templates: BTreeMap<String, String>,
+    /// Attributes that each of its items has.
+    pub requires: BTreeSet<String>,
+    /// Attributes it has at all.
+    pub attributes: BTreeSet<String>,
+    /// Parts of its keys that no attribute of its items holds.
+    pub key_only: BTreeSet<String>,
+    /// Why this is believed: one line each.
+    pub evidence: Vec<String>,
+    /// The evidence for one template, by key attribute.
+    pub template_evidence: BTreeMap<String, String>,
+}
+
+/// A condition of an entity's `when`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WhenDraft {
+    /// One of these values.
+    In(Vec<String>),
+    /// The attribute is there, or it is not.
+    Exists(bool),
+    /// A key attribute begins with this text.
+    BeginsWith(String),
+}
+
+/// A question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QuestionDraft {
+    /// Its name.
+    pub name: String,
+    /// What it asks, in words.
+    pub description: String,
+    /// The entity it asks for.
+    pub entity: Option<String>,
+    /// `"city beginsWith?"`.
+    pub conditions: Vec<String>,
+    /// The order.
+    pub order: Vec<String>,
+    /// The most items wanted.
+    pub limit: Option<u32>,
+    /// Strongly consistent?
+    pub consistent: bool,
+    /// May it scan?
+    pub scan: bool,
+    /// Does the source state it? Otherwise it comes from a key that was found.
+    pub stated: bool,
+}
+
+impl TableDraft {
+    /// What to call the table in a text for people.
+    pub fn title(&self) -> &str {
+        self.name.as_deref().or(self.logical_id.as_deref()).unwrap_or("table")
+    }
+
+    /// The key attributes of the table, then of the indexes, each once.
+    pub fn key_attributes(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let indexes = self.indexes.iter().flat_map(|index| index.partition.iter().chain(&index.sort));
+        for name in self.partition.iter().chain(&self.sort).chain(indexes) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// The index with this name.
+    pub fn index(&self, name: &str) -> Option<&IndexDraft> {
+        self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// Notes an attribute. A type that contradicts a known one makes it unknown.
+    pub fn declare(&mut self, name: &str, kind: KindDraft) -> &mut AttributeDraft {
+        let attribute = self.attributes.entry(name.to_owned()).or_default();
+        if attribute.kind == KindDraft::Unknown && !attribute.mixed {
+            attribute.kind = kind;
+        } else if kind != KindDraft::Unknown && attribute.kind != kind {
+            let both_text = attribute.kind.is_text() && kind.is_text();
+            if both_text {
+                // One says what the text means, the other only that it is one.
+                if attribute.kind == KindDraft::String {
+                    attribute.kind = kind;
+                }
+            } else {
+                attribute.mixed = true;
+                attribute.kind = KindDraft::Unknown;
+            }
+        }
+        attribute
+    }
+}

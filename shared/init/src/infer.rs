@@ -1,0 +1,39 @@
+//! What sampled items show: entities, the templates of their keys, types, what every item has, what is sparse.
+//!
+//! [`groups`] tells the entities apart, [`columns`] finds the template of one key of one group, [`attributes`] the types. Each
+//! finding carries its evidence: in how many of how many items. Nothing is taken for sure that one item contradicts; the
+//! proof folds every item again.
+
+mod attributes;
+mod columns;
+mod groups;
+mod keys;
+mod split;
+
+pub(crate) use attributes::moment;
+pub(crate) use keys::is_key_name;
+
+use crate::draft::{Draft, TableDraft};
+
+/// Adds to each table what its items show.
+pub(crate) fn infer(draft: &mut Draft, examples: bool) {
+    for table in &mut draft.tables {
+        of_table(table, examples);
+    }
+}
+
+fn of_table(table: &mut TableDraft, examples: bool) {
+    if table.items.is_empty() {
+        return;
+    }
+    attributes::types(table);
+    groups::find(table);
+    keys::find(table);
+    split::by_condition(table);
+    attributes::promises(table, examples);
+}
+
+/// `in 480 of 480 sampled items`
+pub(crate) fn counted(with: usize, of: usize) -> String {
+    format!("in {with} of {of} sampled item{}", if of == 1 { "" } else { "s" })
+}

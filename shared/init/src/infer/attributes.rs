@@ -1,0 +1,228 @@
+//! Attributes: their types, what every item has, the values they take.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyfold_core::model::{Precision, ScalarType};
+use keyfold_core::value::{AttributeValue, Item, type_letter};
+
+use super::counted;
+use crate::draft::{KindDraft, TableDraft, Ttl};
+use crate::template;
+
+/// The most values of a list that is worth a comment.
+const VALUES_MAX: usize = 12;
+/// How many items must have been seen before few values are worth a comment.
+const VALUES_ITEMS_MIN: usize = 100;
+/// How often each value must have been seen.
+const VALUE_SEEN_MIN: usize = 5;
+/// Seconds since 1970 that look like a time to live: 2001 to 2286.
+const EPOCH_SECONDS: std::ops::Range<i64> = 1_000_000_000..9_999_999_999;
+
+/// What a text says of time: a date, a timestamp with the precision in which Keyfold would write it the same, or one that
+/// Keyfold would write in another way.
+pub(crate) fn moment(text: &str) -> Option<KindDraft> {
+    let bytes = text.as_bytes();
+    let digits = |range: std::ops::Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    let date = digits(0..4)
+        && bytes.get(4) == Some(&b'-')
+        && digits(5..7)
+        && bytes.get(7) == Some(&b'-')
+        && digits(8..10);
+    if !date {
+        return None;
+    }
+    if bytes.len() == 10 {
+        return writes_the_same(text, KindDraft::Date).then_some(KindDraft::Date);
+    }
+    if bytes.get(10) != Some(&b'T') {
+        return None;
+    }
+    let precisions =
+        [Precision::Seconds, Precision::Milliseconds, Precision::Microseconds, Precision::Nanoseconds];
+    precisions.into_iter().map(KindDraft::Timestamp).find(|kind| writes_the_same(text, *kind))
+}
+
+fn writes_the_same(text: &str, kind: KindDraft) -> bool {
+    let kinds = BTreeMap::from([("a".to_owned(), kind)]);
+    let value = AttributeValue::S(text.to_owned());
+    let item: Item = std::collections::HashMap::from([("a".to_owned(), value)]).into();
+    let folded = template::parse("{a}", &kinds).and_then(|template| template.fold(&item).ok().flatten());
+    folded.as_deref() == Some(text)
+}
+
+/// Declares the attributes of the items, with the types that they have.
+pub(super) fn types(table: &mut TableDraft) {
+    let keys = table.key_attributes();
+    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    for row in &table.items {
+        for (name, value) in row.item.iter() {
+            if !matches!(value, AttributeValue::Null(_)) {
+                seen.entry(name.clone()).or_default().add(value);
+            }
+        }
+    }
+    for (name, seen) in seen {
+        if keys.contains(&name) && table.scalars.get(&name).is_some_and(|scalar| *scalar != ScalarType::S) {
+            continue;
+        }
+        let stated =
+            table.attributes.get(&name).is_some_and(|attribute| attribute.kind != KindDraft::Unknown);
+        let attribute = table.declare(&name, seen.kind());
+        if seen.letters.len() > 1 {
+            attribute.mixed = true;
+            attribute.kind = KindDraft::Unknown;
+            let letters: Vec<&str> = seen.letters.iter().copied().collect();
+            attribute
+                .evidence
+                .push(format!("its values are of several types ({}): undeclared", letters.join(", ")));
+        } else if stated && attribute.kind == KindDraft::Unknown {
+            attribute
+                .evidence
+                .push("the source says another type than the items have: undeclared".to_owned());
+        } else if let KindDraft::Timestamp(_) = attribute.kind {
+            if seen.kind() == KindDraft::String {
+                // Normalised, a key would not be the stored text.
+                attribute.kind = KindDraft::String;
+                attribute.evidence.push("a string: its texts are not in one form of timestamp".to_owned());
+            } else {
+                // The precision is what the items have, whatever the source assumed.
+                attribute.kind = seen.kind();
+                attribute.evidence.push(format!("each of {} values is a timestamp in this form", seen.count));
+            }
+        }
+    }
+    suggest_ttl(table);
+}
+
+/// What was seen of one attribute.
+#[derive(Default)]
+struct Seen {
+    letters: BTreeSet<&'static str>,
+    moments: Vec<Option<KindDraft>>,
+    count: usize,
+}
+
+impl Seen {
+    fn add(&mut self, value: &AttributeValue) {
+        self.letters.insert(type_letter(value));
+        self.count += 1;
+        let found = match value {
+            AttributeValue::S(text) => moment(text),
+            _ => None,
+        };
+        if !self.moments.contains(&found) {
+            self.moments.push(found);
+        }
+    }
+
+    fn kind(&self) -> KindDraft {
+        let mut letters = self.letters.iter();
+        match (letters.next(), letters.next()) {
+            (Some(&"S"), None) => match self.moments.as_slice() {
+                [Some(only)] => *only,
+                _ => KindDraft::String,
+            },
+            (Some(letter), None) => KindDraft::of_letter(letter),
+            _ => KindDraft::Unknown,
+        }
+    }
+}
+
+fn suggest_ttl(table: &mut TableDraft) {
+    if table.ttl != Ttl::Unknown {
+        return;
+    }
+    let looks = |name: &str| {
+        let name = name.to_lowercase();
+        name == "ttl" || name.contains("expire") || name.contains("timetolive")
+    };
+    let numbers: Vec<String> = table
+        .attributes
+        .iter()
+        .filter(|(name, attribute)| attribute.kind == KindDraft::Number && looks(name))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in numbers {
+        let second = |row: &&crate::draft::SampledItem| match row.item.get(&name) {
+            Some(AttributeValue::N(text)) => {
+                text.parse().is_ok_and(|number: i64| EPOCH_SECONDS.contains(&number))
+            }
+            _ => false,
+        };
+        let with = table.items.iter().filter(second).count();
+        if with > 0 {
+            let count = counted(with, table.items.len());
+            table
+                .notes
+                .push(format!("`{name}` looks like a time to live ({count}); no source says that it is one"));
+        }
+    }
+}
+
+/// What every item has, and attributes with few values: the first as `required`, the second as a comment.
+pub(super) fn promises(table: &mut TableDraft, examples: bool) {
+    let total = table.items.len();
+    let single = table.entities.iter().all(|entity| entity.name.is_empty());
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut values: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for row in &table.items {
+        for (name, value) in row.item.iter() {
+            *counts.entry(name.clone()).or_default() += 1;
+            if let AttributeValue::S(text) = value {
+                let known = values.entry(name.clone()).or_default();
+                if known.len() <= VALUES_MAX {
+                    *known.entry(text.clone()).or_default() += 1;
+                }
+            }
+        }
+    }
+    for (name, attribute) in &mut table.attributes {
+        let with = counts.get(name).copied().unwrap_or(0);
+        if attribute.key_only || with == 0 {
+            continue;
+        }
+        attribute.evidence.insert(0, counted(with, total));
+        if single && with == total && attribute.kind != KindDraft::Unknown {
+            attribute.required = true;
+        }
+        let few = values.get(name).filter(|few| {
+            with >= VALUES_ITEMS_MIN
+                && few.len() <= VALUES_MAX
+                && few.values().all(|seen| *seen >= VALUE_SEEN_MIN)
+        });
+        if let Some(few) = few.filter(|_| attribute.kind == KindDraft::String && attribute.values.is_empty())
+        {
+            let list: Vec<String> = few.keys().map(|value| crate::write::quoted(value)).collect();
+            attribute.evidence.push(match examples {
+                true => format!("values seen: [{}]; listed as `values`, others are refused", list.join(", ")),
+                false => format!("{} different values: a list of `values`, if no others may come", few.len()),
+            });
+        }
+    }
+    let entities = std::mem::take(&mut table.entities);
+    table.entities = entities
+        .into_iter()
+        .map(|mut entity| {
+            let rows: Vec<&Item> = table
+                .items
+                .iter()
+                .filter(|row| single || row.entity.as_deref() == Some(entity.name.as_str()))
+                .map(|row| &row.item)
+                .collect();
+            if !rows.is_empty() {
+                let parts: Vec<String> =
+                    entity.templates.values().flat_map(|text| template::attributes(text)).collect();
+                // What the source promises and an item breaks is no promise.
+                entity.requires.retain(|name| rows.iter().all(|item| item.contains_key(name)));
+                for name in parts {
+                    if rows.iter().all(|item| item.contains_key(&name)) {
+                        entity.requires.insert(name);
+                    }
+                }
+            }
+            entity
+        })
+        .collect();
+}

@@ -1,0 +1,443 @@
+//! The template of one key attribute over the items of one group: what is the same in all is text, what varies is an attribute
+//! of the item, or stands in the key alone.
+
+use std::collections::BTreeMap;
+
+use keyfold_core::value::{AttributeValue, Item, Number};
+
+use crate::name::plain;
+use crate::template::literal;
+
+/// The most pieces of one key.
+const PIECES_MAX: usize = 40;
+/// The deepest optional tails.
+const TAILS_MAX: usize = 3;
+/// Fewer items than this can share an id by chance.
+const FEW: usize = 20;
+/// The shortest text with digits that is taken for an id.
+const ID_CHARS_MIN: usize = 3;
+/// Separators that end a part whatever stands around them; others also stand within words and dates.
+const HARD: [char; 4] = ['#', '|', '/', ':'];
+/// And those that do not.
+const SOFT: [char; 3] = ['_', '-', '.'];
+
+/// One item's key, and what it is made of.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) item: &'a Item,
+    /// Parts that were read from the item's keys.
+    pub(super) read: &'a BTreeMap<String, String>,
+    pub(super) value: &'a str,
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Written {
+    Plain,
+    Lower,
+    Upper,
+    Padded(usize),
+}
+
+/// A piece of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Piece {
+    Text(String),
+    Part {
+        attribute: String,
+        written: Written,
+    },
+    /// A part that no attribute holds: what it is in each row.
+    KeyOnly {
+        values: Vec<String>,
+        is_time: bool,
+        name: Option<String>,
+    },
+    Tail(Vec<Piece>),
+}
+
+/// What the search may know.
+pub(super) struct Search<'a> {
+    /// Attributes that are no parts: folded keys, the attribute that says the entity.
+    pub(super) never: &'a dyn Fn(&str) -> bool,
+    /// Where a text could be as it is or in lower case, take it for lower case.
+    pub(super) lower: bool,
+    /// May a key be nothing but another attribute?
+    pub(super) bare: bool,
+}
+
+/// The pieces of a key in all rows; `None` if they have no form in common.
+pub(super) fn find(rows: &[Row<'_>], search: &Search<'_>) -> Option<Vec<Piece>> {
+    let all = walk(rows, search);
+    if all.as_ref().is_some_and(|pieces| has_part(pieces)) {
+        return all;
+    }
+    // A few items may break the form that all others have: the proof reports them.
+    let mut forms: BTreeMap<String, Vec<Row<'_>>> = BTreeMap::new();
+    for row in rows {
+        let form: String = row.value.chars().filter(|letter| !letter.is_alphanumeric()).collect();
+        forms.entry(form).or_default().push(*row);
+    }
+    let usual = forms.into_values().max_by_key(Vec::len)?;
+    if usual.len() == rows.len() || usual.len() * 5 < rows.len() * 4 {
+        return all;
+    }
+    walk(&usual, search).filter(|pieces| has_part(pieces)).or(all)
+}
+
+pub(super) fn has_part(pieces: &[Piece]) -> bool {
+    pieces.iter().any(|piece| match piece {
+        Piece::Part { .. } => true,
+        Piece::Tail(inner) => has_part(inner),
+        Piece::Text(_) | Piece::KeyOnly { .. } => false,
+    })
+}
+
+fn walk(rows: &[Row<'_>], search: &Search<'_>) -> Option<Vec<Piece>> {
+    let mut rests: Vec<&str> = rows.iter().map(|row| row.value).collect();
+    from(rows, &mut rests, search, 0, true)
+}
+
+fn from<'a>(
+    rows: &[Row<'a>],
+    rests: &mut [&'a str],
+    search: &Search<'_>,
+    tails: usize,
+    at_start: bool,
+) -> Option<Vec<Piece>> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for _ in 0..PIECES_MAX {
+        let ended = rests.iter().filter(|rest| rest.is_empty()).count();
+        if ended == rests.len() {
+            return Some(pieces);
+        }
+        if ended > 0 {
+            let tail = tail(rows, rests, search, tails)?;
+            pieces.push(Piece::Tail(tail));
+            return Some(pieces);
+        }
+        let word = last_word(&pieces);
+        let first = at_start && pieces.is_empty();
+        if let Some((attribute, written)) = attribute(rows, rests, search, &word, first) {
+            for (row, rest) in rows.iter().zip(rests.iter_mut()) {
+                let length = text_of(row, &attribute, written).map_or(0, |text| text.len());
+                *rest = rest.get(length..)?;
+            }
+            pieces.push(Piece::Part { attribute, written });
+        } else if let Some(length) = constant(rests) {
+            let text = rests.first()?.get(..length)?.to_owned();
+            match pieces.last_mut() {
+                Some(Piece::Text(known)) => known.push_str(&text),
+                _ => pieces.push(Piece::Text(text)),
+            }
+            for rest in rests.iter_mut() {
+                *rest = rest.get(length..)?;
+            }
+        } else {
+            let (lengths, is_time) = unknown(rests);
+            let mut values = Vec::new();
+            for (rest, length) in rests.iter_mut().zip(lengths) {
+                values.push(rest.get(..length)?.to_owned());
+                *rest = rest.get(length..)?;
+            }
+            if values.iter().any(String::is_empty) {
+                return None;
+            }
+            pieces.push(Piece::KeyOnly { values, is_time, name: None });
+        }
+    }
+    None
+}
+
+/// Some keys have ended, the others go on: an optional tail, if the ended ones lack its attributes.
+fn tail<'a>(rows: &[Row<'a>], rests: &[&'a str], search: &Search<'_>, tails: usize) -> Option<Vec<Piece>> {
+    if tails == TAILS_MAX {
+        return None;
+    }
+    let (mut on, mut on_rests, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, rest) in rows.iter().zip(rests) {
+        if rest.is_empty() {
+            ended.push(row);
+        } else {
+            on.push(*row);
+            on_rests.push(*rest);
+        }
+    }
+    let pieces = from(&on, &mut on_rests, search, tails + 1, false)?;
+    let mut parts = 0;
+    for piece in &pieces {
+        match piece {
+            Piece::Part { attribute, .. } => {
+                parts += 1;
+                if ended.iter().any(|row| row.item.contains_key(attribute)) {
+                    return None;
+                }
+            }
+            Piece::KeyOnly { .. } => return None,
+            Piece::Text(_) | Piece::Tail(_) => {}
+        }
+    }
+    (parts > 0).then_some(pieces)
+}
+
+/// The last word of the text before a part: what it speaks of.
+fn last_word(pieces: &[Piece]) -> String {
+    let Some(Piece::Text(text)) = pieces.last() else { return String::new() };
+    let words = text.split(|letter: char| HARD.contains(&letter) || letter == '$');
+    words.filter(|word| !word.is_empty()).next_back().map(plain).unwrap_or_default()
+}
+
+/// The attribute that stands here in every row, in one way of writing.
+fn attribute(
+    rows: &[Row<'_>],
+    rests: &[&str],
+    search: &Search<'_>,
+    word: &str,
+    first: bool,
+) -> Option<(String, Written)> {
+    let one = rows.first()?;
+    let names = one.item.keys().chain(one.read.keys());
+    let mut best: Option<(usize, usize, bool, bool, std::cmp::Reverse<String>, Written)> = None;
+    for name in names {
+        if (search.never)(name) {
+            continue;
+        }
+        for written in ways(one, name, rests.first()?, search.lower, rows.len() == 1 && !search.lower) {
+            let Some(length) = fits(rows, rests, name, written) else { continue };
+            let whole = rests.iter().map(|rest| rest.len()).sum::<usize>() == length;
+            if first && whole && !search.bare && !one.read.contains_key(name) {
+                continue;
+            }
+            // A word that is the same in all and begins the key is a mark of the entity.
+            if first && !whole && rows.len() > 1 && same_everywhere(rows, name) {
+                continue;
+            }
+            let rank = (
+                length,
+                affinity(name, word),
+                one.item.contains_key(name),
+                name.to_lowercase().ends_with("id"),
+                std::cmp::Reverse(name.clone()),
+                written,
+            );
+            // The first way of writing that fits is the preferred one.
+            let better = best.as_ref().is_none_or(|known| {
+                let known_rank = (known.0, known.1, known.2, known.3, &known.4);
+                (rank.0, rank.1, rank.2, rank.3, &rank.4) > known_rank
+            });
+            if better {
+                best = Some(rank);
+            }
+            break;
+        }
+    }
+    best.map(|(_, _, _, _, name, written)| (name.0, written))
+}
+
+fn same_everywhere(rows: &[Row<'_>], name: &str) -> bool {
+    let first = rows.first().and_then(|row| text_of(row, name, Written::Plain));
+    rows.iter().all(|row| text_of(row, name, Written::Plain) == first)
+}
+
+fn affinity(name: &str, word: &str) -> usize {
+    let name = plain(name);
+    match () {
+        () if word.is_empty() || name.is_empty() => 0,
+        () if name == word => 3,
+        () if name.starts_with(word) || word.ends_with(&name) => 2,
+        () if name.contains(word) || word.contains(&name) => 1,
+        () => 0,
+    }
+}
+
+/// The ways in which the first row could have the attribute here, the preferred one first.
+fn ways(row: &Row<'_>, name: &str, rest: &str, lower: bool, alone: bool) -> Vec<Written> {
+    match row.item.get(name) {
+        Some(AttributeValue::N(text)) => {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let mut ways = vec![Written::Plain];
+            if digits > text.len() || (digits == text.len() && text.len() > 1) {
+                ways.push(Written::Padded(digits));
+            }
+            ways
+        }
+        // One item cannot show a change of letter case.
+        Some(AttributeValue::S(_)) if alone => vec![Written::Plain],
+        Some(AttributeValue::S(_)) if lower => vec![Written::Lower, Written::Plain, Written::Upper],
+        Some(AttributeValue::S(_)) => vec![Written::Plain, Written::Lower, Written::Upper],
+        Some(AttributeValue::Bool(_)) | None => vec![Written::Plain],
+        Some(_) => Vec::new(),
+    }
+}
+
+/// How many bytes of the keys the attribute takes; `None` if it is not here in every row.
+fn fits(rows: &[Row<'_>], rests: &[&str], name: &str, written: Written) -> Option<usize> {
+    let mut taken = 0;
+    for (row, rest) in rows.iter().zip(rests) {
+        let text = text_of(row, name, written)?;
+        let behind = rest.strip_prefix(text.as_str())?;
+        let ends = !behind.starts_with(char::is_alphanumeric);
+        if text.is_empty() || !ends {
+            return None;
+        }
+        taken += text.len();
+    }
+    Some(taken)
+}
+
+/// The attribute's text, as a key has it.
+pub(super) fn text_of(row: &Row<'_>, name: &str, written: Written) -> Option<String> {
+    let text = match row.item.get(name) {
+        Some(AttributeValue::S(text)) => text.clone(),
+        Some(AttributeValue::N(text)) => text.parse::<Number>().ok()?.to_string(),
+        Some(AttributeValue::Bool(flag)) => flag.to_string(),
+        Some(_) => return None,
+        None => row.read.get(name)?.clone(),
+    };
+    Some(match written {
+        Written::Plain => text,
+        Written::Lower => text.to_lowercase(),
+        Written::Upper => text.to_uppercase(),
+        Written::Padded(width) => {
+            if !text.bytes().all(|byte| byte.is_ascii_digit()) || text.len() > width {
+                return None;
+            }
+            format!("{text:0>width$}")
+        }
+    })
+}
+
+/// How long the text is that all keys have here: one word with what separates it from the next, or everything.
+fn constant(rests: &[&str]) -> Option<usize> {
+    let first = *rests.first()?;
+    let common = rests.iter().fold(first.len(), |common, rest| {
+        let same = first.bytes().zip(rest.bytes()).take_while(|(one, other)| one == other).count();
+        common.min(same)
+    });
+    let mut common = common;
+    while !first.is_char_boundary(common) {
+        common -= 1;
+    }
+    if common == 0 {
+        return None;
+    }
+    let all_end = rests.iter().all(|rest| rest.len() == common);
+    let text = &first[..common];
+    let separators =
+        text.chars().take_while(|letter| !letter.is_alphanumeric()).map(char::len_utf8).sum::<usize>();
+    if separators > 0 {
+        return Some(separators);
+    }
+    let word = text.find(|letter: char| !letter.is_alphanumeric());
+    let has_letter = |word: &str| word.chars().any(char::is_alphabetic);
+    if rests.len() == 1 {
+        // One item shows no difference: a word without digits before a hard separator, or the whole, is text.
+        let end = text.find(HARD);
+        return match end {
+            Some(end) if !text[..end].chars().any(char::is_numeric) => Some(end + 1),
+            None if !text.chars().any(|letter| letter.is_numeric()) => Some(common),
+            _ => None,
+        };
+    }
+    match word {
+        Some(end) if is_time(text) && end == 4 => None,
+        Some(end) if has_letter(&text[..end]) || rests.len() > 2 => {
+            let behind = text[end..].chars().next().map_or(0, char::len_utf8);
+            Some(end + behind)
+        }
+        // A few items that share a number share a thing; the number is no part of the form.
+        None if all_end
+            && rests.len() < FEW
+            && common >= ID_CHARS_MIN
+            && text.chars().any(char::is_numeric) =>
+        {
+            None
+        }
+        None if all_end => Some(common),
+        // All end or go on with a separator behind the same word.
+        None if rests.iter().all(|rest| !rest[common..].starts_with(char::is_alphanumeric)) => Some(common),
+        _ => None,
+    }
+}
+
+fn is_time(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    digits == 4 && text.as_bytes().get(4) == Some(&b'-')
+}
+
+/// How long a part is that no attribute holds, in each row; and whether it is a date or a timestamp.
+fn unknown(rests: &[&str]) -> (Vec<usize>, bool) {
+    let times: Option<Vec<usize>> = rests.iter().map(|rest| time_length(rest)).collect();
+    if let Some(lengths) = times {
+        return (lengths, true);
+    }
+    let up_to = |separator: char| -> Vec<usize> {
+        rests.iter().map(|rest| rest.find(separator).unwrap_or(rest.len())).collect()
+    };
+    let same_number = |separator: char| {
+        let count = |rest: &&str| rest.matches(separator).count();
+        let first = rests.first().map_or(0, count);
+        first > 0 && rests.iter().all(|rest| count(rest) == first)
+    };
+    if let Some(separator) =
+        HARD.into_iter().filter(|one| same_number(*one)).min_by_key(|one| rests[0].find(*one))
+    {
+        return (up_to(separator), false);
+    }
+    for separator in SOFT {
+        // `20160630-12928`: a day, and more.
+        let day = |rest: &&str| {
+            rest.split_once(separator).is_some_and(|(day, more)| {
+                day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit()) && !more.is_empty()
+            })
+        };
+        if rests.iter().all(|rest| day(&rest)) {
+            return (up_to(separator), true);
+        }
+    }
+    (rests.iter().map(|rest| rest.len()).collect(), false)
+}
+
+/// How long the date or timestamp is that a text begins with.
+fn time_length(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let date = bytes.len() >= 10
+        && bytes[..10].iter().enumerate().all(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    if !date {
+        return None;
+    }
+    if bytes.get(10) != Some(&b'T') {
+        return (!text[10..].starts_with(char::is_alphanumeric)).then_some(10);
+    }
+    let length = 11
+        + bytes[11..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.' | b'Z' | b'+'))
+            .count();
+    // A separator may be one of these too.
+    Some(text[..length].trim_end_matches([':', '.', '+']).len())
+}
+
+/// The pieces as a template. Parts without a name are a mistake of the caller.
+pub(super) fn written(pieces: &[Piece]) -> String {
+    let mut text = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(part) => text.push_str(&literal(part)),
+            Piece::Part { attribute, written } => text.push_str(&match written {
+                Written::Plain => format!("{{{attribute}}}"),
+                Written::Lower => format!("{{{attribute}|lower}}"),
+                Written::Upper => format!("{{{attribute}|upper}}"),
+                Written::Padded(width) => format!("{{{attribute}:0{width}}}"),
+            }),
+            Piece::KeyOnly { name, .. } => {
+                text.push_str(&format!("{{{}}}", name.as_deref().unwrap_or("part")))
+            }
+            Piece::Tail(inner) => text.push_str(&format!("[{}]", written(inner))),
+        }
+    }
+    text
+}

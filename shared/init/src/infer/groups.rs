@@ -1,0 +1,300 @@
+//! Which items are of one kind: by an attribute that says so, or by the form of their keys.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyfold_core::value::{AttributeValue, Item};
+
+use super::counted;
+use crate::draft::{EntityDraft, TableDraft, WhenDraft};
+use crate::name::plain;
+use crate::template;
+
+/// The most entities that are told apart.
+const ENTITIES_MAX: usize = 40;
+/// How many items in a hundred must have an attribute that says their entity.
+const SAYS_PERCENT_MIN: usize = 90;
+/// Names of attributes that say what an item is.
+const TYPE_NAMES: [&str; 16] = [
+    "type",
+    "entitytype",
+    "etype",
+    "entity",
+    "edbe",
+    "kind",
+    "et",
+    "itemtype",
+    "recordtype",
+    "objecttype",
+    "model",
+    "datatype",
+    "typename",
+    "entityname",
+    "itemkind",
+    "class",
+];
+
+/// Gives each item its entity, where the table has several.
+pub(super) fn find(table: &mut TableDraft) {
+    if table.entities.is_empty() {
+        match type_attribute(table) {
+            Some(attribute) => by_attribute(table, &attribute),
+            None => by_form(table),
+        }
+    } else {
+        assign(table);
+        by_the_same_attribute(table);
+    }
+    describe(table);
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    match item.get(name) {
+        Some(AttributeValue::S(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// What a value says of its form: the text before the first separator, or the value if it could be a constant.
+fn form(value: &str, constants: &BTreeSet<String>, item: &Item) -> String {
+    let lead: usize = value.chars().take_while(|letter| !letter.is_alphanumeric()).map(char::len_utf8).sum();
+    let rest = &value[lead..];
+    let end = rest.find(['#', '|', '/', ':']).or_else(|| rest.find(['_', '-', '.', '$']));
+    match end {
+        // A value of the item is no mark of its kind.
+        Some(end) if is_value(item, &rest[..end]) => value[..lead].to_owned() + "*",
+        Some(end)
+            if end > 0
+                && rest[..end]
+                    .chars()
+                    .all(|letter| letter.is_alphabetic() || letter == '_' || letter == '-') =>
+        {
+            format!("{}{}", &value[..lead + end], &rest[end..=end])
+        }
+        None if constants.contains(value) => value.to_owned(),
+        _ => value[..lead].to_owned() + "*",
+    }
+}
+
+fn is_value(item: &Item, word: &str) -> bool {
+    item.values().any(|value| matches!(value, AttributeValue::S(text) if text.eq_ignore_ascii_case(word)))
+}
+
+/// Words without digits that stand in several items: in a sort key, under several partition keys.
+fn constants(table: &TableDraft, key: &str) -> BTreeSet<String> {
+    if table.sort.as_deref() != Some(key) {
+        return BTreeSet::new();
+    }
+    let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in &table.items {
+        let partition = table.partition.as_ref().and_then(|name| text(&row.item, name));
+        if let (Some(value), Some(partition)) = (text(&row.item, key), partition) {
+            seen.entry(value).or_default().insert(partition);
+        }
+    }
+    let word = |value: &str| {
+        !value.chars().any(|letter| letter.is_numeric() || matches!(letter, '#' | '|' | '/' | ':'))
+    };
+    let several = seen.iter().filter(|(value, under)| under.len() > 1 && word(value));
+    let found: BTreeSet<String> = several.map(|(value, _)| (*value).to_owned()).collect();
+    if found.len() > ENTITIES_MAX { BTreeSet::new() } else { found }
+}
+
+/// The form of each item's table key.
+fn forms(table: &TableDraft) -> Vec<String> {
+    let keys: Vec<&String> = table.partition.iter().chain(&table.sort).collect();
+    let known: Vec<BTreeSet<String>> = keys.iter().map(|key| constants(table, key)).collect();
+    let of = |item: &Item| {
+        let parts = keys.iter().zip(&known).map(|(key, constants)| match text(item, key) {
+            Some(value) => form(value, constants, item),
+            None => "*".to_owned(),
+        });
+        parts.collect::<Vec<_>>().join(" ")
+    };
+    table.items.iter().map(|row| of(&row.item)).collect()
+}
+
+/// The attribute that says which entity an item is: in nearly every item, with few values, each of which goes with keys of
+/// one form. Names that speak of a type need less.
+fn type_attribute(table: &TableDraft) -> Option<String> {
+    let keys = table.key_attributes();
+    let forms = forms(table);
+    let total = table.items.len();
+    let mut best: Option<(bool, usize, String)> = None;
+    for name in table.attributes.keys().filter(|name| !keys.contains(name)) {
+        let named = TYPE_NAMES.contains(&plain(name).as_str());
+        let mut by_value: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut with = 0;
+        for (row, form) in table.items.iter().zip(&forms) {
+            let Some(value) = text(&row.item, name) else { continue };
+            with += 1;
+            by_value.entry(value).or_default().insert(form);
+            if by_value.len() > ENTITIES_MAX {
+                break;
+            }
+        }
+        let many = by_value.len() > ENTITIES_MAX || by_value.len() < 2;
+        if many || with * 100 < total * SAYS_PERCENT_MIN {
+            continue;
+        }
+        let different: BTreeSet<&BTreeSet<&str>> = by_value.values().collect();
+        let one_form_each = by_value.values().all(|forms| forms.len() == 1);
+        let fits = if named {
+            different.len() > 1
+        } else {
+            one_form_each && different.len() == by_value.len() && by_value.len() * 2 <= total
+        };
+        let rank = (named, usize::MAX - by_value.len(), name.clone());
+        if fits && best.as_ref().is_none_or(|known| rank > *known) {
+            best = Some(rank);
+        }
+    }
+    best.map(|(_, _, name)| name)
+}
+
+fn by_attribute(table: &mut TableDraft, attribute: &str) {
+    table.entity_attribute = Some(attribute.to_owned());
+    let mut values: Vec<String> = Vec::new();
+    for row in &mut table.items {
+        let Some(value) = text(&row.item, attribute) else { continue };
+        row.entity = Some(value.to_owned());
+        if !values.iter().any(|known| known == value) {
+            values.push(value.to_owned());
+        }
+    }
+    for value in values {
+        table.entities.push(EntityDraft {
+            name: value.clone(),
+            when: vec![(attribute.to_owned(), WhenDraft::In(vec![value]))],
+            ..EntityDraft::default()
+        });
+    }
+}
+
+/// Items by the form of their keys.
+fn by_form(table: &mut TableDraft) {
+    let forms = forms(table);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for form in &forms {
+        *counts.entry(form).or_default() += 1;
+    }
+    let total = forms.len();
+    if counts.len() < 2
+        || counts.len() > ENTITIES_MAX
+        || counts.len() * 2 > total
+        || counts.keys().all(|form| form.contains('*'))
+            && counts.keys().any(|form| form.chars().all(|letter| letter == '*' || letter == ' '))
+    {
+        return;
+    }
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for form in counts.keys() {
+        let candidate = name_of(form, table);
+        let name = crate::name::unique(candidate, |name| names.values().any(|known| known == name));
+        names.insert((*form).to_owned(), name);
+    }
+    for (row, form) in table.items.iter_mut().zip(&forms) {
+        row.entity = names.get(form).cloned();
+    }
+    for name in names.into_values() {
+        table.entities.push(EntityDraft { name, ..EntityDraft::default() });
+    }
+}
+
+/// A name for the items of one form: the word that their sort key begins with, or else their partition key.
+fn name_of(form: &str, table: &TableDraft) -> String {
+    let mut words = form.split(' ').map(|part| part.trim_matches(|letter: char| !letter.is_alphanumeric()));
+    let (partition, sort) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let general = ["root", "profile", "metadata", "meta", "info", "details", "a", "v0", "main"];
+    let (sort_plain, partition_plain) = (plain(sort), plain(partition));
+    let word = match (sort_plain.as_str(), partition_plain.as_str()) {
+        ("", "") => table.title(),
+        ("", _) => partition,
+        (sort, "" | "*") if !sort.is_empty() => sort,
+        (sort, _) if general.contains(&sort) && partition.len() > 1 => partition,
+        _ => sort,
+    };
+    crate::name::id(word, "item")
+}
+
+/// Items to the entities that the source names.
+fn assign(table: &mut TableDraft) {
+    let kinds = table.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.kind)).collect();
+    let keys: Vec<String> = table.partition.iter().chain(&table.sort).cloned().collect();
+    let is = |entity: &EntityDraft, item: &Item| {
+        if !entity.when.is_empty() {
+            return entity.when.iter().all(|(name, test)| match test {
+                WhenDraft::In(values) => {
+                    text(item, name).is_some_and(|value| values.iter().any(|one| one == value))
+                }
+                WhenDraft::Exists(wanted) => item.contains_key(name) == *wanted,
+                WhenDraft::BeginsWith(prefix) => {
+                    text(item, name).is_some_and(|value| value.starts_with(prefix))
+                }
+            });
+        }
+        let matches = |key: &String| match (entity.templates.get(key), text(item, key)) {
+            (Some(template), Some(value)) => {
+                template::parse(template, &kinds).is_some_and(|template| template.unfold(value).is_ok())
+            }
+            (template, _) => template.is_none(),
+        };
+        entity.templates.keys().any(|key| keys.contains(key)) && keys.iter().all(matches)
+    };
+    for row in table.items.iter_mut().filter(|row| row.entity.is_none()) {
+        let mut fitting = table.entities.iter().filter(|entity| is(entity, &row.item));
+        if let (Some(only), None) = (fitting.next(), fitting.next()) {
+            row.entity = Some(only.name.clone());
+        }
+    }
+}
+
+/// Where the source tells some entities apart by an attribute, the items may show more of them.
+fn by_the_same_attribute(table: &mut TableDraft) {
+    let attribute = match table.entities.first().and_then(|entity| entity.when.first()) {
+        Some((attribute, WhenDraft::In(_))) => attribute.clone(),
+        _ => return,
+    };
+    let all = table
+        .entities
+        .iter()
+        .all(|entity| matches!(entity.when.first(), Some((name, WhenDraft::In(_))) if *name == attribute));
+    if !all {
+        return;
+    }
+    let mut more = Vec::new();
+    for row in table.items.iter_mut().filter(|row| row.entity.is_none()) {
+        let Some(value) = text(&row.item, &attribute) else { continue };
+        row.entity = Some(value.to_owned());
+        if !more.iter().any(|known| known == value) && more.len() < ENTITIES_MAX {
+            more.push(value.to_owned());
+        }
+    }
+    for value in more {
+        table.entities.push(EntityDraft {
+            name: value.clone(),
+            when: vec![(attribute.clone(), WhenDraft::In(vec![value]))],
+            evidence: vec!["only the items show it".to_owned()],
+            ..EntityDraft::default()
+        });
+    }
+}
+
+/// Counts, and the attributes that the items of each entity have.
+fn describe(table: &mut TableDraft) {
+    let total = table.items.len();
+    for entity in &mut table.entities {
+        let mine = table.items.iter().filter(|row| row.entity.as_deref() == Some(entity.name.as_str()));
+        let mut with = 0;
+        for row in mine {
+            with += 1;
+            entity.attributes.extend(row.item.keys().cloned());
+        }
+        entity.evidence.push(counted(with, total));
+    }
+    if !table.entities.is_empty() {
+        let none = table.items.iter().filter(|row| row.entity.is_none()).count();
+        if none > 0 {
+            table.notes.push(format!("{none} of {total} sampled items are of no entity that is known"));
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! The templates of all keys of all groups: which keys are folded at all, and what to call the parts that stand in keys alone.
+
+use std::collections::BTreeMap;
+
+use keyfold_core::key::Unfolded;
+use keyfold_core::model::ScalarType;
+use keyfold_core::value::AttributeValue;
+
+use super::columns::{self, Piece, Row, Search, Written};
+use super::counted;
+use crate::draft::{AttributeDraft, KindDraft, TableDraft};
+use crate::name::plain;
+use crate::template;
+
+/// One group: an entity, or the whole table.
+struct Group {
+    entity: Option<usize>,
+    rows: Vec<usize>,
+}
+
+type Found = BTreeMap<(usize, String), Vec<Piece>>;
+
+/// Finds the templates that the source does not say, and checks those that it says.
+pub(super) fn find(table: &mut TableDraft) {
+    let groups = groups(table);
+    let mut read: Vec<BTreeMap<String, String>> = vec![BTreeMap::new(); table.items.len()];
+    let table_keys: Vec<String> = table.partition.iter().chain(&table.sort).cloned().collect();
+    let texts = |key: &&String| table.scalars.get(*key).is_none_or(|scalar| *scalar == ScalarType::S);
+    let all: Vec<String> = table.key_attributes().iter().filter(texts).cloned().collect();
+    let (own, others): (Vec<String>, Vec<String>) = all.into_iter().partition(|key| table_keys.contains(key));
+    let mut folded: Vec<String> = Vec::new();
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    for keys in [own, others] {
+        said(table, &groups, &keys, &mut read, &mut folded);
+        let lower = keeps_no_case(&search_all(table, &groups, &keys, &read, &folded, false), table, &groups);
+        let mut found = search_all(table, &groups, &keys, &read, &folded, lower);
+        for key in &keys {
+            let structured = (0..groups.len()).any(|at| {
+                found.get(&(at, key.clone())).is_some_and(|pieces| is_folded(pieces, groups.len() > 1))
+            });
+            let stated = table.entities.iter().any(|entity| entity.templates.contains_key(key));
+            if (structured || stated) && !folded.contains(key) {
+                folded.push(key.clone());
+            }
+        }
+        found.retain(|(_, key), _| folded.contains(key));
+        if owners.is_empty() {
+            owners = self::owners(table, &groups, &found);
+        }
+        name_parts(table, &groups, &mut found, &owners);
+        write(table, &groups, &found, &mut read);
+    }
+}
+
+fn groups(table: &TableDraft) -> Vec<Group> {
+    if table.entities.iter().all(|entity| entity.name.is_empty()) {
+        let entity = (!table.entities.is_empty()).then_some(0);
+        return vec![Group { entity, rows: (0..table.items.len()).collect() }];
+    }
+    let of = |name: &str| -> Vec<usize> {
+        (0..table.items.len()).filter(|at| table.items[*at].entity.as_deref() == Some(name)).collect()
+    };
+    table
+        .entities
+        .iter()
+        .enumerate()
+        .map(|(at, entity)| Group { entity: Some(at), rows: of(&entity.name) })
+        .filter(|group| !group.rows.is_empty())
+        .collect()
+}
+
+fn text<'a>(table: &'a TableDraft, row: usize, key: &str) -> Option<&'a str> {
+    match table.items[row].item.get(key) {
+        Some(AttributeValue::S(text)) if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+fn stated<'a>(table: &'a TableDraft, group: &Group, key: &str) -> Option<&'a String> {
+    table.entities.get(group.entity?)?.templates.get(key)
+}
+
+/// What the source says of the keys, held against the items: parts are read, and what does not agree is counted.
+fn said(
+    table: &mut TableDraft,
+    groups: &[Group],
+    keys: &[String],
+    read: &mut [BTreeMap<String, String>],
+    folded: &mut Vec<String>,
+) {
+    for group in groups {
+        for key in keys {
+            let Some(written) = stated(table, group, key).cloned() else { continue };
+            if !folded.contains(key) {
+                folded.push(key.clone());
+            }
+            let (with, agree) = read_parts(table, group, key, &written, read);
+            let Some(entity) = group.entity.and_then(|at| table.entities.get_mut(at)) else { continue };
+            let known = entity.template_evidence.entry(key.clone()).or_default();
+            if !known.is_empty() {
+                known.push_str("; ");
+            }
+            known.push_str(&format!("agrees with {agree} of {with} sampled items that have it"));
+        }
+    }
+}
+
+/// Reads the parts of a key out of each row. How many rows have the key, and in how many it agrees with the item.
+fn read_parts(
+    table: &mut TableDraft,
+    group: &Group,
+    key: &str,
+    written: &str,
+    read: &mut [BTreeMap<String, String>],
+) -> (usize, usize) {
+    let kinds = table.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.kind)).collect();
+    let Some(parsed) = template::parse(written, &kinds) else { return (group.rows.len(), 0) };
+    let (mut with, mut agree) = (0, 0);
+    let mut key_only: Vec<String> = Vec::new();
+    for row in &group.rows {
+        let Some(value) = text(table, *row, key) else { continue };
+        with += 1;
+        let Ok(parts) = parsed.unfold(value) else { continue };
+        let item = &table.items[*row].item;
+        let mut same = true;
+        for (name, part) in parts {
+            let part_text = match part {
+                Unfolded::Value(AttributeValue::S(text) | AttributeValue::N(text)) => text,
+                Unfolded::Value(AttributeValue::Bool(flag)) => flag.to_string(),
+                Unfolded::Lossy(text) => text,
+                _ => continue,
+            };
+            match item.get(name) {
+                None => {
+                    read[*row].insert(name.to_owned(), part_text);
+                    if !key_only.iter().any(|known| known == name) {
+                        key_only.push(name.to_owned());
+                    }
+                }
+                Some(_) => {
+                    let folded = parsed.fold(item).ok().flatten();
+                    same &= folded.as_deref().is_none_or(|folded| folded == value);
+                }
+            }
+        }
+        agree += usize::from(same);
+    }
+    for name in key_only {
+        let nowhere = !table.items.iter().any(|row| row.item.contains_key(&name));
+        let attribute =
+            table.attributes.entry(name.clone()).or_insert_with(|| AttributeDraft::of(KindDraft::String));
+        attribute.key_only |= nowhere;
+        if let Some(entity) = group.entity.and_then(|at| table.entities.get_mut(at)) {
+            entity.key_only.insert(name);
+        }
+    }
+    (with, agree)
+}
+
+fn search_all(
+    table: &TableDraft,
+    groups: &[Group],
+    keys: &[String],
+    read: &[BTreeMap<String, String>],
+    folded: &[String],
+    lower: bool,
+) -> Found {
+    let mut found = Found::new();
+    let key_names = table.key_attributes();
+    let says_nothing = |name: &&String| holds_a_key(table, name, &key_names) || is_constant(table, name);
+    let copies: Vec<String> = table.attributes.keys().filter(says_nothing).cloned().collect();
+    for (at, group) in groups.iter().enumerate() {
+        for key in keys {
+            if stated(table, group, key).is_some() {
+                continue;
+            }
+            let rows: Vec<Row<'_>> = group
+                .rows
+                .iter()
+                .filter_map(|row| {
+                    Some(Row {
+                        item: &table.items[*row].item,
+                        read: &read[*row],
+                        value: text(table, *row, key)?,
+                    })
+                })
+                .collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let never = |name: &str| {
+                name == key
+                    || folded.iter().any(|known| known == name)
+                    || (table.entity_attribute.as_deref() == Some(name))
+                    || (key_names.iter().any(|known| known == name) && is_key_name(name))
+                    || copies.iter().any(|known| known == name)
+            };
+            let search = Search { never: &never, lower, bare: is_key_name(key) || groups.len() > 1 };
+            if let Some(pieces) = columns::find(&rows, &search) {
+                found.insert((at, key.clone()), pieces);
+            }
+        }
+    }
+    found
+}
+
+/// An attribute that is nothing but a copy of a folded key: `city_dept` beside `GSI_3_SK`. A template over it would say
+/// nothing.
+fn holds_a_key(table: &TableDraft, name: &str, keys: &[String]) -> bool {
+    let joined =
+        |value: &AttributeValue| matches!(value, AttributeValue::S(text) if text.contains(['#', '|']));
+    keys.iter().filter(|key| key.as_str() != name).any(|key| {
+        let mut with = table.items.iter().filter(|row| row.item.contains_key(name)).take(50).peekable();
+        with.peek().is_some()
+            && with.all(|row| {
+                row.item.get(name).is_some_and(|value| joined(value) && row.item.get(key) == Some(value))
+            })
+    })
+}
+
+/// An attribute that is the same in every item, such as a version: text, where a key has it.
+fn is_constant(table: &TableDraft, name: &str) -> bool {
+    const ITEMS_MIN: usize = 3;
+    let first = table.items.first().and_then(|row| row.item.get(name));
+    table.items.len() >= ITEMS_MIN
+        && first.is_some()
+        && table.items.iter().all(|row| row.item.get(name) == first)
+}
+
+/// Does a key's name speak of nothing but a key: `PK`, `GSI1SK`, `gsi2-pk`, `GSI_1_PK`, `SK3`?
+pub(crate) fn is_key_name(name: &str) -> bool {
+    let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let lower = base.to_ascii_lowercase();
+    let Some(before) = lower.strip_suffix("pk").or_else(|| lower.strip_suffix("sk")) else {
+        return name.contains('#');
+    };
+    let letters = before.trim_end_matches(['_', '-']);
+    before.is_empty()
+        || letters.len() < before.len()
+        || letters.ends_with(|last: char| last.is_ascii_digit())
+        || matches!(letters, "gsi" | "lsi" | "gs" | "ls" | "i" | "ix")
+        || base.ends_with("PK")
+        || base.ends_with("SK")
+}
+
+/// Are these pieces more than the attribute's own value?
+fn is_folded(pieces: &[Piece], several: bool) -> bool {
+    if columns::has_part(pieces) {
+        return true;
+    }
+    let hard = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(['#', '|']));
+    let key_only = pieces.iter().any(|piece| matches!(piece, Piece::KeyOnly { .. }));
+    let timed = pieces.iter().any(|piece| matches!(piece, Piece::KeyOnly { is_time: true, .. }));
+    key_only
+        && (pieces.iter().any(hard)
+            || (!several && timed && pieces.len() > 1)
+            || (several
+                && pieces.len() > 1
+                && pieces
+                    .iter()
+                    .any(|piece| matches!(piece, Piece::Text(text) if text.contains(['/', ':'])))))
+}
+
+/// Are texts in lower case throughout: some part must be read so, and none shows a capital?
+fn keeps_no_case(found: &Found, table: &TableDraft, groups: &[Group]) -> bool {
+    let (mut lower, mut capital) = (false, false);
+    for ((at, _), pieces) in found {
+        for piece in pieces {
+            let Piece::Part { attribute, written } = piece else { continue };
+            let capitals = groups[*at].rows.iter().any(|row| {
+                matches!(table.items[*row].item.get(attribute), Some(AttributeValue::S(text)) if text.chars().any(char::is_uppercase))
+            });
+            lower |= *written == Written::Lower;
+            capital |= *written == Written::Plain && capitals;
+        }
+    }
+    lower && !capital
+}
+
+/// Gives parts that stand in keys alone a name.
+fn name_parts(table: &TableDraft, groups: &[Group], found: &mut Found, owners: &BTreeMap<String, String>) {
+    let snake = table.attributes.keys().any(|name| name.contains('_') && !name.starts_with('_'));
+    let camel = table.attributes.keys().any(|name| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.chars().any(|letter| letter.is_ascii_uppercase())
+    });
+    let joined = |word: &str, suffix: &str| {
+        let word: String =
+            word.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
+        if camel && !snake {
+            let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+            format!("{}{rest}{}{}", first.to_lowercase(), suffix[..1].to_uppercase(), &suffix[1..])
+        } else {
+            let mut lowered = String::new();
+            for letter in word.chars() {
+                if letter.is_ascii_uppercase()
+                    && !lowered.is_empty()
+                    && !lowered.ends_with('_')
+                    && !lowered.ends_with(|last: char| last.is_ascii_uppercase())
+                {
+                    lowered.push('_');
+                }
+                lowered.push(letter.to_ascii_lowercase());
+            }
+            format!("{lowered}_{suffix}")
+        }
+    };
+    for ((at, key), pieces) in found.iter_mut() {
+        let entity = groups[*at].entity.map(|at| table.entities[at].name.clone());
+        let mut before = String::new();
+        let mut taken: Vec<String> = Vec::new();
+        for piece in pieces.iter_mut() {
+            match piece {
+                Piece::Text(text) => {
+                    let words = text.split(['#', '|', '/', ':', '$']).filter(|word| !word.is_empty());
+                    before = words.last().unwrap_or_default().to_owned();
+                }
+                Piece::Part { attribute, .. } => {
+                    taken.push(attribute.clone());
+                    before.clear();
+                }
+                Piece::KeyOnly { name, is_time, .. } => {
+                    let word = plain(&before);
+                    let same = |attribute: &&String| {
+                        let known = plain(attribute);
+                        !word.is_empty()
+                            && known.len() > 2
+                            && (known == word || word.ends_with(&known) || known == format!("{word}id"))
+                            && !table.key_attributes().contains(attribute)
+                    };
+                    let attribute = table.attributes.keys().filter(same).max_by_key(|name| name.len());
+                    let subject = || entity.clone().unwrap_or_else(|| crate::name::id(table.title(), "item"));
+                    let mut chosen = match (attribute, owners.get(&word)) {
+                        (Some(attribute), _) => attribute.clone(),
+                        _ if *is_time => joined(&subject(), "date"),
+                        (None, Some(owner)) => joined(owner, "id"),
+                        (None, None) if word.len() > 1 => {
+                            joined(before.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()), "id")
+                        }
+                        (None, None) => joined(&subject(), &plain(key)),
+                    };
+                    let base = chosen.clone();
+                    for number in 2..=taken.len() + 2 {
+                        if !taken.contains(&chosen) {
+                            break;
+                        }
+                        chosen = format!("{base}{number}");
+                    }
+                    taken.push(chosen.clone());
+                    *name = Some(chosen);
+                    before.clear();
+                }
+                Piece::Tail(_) => {}
+            }
+        }
+    }
+}
+
+/// Which entity a prefix names: the one whose own key it begins, `c#` customers, `pmn#` payments.
+fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<String, String> {
+    let first_word = |at: usize, key: &Option<String>| -> Option<String> {
+        let pieces = found.get(&(at, key.clone()?))?;
+        match pieces.as_slice() {
+            [Piece::Text(text), Piece::KeyOnly { .. }] => Some(plain(text)),
+            _ => None,
+        }
+    };
+    let mut owners: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        let Some(entity) = group.entity.and_then(|at| table.entities.get(at)) else { continue };
+        let (partition, sort) = (first_word(at, &table.partition), first_word(at, &table.sort));
+        let word = sort.clone().or_else(|| partition.clone());
+        let Some(word) = word else { continue };
+        // Its partition key begins so too, and its name is short: the thing itself, not a part of it.
+        let rank = (usize::from(partition.as_ref() != Some(&word)), entity.name.len(), entity.name.clone());
+        match owners.get(&word) {
+            Some(known) if *known <= rank => {}
+            _ => {
+                owners.insert(word, rank);
+            }
+        }
+    }
+    // What only partition keys begin with: the shortest name that begins with the same letter.
+    for (at, group) in groups.iter().enumerate() {
+        if group.entity.is_none() {
+            continue;
+        }
+        let Some(word) = first_word(at, &table.partition) else { continue };
+        if owners.contains_key(&word) || word.is_empty() {
+            continue;
+        }
+        let fits = |name: &&String| name.to_lowercase().starts_with(&word);
+        let names: Vec<&String> = table.entities.iter().map(|entity| &entity.name).collect();
+        if let Some(name) = names.into_iter().filter(fits).min_by_key(|name| name.len()) {
+            owners.insert(word, (2, name.len(), name.clone()));
+        }
+    }
+    owners.into_iter().map(|(word, (_, _, name))| (word, name)).collect()
+}
+
+/// Writes the templates into the entities; those of a table without entities into one without a name.
+fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BTreeMap<String, String>]) {
+    for ((at, key), pieces) in found {
+        let written = columns::written(pieces);
+        let group = &groups[*at];
+        for piece in pieces {
+            if let Piece::KeyOnly { name: Some(name), .. } = piece {
+                let nowhere = !table.items.iter().any(|row| row.item.contains_key(name));
+                let attribute = table
+                    .attributes
+                    .entry(name.clone())
+                    .or_insert_with(|| AttributeDraft::of(KindDraft::String));
+                attribute.key_only |= nowhere;
+            }
+        }
+        let (with, agree) = read_parts(table, group, key, &written, read);
+        let of = group.rows.len();
+        let only = if with == 1 { "; one item alone: check it" } else { "" };
+        let evidence = format!("{}, agrees with {agree}{only}", counted(with, of));
+        let entity = match group.entity {
+            Some(at) => &mut table.entities[at],
+            None => {
+                if table.entities.is_empty() {
+                    table.entities.push(crate::draft::EntityDraft::default());
+                }
+                &mut table.entities[0]
+            }
+        };
+        for piece in pieces {
+            if let Piece::KeyOnly { name: Some(name), .. } = piece {
+                entity.key_only.insert(name.clone());
+            }
+        }
+        entity.templates.insert(key.clone(), written);
+        entity.template_evidence.insert(key.clone(), evidence);
+    }
+}

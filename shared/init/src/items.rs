@@ -1,0 +1,80 @@
+//! Items: JSON lines, a list, or an answer of Scan or Query; in DynamoDB's notation or plain.
+
+use keyfold_core::value::Item;
+use serde_json::{Map, Value};
+
+use crate::cursor::At;
+use crate::draft::{Draft, SampledItem, TableDraft};
+use crate::error::{Problem, ReadError};
+
+/// The most items of one source that are looked at.
+pub const ITEMS_MAX: usize = 20_000;
+/// DynamoDB's letters for types.
+const LETTERS: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
+
+/// Is it an item in DynamoDB's notation?
+pub(crate) fn is_typed(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| !members.is_empty() && members.values().all(is_typed_value))
+}
+
+fn is_typed_value(value: &Value) -> bool {
+    value
+        .as_object()
+        .is_some_and(|object| object.len() == 1 && object.keys().all(|key| LETTERS.contains(&key.as_str())))
+}
+
+/// One item.
+pub(crate) fn read_item(at: &At<'_>) -> Result<Item, ReadError> {
+    let wrong = || at.error(Problem::NotAnItem);
+    let members: &Map<String, Value> =
+        at.value.as_object().filter(|map| !map.is_empty()).ok_or_else(wrong)?;
+    if is_typed(at.value) {
+        return serde_json::from_value(at.value.clone()).map_err(|_| wrong());
+    }
+    serde_dynamo::to_item(Value::Object(members.clone())).map_err(|_| wrong())
+}
+
+/// The items of a list.
+pub(crate) fn read_list<'a>(
+    elements: impl Iterator<Item = At<'a>>,
+    source: &str,
+) -> Result<Draft, ReadError> {
+    let mut items = Vec::new();
+    for at in elements.take(ITEMS_MAX) {
+        items.push(SampledItem { item: read_item(&at)?, entity: None });
+    }
+    Ok(of(items, source))
+}
+
+/// JSON lines. The text is known to hold at least one line.
+pub(crate) fn read_lines(text: &str, source: &str) -> Result<Draft, ReadError> {
+    let mut items = Vec::new();
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    for (number, line) in lines.take(ITEMS_MAX) {
+        let place = || format!("line {}", number + 1);
+        let value: Value = serde_json::from_str(line).map_err(|error| ReadError {
+            source_name: source.to_owned(),
+            place: place(),
+            problem: Problem::Syntax(syntax(&error)),
+        })?;
+        // `aws dynamodb export` wraps each item.
+        let inner = value.get("Item").filter(|item| is_typed(item)).unwrap_or(&value);
+        let at = At { source, value: inner, path: place() };
+        items.push(SampledItem { item: read_item(&at)?, entity: None });
+    }
+    Ok(of(items, source))
+}
+
+fn of(items: Vec<SampledItem>, source: &str) -> Draft {
+    let table = TableDraft { source: source.to_owned(), items, ..TableDraft::default() };
+    Draft { tables: vec![table], notes: Vec::new() }
+}
+
+/// What the JSON parser says, without the text that it says it of.
+pub(crate) fn syntax(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        serde_json::error::Category::Eof => "the JSON ends too early",
+        _ => "it is not JSON",
+    };
+    format!("{what} (line {}, column {})", error.line(), error.column())
+}

@@ -1,0 +1,202 @@
+//! `keyfold init`: a manifest from what you already have.
+//!
+//! Sources go in as texts, sampled items as items; a manifest with comments and a [`Report`] come out. Nothing here reads a
+//! file or calls DynamoDB.
+//!
+//! The way of a source: [`source`] finds its format by its content, one module for each format fills a [`draft::Draft`],
+//! `overlay` lays several over each other, `infer` adds what items show, `tell` tells entities apart, `questions` asks what
+//! the keys answer, `write` makes the text, and `prove` folds every item again.
+//!
+//! Start with [`init`].
+
+pub mod cloudformation;
+mod cursor;
+mod describe;
+pub mod draft;
+mod electrodb;
+mod error;
+mod infer;
+mod items;
+mod mcp;
+mod name;
+mod onetable;
+mod overlay;
+mod prove;
+mod questions;
+mod source;
+mod tell;
+mod template;
+mod terraform;
+mod workbench;
+mod write;
+
+pub use error::{Problem, ReadError};
+pub use items::ITEMS_MAX;
+pub use prove::Proof;
+pub use source::{SOURCE_BYTES_MAX, Source, read};
+
+use keyfold_core::manifest::{self, Severity};
+use keyfold_core::query::advise::advise;
+
+use draft::Draft;
+use write::Refused;
+
+/// How often the text is written anew without what its check refused.
+const ROUNDS_MAX: usize = 60;
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// May comments hold values of items?
+    pub examples: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The manifest.
+    pub manifest: String,
+    /// What the sources do not say, contradict, or have and a manifest does not.
+    pub notes: Vec<String>,
+    /// Sections that are written as comments, and why.
+    pub refused: Vec<(String, String)>,
+    /// The proof, by table, entity and key.
+    pub proofs: Vec<Proof>,
+    /// How many items were folded.
+    pub items: usize,
+    /// The tables, by id.
+    pub tables: Vec<String>,
+    /// How many questions have a plan, of how many.
+    pub planned: (usize, usize),
+}
+
+impl Report {
+    /// Does every sampled item fold to the keys it has?
+    pub fn agrees(&self) -> bool {
+        self.proofs.iter().all(|proof| proof.differs == 0)
+    }
+}
+
+/// A manifest from sources, each already read with [`read`] or made from a live table.
+pub fn init(drafts: Vec<(String, Draft)>, options: Options) -> Result<Report, ReadError> {
+    let (names, drafts): (Vec<String>, Vec<Draft>) = drafts.into_iter().unzip();
+    let mut draft = overlay::overlay(drafts)?;
+    infer::infer(&mut draft, options.examples);
+    tell::apart(&mut draft);
+    questions::complete(&mut draft);
+    let mut refused = Refused::new();
+    let (mut text, mut model) = checked(&draft, &names, &mut refused);
+    if let Some(parsed) = &model {
+        let unserved = serve(&mut draft, parsed);
+        if unserved {
+            (text, model) = checked(&draft, &names, &mut refused);
+        }
+    }
+    // What nothing serves even so is a comment.
+    if let Some(parsed) = &model {
+        let ids = write::table_ids(&draft);
+        let mut again = false;
+        for advice in advise(parsed) {
+            if let Err(error) = &advice.outcome {
+                let section = format!("questions.{}.{}", advice.table.id, advice.question.name);
+                debug_assert!(ids.contains(&advice.table.id));
+                again |= refused.insert(section, error.to_string()).is_none();
+            }
+        }
+        if again {
+            (text, model) = checked(&draft, &names, &mut refused);
+        }
+    }
+    let ids = write::table_ids(&draft);
+    let proofs = ids
+        .iter()
+        .zip(&draft.tables)
+        .filter_map(|(id, table)| Some(prove::prove(model.as_ref()?.table(id)?, table)))
+        .flatten()
+        .collect();
+    let mut notes = draft.notes.clone();
+    for (id, table) in ids.iter().zip(&draft.tables) {
+        notes.extend(table.notes.iter().map(|note| format!("table {id}: {note}")));
+        notes.extend(table.unmodelled.iter().map(|what| format!("table {id}: not modelled: {what}")));
+    }
+    let asked: usize = draft.tables.iter().map(|table| table.questions.len()).sum();
+    let out = refused.keys().filter(|section| section.starts_with("questions.")).count();
+    Ok(Report {
+        manifest: text,
+        notes,
+        refused: refused.into_iter().collect(),
+        proofs,
+        items: draft.tables.iter().map(|table| table.items.len()).sum(),
+        tables: ids,
+        planned: (asked.saturating_sub(out), asked),
+    })
+}
+
+/// The text, without what its own check refuses.
+fn checked(
+    draft: &Draft,
+    names: &[String],
+    refused: &mut Refused,
+) -> (String, Option<keyfold_core::model::Model>) {
+    let mut draft = std::borrow::Cow::Borrowed(draft);
+    for round in 0..ROUNDS_MAX {
+        let text = write::manifest(&draft, names, refused);
+        let parsed = manifest::parse("keyfold.toml", &text);
+        if let Some(model) = parsed.model {
+            return (text, Some(model));
+        }
+        let mut progress = false;
+        for found in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error) {
+            let section = section_of(&text, found.line);
+            let removable = section.starts_with("questions.") || section.contains(".entities.");
+            if removable && !refused.contains_key(&section) {
+                refused.insert(section, found.message.clone());
+                progress = true;
+            }
+        }
+        if !progress || round + 1 == ROUNDS_MAX {
+            // Keys as they are: the structure alone always holds.
+            let plain = draft.to_mut();
+            let had = plain.tables.iter().any(|table| !table.entities.is_empty());
+            if !had {
+                return (text, None);
+            }
+            let first = parsed.diagnostics.first().map(|found| found.message.clone()).unwrap_or_default();
+            for table in &mut plain.tables {
+                table.entities.clear();
+                table
+                    .notes
+                    .push(format!("its templates are left out, because the check refuses them: {first}"));
+            }
+        }
+    }
+    (write::manifest(&draft, names, refused), None)
+}
+
+/// The section of a manifest that a line is in.
+fn section_of(text: &str, line: usize) -> String {
+    let before: Vec<&str> = text.lines().take(line).collect();
+    let header = before.iter().rev().find_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    header.unwrap_or_default().to_owned()
+}
+
+/// Questions that an index cannot answer because it may lack items ask for those that have its parts.
+fn serve(draft: &mut Draft, model: &keyfold_core::model::Model) -> bool {
+    let ids = write::table_ids(draft);
+    let mut changed = false;
+    for advice in advise(model) {
+        if advice.outcome.is_ok() {
+            continue;
+        }
+        let Some(at) = ids.iter().position(|id| *id == advice.table.id) else { continue };
+        let question = draft.tables[at].questions.iter_mut().find(|one| one.name == advice.question.name);
+        for condition in question.into_iter().flat_map(|question| &mut question.conditions) {
+            if let Some(attribute) = condition.strip_suffix('?') {
+                let attribute = attribute.split(' ').next().unwrap_or(attribute);
+                *condition = format!("{attribute} exists");
+                changed = true;
+            }
+        }
+    }
+    changed
+}

@@ -1,0 +1,191 @@
+//! How items show which entity they are, where the source does not say: an attribute, an attribute that only they have, or the
+//! text that their keys begin with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyfold_core::value::AttributeValue;
+
+use crate::draft::{Draft, EntityDraft, TableDraft, WhenDraft};
+use crate::name::plain;
+use crate::template::prefix;
+
+/// Gives each entity without a `when` one, or says why there is none.
+pub(crate) fn apart(draft: &mut Draft) {
+    for table in &mut draft.tables {
+        let named = table.entities.iter().filter(|entity| !entity.name.is_empty()).count();
+        if named < 2 {
+            continue;
+        }
+        by_attribute(table);
+        for at in 0..table.entities.len() {
+            if table.entities[at].when.is_empty() {
+                let when = by_presence(table, at).or_else(|| by_prefix(table, at));
+                match when {
+                    Some((when, evidence)) => {
+                        table.entities[at].when = when;
+                        table.entities[at].evidence.push(evidence);
+                    }
+                    None => {
+                        let name = table.entities[at].name.clone();
+                        table
+                            .notes
+                            .push(format!("nothing that is known tells items of `{name}` from others"));
+                    }
+                }
+            }
+        }
+        same_templates(table);
+    }
+}
+
+fn rows<'a>(
+    table: &'a TableDraft,
+    entity: &'a EntityDraft,
+) -> impl Iterator<Item = &'a keyfold_core::value::Item> {
+    table.items.iter().filter(|row| row.entity.as_deref() == Some(entity.name.as_str())).map(|row| &row.item)
+}
+
+/// One attribute with another value in each entity.
+fn by_attribute(table: &mut TableDraft) {
+    if table.entities.iter().any(|entity| !entity.when.is_empty()) {
+        return;
+    }
+    let keys = table.key_attributes();
+    let with_rows: Vec<usize> =
+        (0..table.entities.len()).filter(|at| rows(table, &table.entities[*at]).next().is_some()).collect();
+    if with_rows.len() < 2 {
+        return;
+    }
+    let value = |at: usize, name: &str| -> Option<String> {
+        let mut values = rows(table, &table.entities[at]).map(|item| match item.get(name) {
+            Some(AttributeValue::S(text)) => Some(text.clone()),
+            _ => None,
+        });
+        let first = values.next()??;
+        values.all(|other| other.as_ref() == Some(&first)).then_some(first)
+    };
+    let found = table.attributes.keys().filter(|name| !keys.contains(name)).find_map(|name| {
+        let values: Option<Vec<String>> = with_rows.iter().map(|at| value(*at, name)).collect();
+        let values = values?;
+        let different: BTreeSet<&String> = values.iter().collect();
+        (different.len() == values.len()).then(|| (name.clone(), values))
+    });
+    let Some((name, values)) = found else { return };
+    for (at, value) in with_rows.into_iter().zip(values) {
+        table.entities[at].when = vec![(name.clone(), WhenDraft::In(vec![value]))];
+    }
+    table.entity_attribute = Some(name);
+}
+
+type Told = (Vec<(String, WhenDraft)>, String);
+
+/// An attribute that all its items have, and no other item.
+fn by_presence(table: &TableDraft, at: usize) -> Option<Told> {
+    let entity = &table.entities[at];
+    // A natural key, such as a country, can be what only they have; a folded one cannot.
+    let folded = |name: &String| table.entities.iter().any(|other| other.templates.contains_key(name));
+    let others =
+        || table.entities.iter().enumerate().filter(move |(other, _)| *other != at).map(|(_, other)| other);
+    let elsewhere = |name: &String| {
+        others().any(|other| other.attributes.contains(name) && !other.key_only.contains(name))
+            || table
+                .items
+                .iter()
+                .any(|row| row.entity.as_deref() != Some(entity.name.as_str()) && row.item.contains_key(name))
+    };
+    let seen = rows(table, entity).count();
+    let always = |name: &&String| match seen {
+        0 => entity.requires.contains(*name),
+        _ => rows(table, entity).all(|item| item.contains_key(*name)),
+    };
+    let fits = |name: &&String| {
+        !folded(name) && !entity.key_only.contains(*name) && always(name) && !elsewhere(name)
+    };
+    let own = plain(&entity.name);
+    // The name that speaks of the entity, else the first.
+    let chosen = entity.attributes.iter().filter(fits).min_by_key(|name| {
+        let name_plain = plain(name);
+        (
+            !(own.len() > 2 && name_plain.contains(&own) || own.contains(name_plain.trim_end_matches("id"))),
+            (*name).clone(),
+        )
+    })?;
+    let evidence = match seen {
+        0 => format!("only `{}` has `{chosen}`, says the source", entity.name),
+        _ => {
+            format!("all {seen} sampled items of `{}` have `{chosen}`, and no other item has it", entity.name)
+        }
+    };
+    Some((vec![(chosen.clone(), WhenDraft::Exists(true))], evidence))
+}
+
+/// What its keys begin with, if no other entity's keys begin so.
+fn by_prefix(table: &TableDraft, at: usize) -> Option<Told> {
+    let keys: Vec<&String> = table.partition.iter().chain(&table.sort).collect();
+    let start = |entity: &EntityDraft, key: &String| {
+        entity.templates.get(key).map(|text| (prefix(text), is_whole(text)))
+    };
+    let entity = &table.entities[at];
+    let mut when: Vec<(String, WhenDraft)> = Vec::new();
+    // The sort key first: partition keys are shared more often.
+    for key in keys.iter().rev() {
+        if let Some((text, whole)) = start(entity, key).filter(|(text, _)| !text.is_empty()) {
+            let test = if whole { WhenDraft::In(vec![text]) } else { WhenDraft::BeginsWith(text) };
+            when.push(((*key).clone(), test));
+        }
+    }
+    let could_be = |other: &EntityDraft, when: &[(String, WhenDraft)]| {
+        when.iter().all(|(key, test)| {
+            let Some((text, whole)) = start(other, key) else { return true };
+            match test {
+                WhenDraft::In(values) => {
+                    values.iter().any(|value| if whole { *value == text } else { value.starts_with(&text) })
+                }
+                WhenDraft::BeginsWith(own) => {
+                    text.starts_with(own.as_str()) || (!whole && own.starts_with(&text))
+                }
+                WhenDraft::Exists(_) => true,
+            }
+        })
+    };
+    let unique = |when: &[(String, WhenDraft)]| {
+        !when.is_empty()
+            && table.entities.iter().enumerate().all(|(other, entity)| other == at || !could_be(entity, when))
+    };
+    // One key is enough where it is.
+    for one in &when {
+        if unique(std::slice::from_ref(one)) {
+            return Some((vec![one.clone()], "its key alone tells it from the others".to_owned()));
+        }
+    }
+    unique(&when).then(|| (when, "its keys together tell it from the others".to_owned()))
+}
+
+fn is_whole(template: &str) -> bool {
+    crate::template::attributes(template).is_empty()
+}
+
+/// Two entities with the same templates for the table's key are reported.
+fn same_templates(table: &mut TableDraft) {
+    let keys: Vec<String> = table.partition.iter().chain(&table.sort).cloned().collect();
+    let mut seen: BTreeMap<Vec<Option<String>>, String> = BTreeMap::new();
+    let mut notes = Vec::new();
+    for entity in &table.entities {
+        let own: Vec<Option<String>> = keys.iter().map(|key| entity.templates.get(key).cloned()).collect();
+        if own.iter().all(Option::is_none) {
+            continue;
+        }
+        let split = |one: &EntityDraft, other: &str| one.when.len() > 1 && other.contains("NotIn");
+        match seen.get(&own) {
+            Some(first) if !split(entity, first) && !entity.name.contains("NotIn") => notes.push(format!(
+                "`{first}` and `{}` have the same table key: an item of one can overwrite an item of the other",
+                entity.name
+            )),
+            Some(_) => {}
+            None => {
+                seen.insert(own, entity.name.clone());
+            }
+        }
+    }
+    table.notes.extend(notes);
+}

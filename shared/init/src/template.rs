@@ -1,0 +1,95 @@
+//! Key templates in the notation of others, made into Keyfold's.
+
+use std::collections::BTreeMap;
+
+use keyfold_core::key::{KeyMode, KeyRole, Template};
+use keyfold_core::model::{Attribute, AttributeKind};
+
+use crate::draft::KindDraft;
+
+/// Text as a template writes it: braces and brackets doubled.
+pub(crate) fn literal(text: &str) -> String {
+    let mut done = String::with_capacity(text.len());
+    for letter in text.chars() {
+        done.push(letter);
+        if matches!(letter, '{' | '}' | '[' | ']') {
+            done.push(letter);
+        }
+    }
+    done
+}
+
+/// A template with `${name}` parts; `part` writes each, `text` each literal.
+pub(crate) fn dollars(
+    template: &str,
+    text: impl Fn(&str) -> String,
+    mut part: impl FnMut(&str) -> String,
+) -> String {
+    let mut done = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, behind)) = after.split_once('}') else { break };
+        done.push_str(&text(before));
+        done.push_str(&part(name));
+        rest = behind;
+    }
+    done.push_str(&text(rest));
+    done
+}
+
+/// The attributes that a template in Keyfold's notation names, in order.
+pub(crate) fn attributes(template: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let plain = template.replace("{{", "").replace("}}", "");
+    let mut rest = plain.as_str();
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((inside, behind)) = after.split_once('}') else { break };
+        let name = inside.split(['|', ':']).next().unwrap_or(inside).to_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        rest = behind;
+    }
+    names
+}
+
+/// The text before the first part.
+pub(crate) fn prefix(template: &str) -> String {
+    let mut done = String::new();
+    let mut letters = template.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if matches!(letter, '{' | '[') && letters.next_if_eq(&letter).is_none() {
+            break;
+        }
+        if matches!(letter, '}' | ']') {
+            letters.next_if_eq(&letter);
+        }
+        done.push(letter);
+    }
+    done
+}
+
+/// The attribute, if the template is that one and nothing else.
+pub(crate) fn bare(template: &str) -> Option<&str> {
+    let inner = template.strip_prefix('{')?.strip_suffix('}')?;
+    (!inner.contains(['{', '}', '[', ']', '|', ':'])).then_some(inner)
+}
+
+/// The template as the core reads it, with these types; `None` if it is none.
+pub(crate) fn parse(text: &str, kinds: &BTreeMap<String, KindDraft>) -> Option<Template> {
+    let attributes = attributes(text)
+        .into_iter()
+        .map(|name| {
+            let kind = match kinds.get(&name).copied().unwrap_or_default() {
+                KindDraft::Number => AttributeKind::Number,
+                KindDraft::Binary => AttributeKind::Binary,
+                KindDraft::Boolean => AttributeKind::Boolean,
+                KindDraft::Timestamp(precision) => AttributeKind::Timestamp(precision),
+                KindDraft::Date => AttributeKind::Date,
+                _ => AttributeKind::String,
+            };
+            (name.clone(), Attribute::new(&name, kind))
+        })
+        .collect();
+    Template::parse(text, &attributes, KeyRole::Partition, KeyMode::Verbatim).ok()
+}

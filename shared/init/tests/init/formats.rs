@@ -1,0 +1,149 @@
+//! Each format: what it says becomes what the manifest says.
+
+use crate::seeds::*;
+use crate::{has, import, model};
+
+#[test]
+fn a_description_gives_keys_indexes_projections_and_what_is_not_modelled() {
+    let report = import(&[DESCRIBE, TTL]);
+    has(
+        &report,
+        &[
+            "name = \"Helpdesk\"",
+            "partition = \"PK\"",
+            "sort = \"SK\"",
+            "ttl = \"expiresAt\"",
+            "verbatim = true",
+        ],
+    );
+    has(&report, &["expect = { items = 6, item-bytes = 100 }", "projection = [\"status\"]"]);
+    assert!(report.notes.iter().any(|note| note.contains("replicas in other regions")), "{:?}", report.notes);
+}
+
+#[test]
+fn a_workbench_model_gives_entities_by_facet_with_the_templates_of_their_aliases() {
+    let report = import(&[WORKBENCH]);
+    has(
+        &report,
+        &[
+            "partition = \"ARTIST#{artistId}\"",
+            "sort = \"SONG#{songId}\"",
+            "sort = \"PROFILE\"",
+            "seconds = \"number\"",
+            "[questions.music.Artists-of-a-country]",
+            "projection = \"keys-only\"",
+        ],
+    );
+    assert!(report.agrees() && report.items == 4, "{:?}", report.proofs);
+}
+
+#[test]
+fn a_template_gives_tables_with_the_defaults_of_its_parameters() {
+    let report = import(&[CLOUDFORMATION]);
+    has(
+        &report,
+        &[
+            "name = \"orders-dev\"",
+            "partition = \"orderId\"",
+            "amount = \"number\"",
+            "ttl = \"expires\"",
+            "[tables.Small]",
+        ],
+    );
+    assert_eq!(model(&report).table("Small").unwrap().partition.name, "id");
+    assert!(report.notes.iter().any(|note| note.contains("Kinesis")), "{:?}", report.notes);
+}
+
+#[test]
+fn a_loop_of_a_template_makes_several_tables() {
+    let text = "
+Transform: AWS::LanguageExtensions
+Resources:
+  'Fn::ForEach::Tables':
+    - Name
+    - [Points, Score]
+    - 'Table${Name}':
+        Type: AWS::DynamoDB::Table
+        Properties:
+          TableName: !Ref Name
+          AttributeDefinitions: [{ AttributeName: id, AttributeType: S }]
+          KeySchema: [{ AttributeName: id, KeyType: HASH }]
+";
+    assert_eq!(import(&[text]).tables, ["Points", "Score"]);
+}
+
+#[test]
+fn a_serverless_file_has_its_template_one_level_down() {
+    let nested = CLOUDFORMATION.replace('\n', "\n  ");
+    assert_eq!(import(&[&format!("service: shop\nresources:{nested}")]).tables, ["orders-dev", "Small"]);
+}
+
+#[test]
+fn terraform_as_json_and_as_literal_blocks() {
+    has(
+        &import(&[TERRAFORM]),
+        &["partition = \"state\"", "sort = \"since\"", "since = \"number\"", "projection = \"keys-only\""],
+    );
+    let report = import(&[HCL]);
+    has(&report, &["name = \"shop-carts\"", "ttl = \"expires\"", "expires = \"number\""]);
+    assert_eq!(report.items, 1);
+}
+
+#[test]
+fn electrodb_keys_follow_exactly_from_the_schema() {
+    let report = import(&[ELECTRODB]);
+    has(
+        &report,
+        &[
+            "partition = \"$crm#t_{tenant|lower}\"",
+            "sort = \"$account_1#account_{account|lower}\"",
+            "sort = \"$contact_2#contact_{contact|lower}\"",
+            "indexes.gsi1.partition = \"T#{tenant}\"",
+            "indexes.gsi1.sort = \"$BOOK#TIER_{tier|upper}#SEQ_{seq:06}#ACCOUNT_1\"",
+            "when = { __edb_e__ = \"contact\" }",
+            "since_at = \"string\"",
+            "[questions.crm.account-book]",
+        ],
+    );
+}
+
+#[test]
+fn onetable_values_become_templates() {
+    let report = import(&[ONETABLE]);
+    has(
+        &report,
+        &[
+            "partition = \"User#{id}\"",
+            "sort = \"User#\"",
+            "indexes.gs1.partition = \"age#{age:04}\"",
+            "indexes.gs1.sort = \"x#{id}\"",
+            "joined = \"timestamp\"",
+            "ttl = \"until\"",
+            "projection = [\"name\"]",
+        ],
+    );
+    assert!(report.notes.iter().any(|note| note.contains("without its dollar sign")), "{:?}", report.notes);
+}
+
+#[test]
+fn a_generated_schema_gives_patterns_by_position_and_number_keys() {
+    let report = import(&[MCP]);
+    has(
+        &report,
+        &[
+            "partition = { attribute = \"pk\", fold = \"USER#{user_id}\" }",
+            "where = [\"user_id\", \"placed >=\"]",
+            "partition = \"status\"",
+            "sort = \"rank\"",
+            "rank = \"number\"",
+        ],
+    );
+    assert!(!report.manifest.contains("questions.Shop.put"), "{}", report.manifest);
+}
+
+#[test]
+fn a_data_model_brings_items_and_says_its_patterns() {
+    let report = import(&[DATA_MODEL]);
+    has(&report, &["text = { type = \"string\", required = true }"]);
+    assert!(report.notes.iter().any(|note| note.contains("a note by its id")), "{:?}", report.notes);
+}

@@ -1,0 +1,96 @@
+//! What items show, with the proof that they fold to what they are.
+
+use crate::seeds::{DESCRIBE, ITEMS, TTL};
+use crate::{has, import};
+
+/// A table with `pk` and `sk`, and one index by `gsi1pk`.
+const TABLE: &str = r#"{"TableName":"data","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},{"AttributeName":"gsi1pk","AttributeType":"S"}],
+"GlobalSecondaryIndexes":[{"IndexName":"byMark","KeySchema":[{"AttributeName":"gsi1pk","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}]}"#;
+
+fn lines(rows: impl IntoIterator<Item = serde_json::Value>) -> String {
+    rows.into_iter().map(|row| format!("{row}\n")).collect()
+}
+
+#[test]
+fn a_type_attribute_tells_entities_and_a_status_splits_a_sparse_one() {
+    let report = import(&[DESCRIBE, TTL, ITEMS]);
+    has(
+        &report,
+        &[
+            "partition = \"CUST#{customerId}\"",
+            "sort = \"TICKET#{openedAt}#{ticketId}\"",
+            "sort = \"PROFILE\"",
+            "openedAt = { type = \"timestamp\", precision = \"s\" }",
+            "day = \"date\"",
+            "when = { etype = \"ticket\", status = \"open\" }",
+            "when = { etype = \"ticket\", status = \"closed\" }",
+            "indexes.active.partition = \"ACTIVE#{customerId}\"",
+        ],
+    );
+    assert!(report.agrees(), "{:?}", report.proofs);
+    assert_eq!(report.proofs.iter().map(|proof| proof.same + proof.absent).sum::<usize>(), 18);
+}
+
+#[test]
+fn evidence_is_counted_and_values_stay_out_of_comments() {
+    let report = import(&[DESCRIBE, ITEMS]);
+    has(&report, &["email = \"string\" # in 2 of 6 sampled items"]);
+    assert!(!report.manifest.contains("example.com"), "{}", report.manifest);
+}
+
+#[test]
+fn letter_case_padding_and_an_optional_tail_are_found() {
+    let rows = (0..30).map(|n| {
+        let name = format!("User{n}");
+        let (team, pad) = (format!("Team{}", n % 3), format!("{:05}", n * 7));
+        let mut row = serde_json::json!({
+            "pk": format!("t#{}", team.to_lowercase()), "sk": format!("n#{pad}"), "team": team, "n": n * 7,
+            "name": name, "gsi1pk": "m#",
+        });
+        if n % 2 == 0 {
+            row["boss"] = serde_json::json!(format!("B{n}"));
+            row["gsi1pk"] = serde_json::json!(format!("m#b{n}"));
+        }
+        row
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    has(
+        &report,
+        &[
+            "partition = { attribute = \"pk\", fold = \"t#{team|lower}\" }",
+            "sort = { attribute = \"sk\", fold = \"n#{n:05}\" }",
+            "partition = { attribute = \"gsi1pk\", fold = \"m#[{boss|lower}]\" }",
+        ],
+    );
+    assert!(report.agrees(), "{:?}", report.proofs);
+}
+
+#[test]
+fn a_key_that_is_its_own_value_stays_natural() {
+    let rows = (0..10)
+        .map(|n| serde_json::json!({ "pk": format!("u{n}"), "sk": format!("p-{n:03}"), "gsi1pk": "x" }));
+    has(&import(&[TABLE, &lines(rows)]), &["partition = \"pk\"", "sort = \"sk\"", "partition = \"gsi1pk\""]);
+}
+
+#[test]
+fn an_item_that_breaks_the_form_of_all_others_is_reported() {
+    let mut rows: Vec<_> = (0..40)
+        .map(|n| serde_json::json!({ "pk": format!("o#{n}"), "sk": format!("i#{}", n + 100), "order": n, "item": n + 100 }))
+        .collect();
+    rows[7]["sk"] = serde_json::json!("i#999");
+    let report = import(&[TABLE, &lines(rows)]);
+    has(&report, &["partition = { attribute = \"pk\", fold = \"o#{order}\" }"]);
+    let differs: usize = report.proofs.iter().map(|proof| proof.differs).sum();
+    assert!(!report.agrees() && differs >= 1, "{:?}", report.proofs);
+}
+
+#[test]
+fn one_name_with_two_types_stays_undeclared() {
+    let rows = [
+        serde_json::json!({ "pk": "a", "sk": "b", "v": 1 }),
+        serde_json::json!({ "pk": "c", "sk": "d", "v": "x" }),
+    ];
+    let report = import(&[TABLE, &lines(rows)]);
+    assert!(report.manifest.contains("# v is not declared. # in 2 of 2"), "{}", report.manifest);
+}

@@ -1,0 +1,71 @@
+//! What is no model: one clear line, with its place.
+
+use keyfold_init::{ReadError, SOURCE_BYTES_MAX, Source, read};
+
+fn refused(text: &str) -> ReadError {
+    read(&Source { name: "model.json".to_owned(), text: text.to_owned() }).unwrap_err()
+}
+
+#[track_caller]
+fn says(text: &str, code: &str, message: &str) {
+    let error = refused(text);
+    assert_eq!((error.code(), error.to_string().as_str()), (code, message));
+}
+
+#[test]
+fn nothing_and_too_much() {
+    says(" \n", "init-empty", "`model.json`: there is nothing in it");
+    assert_eq!(refused(&"x".repeat(SOURCE_BYTES_MAX + 1)).code(), "init-too-large");
+}
+
+#[test]
+fn another_service_another_version_another_file() {
+    says(
+        r#"{"ModelMetadata":{"AWSService":"Amazon Keyspaces"},"DataModel":[]}"#,
+        "init-not-a-model",
+        "`model.json`: ModelMetadata: it is a model of Amazon Keyspaces, not a model of DynamoDB tables",
+    );
+    says(
+        r#"{"ModelMetadata":{"Version":"4.0"},"DataModel":[]}"#,
+        "init-version",
+        "`model.json`: ModelMetadata: its version is `4.0`; versions 1.0 to 3.x are read",
+    );
+    says(
+        r#"{"name":"left-pad","version":"1.0.0"}"#,
+        "init-not-a-model",
+        "`model.json`: it is none of the formats that are read (docs/init.md lists them)",
+    );
+    says(
+        "Resources:\n  A: { Type: AWS::S3::Bucket }",
+        "init-not-a-model",
+        "`model.json`: it has no DynamoDB table",
+    );
+}
+
+#[test]
+fn a_mistake_has_its_place() {
+    says(
+        r#"{"DataModel":[{"TableName":"t","KeyAttributes":{"PartitionKey":{"AttributeType":"S"}}}]}"#,
+        "init-malformed",
+        "`model.json`: DataModel[0].KeyAttributes.PartitionKey: `AttributeName` is missing",
+    );
+    says(
+        "{\"Table\": {",
+        "init-syntax",
+        "`model.json`: it cannot be parsed: the JSON ends too early (line 1, column 11)",
+    );
+    says(
+        "{\"pk\":{\"S\":\"a\"}}\n{\"pk\":",
+        "init-syntax",
+        "`model.json`: line 2: it cannot be parsed: the JSON ends too early (line 1, column 6)",
+    );
+}
+
+#[test]
+fn deep_nesting_ends() {
+    let brackets = "[".repeat(100_000);
+    assert_eq!(refused(&brackets).code(), "init-syntax");
+    let hcl = format!("resource \"aws_dynamodb_table\" \"a\" {{ name = {}", "(".repeat(100_000));
+    assert_eq!(refused(&hcl).code(), "init-too-large");
+    assert_eq!(refused(&format!("a: {brackets}")).code(), "init-too-large");
+}
