@@ -30,5 +30,5 @@ pub use readiness::{KnownReadiness, READINESS_TIME};
 pub use replicate::{ReplicateOptions, Replicated, replicate};
 pub use sender::{RequestSender, RetrofitError, Spent};
 pub use status::{CONTROL_TABLE_DEFAULT, Status};
-pub use verify::{Difference as RetrofitDifference, VerifySlice, verify_slice};
+pub use verify::{RetrofitDifference, VerifySlice, verify_slice};
 pub use worker_lease::LEASE_TIME;

@@ -6,9 +6,9 @@ use keyfold_core::value::Item;
 
 use super::budget::REQUESTS_MAX;
 use super::error::QueryError;
+use super::lane_reader::LaneReader;
 use super::own;
 use super::position::{Position, Start};
-use super::pump::Pump;
 
 /// A page of an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,18 +31,18 @@ pub struct Answer {
 pub(super) struct Run<'p> {
     pub(super) table: &'p Table,
     pub(super) plan: &'p QueryPlan,
-    pub(super) pump: Pump<'p>,
+    pub(super) lane_reader: LaneReader<'p>,
     pub(super) start: Start,
 }
 
 impl Run<'_> {
     /// The answer, and where each access goes on. `Err`: the budget ended it before anything was achieved.
     pub(super) fn finish(self, items: Vec<Item>, count: u64) -> Result<Answer, QueryError> {
-        let pump = &self.pump;
-        let next = if pump.lanes.iter().all(super::lane::Lane::is_finished) {
+        let lane_reader = &self.lane_reader;
+        let next = if lane_reader.lanes.iter().all(super::lane::Lane::is_finished) {
             None
         } else {
-            let lanes = pump.lanes.iter().zip(&pump.readers);
+            let lanes = lane_reader.lanes.iter().zip(&lane_reader.readers);
             let progress = lanes.map(|(lane, reader)| lane.progress(&reader.shape, &items));
             let progress = progress.collect::<Result<Vec<_>, _>>()?;
             if progress == self.start.lanes && items.is_empty() && self.plan.limit > 0 {
@@ -63,15 +63,15 @@ impl Run<'_> {
             items,
             count,
             next,
-            consumed_read_units: self.pump.budget.spent(),
-            items_read: self.pump.items_read,
-            requests: self.pump.budget.requests(),
+            consumed_read_units: self.lane_reader.budget.spent(),
+            items_read: self.lane_reader.items_read,
+            requests: self.lane_reader.budget.requests(),
         }
     }
 
     /// Why a run ended that the budget ended.
     pub(super) fn out_of_budget(&self) -> QueryError {
-        let (table, budget) = (self.table.id.clone(), &self.pump.budget);
+        let (table, budget) = (self.table.id.clone(), &self.lane_reader.budget);
         match budget.units_max() {
             Some(units) if budget.requests() < REQUESTS_MAX => QueryError::ReadUnitsCap { table, units },
             _ => QueryError::TooManyReads { table, requests: budget.requests() },

@@ -7,9 +7,9 @@ use super::seen::Seen;
 pub(super) async fn run(mut run: Run<'_>) -> Result<Answer, QueryError> {
     let mut seen = Seen::among(run.plan.accesses.len());
     let mut count = 0;
-    let all = 0..run.pump.lanes.len();
-    let page = run.pump.page_items_max;
-    run.pump
+    let all = 0..run.lane_reader.lanes.len();
+    let page = run.lane_reader.page_items_max;
+    run.lane_reader
         .fill(all, page, &mut |reader, lane| {
             for item in lane.drain() {
                 count += u64::from(seen.is_new(&reader.shape, &item)?);
@@ -17,6 +17,6 @@ pub(super) async fn run(mut run: Run<'_>) -> Result<Answer, QueryError> {
             Ok(())
         })
         .await?;
-    count += run.pump.lanes.iter().map(super::lane::Lane::counted).sum::<u64>();
+    count += run.lane_reader.lanes.iter().map(super::lane::Lane::counted).sum::<u64>();
     run.finish(Vec::new(), count)
 }

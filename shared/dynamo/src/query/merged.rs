@@ -12,27 +12,27 @@ use keyfold_core::value::Item;
 use super::answer::{Answer, Run};
 use super::error::QueryError;
 use super::lane::Lane;
-use super::pump::Pump;
+use super::lane_reader::LaneReader;
 use super::seen::Seen;
 
 pub(super) async fn run(mut run: Run<'_>) -> Result<Answer, QueryError> {
     let limit = run.plan.limit as usize;
     let mut items: Vec<Item> = Vec::new();
-    let mut seen = Seen::among(run.pump.lanes.len());
+    let mut seen = Seen::among(run.lane_reader.lanes.len());
     // Without the head of every access not one item can be given out.
-    let dry = (run.pump.lanes.iter().zip(&run.pump.readers)).filter(|(lane, _)| lane.is_dry());
-    if !run.pump.budget.affords(dry.map(|(_, reader)| reader.price())) {
+    let dry = (run.lane_reader.lanes.iter().zip(&run.lane_reader.readers)).filter(|(lane, _)| lane.is_dry());
+    if !run.lane_reader.budget.affords(dry.map(|(_, reader)| reader.price())) {
         return Err(run.out_of_budget());
     }
     let mut heads = Heads { order: &run.plan.order, lanes: Vec::new() };
-    let mut dry: Vec<usize> = (0..run.pump.lanes.len()).collect();
+    let mut dry: Vec<usize> = (0..run.lane_reader.lanes.len()).collect();
     while items.len() < limit {
-        if !fill(&mut run.pump, &dry, limit - items.len()).await? {
+        if !fill(&mut run.lane_reader, &dry, limit - items.len()).await? {
             break;
         }
-        dry.drain(..).for_each(|number| heads.insert(number, &run.pump.lanes));
+        dry.drain(..).for_each(|number| heads.insert(number, &run.lane_reader.lanes));
         let Some(number) = heads.take_first() else { break };
-        let (lane, reader) = (&mut run.pump.lanes[number], &run.pump.readers[number]);
+        let (lane, reader) = (&mut run.lane_reader.lanes[number], &run.lane_reader.readers[number]);
         let Some(ready) = lane.pop() else { unreachable!("`Heads::insert` takes only what has a head") };
         if seen.is_new(&reader.shape, &ready.item)? {
             let item = lane.give(ready, items.len());
@@ -47,12 +47,12 @@ pub(super) async fn run(mut run: Run<'_>) -> Result<Answer, QueryError> {
 }
 
 /// Reads those that are dry; a full lane is left alone.
-async fn fill(pump: &mut Pump<'_>, which: &[usize], wanted: usize) -> Result<bool, QueryError> {
-    if which.iter().all(|number| !pump.lanes[*number].is_dry()) {
+async fn fill(lane_reader: &mut LaneReader<'_>, which: &[usize], wanted: usize) -> Result<bool, QueryError> {
+    if which.iter().all(|number| !lane_reader.lanes[*number].is_dry()) {
         return Ok(true);
     }
     let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-    pump.fill(which.iter().copied(), wanted, &mut |_, _| Ok(())).await
+    lane_reader.fill(which.iter().copied(), wanted, &mut |_, _| Ok(())).await
 }
 
 /// The accesses that have a head, the least head first.

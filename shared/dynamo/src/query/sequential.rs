@@ -9,10 +9,10 @@ use super::seen::Seen;
 pub(super) async fn run(mut run: Run<'_>) -> Result<Answer, QueryError> {
     let limit = run.plan.limit as usize;
     let mut items: Vec<Item> = Vec::new();
-    let mut seen = Seen::among(run.pump.lanes.len());
-    'answer: for number in 0..run.pump.lanes.len() {
+    let mut seen = Seen::among(run.lane_reader.lanes.len());
+    'answer: for number in 0..run.lane_reader.lanes.len() {
         loop {
-            let (lane, reader) = (&mut run.pump.lanes[number], &run.pump.readers[number]);
+            let (lane, reader) = (&mut run.lane_reader.lanes[number], &run.lane_reader.readers[number]);
             items.reserve(lane.ready_count().min(limit - items.len()));
             while items.len() < limit
                 && let Some(ready) = lane.pop()
@@ -31,7 +31,7 @@ pub(super) async fn run(mut run: Run<'_>) -> Result<Answer, QueryError> {
                 break;
             }
             let wanted = u32::try_from(limit - items.len()).unwrap_or(u32::MAX);
-            if !run.pump.fill([number], wanted, &mut |_, _| Ok(())).await? {
+            if !run.lane_reader.fill([number], wanted, &mut |_, _| Ok(())).await? {
                 break 'answer;
             }
         }

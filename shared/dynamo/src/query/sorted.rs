@@ -36,8 +36,8 @@ async fn collect(run: &mut Run<'_>, items_max: u32) -> Result<Vec<Item>, QueryEr
     let table = run.table.id.clone();
     let mut seen = Seen::among(run.plan.accesses.len());
     let mut items: Vec<Item> = Vec::new();
-    let all = 0..run.pump.lanes.len();
-    let page = run.pump.page_items_max;
+    let all = 0..run.lane_reader.lanes.len();
+    let page = run.lane_reader.page_items_max;
     let on_arrival = &mut |reader: &super::reader::Reader<'_>, lane: &mut super::lane::Lane| {
         for item in lane.drain() {
             if seen.is_new(&reader.shape, &item)? {
@@ -49,7 +49,7 @@ async fn collect(run: &mut Run<'_>, items_max: u32) -> Result<Vec<Item>, QueryEr
             false => Ok(()),
         }
     };
-    match run.pump.fill(all, page, on_arrival).await? {
+    match run.lane_reader.fill(all, page, on_arrival).await? {
         true => Ok(items),
         // Whether the first item comes first is known only when all have been read.
         false => Err(run.out_of_budget()),
@@ -69,7 +69,9 @@ fn compare(table: &Table, order: &[OrderBy], a: &Item, b: &Item) -> Ordering {
 
 fn after(run: &Run<'_>, item: &Item) -> Result<SortedAfter, QueryError> {
     let order = run.plan.order.iter().map(|by| item.get(&by.attribute).map(KeyValue::from)).collect();
-    let Some(reader) = run.pump.readers.first() else { unreachable!("without an access there is no item") };
+    let Some(reader) = run.lane_reader.readers.first() else {
+        unreachable!("without an access there is no item")
+    };
     Ok(SortedAfter { order, key: reader.shape.primary_key(item)? })
 }
 

@@ -15,7 +15,7 @@ const DIFFERENCES_MAX: usize = 100;
 
 /// An item that is not as it should be.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Difference {
+pub struct RetrofitDifference {
     /// What is the matter.
     pub class: Class,
     /// The source item's key, if it is known.
@@ -30,7 +30,7 @@ pub struct VerifySlice {
     /// How far it is, and what was found so far, by class.
     pub checkpoint: Checkpoint,
     /// The first differences of this slice.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<RetrofitDifference>,
     /// Why it ended before its limits. Then nothing is said of what was not read.
     pub error: Option<RetrofitError>,
 }
@@ -50,7 +50,7 @@ pub async fn verify_slice(
     };
     let before = checkpoint.clone();
     let mut slice = Slice::from(checkpoint);
-    let found = |difference: Difference| {
+    let found = |difference: RetrofitDifference| {
         if differences.len() < DIFFERENCES_MAX {
             differences.push(difference);
         }
@@ -72,7 +72,7 @@ async fn run(
     hold: &mut WorkerLease,
     repair: bool,
     options: &SliceOptions,
-    mut found: impl FnMut(Difference),
+    mut found: impl FnMut(RetrofitDifference),
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
@@ -92,7 +92,7 @@ async fn run(
             let name = if repaired { "repaired" } else { finding.class.name() };
             slice.counted(number, name);
             if finding.class != Class::Same {
-                found(Difference { class: finding.class, key: finding.key, repaired });
+                found(RetrofitDifference { class: finding.class, key: finding.key, repaired });
             }
         }
         drop(ends);

@@ -13,19 +13,13 @@ use keyfold_core::model::{IndexKind, Table};
 use tokio::time::{Instant, sleep};
 
 use super::describe::description;
+use super::options::TableOptions;
 use super::schema::{IndexSchema, Schema};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};
 
 /// The longest wait for a new table to become active.
 pub const TABLE_ACTIVE_WAIT_MAX: Duration = Duration::from_secs(300);
-
-/// What a table has besides what the model says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TableOptions {
-    /// A stream with both images.
-    pub stream: bool,
-}
 
 /// Creates a table with all its indexes, on demand, and waits until all of it is active.
 pub async fn create_table(client: &Client, table: &Table, options: TableOptions) -> Result<(), DynamoError> {

@@ -3,9 +3,10 @@
 use aws_sdk_dynamodb::Client;
 use keyfold_core::model::Table;
 
-use super::create::{TableOptions, create_table, wait_until_active};
+use super::create::{create_table, wait_until_active};
 use super::describe::describe;
 use super::diff::TableDiff;
+use super::options::TableOptions;
 use crate::error::DynamoError;
 
 /// Why a table is not there as the model says.

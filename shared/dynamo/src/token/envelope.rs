@@ -3,10 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::{BadToken, SealError};
-
-/// The longest token: 100 accesses with the longest keys DynamoDB has do not fit, all that are usual do.
-pub const TOKEN_CHARS_MAX: usize = 128 * 1024;
+use super::error::{BadToken, SealError, TOKEN_CHARS_MAX};
 
 pub(super) const NONCE_BYTES: usize = 24;
 

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 
-use super::SealError;
+use super::error::SealError;
 
 /// The most keys of one ring.
 pub const KEYS_MAX: usize = 16;

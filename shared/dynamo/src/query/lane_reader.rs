@@ -7,17 +7,17 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
 
-use super::RunOptions;
 use super::budget::{Budget, Grant, Price};
 use super::error::QueryError;
 use super::hydrate::{Hydrated, hydrate};
 use super::lane::{Lane, Step};
+use super::options::RunOptions;
 use super::position::Progress;
 use super::reader::Reader;
 use crate::read::{PAGE_ITEMS_MAX, Page};
 
 /// All accesses of a plan, and the means to read them.
-pub(super) struct Pump<'p> {
+pub(super) struct LaneReader<'p> {
     client: &'p Client,
     pub(super) readers: Vec<Reader<'p>>,
     pub(super) lanes: Vec<Lane>,
@@ -37,18 +37,18 @@ enum Brought {
     Items(Hydrated),
 }
 
-impl<'p> Pump<'p> {
+impl<'p> LaneReader<'p> {
     pub(super) fn new(
         client: &'p Client,
         table: &Table,
         plan: &'p QueryPlan,
         start: &[Progress],
         options: &RunOptions,
-    ) -> Result<Pump<'p>, QueryError> {
+    ) -> Result<LaneReader<'p>, QueryError> {
         let readers: Vec<Reader<'p>> =
             plan.accesses.iter().map(|access| Reader::new(table, plan, access)).collect::<Result<_, _>>()?;
         let lanes = start.iter().zip(&readers).map(|(from, reader)| Lane::new(from, &reader.shape));
-        Ok(Pump {
+        Ok(LaneReader {
             client,
             lanes: lanes.collect::<Result<_, _>>()?,
             readers,
@@ -101,7 +101,7 @@ impl<'p> Pump<'p> {
         wanted: u32,
         on_arrival: OnArrival<'_>,
     ) -> Result<bool, QueryError> {
-        let Pump { client, readers, lanes, budget, .. } = self;
+        let LaneReader { client, readers, lanes, budget, .. } = self;
         let mut under_way = FuturesUnordered::new();
         loop {
             while under_way.len() < self.concurrency_max {
