@@ -17,7 +17,7 @@ use crate::value::AttributeValue;
 pub use error::RequestError;
 pub use values::{typed_text, typed_value};
 
-use names::find_attribute;
+use names::{check_name, find_attribute, find_entity};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,16 +87,8 @@ fn find_table<'m>(model: &'m Model, name: &str) -> Result<&'m Table, RequestErro
 }
 
 fn find_entities(table: &Table, names: &[String]) -> Result<Vec<EntityId>, RequestError> {
-    let mut found = names
-        .iter()
-        .map(|name| {
-            table.entity(name).map(|(id, _)| id).ok_or_else(|| RequestError::UnknownEntity {
-                table: table.id.clone(),
-                entity: name.clone(),
-                closest: closest(name, table.entities.iter().map(|entity| entity.name.as_str())),
-            })
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let ids = names.iter().map(|name| find_entity(table, name).map(|(id, _)| id));
+    let mut found = ids.collect::<Result<Vec<_>, _>>()?;
     found.sort_unstable();
     found.dedup();
     Ok(found)
@@ -140,7 +132,10 @@ fn find_select(table: &Table, names: Option<&[String]>) -> Result<Option<Vec<Str
                 attribute: String::new(),
                 closest: None,
             }),
-            None => Ok(Some(names.to_vec())),
+            None => {
+                names.iter().try_for_each(|name| check_name(name))?;
+                Ok(Some(names.to_vec()))
+            }
         },
     }
 }

@@ -16,6 +16,7 @@
 mod access;
 mod by_entity;
 mod candidate;
+mod certainty;
 mod choose;
 mod clauses;
 mod conjunction;
@@ -38,9 +39,10 @@ pub use delivery::Delivery;
 pub use reject::{RejectReason, RejectedPath};
 
 use self::context::PlanContext;
+use self::suggest::Suggestions;
 use crate::model::OrderBy;
 use crate::query::check::CheckedRequest;
-use crate::query::readiness::Readiness;
+use crate::query::readiness::{Pending, Readiness};
 
 /// What will be done for a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,8 +88,10 @@ pub enum PlanError {
         table: String,
         /// Why each table and index was rejected.
         rejected: Vec<RejectedPath>,
-        /// An index that would answer, as manifest text.
+        /// An index that answers, as manifest text.
         suggestion: Option<String>,
+        /// What else helps, each as the rest of a sentence.
+        instead: Vec<String>,
     },
     /// The items can be found, but not in this order.
     #[error("no index of table `{table}` gives the requested order")]
@@ -96,8 +100,22 @@ pub enum PlanError {
         table: String,
         /// Why each table and index was rejected.
         rejected: Vec<RejectedPath>,
-        /// An index that would answer, as manifest text.
+        /// An index that answers, as manifest text.
         suggestion: Option<String>,
+        /// What else helps, each as the rest of a sentence.
+        instead: Vec<String>,
+    },
+    /// What answers it is still being filled, and hides the items that are not in it yet.
+    #[error("{} {pending}", read_from.index().map_or_else(|| format!("table `{table}`"), |index| format!("index `{index}` of table `{table}`")))]
+    Pending {
+        /// The table.
+        table: String,
+        /// The table or index that is being filled.
+        read_from: ReadFrom,
+        /// How far that is.
+        pending: Box<Pending>,
+        /// Why each table and index was rejected.
+        rejected: Vec<RejectedPath>,
     },
 }
 
@@ -107,26 +125,52 @@ impl PlanError {
         match self {
             PlanError::Unserved { .. } => "needs-scan",
             PlanError::Unordered { .. } => "needs-sort",
+            PlanError::Pending { .. } => "index-pending",
         }
     }
 
     /// What the asker can do.
     pub fn hint(&self) -> String {
-        let (PlanError::Unserved { suggestion, .. } | PlanError::Unordered { suggestion, .. }) = self;
-        let instead = match self {
-            PlanError::Unserved { .. } => "allow a scan with `scan`",
-            PlanError::Unordered { .. } => "allow sorting with `sortInMemory`",
+        let (allow, suggestion, instead) = match self {
+            PlanError::Unserved { suggestion, instead, .. } => {
+                ("allow a scan with `scan`", suggestion.as_ref(), instead.as_slice())
+            }
+            PlanError::Unordered { suggestion, instead, .. } => {
+                ("allow sorting with `sortInMemory`", suggestion.as_ref(), instead.as_slice())
+            }
+            PlanError::Pending { pending, .. } => {
+                return format!(
+                    "ask again when retrofit `{}` is cut over, or allow a scan with `scan`",
+                    pending.retrofit
+                );
+            }
         };
+        let add = suggestion.map(|_| "add an index that answers it");
+        let ways: Vec<&str> =
+            add.into_iter().chain(instead.iter().map(String::as_str)).chain([allow]).collect();
+        let ways = ways.join(", or ");
         match suggestion {
-            Some(index) => format!("add an index that answers it, or {instead}:\n\n{index}"),
-            None => instead.to_owned(),
+            Some(index) => format!("{ways}:\n\n{index}"),
+            None => ways,
         }
     }
 
     /// Why each table and index was rejected.
     pub fn rejected(&self) -> &[RejectedPath] {
-        let (PlanError::Unserved { rejected, .. } | PlanError::Unordered { rejected, .. }) = self;
+        let (PlanError::Unserved { rejected, .. }
+        | PlanError::Unordered { rejected, .. }
+        | PlanError::Pending { rejected, .. }) = self;
         rejected
+    }
+
+    /// An index that answers, as manifest text.
+    pub fn suggestion(&self) -> Option<&str> {
+        match self {
+            PlanError::Unserved { suggestion, .. } | PlanError::Unordered { suggestion, .. } => {
+                suggestion.as_deref()
+            }
+            PlanError::Pending { .. } => None,
+        }
     }
 }
 
@@ -150,12 +194,26 @@ pub fn plan(request: &CheckedRequest<'_>, readiness: &Readiness) -> Result<Query
 }
 
 fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanError {
-    let (table, suggestion) = (request.table.id.clone(), suggest::suggest(request));
-    if rejected.iter().any(|rejected| rejected.reason == RejectReason::Order) {
-        PlanError::Unordered { table, rejected, suggestion }
-    } else {
-        PlanError::Unserved { table, rejected, suggestion }
+    let table = request.table.id.clone();
+    if let Some((read_from, pending)) = awaited(request, &rejected) {
+        return PlanError::Pending { table, read_from, pending: Box::new(pending), rejected };
     }
+    let Suggestions { index: suggestion, instead } = suggest::suggest(request);
+    if rejected.iter().any(|rejected| rejected.reason == RejectReason::Order) {
+        PlanError::Unordered { table, rejected, suggestion, instead }
+    } else {
+        PlanError::Unserved { table, rejected, suggestion, instead }
+    }
+}
+
+/// What is pending, if the request would be answered once nothing is: then a new index is no remedy, but time is.
+fn awaited(request: &CheckedRequest<'_>, rejected: &[RejectedPath]) -> Option<(ReadFrom, Pending)> {
+    let pending = rejected.iter().find_map(|path| match &path.reason {
+        RejectReason::Pending(pending) => Some((path.source.clone(), pending.clone())),
+        _ => None,
+    })?;
+    let complete = choose::choose(&PlanContext::of(request, &Readiness::complete()));
+    complete.best.is_some().then_some(pending)
 }
 
 #[cfg(test)]

@@ -25,10 +25,14 @@ impl From<RequestError> for Problem {
 
 impl From<PlanError> for Problem {
     fn from(error: PlanError) -> Problem {
-        let mut problem = Problem::new(422, error.code(), error.to_string()).hint(error.hint());
+        let status = match error {
+            PlanError::Unserved { .. } | PlanError::Unordered { .. } => 422,
+            // It answers once the retrofit is cut over.
+            PlanError::Pending { .. } => 503,
+        };
+        let mut problem = Problem::new(status, error.code(), error.to_string()).hint(error.hint());
         problem.members.insert("rejected".to_owned(), json!(explain::rejected(error.rejected())));
-        let (PlanError::Unserved { suggestion, .. } | PlanError::Unordered { suggestion, .. }) = error;
-        problem.members.extend(suggestion.map(|text| ("suggestion".to_owned(), json!(text))));
+        problem.members.extend(error.suggestion().map(|text| ("suggestion".to_owned(), json!(text))));
         problem
     }
 }

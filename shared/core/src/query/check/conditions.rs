@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value};
 
 use super::error::RequestError;
-use super::names::{find_attribute, unknown_attribute};
+use super::names::{check_name, find_attribute, find_entity, unknown_attribute};
 use super::values::{typed_value, untyped_value};
 use crate::condition::{Comparison, Condition, Path};
 use crate::model::{Attribute, AttributeKind, Table};
@@ -66,8 +66,25 @@ impl Reader<'_> {
                 Err(RequestError::Shape { place: name.to_owned(), wanted: "a list of conditions" })
             }
             ("not", inner) => Ok(Condition::Not(Box::new(self.group(inner, depth + 1)?))),
+            // A table can have an attribute of this name: it was here first.
+            ("entity", names) if !self.table.attributes.contains_key("entity") => self.entities(names),
             (name, value) => self.attribute(name, value),
         }
+    }
+
+    /// `"entity": "flight"`: the entities of one branch of an `or`, as the conditions of their `when`.
+    fn entities(&mut self, names: &Value) -> Result<Condition, RequestError> {
+        let wanted = RequestError::Shape { place: "entity".to_owned(), wanted: "a name or a list of names" };
+        let names = match names {
+            Value::Array(names) if !names.is_empty() => names.as_slice(),
+            name => std::slice::from_ref(name),
+        };
+        let when = |name: &Value| {
+            let name = name.as_str().ok_or_else(|| wanted.clone())?;
+            let (_, entity) = find_entity(self.table, name)?;
+            Ok(entity.condition())
+        };
+        Ok(Condition::Any(names.iter().map(when).collect::<Result<_, RequestError>>()?))
     }
 
     /// `"attribute": value` or `"attribute": {"operator": value, …}`.
@@ -143,6 +160,7 @@ struct Target<'t> {
 
 impl<'t> Target<'t> {
     fn find(table: &'t Table, name: &str) -> Result<Target<'t>, RequestError> {
+        check_name(name)?;
         if let Some(attribute) = table.attributes.get(name) {
             return Ok(Target { table, attribute, path: Path::attribute(name) });
         }

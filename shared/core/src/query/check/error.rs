@@ -10,6 +10,8 @@ pub enum RequestError {
     UnknownEntity { table: String, entity: String, closest: Option<String> },
     #[error("table `{table}` declares no attribute `{attribute}`")]
     UnknownAttribute { table: String, attribute: String, closest: Option<String> },
+    #[error("`{name}` begins with `keyfold_`: Keyfold keeps attributes of such names for itself")]
+    ReservedName { name: String },
     #[error("unknown operator `{operator}` on attribute `{attribute}`")]
     UnknownOperator { attribute: String, operator: String, closest: Option<String> },
     #[error("attribute `{attribute}` of table `{table}` is a {kind}: it cannot be compared with a {given}")]
@@ -49,6 +51,7 @@ impl RequestError {
             RequestError::UnknownTable { .. } => "unknown-table",
             RequestError::UnknownEntity { .. } => "unknown-entity",
             RequestError::UnknownAttribute { .. } => "unknown-attribute",
+            RequestError::ReservedName { .. } => "reserved-name",
             RequestError::UnknownOperator { .. } => "unknown-operator",
             RequestError::TypeMismatch { .. }
             | RequestError::OperatorType { .. }

@@ -33,7 +33,7 @@ struct EntityConjunction<'a> {
 impl<'a> ConjunctionByEntity<'a> {
     pub(super) fn new(
         context: &'a PlanContext<'a>,
-        entities: &'a [EntityChoice],
+        entities: &[EntityChoice],
         conjunct: &'a [Cow<'a, Condition>],
     ) -> ConjunctionByEntity<'a> {
         let read = |entity, when, of: &[EntityChoice]| EntityConjunction {

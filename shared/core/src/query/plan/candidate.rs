@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use super::access::Access;
 use super::context::PlanContext;
 use super::delivery::{self, Delivery};
-use super::estimate;
-use super::join::join_neighbours;
+use super::estimate::{self, Estimate};
+use super::join::{join_neighbours, join_overlapping};
 use super::path::AccessPath;
 use super::planned_read::PlannedRead;
 use super::reject::{RejectReason, RejectedPath};
@@ -19,6 +19,8 @@ pub(super) struct Candidate<'a> {
     pub(super) reads: Vec<PlannedRead<'a>>,
     delivery: Delivery,
     units: ReadUnits,
+    /// How many entries are read, as a guess that no rounding to units hides.
+    entries: u64,
 }
 
 /// The reads that were chosen.
@@ -35,8 +37,23 @@ impl<'a> Candidate<'a> {
         context: &PlanContext<'a>,
         reads: Vec<PlannedRead<'a>>,
     ) -> Result<Candidate<'a>, RejectReason> {
+        let apart = if context.request.order.is_empty() { join_neighbours(context, reads) } else { reads };
+        match join_overlapping(context, &apart) {
+            None => Candidate::priced(context, apart),
+            // Where reads are joined, a filter can hide how soon there are enough items: the price decides.
+            Some(joined) => match (Candidate::priced(context, joined), Candidate::priced(context, apart)) {
+                (Ok(joined), Ok(apart)) if apart.is_better_than(Some(&joined)) => Ok(apart),
+                (Ok(joined), _) => Ok(joined),
+                (Err(_), apart) => apart,
+            },
+        }
+    }
+
+    fn priced(
+        context: &PlanContext<'a>,
+        mut reads: Vec<PlannedRead<'a>>,
+    ) -> Result<Candidate<'a>, RejectReason> {
         let request = context.request;
-        let mut reads = if request.order.is_empty() { join_neighbours(context, reads) } else { reads };
         if reads.len() > FAN_OUT_MAX {
             return Err(RejectReason::FanOut);
         }
@@ -46,20 +63,23 @@ impl<'a> Candidate<'a> {
             Delivery::Sequential | Delivery::Merged if !request.count => Some(request.limit),
             _ => None,
         };
-        let units = estimate::units_of_all(context, &reads, enough);
-        Ok(Candidate { reads, delivery, units })
+        let Estimate { units, entries } = estimate::of_all(context, &reads, enough);
+        Ok(Candidate { reads, delivery, units, entries })
     }
 
-    /// Cheaper first; then what need not be sorted here, fewer requests, fewer conditions left, the table before local
-    /// before global indexes. The order is total, so that the same request always has the same plan.
+    /// Cheaper first; then what need not be sorted here, fewer requests, the narrower range, fewer conditions left, the table
+    /// before local before global indexes. The order is total, so that the same request always has the same plan.
+    ///
+    /// The narrower range comes in because the price is rounded up to half units: a whole partition that is expected to be small
+    /// seems to cost the same as one item, until it is not small.
     fn rank(&self, other: &Candidate<'_>) -> Ordering {
         self.figures().cmp(&other.figures()).then_with(|| self.preferences().cmp(other.preferences()))
     }
 
-    fn figures(&self) -> (ReadUnits, bool, usize, usize) {
+    fn figures(&self) -> (ReadUnits, bool, usize, u64, usize) {
         let left = self.reads.iter().map(|read| read.left().count()).sum();
         let is_sorted_here = matches!(self.delivery, Delivery::SortedInMemory { .. });
-        (self.units, is_sorted_here, self.reads.len(), left)
+        (self.units, is_sorted_here, self.reads.len(), self.entries, left)
     }
 
     fn preferences(&self) -> impl Iterator<Item = impl Ord> {

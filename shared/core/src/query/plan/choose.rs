@@ -6,6 +6,7 @@ use super::by_entity::ConjunctionByEntity;
 use super::candidate::{Candidate, Candidates, ChosenPlan};
 use super::clauses::{clauses, disjoint_alternatives};
 use super::context::PlanContext;
+use super::entity::EntityChoice;
 use super::expansion::{Depth, Expansion, expansions};
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
@@ -48,8 +49,13 @@ fn each_alternative<'a>(
     Candidate::of(context, reads).ok()
 }
 
+/// The best way of one conjunction, for the entities that can fulfil it.
 fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Condition>]) -> Candidates<'a> {
-    let asked = ConjunctionByEntity::new(context, &context.wanted, conjunct);
+    let entities = context.possible(conjunct);
+    if entities.is_empty() {
+        return Candidates { best: Candidate::of(context, Vec::new()).ok(), rejected: Vec::new() };
+    }
+    let asked = ConjunctionByEntity::new(context, &entities, conjunct);
     let mut candidates = Candidates { best: None, rejected: Vec::with_capacity(context.paths.len()) };
     for path in &context.paths {
         match best_at(&asked, *path) {
@@ -57,8 +63,8 @@ fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Conditio
             Err(reason) => candidates.reject(*path, false, reason),
         }
     }
-    if context.wanted.len() > 1
-        && let Some(union) = each_entity(context, conjunct)
+    if entities.len() > 1
+        && let Some(union) = each_entity(context, &entities, conjunct)
     {
         candidates.offer_silently(union);
     }
@@ -76,10 +82,11 @@ fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Conditio
 /// Every entity by its own best path: no single index may hold the items of all of them.
 fn each_entity<'a>(
     context: &'a PlanContext<'a>,
+    entities: &[EntityChoice],
     conjunct: &'a [Cow<'a, Condition>],
 ) -> Option<Candidate<'a>> {
     let mut reads = Vec::new();
-    for entity in &context.wanted {
+    for entity in entities {
         let asked = ConjunctionByEntity::new(context, std::slice::from_ref(entity), conjunct);
         let mut candidates = Candidates::default();
         for path in &context.paths {

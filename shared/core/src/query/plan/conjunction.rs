@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
+use super::certainty::Certain;
 use crate::condition::{Comparison, Condition};
 use crate::key::Test;
 use crate::value::{AttributeValue, compare, equal};
@@ -57,16 +58,22 @@ impl<'a> Conjunction<'a> {
         let clauses: Rc<[&Condition]> = conjunct.chain(when).collect();
         let mut compared: Vec<Compared<'a>> = Vec::with_capacity(clauses.len());
         let mut present = Vec::with_capacity(clauses.len());
+        let mut is_plain = true;
         for (number, clause) in clauses.iter().enumerate() {
-            let Condition::Is(path, comparison) = clause else { continue };
+            let Condition::Is(path, comparison) = clause else {
+                is_plain = false;
+                continue;
+            };
             if comparison.implies_presence() {
                 present.push(path.root());
             }
             compared.extend(path.as_attribute().map(|attribute| (attribute, number, comparison)));
         }
         compared.sort_by_key(|(attribute, number, _)| (*attribute, *number));
+        // Two clauses can exclude each other only if one is about several things, or both are about one attribute.
+        let is_plain = is_plain && compared.windows(2).all(|pair| pair[0].0 != pair[1].0);
         let mut all = Conjunction {
-            impossible: clauses.iter().any(|clause| clause.is_never()),
+            impossible: !is_plain && Certain::of([], [], clauses.iter().copied()).is_impossible,
             clauses,
             when_from,
             by_attribute: Vec::with_capacity(compared.len()),
@@ -113,34 +120,52 @@ impl<'a> Conjunction<'a> {
 
 struct Impossible;
 
-/// The test of an attribute that narrows a key most: a value, then values, then a prefix, then a range, then absence. A key uses
-/// one test for each attribute; the clauses of the others stay as a filter, so no item is wrongly in the answer.
+/// The test of an attribute that narrows a key most: values, then a prefix, then a range, then absence. A key uses one test for
+/// each attribute; the clauses of the others stay as a filter, so no item is wrongly in the answer.
 fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
-    let one = |asked, (attribute, number, _): &Compared<'a>| {
-        Ok(Some(AttributeTest { attribute, asked, clauses: vec![*number] }))
+    if let Some(values) = values(compared)? {
+        return Ok(Some(values));
+    }
+    let one = |test, (attribute, number, _): &Compared<'a>| {
+        Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), clauses: vec![*number] }))
     };
-    for one_of in compared {
-        if let Comparison::Equal(value) = one_of.2 {
-            return one(Asked::Values(vec![value]), one_of);
-        }
-    }
-    for one_of in compared {
-        if let Comparison::In(values) = one_of.2 {
-            return one(Asked::Values(distinct(values)), one_of);
-        }
-    }
-    for one_of in compared {
-        if let Comparison::BeginsWith(prefix) = one_of.2 {
-            return one(Asked::Test(Test::BeginsWith(prefix.clone())), one_of);
+    for prefix in compared {
+        if let Comparison::BeginsWith(text) = prefix.2 {
+            return one(Test::BeginsWith(text.clone()), prefix);
         }
     }
     if let Some(range) = range(compared)? {
         return Ok(Some(range));
     }
     match compared.iter().find(|(_, _, comparison)| matches!(comparison, Comparison::Exists(false))) {
-        Some(absent) => one(Asked::Test(Test::Absent), absent),
+        Some(absent) => one(Test::Absent, absent),
         None => Ok(None),
     }
+}
+
+/// The values of the first `=`, or else of the first `in`, that pass every other clause about the attribute. A key that finds
+/// exactly these values answers all those clauses.
+fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
+    let equal = compared.iter().find_map(|(_, _, comparison)| match comparison {
+        Comparison::Equal(value) => Some(std::slice::from_ref(value)),
+        _ => None,
+    });
+    let one_of = || {
+        compared.iter().find_map(|(_, _, comparison)| match comparison {
+            Comparison::In(values) => Some(values.as_slice()),
+            _ => None,
+        })
+    };
+    let Some((given, (attribute, ..))) = equal.or_else(one_of).zip(compared.first()) else { return Ok(None) };
+    let mut values = distinct(given);
+    if compared.len() > 1 {
+        values.retain(|value| compared.iter().all(|(_, _, comparison)| comparison.holds(Some(value))));
+    }
+    if values.is_empty() {
+        return Err(Impossible);
+    }
+    let clauses = compared.iter().map(|(_, number, _)| *number).collect();
+    Ok(Some(AttributeTest { attribute, asked: Asked::Values(values), clauses }))
 }
 
 fn distinct(values: &[AttributeValue]) -> Vec<&AttributeValue> {

@@ -2,6 +2,9 @@
 //!
 //! It is found out once, so that a table of twenty indexes does not find it out twenty times.
 
+use std::borrow::Cow;
+
+use super::certainty::Certain;
 use super::entity::EntityChoice;
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
@@ -20,6 +23,8 @@ pub(super) struct PlanContext<'a> {
     pub(super) paths: Vec<AccessPath<'a>>,
     /// The entities that the table can hold.
     known: Vec<KnownEntity<'a>>,
+    /// The attributes that every item of the table has.
+    pub(super) everywhere: Vec<&'a str>,
     /// The entities that the request asks for.
     pub(super) wanted: Vec<EntityChoice>,
     /// The condition that an item is of one of these, where not every item is.
@@ -35,6 +40,8 @@ struct KnownEntity<'a> {
     /// The attributes that every such item has: parts of its primary key, and what the manifest promises. The primary keys
     /// of two entities can have different parts.
     present: Vec<&'a str>,
+    /// The attributes that no such item has.
+    never: Vec<&'a str>,
 }
 
 impl<'a> PlanContext<'a> {
@@ -45,9 +52,11 @@ impl<'a> PlanContext<'a> {
             readiness,
             paths: AccessPath::all(table).collect(),
             known: entities_of(table).map(|entity| KnownEntity::of(table, entity)).collect(),
+            everywhere: Vec::new(),
             wanted: Vec::new(),
             among: Vec::new(),
         };
+        context.everywhere = context.present(context.entities());
         if request.entities.is_empty() {
             context.wanted = context.entities().collect();
         } else {
@@ -64,6 +73,22 @@ impl<'a> PlanContext<'a> {
     /// The entities that the table can hold.
     pub(super) fn entities(&self) -> impl Iterator<Item = EntityChoice> {
         self.known.iter().map(|known| known.entity)
+    }
+
+    /// The entities that can have an item which fulfils these clauses. An entity whose own conditions contradict them needs no
+    /// read: `type = "flight"` is not asked of airports, so an index that holds flights alone can answer it.
+    pub(super) fn possible(&self, conjunct: &[Cow<'_, Condition>]) -> Vec<EntityChoice> {
+        if self.known.len() <= 1 {
+            return self.wanted.clone();
+        }
+        let is_possible = |entity: &EntityChoice| {
+            self.known(*entity).is_none_or(|known| {
+                let clauses = conjunct.iter().map(AsRef::as_ref).chain(&known.conditions);
+                let (present, never) = (known.present.iter().copied(), known.never.iter().copied());
+                !Certain::of(present, never, clauses).is_impossible
+            })
+        };
+        self.wanted.iter().copied().filter(is_possible).collect()
     }
 
     fn known(&self, entity: EntityChoice) -> Option<&KnownEntity<'a>> {
@@ -107,7 +132,12 @@ impl<'a> PlanContext<'a> {
 
 impl<'a> KnownEntity<'a> {
     fn of(table: &'a Table, entity: EntityChoice) -> KnownEntity<'a> {
-        KnownEntity { entity, conditions: conditions(table, entity), present: present(table, entity) }
+        KnownEntity {
+            entity,
+            conditions: conditions(table, entity),
+            present: present(table, entity),
+            never: never(table, entity),
+        }
     }
 }
 
@@ -139,4 +169,11 @@ fn present(table: &Table, entity: EntityChoice) -> Vec<&str> {
         present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
     }
     present
+}
+
+fn never(table: &Table, entity: EntityChoice) -> Vec<&str> {
+    match entity {
+        EntityChoice::One(entity) => table.entities[entity.0].never.iter().map(String::as_str).collect(),
+        EntityChoice::Any | EntityChoice::NoEntity => Vec::new(),
+    }
 }

@@ -10,7 +10,7 @@ use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use super::planned_read::PlannedRead;
 use crate::cost::{Consistency, ReadUnits, get_read_units, query_read_units};
-use crate::model::{Projection, Table};
+use crate::model::Projection;
 
 /// What is assumed where the manifest's `expect` says nothing.
 const ITEMS: f64 = 1_000_000.0;
@@ -30,48 +30,60 @@ struct Expected {
 }
 
 impl Expected {
+    /// What the manifest says of the index comes before what it says of the table, and that before what is assumed.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn of(table: &Table) -> Expected {
-        let or = |given: Option<u64>, assumed: f64| given.map_or(assumed, |given| given as f64).max(1.0);
-        let items = or(table.expect.items, ITEMS);
-        let per_partition = if table.sort.is_none() {
-            1.0
-        } else {
-            or(table.expect.items_per_partition, ITEMS_PER_PARTITION)
+    fn of(path: AccessPath<'_>) -> Expected {
+        let (own, table) = (path.index.map(|index| index.expect).unwrap_or_default(), path.table.expect);
+        let first = |own: Option<u64>, table: Option<u64>, assumed: f64| {
+            own.or(table).map_or(assumed, |given| given as f64).max(1.0)
         };
+        let items = first(own.items, table.items, ITEMS);
+        // The table's own figure is about its partitions: of one item each if it has no sort key.
+        let assumed = if path.table.sort.is_none() { 1.0 } else { ITEMS_PER_PARTITION };
+        let of_table = table.items_per_partition.filter(|_| path.table.sort.is_some());
         Expected {
             items,
-            per_partition: per_partition.min(items),
-            item_bytes: or(table.expect.item_bytes, ITEM_BYTES),
+            per_partition: first(own.items_per_partition, of_table, assumed).min(items),
+            item_bytes: first(own.item_bytes, table.item_bytes, ITEM_BYTES),
         }
     }
 }
 
-/// The read units that all reads will take. `enough`: each stops after so many items.
-pub(super) fn units_of_all<'a>(
+/// What reads will take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Estimate {
+    pub(super) units: ReadUnits,
+    pub(super) entries: u64,
+}
+
+/// What all reads will take. `enough`: each stops after so many items.
+pub(super) fn of_all<'a>(
     context: &PlanContext<'a>,
     reads: &[PlannedRead<'a>],
     enough: Option<u32>,
-) -> ReadUnits {
-    let mut before: Option<(&PlannedRead<'a>, ReadUnits)> = None;
-    let of_each = reads.iter().map(|read| {
-        let known = before.filter(|(other, _)| read.is_like(other)).map(|(_, units)| units);
-        let units = known.unwrap_or_else(|| units(context, read, enough));
-        before = Some((read, units));
-        units
-    });
-    of_each.sum()
+) -> Estimate {
+    let mut all = Estimate::default();
+    let mut before: Option<(&PlannedRead<'a>, Estimate)> = None;
+    for read in reads {
+        let known = before.filter(|(other, _)| read.is_like(other)).map(|(_, estimate)| estimate);
+        let one = known.unwrap_or_else(|| of_one(context, read, enough));
+        before = Some((read, one));
+        all.units = all.units + one.units;
+        all.entries = all.entries.saturating_add(one.entries);
+    }
+    all
 }
 
-/// The read units that a read will take. `enough`: it stops after so many items.
-fn units<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, enough: Option<u32>) -> ReadUnits {
-    let expected = Expected::of(read.path.table);
+/// What a read will take. `enough`: it stops after so many items.
+fn of_one<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, enough: Option<u32>) -> Estimate {
+    let expected = Expected::of(read.path);
     let filtered = read.filters || read.rechecks;
-    let mut entries = entries(context, read, &expected);
+    let range = entries(context, read, &expected);
     // A filter leaves an unknown part of what is read: nobody knows how much is enough then.
-    if let (Some(enough), false) = (enough, filtered) {
-        entries = entries.min(f64::from(enough));
-    }
+    let entries = match enough {
+        Some(enough) if !filtered => range.min(f64::from(enough)),
+        _ => range,
+    };
     let entries = entries.max(1.0);
     let consistency = if context.request.consistent { Consistency::Strong } else { Consistency::Eventual };
     let of_index = query_read_units([rounded_up(entries * entry_bytes(read.path, &expected))], consistency);
@@ -81,7 +93,8 @@ fn units<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, enough: Option<u
         Hydration::ByKey if read.filters => entries * FILTER_SHARE,
         Hydration::ByKey => entries,
     };
-    of_index + get_read_units(Some(rounded_up(expected.item_bytes)), consistency) * rounded_up(fetched)
+    let of_items = get_read_units(Some(rounded_up(expected.item_bytes)), consistency) * rounded_up(fetched);
+    Estimate { units: of_index + of_items, entries: rounded_up(range) }
 }
 
 /// Whole entries or bytes. What is a whole number but for its floating point stays that number.
@@ -95,7 +108,8 @@ fn entries<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, expected: &Exp
         return 1.0;
     }
     if read.range.is_none() {
-        let share = if context.is_sparse(read.path) { SPARSE_SHARE } else { 1.0 };
+        let is_guess = read.path.index.is_some_and(|index| index.expect.items.is_none());
+        let share = if is_guess && context.is_sparse(read.path) { SPARSE_SHARE } else { 1.0 };
         return expected.items * share;
     }
     let of_one_entity = read.path.is_overloaded && read.entity != EntityChoice::Any;
@@ -111,7 +125,9 @@ fn namespaces(path: AccessPath<'_>) -> f64 {
 }
 
 fn partition_items(read: &PlannedRead<'_>, expected: &Expected) -> f64 {
-    if !read.path.is_global() {
+    // What the manifest says of the index's own partitions needs no guess.
+    let is_known = read.path.index.is_some_and(|index| index.expect.items_per_partition.is_some());
+    if is_known || !read.path.is_global() {
         return expected.per_partition;
     }
     let Ok(keyspace) = Keyspace::of(read.path, read.entity) else {

@@ -2,6 +2,7 @@
 //!
 //! Without it a partition that holds a customer and its orders is read by a query for each entity, each at half a read unit at least.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use super::access::{SortCondition, SortTest};
@@ -9,9 +10,12 @@ use super::context::PlanContext;
 use super::entity::EntityChoice;
 use super::keyspace::{Keyspace, SelectedRange};
 use super::partition::Partition;
-use super::planned_read::PlannedRead;
-use crate::key::after_all;
-use crate::value::AttributeValue;
+use super::planned_read::{PlannedRead, SharedByReads};
+use crate::condition::{Comparison, Condition};
+use crate::key::{KeyRole, after_all};
+use crate::model::KeySource;
+use crate::query::limits::IN_VALUES_MAX;
+use crate::value::{AttributeValue, compare};
 
 /// Joins what can be joined. Only for answers without an order: the joined range comes in the order of the key.
 pub(super) fn join_neighbours<'a>(
@@ -45,6 +49,7 @@ fn is_beside(a: &PlannedRead<'_>, b: &PlannedRead<'_>) -> bool {
         && a.path == b.path
         && partition(a) == partition(b)
         && a.shared.residual == b.shared.residual
+        && [a, b].iter().all(|read| read.shared.joined_conjunct.is_empty())
 }
 
 fn partition<'b, 'a>(read: &'b PlannedRead<'a>) -> Option<&'b Partition<'a>> {
@@ -116,4 +121,236 @@ fn hull(group: &[PlannedRead<'_>]) -> Option<Vec<SortCondition>> {
         .max()?;
     let test = SortTest::Between(AttributeValue::S(low.to_owned()), AttributeValue::S(high));
     Some(vec![SortCondition { attribute: attribute(group.first()?)?, test }])
+}
+
+/// Joins reads of equal or overlapping ranges into one read that filters for either. Two entities in one range, or two
+/// alternatives of an `or`, would otherwise read and pay for the same entries twice. `None` if there are no such reads.
+pub(super) fn join_overlapping<'a>(
+    context: &PlanContext<'a>,
+    reads: &[PlannedRead<'a>],
+) -> Option<Vec<PlannedRead<'a>>> {
+    // The ranges of one selection are different ones.
+    if reads.windows(2).all(|pair| Rc::ptr_eq(&pair[0].shared, &pair[1].shared)) {
+        return None;
+    }
+    let mut kept: Vec<PlannedRead<'a>> = Vec::with_capacity(reads.len());
+    'reads: for read in reads {
+        for known in &mut kept {
+            if Rc::ptr_eq(&known.shared, &read.shared) {
+                continue;
+            }
+            if let Some(joined) = join_two(context, known, read) {
+                *known = joined;
+                continue 'reads;
+            }
+        }
+        kept.push(read.clone());
+    }
+    (kept.len() < reads.len()).then_some(kept)
+}
+
+fn join_two<'a>(
+    context: &PlanContext<'a>,
+    a: &PlannedRead<'a>,
+    b: &PlannedRead<'a>,
+) -> Option<PlannedRead<'a>> {
+    let (range, other) = (a.range.as_ref()?, b.range.as_ref()?);
+    if a.path != b.path || range.partition != other.partition {
+        return None;
+    }
+    let union = union(&range.sort, &other.sort)?;
+    let (same_as_a, same_as_b) = (*union == *range.sort, *union == *other.sort);
+    if !context.request.order.is_empty() && !(same_as_a && same_as_b && keeps_order(a, b)) {
+        return None;
+    }
+    // In a range that is wider than its own, a read must ask everything: what its key said holds no more.
+    let left = |read: &PlannedRead<'a>, is_own_range: bool| -> Vec<Condition> {
+        if is_own_range { read.left().cloned().collect() } else { read.conjunct().cloned().collect() }
+    };
+    let mut one = a.clone();
+    one.range = Some(SelectedRange { partition: range.partition.clone(), sort: union });
+    if a.entity != b.entity {
+        one.entity = EntityChoice::Any;
+    }
+    one.asks_entity = false;
+    one.single = a.single && b.single;
+    one.shared = Rc::new(SharedByReads {
+        fixed: a.shared.fixed.iter().copied().filter(|name| is_fixed_in_both(a, b, name)).collect(),
+        ascending: a.shared.ascending.clone(),
+        whole: a.shared.whole && b.shared.whole && same_as_a && same_as_b,
+        share: (share(a) + share(b)).min(1.0),
+        joined_left: either(left(a, same_as_a), left(b, same_as_b)),
+        joined_conjunct: either(a.conjunct().cloned().collect(), b.conjunct().cloned().collect()),
+        ..SharedByReads::default()
+    });
+    one.finish(context.request);
+    Some(one)
+}
+
+/// The share of the whole partition, with the items of other entities, that a read will find.
+fn share(read: &PlannedRead<'_>) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let entities = read.path.table.entities.len().max(1) as f64;
+    let is_part = read.path.is_overloaded && read.entity != EntityChoice::Any;
+    read.shared.share / if is_part { entities } else { 1.0 }
+}
+
+/// Does one read of a range that both reads have give the order that each gives? The sort key must be made the same way for the
+/// items of both, and an attribute of it that is fixed in each must have the same value in both.
+fn keeps_order(a: &PlannedRead<'_>, b: &PlannedRead<'_>) -> bool {
+    let is_natural = a.path.sort().iter().all(|key| matches!(key.source, KeySource::Natural));
+    let Ok(keyspace) = Keyspace::of(a.path, EntityChoice::Any).or(Keyspace::of(a.path, a.entity)) else {
+        return false;
+    };
+    let fixed = || a.shared.fixed.iter().chain(&b.shared.fixed);
+    (is_natural || !a.path.is_overloaded)
+        && a.shared.ascending == b.shared.ascending
+        && keyspace
+            .sort_inputs()
+            .all(|part| !fixed().any(|name| *name == part) || is_fixed_in_both(a, b, part))
+}
+
+/// Does the same `=` fix this attribute in both?
+fn is_fixed_in_both(a: &PlannedRead<'_>, b: &PlannedRead<'_>, name: &str) -> bool {
+    a.conjunct().any(|clause| {
+        matches!(clause, Condition::Is(path, Comparison::Equal(_)) if path.as_attribute() == Some(name))
+            && b.conjunct().any(|other| other == clause)
+    })
+}
+
+/// All of `a` or all of `b`, as clauses: what both say stays a clause by itself.
+fn either(a: Vec<Condition>, b: Vec<Condition>) -> Vec<Condition> {
+    let (mut both, a): (Vec<_>, Vec<_>) = a.into_iter().partition(|clause| b.contains(clause));
+    let b: Vec<_> = b.into_iter().filter(|clause| !both.contains(clause)).collect();
+    if a.is_empty() || b.is_empty() {
+        return both;
+    }
+    both.push(one_of(Condition::all(a), Condition::all(b)));
+    both
+}
+
+/// `a` or `b`, flat; two `=` of one attribute as an `in`.
+fn one_of(a: Condition, b: Condition) -> Condition {
+    let values = |condition: &Condition| match condition {
+        Condition::Is(path, Comparison::Equal(value)) => Some((path.clone(), vec![value.clone()])),
+        Condition::Is(path, Comparison::In(values)) => Some((path.clone(), values.clone())),
+        _ => None,
+    };
+    if let (Some((path, mut all)), Some((other, more))) = (values(&a), values(&b))
+        && path == other
+        && all.len() + more.len() <= IN_VALUES_MAX
+    {
+        all.extend(more);
+        return Condition::Is(path, Comparison::In(all));
+    }
+    match a {
+        Condition::Any(mut parts) if !parts.is_empty() => {
+            parts.push(b);
+            Condition::Any(parts)
+        }
+        a => Condition::Any(vec![a, b]),
+    }
+}
+
+/// One range that holds both and nothing else, or more only where DynamoDB has no words for less. `None` if they do not overlap.
+fn union(a: &Rc<[SortCondition]>, b: &Rc<[SortCondition]>) -> Option<Rc<[SortCondition]>> {
+    if a.starts_with(b) {
+        return Some(b.clone());
+    }
+    if b.starts_with(a) {
+        return Some(a.clone());
+    }
+    let ((last, before), (other, others)) = (a.split_last()?, b.split_last()?);
+    if before != others || last.attribute != other.attribute {
+        return None;
+    }
+    let (ends, others) = (Ends::of(&last.test)?, Ends::of(&other.test)?);
+    if contains(&last.test, &other.test, &others) {
+        return Some(a.clone());
+    }
+    if contains(&other.test, &last.test, &ends) {
+        return Some(b.clone());
+    }
+    let test = ends.union(&others)?;
+    let mut sort = before.to_vec();
+    sort.push(SortCondition { attribute: last.attribute.clone(), test });
+    Some(sort.into())
+}
+
+/// The two ends of a sort test, both taken in.
+struct Ends {
+    low: Option<AttributeValue>,
+    high: Option<AttributeValue>,
+}
+
+impl Ends {
+    /// `None`: DynamoDB has no words for the upper end.
+    fn of(test: &SortTest) -> Option<Ends> {
+        let (low, high) = match test {
+            SortTest::Equal(value) => (Some(value.clone()), Some(value.clone())),
+            SortTest::BeginsWith(prefix) => (Some(prefix.clone()), Some(after_prefix(prefix)?)),
+            SortTest::Between(low, high) => (Some(low.clone()), Some(high.clone())),
+            SortTest::AtLeast(low) | SortTest::Above(low) => (Some(low.clone()), None),
+            SortTest::AtMost(high) | SortTest::Below(high) => (None, Some(high.clone())),
+        };
+        Some(Ends { low, high })
+    }
+
+    fn union(&self, other: &Ends) -> Option<SortTest> {
+        let starts_before_end = |low: &Ends, high: &Ends| match (&low.low, &high.high) {
+            (Some(low), Some(high)) => compare(low, high).is_some_and(Ordering::is_le),
+            _ => true,
+        };
+        if !starts_before_end(self, other) || !starts_before_end(other, self) {
+            return None;
+        }
+        let outer = |a: &Option<AttributeValue>, b: &Option<AttributeValue>, wins: Ordering| match (a, b) {
+            (Some(a), Some(b)) if compare(a, b) == Some(wins) => Some(a.clone()),
+            (Some(_), Some(b)) => Some(b.clone()),
+            _ => None,
+        };
+        match (
+            outer(&self.low, &other.low, Ordering::Less),
+            outer(&self.high, &other.high, Ordering::Greater),
+        ) {
+            (Some(low), Some(high)) => Some(SortTest::Between(low, high)),
+            (Some(low), None) => Some(SortTest::AtLeast(low)),
+            (None, Some(high)) => Some(SortTest::AtMost(high)),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Does every key that passes `inner` pass `outer`? In doubt no: then both are asked in full.
+fn contains(outer: &SortTest, inner: &SortTest, ends: &Ends) -> bool {
+    let Ends { low, high } = ends;
+    let starts = |text: &AttributeValue, prefix: &AttributeValue| match (text, prefix) {
+        (AttributeValue::S(text), AttributeValue::S(prefix)) => text.starts_with(prefix),
+        _ => false,
+    };
+    let is = |a: &Option<AttributeValue>, wanted: fn(Ordering) -> bool, b: &AttributeValue| {
+        a.as_ref().and_then(|a| compare(a, b)).is_some_and(wanted)
+    };
+    match (outer, inner) {
+        (SortTest::BeginsWith(prefix), SortTest::Equal(text) | SortTest::BeginsWith(text)) => {
+            starts(text, prefix)
+        }
+        (SortTest::BeginsWith(prefix), SortTest::Between(low, high)) => {
+            starts(low, prefix) && starts(high, prefix)
+        }
+        (SortTest::Between(from, to), _) => is(low, Ordering::is_ge, from) && is(high, Ordering::is_le, to),
+        (SortTest::AtLeast(from), _) => is(low, Ordering::is_ge, from),
+        (SortTest::AtMost(to), _) => is(high, Ordering::is_le, to),
+        _ => false,
+    }
+}
+
+/// The first key after all that begin so, if it is one that DynamoDB takes.
+fn after_prefix(prefix: &AttributeValue) -> Option<AttributeValue> {
+    match prefix {
+        AttributeValue::S(text) => {
+            after_all(text).filter(|text| text.len() <= KeyRole::Sort.bytes_max()).map(AttributeValue::S)
+        }
+        _ => None,
+    }
 }

@@ -50,6 +50,10 @@ pub(super) struct SharedByReads<'a> {
     pub(super) conjunct: Rc<[&'a Condition]>,
     /// How many of them are the request's.
     pub(super) asked: usize,
+    /// Where reads were joined into one: what is left of their conditions, beside `residual` and `when`.
+    pub(super) joined_left: Vec<Condition>,
+    /// And what their items fulfil, beside `conjunct`.
+    pub(super) joined_conjunct: Vec<Condition>,
 }
 
 impl<'a> PlannedRead<'a> {
@@ -93,7 +97,7 @@ impl<'a> PlannedRead<'a> {
         };
         self.filters = filters;
         self.rechecks = match self.hydration {
-            Hydration::ByKey => self.shared.conjunct.iter().any(|clause| !clause.is_always()),
+            Hydration::ByKey => self.conjunct().any(|clause| !clause.is_always()),
             Hydration::None | Hydration::Fetched => rechecks,
         };
     }
@@ -106,9 +110,14 @@ impl<'a> PlannedRead<'a> {
     }
 
     /// What is left of all conditions.
-    pub(super) fn left(&self) -> impl Iterator<Item = &'a Condition> {
+    pub(super) fn left(&self) -> impl Iterator<Item = &Condition> {
         let when = if self.asks_entity { self.shared.when.as_slice() } else { &[] };
-        self.shared.residual.iter().chain(when).copied()
+        self.shared.residual.iter().chain(when).copied().chain(&self.shared.joined_left)
+    }
+
+    /// Every condition that a matching item fulfils.
+    pub(super) fn conjunct(&self) -> impl Iterator<Item = &Condition> {
+        self.shared.conjunct.iter().copied().chain(&self.shared.joined_conjunct)
     }
 
     /// Can DynamoDB filter by it? Not by attributes that the index does not hold: it would take them for missing. And not by
@@ -122,15 +131,16 @@ impl<'a> PlannedRead<'a> {
     pub(super) fn into_access(self) -> Access {
         let all = |clauses: Vec<&Condition>| Condition::all(clauses.into_iter().cloned());
         let (filter, recheck): (Vec<_>, Vec<_>) = self.left().partition(|clause| self.is_sendable(clause));
+        let filter = all(filter);
         let recheck = match self.hydration {
             // The item is read after the index, which is behind the table: it may have changed and match no more.
-            Hydration::ByKey => all(self.shared.conjunct.to_vec()),
+            Hydration::ByKey => all(self.conjunct().collect()),
             Hydration::None | Hydration::Fetched => all(recheck),
         };
         Access {
             source: self.path.read_from(),
             operation: self.range.map_or(Operation::Scan, SelectedRange::operation),
-            filter: all(filter),
+            filter,
             recheck,
             hydration: self.hydration,
             descending: self.descending,

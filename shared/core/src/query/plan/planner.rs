@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::access::SortTest;
+use super::certainty::{Certain, Certainty};
 use super::conjunction::{Asked, Conjunction};
 use super::context::PlanContext;
 use super::entity::EntityChoice;
@@ -213,19 +214,25 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
         let conjunction = self.conjunction;
         let in_key = |name: &str| keyspace.required().any(|part| part == name);
-        let here = |name: &str| self.always.contains(&name) || in_key(name);
-        // The entity's conditions tell its items from items of other entities in the same range. What only its own items
-        // promise, or only its own template writes, says nothing of those others: such a condition must be asked.
-        let asks_entity = conjunction.when_from < conjunction.clauses.len() && !self.path.is_overloaded;
-        let everywhere = asks_entity.then(|| self.context.present(self.context.entities()));
-        let answered = |number: usize| match &everywhere {
-            _ if number < conjunction.when_from => self.is_answered(number, is_exact, &here),
-            Some(everywhere) => {
-                self.is_answered(number, is_exact, &|name| everywhere.contains(&name) || in_key(name))
-            }
-            None => false,
+        // Items of other entities can lie in the same range. What only the items asked for promise, or only their own template
+        // writes, says nothing of those others: such a condition is dropped only if the entity's conditions are asked, and never
+        // is one of these conditions.
+        let everywhere = self.context.everywhere.as_slice();
+        let asks_entity = conjunction.when_from < conjunction.clauses.len();
+        let promised = if asks_entity { self.always } else { everywhere };
+        let answered = |number: usize| {
+            let is_entitys = number >= conjunction.when_from;
+            let present = if is_entitys { everywhere } else { promised };
+            !(is_entitys && self.path.is_overloaded)
+                && self.is_answered(number, is_exact, &|name| present.contains(&name) || in_key(name))
         };
-        self.unanswered(&answered)
+        let (residual, mut when) = self.unanswered(&answered);
+        // What the request asks anyway need not be asked again as the entity's condition.
+        if !when.is_empty() && !residual.is_empty() {
+            let asked = Certain::of([], [], residual.iter().copied());
+            when.retain(|clause| asked.says(clause) != Certainty::Holds);
+        }
+        (residual, when)
     }
 
     /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan by another

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Operation, PlanError, QueryPlan, plan};
+use super::{Operation, PlanError, QueryPlan, ReadFrom, plan};
 use crate::query::check::{Caller, check};
-use crate::query::readiness::Readiness;
+use crate::query::readiness::{Pending, Readiness};
 
 /// What becomes of a request of a manifest's one table.
 fn outcome(manifest: &str, request: Value) -> Result<QueryPlan, PlanError> {
@@ -199,4 +199,241 @@ fn shards_that_differ_only_in_their_number_are_each_paid_for() {
     let shards = plan.accesses.len() as f64;
     assert!(shards > 1.0);
     assert_eq!(plan.estimated_units, one.estimated_units * shards);
+}
+
+const FLIGHTS: &str = r#"
+[tables.t]
+name = "tableOfTheCase"
+partition = { attribute = "PK", fold = "{id}" }
+sort = { attribute = "SK" }
+attributes = { id = "string", type = "string", number = "string", code = "string" }
+entities.flight = { when = { type = "flight" }, requires = ["number"], sort = "F#{number}" }
+entities.airport = { when = { type = "airport" }, requires = ["code"], sort = "A#{code}" }
+indexes.byNumber = { partition = "number" }
+"#;
+
+#[test]
+fn conditions_narrow_the_entities() {
+    let plan = planned(FLIGHTS, json!({ "table": "t", "where": { "type": "flight", "number": "150" } }));
+    assert_eq!(plan.accesses[0].source.index(), Some("byNumber"));
+    assert_eq!(filter(&plan).as_deref(), Some("type = \"flight\""), "asked once");
+    let or = json!({ "or": [{ "type": "flight", "id": "1" }, { "type": "airport", "id": "2" }] });
+    assert_eq!(partitions(&planned(FLIGHTS, json!({ "table": "t", "where": or }))), ["1", "2"]);
+}
+
+#[test]
+fn clauses_that_exclude_each_other_read_nothing() {
+    for asked in [
+        json!({ "type": "train" }),
+        json!({ "number": { "exists": false }, "type": "flight" }),
+        json!([{ "number": "1" }, { "number": "2" }]),
+        json!({ "number": { "in": ["1", "2"], ">": "2" } }),
+        json!({ "number": "1", "not": { "number": { "<": "3" } } }),
+    ] {
+        assert_eq!(planned(FLIGHTS, json!({ "table": "t", "where": asked })).accesses, [], "{asked}");
+    }
+}
+
+#[test]
+fn the_values_of_an_in_that_other_clauses_exclude_are_not_read() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        attributes = { id = "string" }
+    "#;
+    let plan =
+        planned(manifest, json!({ "table": "t", "where": { "id": { "in": ["a", "b", "c"], ">": "a" } } }));
+    assert_eq!(partitions(&plan), ["b", "c"]);
+    assert!(plan.accesses[0].recheck.is_always(), "the key says all of it");
+}
+
+const SHARED: &str = r#"
+[tables.t]
+name = "tableOfTheCase"
+partition = { attribute = "PK" }
+sort = "at"
+attributes = { owner = "string", at = "string", kind = "string", note = "string" }
+entities.note = { when = { kind = "note" }, partition = "{owner}" }
+entities.task = { when = { kind = "task" }, partition = "{owner}" }
+entities.done = { when = { kind = "done" }, partition = "{owner}" }
+"#;
+
+#[test]
+fn a_range_that_two_entities_share_is_read_once() {
+    for order in [json!([]), json!("-at")] {
+        let plan = planned(
+            SHARED,
+            json!({ "table": "t", "entity": ["note", "task"], "where": { "owner": "ann" }, "order": order }),
+        );
+        assert_eq!(plan.accesses.len(), 1, "{plan:?}");
+        assert_eq!(filter(&plan).as_deref(), Some("kind IN (\"note\", \"task\")"));
+    }
+}
+
+#[test]
+fn overlapping_ranges_of_an_or_are_read_once() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "a"
+        sort = "b"
+        attributes = { a = "string", b = "string", c = "string" }
+    "#;
+    let or = |first: Value, second: Value| {
+        let asked = json!({ "a": "1", "or": [first, second] });
+        let plan = planned(manifest, json!({ "table": "t", "where": asked }));
+        assert_eq!(plan.accesses.len(), 1, "{plan:?}");
+        let key = crate::query::expression::readable_key_condition(&plan.accesses[0].operation);
+        (key.unwrap(), crate::query::expression::readable_condition(&plan.accesses[0].recheck))
+    };
+    let (key, recheck) = or(
+        json!({ "b": { "between": ["c", "k"] }, "c": "x" }),
+        json!({ "b": { "between": ["f", "p"] }, "c": "y" }),
+    );
+    assert_eq!(key, "a = \"1\" AND b BETWEEN \"c\" AND \"p\"");
+    assert!(recheck.is_some(), "what lies in one range only is asked for by one alternative only");
+    let (key, _) = or(json!({ "b": { "beginsWith": "k" } }), json!({ "b": "kk", "c": "y" }));
+    assert_eq!(key, "a = \"1\" AND begins_with(b, \"k\")");
+}
+
+#[test]
+fn of_equal_prices_the_narrower_range_is_taken() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "a"
+        sort = "b"
+        expect = { items-per-partition = 5 }
+        attributes = { a = "string", b = "string", c = { type = "string", required = true }, d = "string" }
+        indexes.all = { partition = "a", sort = "c" }
+        indexes.byC = { partition = ["a", "c"] }
+    "#;
+    let plan = planned(manifest, json!({ "table": "t", "where": { "a": "1", "c": "2" } }));
+    assert_eq!(plan.accesses[0].source.index(), Some("all"), "{plan:?}");
+}
+
+#[test]
+fn an_index_that_is_being_filled_is_not_read() {
+    let parsed = crate::manifest::parse("keyfold.toml", FLIGHTS);
+    let model = parsed.model.unwrap();
+    let mut readiness = Readiness::complete();
+    let pending = Pending { retrofit: "fill".to_owned(), progress: "3 of 8 segments".to_owned() };
+    readiness.add_index("t", "byNumber", pending);
+    let ask = |asked: Value, readiness: &Readiness| {
+        let request = serde_json::from_value(json!({ "table": "t", "where": asked })).unwrap();
+        plan(&check(&model, &request, &Caller::Trusted).unwrap(), readiness)
+    };
+    let refused = ask(json!({ "type": "flight", "number": "150" }), &readiness).unwrap_err();
+    assert_eq!(refused.code(), "index-pending");
+    insta::assert_snapshot!(refused, @"index `byNumber` of table `t` is being filled by retrofit `fill`: 3 of 8 segments");
+    insta::assert_snapshot!(refused.hint(), @"ask again when retrofit `fill` is cut over, or allow a scan with `scan`");
+    // Where another path answers, it is used, and the explanation says why not the index.
+    let other = ask(json!({ "type": "flight", "number": "150", "id": "1" }), &readiness).unwrap();
+    assert_eq!(other.accesses[0].source, ReadFrom::Table);
+    let reason = other.rejected.iter().find(|path| path.source.index().is_some()).unwrap();
+    insta::assert_snapshot!(reason.reason, @"it is being filled by retrofit `fill`: 3 of 8 segments");
+    // Nothing of a pending table is read, not even by a scan.
+    let mut readiness = Readiness::complete();
+    readiness.add_table("t", Pending { retrofit: "move".to_owned(), progress: "not started".to_owned() });
+    let refused = ask(json!({ "id": "1" }), &readiness).unwrap_err();
+    insta::assert_snapshot!(refused, @"table `t` is being filled by retrofit `move`: not started");
+}
+
+#[test]
+fn a_suggested_index_serves_and_a_sparse_one_is_told_apart() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        attributes = { id = "string", owner = "string", status = "string", at = "timestamp" }
+        indexes.byOwner = { partition = "owner", sort = ["status", "at"] }
+    "#;
+    let hint = |asked: Value| outcome(manifest, asked).unwrap_err().hint();
+    insta::assert_snapshot!(hint(json!({ "table": "t", "where": { "status": "open" } })), @r#"
+    add an index that answers it, or allow a scan with `scan`:
+
+    [tables.t.indexes.byStatus]
+    partition = "status"
+    "#);
+    // The index is there, and lacks the items that have no `at`.
+    insta::assert_snapshot!(hint(json!({ "table": "t", "where": { "owner": "ann", "status": "open" } })), @r#"
+    add an index that answers it, or ask only for items that have it: `"at": {"exists": true}`, or declare `at` as `required` if every item has it, or make it an optional tail of the sort key of `byOwner`: `sort = "{status}[#{at}]"`, or allow a scan with `scan`:
+
+    [tables.t.indexes.byOwnerStatus]
+    partition = ["owner", "status"]
+    "#);
+    let ordered = hint(json!({ "table": "t", "where": { "owner": "ann" }, "order": "at" }));
+    assert!(
+        ordered.contains("every item has `at`") && ordered.contains("[tables.t.indexes.byOwnerAt]"),
+        "{ordered}"
+    );
+}
+
+#[test]
+fn names_that_keyfold_keeps_for_itself_are_refused() {
+    let parsed = crate::manifest::parse("keyfold.toml", FLIGHTS);
+    let model = parsed.model.unwrap();
+    for request in [
+        json!({ "table": "t", "where": { "keyfold_tombstone": true } }),
+        json!({ "table": "t", "order": "keyfold_fence" }),
+        json!({ "table": "t", "select": ["keyfold_fence"] }),
+    ] {
+        let refused = check(&model, &serde_json::from_value(request).unwrap(), &Caller::Trusted).unwrap_err();
+        assert_eq!(refused.code(), "reserved-name");
+    }
+}
+
+#[test]
+fn each_branch_of_an_or_names_its_entities() {
+    let or = json!({ "or": [{ "entity": "flight", "number": "150" }, { "entity": ["airport"], "id": "2" }] });
+    let plan = planned(FLIGHTS, json!({ "table": "t", "where": or }));
+    let sources: Vec<_> = plan.accesses.iter().map(|access| access.source.index()).collect();
+    assert_eq!(sources, [Some("byNumber"), None]);
+    let model = crate::manifest::parse("keyfold.toml", FLIGHTS).model.unwrap();
+    let request = serde_json::from_value(json!({ "table": "t", "where": { "entity": "train" } })).unwrap();
+    assert_eq!(check(&model, &request, &Caller::Trusted).unwrap_err().code(), "unknown-entity");
+}
+
+#[test]
+fn what_narrows_the_entities_is_still_asked_of_their_neighbours() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "owner"
+        sort = "id"
+        attributes = { owner = "string", id = "string", kind = "string", number = "string" }
+        entities.flight = { when = { kind = "flight" }, requires = ["number"] }
+        entities.train = { when = { kind = "train" }, requires = ["number"] }
+        entities.airport = { when = { kind = "airport", number = { exists = false } } }
+    "#;
+    let asked = json!({ "owner": "ann", "number": { "exists": true }, "kind": { "in": ["flight", "train", "airport"] } });
+    let plan = planned(manifest, json!({ "table": "t", "where": asked }));
+    assert!(filter(&plan).unwrap().contains("attribute_exists(number)"), "airports have none: {plan:?}");
+}
+
+#[test]
+fn what_an_entity_never_has_narrows() {
+    let manifest =
+        FLIGHTS.replace("requires = [\"code\"], sort", "requires = [\"code\"], never = [\"number\"], sort");
+    let asked = json!({ "table": "t", "where": { "number": "150" } });
+    assert_eq!(planned(&manifest, asked.clone()).accesses[0].source.index(), Some("byNumber"));
+    let without =
+        outcome(FLIGHTS, json!({ "table": "t", "where": { "number": { "exists": false }, "id": "1" } }))
+            .unwrap();
+    assert_eq!(partitions(&without), ["1"]);
+}
+
+#[test]
+fn an_index_has_expectations_of_its_own() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        attributes = { id = "string", a = "string", b = "string" }
+        indexes.byA = { partition = "a", expect = { items-per-partition = 50_000 } }
+        indexes.byB = { partition = "b", expect = { items-per-partition = 2 } }
+    "#;
+    let plan = planned(manifest, json!({ "table": "t", "where": { "a": "1", "b": "2" } }));
+    assert_eq!(plan.accesses[0].source.index(), Some("byB"));
 }

@@ -1,0 +1,137 @@
+//! What clauses make certain of every item that fulfils all of them, and what another condition says of such an item.
+//!
+//! Three answers are possible: it holds, it fails, or nobody knows. An entity whose own conditions fail is out of the question;
+//! where nobody knows, the entity stays.
+
+use crate::condition::{Comparison, Condition, Path};
+use crate::value::{AttributeValue, equal};
+
+/// What a condition says of every item that fulfils the clauses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Certainty {
+    Holds,
+    Fails,
+    Unknown,
+}
+
+impl Certainty {
+    fn not(self) -> Certainty {
+        match self {
+            Certainty::Holds => Certainty::Fails,
+            Certainty::Fails => Certainty::Holds,
+            Certainty::Unknown => Certainty::Unknown,
+        }
+    }
+
+    /// All of them: one that fails decides, then one that is not known.
+    fn all(parts: impl Iterator<Item = Certainty>) -> Certainty {
+        let mut all = Certainty::Holds;
+        for part in parts {
+            match part {
+                Certainty::Fails => return Certainty::Fails,
+                Certainty::Unknown => all = Certainty::Unknown,
+                Certainty::Holds => {}
+            }
+        }
+        all
+    }
+}
+
+/// What is certain of one attribute.
+#[derive(Debug, Clone, PartialEq)]
+enum Known<'a> {
+    /// The item has it.
+    Present,
+    /// The item does not have it.
+    Absent,
+    /// The item has it, with one of these values.
+    OneOf(Vec<&'a AttributeValue>),
+}
+
+/// What is certain of an item.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Certain<'a> {
+    known: Vec<(&'a str, Known<'a>)>,
+    /// Two clauses exclude each other: there is no such item.
+    pub(super) is_impossible: bool,
+}
+
+impl<'a> Certain<'a> {
+    /// What is certain of an item that has and lacks these attributes and fulfils all of these clauses.
+    pub(super) fn of(
+        present: impl IntoIterator<Item = &'a str>,
+        absent: impl IntoIterator<Item = &'a str>,
+        clauses: impl Iterator<Item = &'a Condition> + Clone,
+    ) -> Certain<'a> {
+        let mut certain = Certain::default();
+        present.into_iter().for_each(|name| certain.learn(name, Known::Present));
+        absent.into_iter().for_each(|name| certain.learn(name, Known::Absent));
+        for clause in clauses.clone() {
+            if let Condition::Is(path, comparison) = clause {
+                certain.learn_comparison(path, comparison);
+            }
+        }
+        // Each clause must agree with what the others make certain: an `=` excludes a range, an `in` can lose values.
+        certain.is_impossible |= clauses.into_iter().any(|clause| certain.says(clause) == Certainty::Fails);
+        certain
+    }
+
+    fn learn_comparison(&mut self, path: &'a Path, comparison: &'a Comparison) {
+        let known = match (path.as_attribute(), comparison) {
+            (Some(_), Comparison::Equal(value)) => Known::OneOf(vec![value]),
+            (Some(_), Comparison::In(values)) => Known::OneOf(values.iter().collect()),
+            (Some(_), Comparison::Exists(false)) => Known::Absent,
+            (None, Comparison::Exists(false)) => return,
+            _ => Known::Present,
+        };
+        self.learn(path.root(), known);
+    }
+
+    fn learn(&mut self, name: &'a str, new: Known<'a>) {
+        let Some((_, known)) = self.known.iter_mut().find(|(known, _)| *known == name) else {
+            self.known.push((name, new));
+            return;
+        };
+        match (&mut *known, new) {
+            (Known::Absent, Known::Absent) | (Known::Present | Known::OneOf(_), Known::Present) => {}
+            (Known::Absent, _) | (_, Known::Absent) => self.is_impossible = true,
+            (Known::Present, one_of) => *known = one_of,
+            (Known::OneOf(values), Known::OneOf(others)) => {
+                values.retain(|value| others.iter().any(|other| equal(value, other)));
+                self.is_impossible |= values.is_empty();
+            }
+        }
+    }
+
+    fn about(&self, name: &str) -> Option<&Known<'a>> {
+        self.known.iter().find(|(known, _)| *known == name).map(|(_, known)| known)
+    }
+
+    /// What a condition says of such an item.
+    pub(super) fn says(&self, condition: &Condition) -> Certainty {
+        match condition {
+            Condition::Is(path, comparison) => self.compares(path, comparison),
+            Condition::All(parts) => Certainty::all(parts.iter().map(|part| self.says(part))),
+            Condition::Any(parts) => Certainty::all(parts.iter().map(|part| self.says(part).not())).not(),
+            Condition::Not(inner) => self.says(inner).not(),
+        }
+    }
+
+    fn compares(&self, path: &Path, comparison: &Comparison) -> Certainty {
+        match (self.about(path.root()), path.as_attribute(), comparison) {
+            (Some(Known::Absent), _, _) if comparison.holds(None) => Certainty::Holds,
+            (Some(Known::Absent), _, _) => Certainty::Fails,
+            (Some(Known::Present | Known::OneOf(_)), Some(_), Comparison::Exists(true)) => Certainty::Holds,
+            (Some(Known::Present | Known::OneOf(_)), Some(_), Comparison::Exists(false)) => Certainty::Fails,
+            (Some(Known::OneOf(values)), Some(_), _) => {
+                let passing = values.iter().filter(|value| comparison.holds(Some(value))).count();
+                match passing {
+                    0 => Certainty::Fails,
+                    all if all == values.len() => Certainty::Holds,
+                    _ => Certainty::Unknown,
+                }
+            }
+            _ => Certainty::Unknown,
+        }
+    }
+}
