@@ -142,6 +142,7 @@ fn entity(entity: &Entity) -> Value {
         let (operator, value) = match &when.test {
             WhenTest::In(values) => ("in", json!(values)),
             WhenTest::Exists(wanted) => ("exists", json!(wanted)),
+            WhenTest::BeginsWith(prefix) => ("beginsWith", json!(prefix)),
         };
         json!({ "attribute": when.attribute, "operator": operator, "value": value })
     };

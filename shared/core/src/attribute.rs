@@ -20,12 +20,21 @@ pub struct Attribute {
     pub maps: BTreeMap<String, BTreeMap<String, String>>,
     /// Does every item of the table have it? The write path refuses one that does not.
     pub required: bool,
+    /// Does it stand in a folded key alone? Stored items do not have it then; it is read from the key.
+    pub from_key: bool,
 }
 
 impl Attribute {
     /// An attribute of which nothing but its type is known.
     pub fn new(name: &str, kind: AttributeKind) -> Attribute {
-        Attribute { name: name.to_owned(), kind, values: None, maps: BTreeMap::new(), required: false }
+        Attribute {
+            name: name.to_owned(),
+            kind,
+            values: None,
+            maps: BTreeMap::new(),
+            required: false,
+            from_key: false,
+        }
     }
 }
 

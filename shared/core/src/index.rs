@@ -14,8 +14,10 @@ mod change;
 mod error;
 mod fold;
 mod inputs;
+mod key_parts;
 mod key_rules;
 mod key_text;
+mod limits;
 mod project;
 mod promises;
 mod size;
@@ -29,10 +31,10 @@ mod tests;
 
 pub use change::{IndexAction, IndexWrite, TableWrite, changes};
 pub use error::{ItemError, ItemPlace};
+pub use limits::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
 pub use project::{Absence, Entry};
-pub use size::{ITEM_BYTES_MAX, attribute_bytes, item_bytes, value_bytes};
+pub use size::{attribute_bytes, item_bytes, value_bytes};
 pub use storage::{
     COLLECTION_BYTES_MAX, CollectionLevel, CollectionSize, STORAGE_OVERHEAD_BYTES, SizeRangeError,
     collection_bytes, collection_level, item_storage_bytes,
 };
-pub use validate::NESTING_LEVELS_MAX;

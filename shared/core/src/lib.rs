@@ -1,12 +1,50 @@
-//! Keyfold's core: pure logic, no AWS SDK, no clock, no I/O, no async.
+//! Keyfold's core: pure logic. It calls no service, reads no clock or file, and starts nothing, so the same code runs in a
+//! Lambda function, in a simulator and in a browser.
 //!
-//! Read the modules in the order in which data passes through them:
+//! # Where things are
 //!
-//! [`manifest`] (text) -> [`model`] (validated) -> [`key`] (templates and codecs) -> [`index`] (projection of an item
-//! into an index, and what a change costs) -> [`query`] (request, plan, explain) -> [`retrofit`] (what is written for
-//! changed and scanned items, and when; is the target what the source says). [`cost`] (units and dollars) and [`value`] stand below them.
+//! Each module uses only the ones before it.
 //!
-//! Start with [`manifest::parse`], which turns the text of `keyfold.toml` into a [`model::Model`].
+//! | module | what it has |
+//! |---|---|
+//! | [`value`] | items, attribute values, DynamoDB's numbers, and how DynamoDB compares them |
+//! | [`attribute`] | the declared attributes and their types |
+//! | [`condition`] | conditions on attributes, as DynamoDB's expressions mean them |
+//! | [`key`] | key templates: several attributes become one key, a key is read back, a range of keys is selected |
+//! | [`model`] | tables, indexes, entities, questions and retrofits, after every check has passed |
+//! | [`cost`] | read units, write units and dollars |
+//! | [`manifest`] | the text of `keyfold.toml` becomes a model, or a list of mistakes |
+//! | [`index`] | the keys of an item, its entry in each index, and what a write costs |
+//! | [`query`] | a request becomes a plan; a plan is data |
+//! | [`retrofit`] | what is written for changed and scanned items, and when; does the target hold what the source says? |
+//! | [`review`] | what the planner says of a manifest's questions |
+//!
+//! # Where to start
+//!
+//! ```
+//! # use keyfold_core::value::{AttributeValue, Item};
+//! let text = r#"
+//! [tables.audit]
+//! partition = "id"
+//! attributes = { id = "string", resourceId = "string", action = "string" }
+//! indexes.byResource = { partition = "{resourceId}-{action}", allow = ["native-would-serve"] }
+//! "#;
+//! let model = keyfold_core::manifest::parse("keyfold.toml", text).model.expect("no mistakes");
+//! let audit = model.table("audit").expect("declared above");
+//!
+//! // An item of a writer gets its folded keys.
+//! # let text = |text: &str| AttributeValue::S(text.to_owned());
+//! let item: Item = std::collections::HashMap::from_iter(
+//!     [("id", "1"), ("resourceId", "123ccc"), ("action", "viewed")].map(|(name, value)| (name.to_owned(), text(value))),
+//! )
+//! .into();
+//! let stored = audit.written(item)?;
+//! assert_eq!(stored.get("byResource_pk"), Some(&text("123ccc-viewed")));
+//! # Ok::<(), keyfold_core::index::ItemError>(())
+//! ```
+//!
+//! From there: [`manifest::parse`] for the manifest, [`key::Template`] for keys, [`query::plan`](query::plan()) for plans,
+//! [`retrofit`] for how a retrofit loses nothing.
 
 pub mod attribute;
 pub mod condition;

@@ -28,8 +28,10 @@ mod entity_text;
 mod expect;
 mod fields;
 mod fold;
+mod from_key;
 mod grammar;
 mod index_text;
+mod key_position;
 mod key_text;
 mod key_use;
 mod keys;
@@ -38,7 +40,6 @@ mod local_index;
 mod name;
 mod node;
 mod parts;
-mod place;
 mod places;
 mod prices;
 mod questions;
@@ -48,6 +49,7 @@ mod suggest;
 mod syntax;
 mod table_build;
 mod table_text;
+mod templates;
 mod values;
 mod when;
 
@@ -65,8 +67,8 @@ use self::syntax::Syntax;
 use self::table_text::TableText;
 use crate::model::{Model, Table};
 
-pub use self::code::{CodeInfo, codes};
-pub use self::diagnostic::{Diagnostic, Related, Severity};
+pub use self::code::{CodeInfo, Severity, codes};
+pub use self::diagnostic::{Diagnostic, Related};
 pub use self::places::Places;
 pub use self::render::render;
 

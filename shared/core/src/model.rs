@@ -158,6 +158,9 @@ pub enum WhenTest {
     In(Vec<AttributeValue>),
     /// There (`{ exists = true }`), or not there.
     Exists(bool),
+    /// A string that begins so (`{ begins-with = "USER#" }`): many tables tell their entities apart by nothing but the
+    /// first characters of a key.
+    BeginsWith(String),
 }
 
 impl When {
@@ -169,6 +172,8 @@ impl When {
             }
             (WhenTest::In(_), None) => false,
             (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
+            (WhenTest::BeginsWith(prefix), Some(AttributeValue::S(text))) => text.starts_with(prefix),
+            (WhenTest::BeginsWith(_), _) => false,
         }
     }
 }
@@ -181,6 +186,7 @@ impl From<&When> for Condition {
                 several => Comparison::In(several.to_vec()),
             },
             WhenTest::Exists(wanted) => Comparison::Exists(*wanted),
+            WhenTest::BeginsWith(prefix) => Comparison::BeginsWith(AttributeValue::S(prefix.clone())),
         };
         Condition::Is(Path::attribute(&when.attribute), comparison)
     }

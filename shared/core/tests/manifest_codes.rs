@@ -42,6 +42,87 @@ fn check(cases: &[(&[&str], String)]) {
     assert!(wrong.is_empty(), "{} cases differ:\n{}", wrong.len(), wrong.join("\n----\n"));
 }
 
+/// A table with a folded sort key that two entities give.
+fn entities(one: &str, other: &str) -> String {
+    keyed(
+        "partition = \"id\"\nsort = { attribute = \"SK\" }",
+        &format!(
+            "[tables.t.entities.one]\nwhen = {{ kind = \"a\" }}\n{one}\n\
+             [tables.t.entities.two]\nwhen = {{ kind = \"b\" }}\n{other}"
+        ),
+    )
+}
+
+/// A table with an index whose keys two entities give.
+fn overloaded(one: &str, other: &str) -> String {
+    rest(&format!(
+        "[tables.t.indexes.over]\npartition = {{ attribute = \"OP\" }}\nsort = {{ attribute = \"OS\" }}\n\
+         [tables.t.entities.one]\nwhen = {{ kind = \"a\" }}\n{one}\n\
+         [tables.t.entities.two]\nwhen = {{ kind = \"b\" }}\n{other}"
+    ))
+}
+
+/// A table whose entities are told apart by how their key begins.
+fn by_prefix(attributes: &str, one: &str, other: &str) -> String {
+    format!(
+        "[tables.t]\nname = \"tbl\"\npartition = {{ attribute = \"PK\" }}\n\
+         attributes = {{ id = \"string\", n = \"number\"{attributes} }}\n\
+         [tables.t.entities.one]\n{one}\n[tables.t.entities.two]\n{other}\n"
+    )
+}
+
+fn prefixes() -> Vec<(&'static [&'static str], String)> {
+    let when = |key: &str, prefix: &str, template: &str| {
+        format!("when = {{ {key} = {{ begins-with = \"{prefix}\" }} }}\npartition = \"{template}\"")
+    };
+    let other = when("PK", "B#", "B#{id}");
+    let one = |line: &str| by_prefix("", line, &other);
+    vec![
+        (&[], one(&when("PK", "A#", "A#{id}"))),
+        (&["entity-key-mismatch"], one(&when("PK", "A#", "C#{id}"))),
+        (&["same-when", "keys-can-collide"], one(&when("PK", "B#B", "B#B{id}"))),
+        (&["operator-misfit"], one(&when("n", "1", "A#{id}"))),
+        (&["bad-value"], one(&when("PK", "", "A#{id}"))),
+        (&["bad-value"], one("when = { PK = \"A#1\" }\npartition = \"A#{id}\"")),
+        (&["unknown-attribute"], one(&when("SK", "A#", "A#{id}"))),
+        (&[], by_prefix(", c = { type = \"string\", from-key = true }", &when("PK", "A#", "A#{c}"), &other)),
+        (
+            &["bad-from-key"],
+            by_prefix(
+                ", c = { type = \"string\", from-key = true }",
+                &when("PK", "A#", "A#{c|lower}"),
+                &other,
+            )
+            .replace("name = \"tbl\"", "name = \"tbl\"\nallow = [\"lossy-primary-key\"]"),
+        ),
+        (
+            &["bad-from-key"],
+            by_prefix(
+                ", c = { type = \"string\", from-key = true }",
+                "when = { c = \"x\" }\npartition = \"A#{c}\"",
+                &other,
+            ),
+        ),
+        (
+            &["bad-from-key"],
+            rest("").replace("free = \"string\"", "free = { type = \"string\", from-key = true }"),
+        ),
+    ]
+}
+
+fn named_templates() -> Vec<(&'static [&'static str], String)> {
+    let with = |templates: &str, sort: &str| {
+        keyed(&format!("partition = \"id\"\ntemplates = {{ {templates} }}\nsort = \"{sort}\""), "")
+    };
+    vec![
+        (&[], with("owner = \"u#{free}\"", "{@owner}#{more}")),
+        (&["bad-template"], with("owner = \"u#{free}\"", "{@ownr}#{more}")),
+        (&["bad-template"], with("owner = \"u#{fre}\"", "{@owner}#{more}")),
+        (&["bad-template"], with("owner = \"{free}\", all = \"{@owner}\"", "{@owner}#{more}")),
+        (&["wrong-type"], with("owner = 1", "x#{more}")),
+    ]
+}
+
 fn many_indexes(count: usize, allow: &str) -> String {
     let index = |at| format!("[tables.t.indexes.gsi{at}]\npartition = \"free\"\n");
     table(allow, &(0..count).map(index).collect::<String>())
@@ -277,6 +358,33 @@ fn warnings() -> Vec<(&'static [&'static str], String)> {
                 "[tables.t.indexes.byX]\nsort = \"n\"\nprojection = \"keys-only\"",
             ),
         ),
+        (&["lossy-primary-key"], keyed("partition = \"id\"\nsort = \"{at}#{more}\"", "")),
+        (&["literal-names-attribute"], entities("sort = \"free\"", "sort = \"B#{more}\"")),
+        (&[], entities("sort = \"A\"", "sort = \"B#{more}\"")),
+        (&["keys-can-collide"], entities("sort = \"A\"", "sort = \"{more}\"")),
+        (&["keys-can-collide"], entities("sort = \"{n}#{free}\"", "sort = \"{n}#{more}#{free}\"")),
+        (&[], entities("sort = \"{kind}#{free}\"", "sort = \"{kind}#{more}\"")),
+        (
+            &[],
+            entities("sort = \"A\"", "sort = \"{more}\"")
+                .replace("name = \"tbl\"", "name = \"tbl\"\nallow = [\"keys-can-collide\"]"),
+        ),
+        (
+            &["half-index-key"],
+            overloaded(
+                "indexes.over = { partition = \"{free}\", sort = \"A\" }",
+                "indexes.over.partition = \"{free}\"",
+            ),
+        ),
+        (
+            &["index-unfilled"],
+            overloaded("indexes.over.partition = \"{free}\"", "indexes.over.sort = \"{more}\""),
+        ),
+        (&["unused-allow"], table("allow = [\"hot-partition\"]", "")),
+        (
+            &["unused-allow"],
+            rest("[tables.t.indexes.byX]\npartition = \"free\"\nallow = [\"redundant-projection\"]"),
+        ),
     ]
 }
 
@@ -374,11 +482,26 @@ fn each_warning_has_its_code_and_can_be_silenced() {
 
 fn each_mistake_in_templates_has_its_code() {
     check(&templates());
+    check(&named_templates());
+}
+
+#[test]
+fn each_mistake_in_what_a_key_begins_with_or_keeps_has_its_code() {
+    check(&prefixes());
 }
 
 #[test]
 fn every_code_has_a_case() {
-    let cases = [language(), keys(), questions_and_retrofits(), warnings(), templates()].concat();
+    let cases = [
+        language(),
+        keys(),
+        questions_and_retrofits(),
+        warnings(),
+        templates(),
+        prefixes(),
+        named_templates(),
+    ]
+    .concat();
     let mut tried: BTreeSet<&str> = cases.iter().flat_map(|(codes, _)| *codes).copied().collect();
     // The planner's own: see `a_question_that_nothing_serves_is_a_warning_with_the_index_that_would`.
     tried.insert("question-unserved");

@@ -62,7 +62,8 @@ fn of_entity(table: &Table, asking: &Asking, item: &Item) -> bool {
             entity.when.iter().all(|when| match (&when.test, item.get(&when.attribute)) {
                 (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
                 (WhenTest::In(values), Some(value)) => values.contains(value),
-                (WhenTest::In(_), None) => false,
+                (WhenTest::BeginsWith(prefix), Some(AttributeValue::S(text))) => text.starts_with(prefix),
+                (WhenTest::In(_), None) | (WhenTest::BeginsWith(_), _) => false,
             })
         })
 }

@@ -14,10 +14,9 @@
 //! Local and global indexes follow the same rules.
 
 use crate::cost::WriteUnits;
-use crate::index::{attribute_bytes, item_bytes};
+use crate::index::size::{attribute_bytes, item_bytes};
 use crate::model::{Index, KeyAttribute, Table};
-use crate::value::Item;
-use crate::value::equal;
+use crate::value::{Item, equal};
 
 /// What one write costs: the table's part, and each index's.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::index::ITEM_BYTES_MAX;
-use crate::index::validate::NESTING_LEVELS_MAX;
+use crate::index::limits::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
 use crate::key::FoldError;
 use crate::value::NumberError;
 
@@ -109,6 +108,14 @@ pub enum ItemError {
         /// Which item and attribute.
         at: Box<ItemPlace>,
     },
+    /// A key attribute that is declared as a timestamp or a date holds something else.
+    #[error("a key attribute is not a valid {kind} ({at})")]
+    NotATime {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+        /// What the manifest says it is.
+        kind: &'static str,
+    },
     /// The table's key is not complete.
     #[error("the item lacks a key attribute of its table ({at})")]
     MissingKey {
@@ -190,6 +197,7 @@ impl ItemError {
             ItemError::ReservedName { .. } => "item-attribute-reserved",
             ItemError::AttributeType { .. } => "item-attribute-type",
             ItemError::NotListed { .. } => "item-value-not-listed",
+            ItemError::NotATime { .. } => "item-key-time",
             ItemError::MissingKey { .. } => "item-key-missing",
             ItemError::KeyType { .. } => "item-key-type",
             ItemError::EmptyKey { .. } => "item-key-empty",
@@ -216,6 +224,7 @@ impl ItemError {
             ItemError::EmptyKey { .. } => {
                 Some("leave the attribute out: the item is then absent from the index")
             }
+            ItemError::NotATime { .. } => Some("a key that is no time has no place in the order of times"),
             ItemError::KeyTooLong { .. } => Some("fold fewer or shorter attributes into the key"),
             ItemError::ItemTooLarge { .. } => {
                 Some("store large values elsewhere, and keep a reference to them in the item")
@@ -238,6 +247,7 @@ impl ItemError {
             | ItemError::ReservedName { at }
             | ItemError::AttributeType { at, .. }
             | ItemError::NotListed { at }
+            | ItemError::NotATime { at, .. }
             | ItemError::MissingKey { at }
             | ItemError::KeyType { at, .. }
             | ItemError::EmptyKey { at }

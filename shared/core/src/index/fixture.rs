@@ -47,7 +47,7 @@ pub(crate) fn include(names: &[&str]) -> Projection {
 /// A table without anything but keys.
 pub(crate) fn table(id: &str, partition: &str, sort: Option<&str>, indexes: Vec<Index>) -> Table {
     Table {
-        expect: crate::model::Expect::default(),
+        expect: Expect::default(),
         id: id.to_owned(),
         name: id.to_owned(),
         partition: key(partition),

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
+use crate::index::error::{ItemError, ItemPlace};
 use crate::index::key_text::key_text;
-use crate::index::{ItemError, ItemPlace};
 use crate::key::FoldError;
 use crate::model::{EntityId, FoldRule, KeyAttribute, KeySource, Table, WhenTest};
 use crate::value::{AttributeValue, Item, type_letter};
@@ -31,6 +31,7 @@ impl Table {
     /// Every folded key attribute of the table and its indexes, once each, with the value that the item should have
     /// in it; `None` if it must be absent.
     pub fn folded(&self, item: &Item) -> Result<Vec<(&str, Option<String>)>, ItemError> {
+        let item = &*self.with_key_parts(item);
         let entity = self.entity_of(item)?;
         let mut folded: Vec<(&str, Option<String>)> = Vec::new();
         for (index, key) in self.every_key() {
@@ -67,6 +68,7 @@ impl Table {
     /// The item with the folded attributes it should have and none that it should not, checked by
     /// [`check_promises`](Self::check_promises) and [`check_item`](Self::check_item).
     pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
+        item = self.with_key_parts(&item).into_owned();
         let folded = self.folded(&item)?;
         item.reserve(folded.len());
         for (name, value) in folded {
@@ -76,6 +78,7 @@ impl Table {
             };
         }
         self.check_promises(&item)?;
+        self.leave_in_keys(&mut item);
         self.check_item(&item)?;
         Ok(item)
     }
@@ -83,12 +86,15 @@ impl Table {
     /// The item, saying that it is of this entity: the attributes that its `when` compares are put in where they are
     /// absent (the first value, where several are allowed). An attribute that says otherwise is an error.
     pub fn as_entity(&self, mut item: Item, entity: &str) -> Result<Item, ItemError> {
-        let Some((_, declared)) = self.entity(entity) else {
+        let Some((id, declared)) = self.entity(entity) else {
             return Err(ItemError::UnknownEntity { table: self.id.clone(), entity: entity.to_owned() });
         };
         for when in &declared.when {
             if let (WhenTest::In(values), None) = (&when.test, item.get(&when.attribute)) {
                 item.extend(values.first().map(|value| (when.attribute.clone(), value.clone())));
+            }
+            if let (WhenTest::BeginsWith(_), None) = (&when.test, item.get(&when.attribute)) {
+                self.fold_own_key(&mut item, &when.attribute, id)?;
             }
             if !when.holds(&item) {
                 return Err(ItemError::NotThisEntity {
@@ -99,6 +105,16 @@ impl Table {
         }
         // Its own `when` holds now. That of a second entity must not.
         self.entity_of(&item).map(|_| item)
+    }
+
+    /// Puts in one of the table's own folded keys, for an entity that is told by how it begins.
+    fn fold_own_key(&self, item: &mut Item, name: &str, entity: EntityId) -> Result<(), ItemError> {
+        let Some(key) = self.key_attributes().find(|key| key.name == name) else { return Ok(()) };
+        let KeySource::Folded(rules) = &key.source else { return Ok(()) };
+        let value = fold(rules, Some(entity), item)
+            .map_err(|source| ItemError::Fold { at: self.place(None, Some(name), item), source })?;
+        item.extend(value.map(|text| (name.to_owned(), AttributeValue::S(text))));
+        Ok(())
     }
 
     /// The item's primary key attributes and nothing else; `None` if one is missing or not of its type.

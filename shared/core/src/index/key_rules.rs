@@ -6,11 +6,6 @@ use crate::key::KeyRole;
 use crate::model::{Index, KeyAttribute, Table};
 use crate::value::{AttributeValue, type_letter};
 
-/// The longest value of a partition key attribute.
-const PARTITION_KEY_BYTES_MAX: u64 = 2048;
-/// The longest value of a sort key attribute.
-const SORT_KEY_BYTES_MAX: u64 = 1024;
-
 /// What is wrong with a key attribute's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyProblem {
@@ -31,11 +26,7 @@ pub(crate) fn key_problem(key: &KeyAttribute, role: KeyRole, value: &AttributeVa
         // A number takes at most 22 bytes.
         _ => return None,
     };
-    let bytes = u64::try_from(length).unwrap_or(u64::MAX);
-    let bytes_max = match role {
-        KeyRole::Partition => PARTITION_KEY_BYTES_MAX,
-        KeyRole::Sort => SORT_KEY_BYTES_MAX,
-    };
+    let (bytes, bytes_max) = (length as u64, role.bytes_max() as u64);
     match bytes {
         0 => Some(KeyProblem::Empty),
         _ if bytes > bytes_max => Some(KeyProblem::TooLong { bytes, bytes_max }),

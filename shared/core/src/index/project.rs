@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::index::attribute_bytes;
 use crate::index::key_rules::{KeyProblem, index_keys, key_problem};
+use crate::index::size::attribute_bytes;
 use crate::model::{Index, Projection, Table};
 use crate::value::{AttributeValue, Item};
 

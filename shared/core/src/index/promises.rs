@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::index::ItemError;
-use crate::model::{Attribute, Entity, Table};
-use crate::value::{Item, equal, type_letter};
+use crate::index::error::ItemError;
+use crate::key::{is_date, is_timestamp};
+use crate::model::{Attribute, AttributeKind, Entity, Table};
+use crate::value::{AttributeValue, Item, equal, type_letter};
 
 impl Table {
     /// Checks what the manifest says of attributes: their types, the values it lists, and which ones every item of the
     /// table, or of its entity, must have.
     pub fn check_promises(&self, item: &Item) -> Result<(), ItemError> {
+        let item = &*self.with_key_parts(item);
         for attribute in self.attributes.values() {
             if item.contains_key(&attribute.name) {
                 self.check_given(attribute, item)?;
@@ -61,6 +63,15 @@ impl Table {
         if expected != found {
             return Err(ItemError::AttributeType { at: at(), expected, found });
         }
+        let is_time = match (attribute.kind, value) {
+            (AttributeKind::Timestamp(_), AttributeValue::S(text)) => is_timestamp(text),
+            (AttributeKind::Date, AttributeValue::S(text)) => is_date(text),
+            _ => true,
+        };
+        // A folded key refuses such a value itself; a natural one would take it and put it in the wrong place.
+        if !is_time && self.every_key().any(|(_, key)| key.name == attribute.name) {
+            return Err(ItemError::NotATime { at: at(), kind: attribute.kind.name() });
+        }
         match &attribute.values {
             Some(listed) if !listed.iter().any(|known| equal(known, value)) => {
                 Err(ItemError::NotListed { at: at() })
@@ -78,8 +89,6 @@ impl Table {
 mod tests {
     use super::*;
     use crate::index::fixture;
-    use crate::model::AttributeKind;
-    use crate::value::AttributeValue;
 
     fn table() -> Table {
         let mut table = fixture::table("audit", "id", None, Vec::new());
@@ -116,5 +125,22 @@ mod tests {
             let outcome = table().check_change(&fixture::item(known), &removed).map_err(|error| error.code());
             assert_eq!(outcome.err(), code, "{known}");
         }
+    }
+
+    #[test]
+    fn what_the_manifest_rules_out_is_refused() {
+        let text = "[tables.app]\npartition = \"id\"\nsort = \"at\"\n\
+            attributes = { id = \"string\", at = \"timestamp\", day = \"date\", kind = \"string\", user = \"string\" }\n\
+            indexes.byDay.partition = \"day\"\n\
+            [tables.app.entities.a]\nwhen = { kind = \"a\" }\nnever = [\"user\"]\n";
+        let table = crate::manifest::parse("keyfold.toml", text).model.unwrap().tables.remove(0);
+        let code = |item: &str| table.written(fixture::item(item)).map(drop).map_err(|error| error.code());
+        let with = |more: &str| format!(r#"{{"id":{{"S":"1"}},"at":{{"S":"2017-03-01T08:00:00Z"}}{more}}}"#);
+        assert_eq!(code(&with("")), Ok(()));
+        assert_eq!(code(&with(r#","kind":{"S":"b"},"user":{"S":"x"}"#)), Ok(()));
+        assert_eq!(code(&with(r#","kind":{"S":"a"},"user":{"S":"x"}"#)), Err("item-attribute-never"));
+        assert_eq!(code(&with(r#","keyfold_fence":{"S":"x"}"#)), Err("item-attribute-reserved"));
+        assert_eq!(code(&with(r#","day":{"S":"2015-02-31"}"#)), Err("item-key-time"));
+        assert_eq!(code(r#"{"id":{"S":"1"},"at":{"S":"2015-02-31T08:00:00Z"}}"#), Err("item-key-time"));
     }
 }

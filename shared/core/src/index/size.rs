@@ -7,11 +7,6 @@
 
 use crate::value::{AttributeValue, Item, Number};
 
-/// The largest item that DynamoDB stores: 400 KB, attribute names included.
-///
-/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-items>
-pub const ITEM_BYTES_MAX: u64 = 400 * 1024;
-
 /// What a list or map costs before its elements.
 const DOCUMENT_BYTES: u64 = 3;
 /// What each element of a list or map costs besides itself.

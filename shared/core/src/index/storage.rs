@@ -2,7 +2,7 @@
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.StorageConsiderations>
 
-use crate::index::item_bytes;
+use crate::index::size::item_bytes;
 use crate::model::{Index, Table};
 use crate::value::Item;
 

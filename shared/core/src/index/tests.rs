@@ -2,6 +2,7 @@
 
 mod change;
 mod fold;
+mod key_parts;
 mod laws;
 mod project;
 mod size;

@@ -1,16 +1,12 @@
 //! What DynamoDB checks when an item is written, checked before it is sent.
 
+use crate::index::error::{ItemError, ItemPlace};
 use crate::index::key_rules::{KeyProblem, index_keys, key_problem, table_keys};
-use crate::index::{ITEM_BYTES_MAX, ItemError, ItemPlace, item_bytes};
+use crate::index::limits::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
+use crate::index::size::item_bytes;
 use crate::key::KeyRole;
 use crate::model::{KeyAttribute, Table};
-use crate::value::has_duplicates;
-use crate::value::{AttributeValue, Item, Number, NumberError};
-
-/// How deep a value may be nested: 31 lists or maps, and what is in the innermost.
-///
-/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-attributes>
-pub const NESTING_LEVELS_MAX: usize = 32;
+use crate::value::{AttributeValue, Item, Number, NumberError, has_duplicates};
 
 impl Table {
     /// Checks an item as DynamoDB does on a write: the table's key is complete; key attributes, those of indexes

@@ -1,6 +1,6 @@
 //! By which attributes keys ascend.
 
-use super::{Element, Template};
+use super::template::{Element, Template};
 
 impl Template {
     /// The attributes by whose values the keys ascend, outermost first, among items in which the `fixed` attributes

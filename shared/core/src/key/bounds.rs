@@ -2,9 +2,11 @@
 
 use std::ops::Bound;
 
+use super::chars::{after_all, previous_char};
+use super::codec::{Codec, KeyMode};
 use super::encode::{number, push_padded};
-use super::field::{Field, after_all, previous_char};
-use super::{Codec, KeyMode, ordered, time};
+use super::field::Field;
+use super::{ordered, time};
 use crate::attribute::{AttributeKind, Precision};
 use crate::value::{AttributeValue, Number};
 
@@ -57,8 +59,20 @@ impl Field {
         match &self.codec {
             Codec::Integer { width } => self.integers(*width, low, high),
             Codec::Number => self.numbers(low, high),
-            Codec::Timestamp(precision) => self.times(low, high, &|text| stamp(text, *precision)),
-            Codec::Date => self.times(low, high, &date),
+            Codec::Timestamp(precision) => self.times(low, high, &|text| match stamp(text, *precision) {
+                Some((whole, cut)) => (whole, Some(cut)),
+                None => (text.to_owned(), None),
+            }),
+            Codec::LowerTimestamp(precision) => {
+                self.times(low, high, &|text| match stamp(text, *precision) {
+                    Some((whole, cut)) => (whole.to_ascii_lowercase(), Some(cut)),
+                    None => (in_lower_order(text, *precision), None),
+                })
+            }
+            Codec::Date => self.times(low, high, &|text| match date(text) {
+                Some((whole, cut)) => (whole, Some(cut)),
+                None => (text.to_owned(), None),
+            }),
             Codec::Text if self.kind != AttributeKind::Number => self.texts(low, high),
             Codec::Hex if self.follow.is_last() => self.hex(low, high),
             _ => Narrowed::Open,
@@ -78,6 +92,11 @@ impl Field {
                 if prefix.len() <= precision.length() =>
             {
                 Narrowed::Prefix { text: prefix.clone(), exact: true }
+            }
+            (Codec::LowerTimestamp(precision), AttributeValue::S(prefix))
+                if prefix.len() <= precision.length() =>
+            {
+                Narrowed::Prefix { text: in_lower_order(prefix, *precision), exact: true }
             }
             (Codec::Date, AttributeValue::S(prefix)) if prefix.len() <= DATE_LENGTH => {
                 Narrowed::Prefix { text: prefix.clone(), exact: true }
@@ -209,7 +228,7 @@ impl Field {
     pub(super) fn least(&self) -> &'static str {
         match &self.codec {
             Codec::Number => "n",
-            Codec::Integer { .. } | Codec::Timestamp(_) | Codec::Date => "0",
+            Codec::Integer { .. } | Codec::Timestamp(_) | Codec::LowerTimestamp(_) | Codec::Date => "0",
             _ => "",
         }
     }
@@ -252,20 +271,21 @@ impl Field {
         }
     }
 
-    /// Timestamps and dates: a whole one by its canonical form, a part of one (`2017-03`) as text.
+    /// Timestamps and dates: a whole one by its canonical form, a part of one (`2017-03`) as text. `read` gives the text of
+    /// a bound in the key and, for a whole one, whether something was cut off.
     fn times(
         &self,
         low: &Bound<AttributeValue>,
         high: &Bound<AttributeValue>,
-        read: &dyn Fn(&str) -> Option<(String, bool)>,
+        read: &dyn Fn(&str) -> (String, Option<bool>),
     ) -> Narrowed {
         let low = match low {
             Bound::Included(AttributeValue::S(text)) | Bound::Excluded(AttributeValue::S(text)) => {
                 match read(text) {
-                    None => End::Included(text.clone()),
+                    (text, None) => End::Included(text),
                     // What was cut off lies above the whole.
-                    Some((whole, cut)) if cut || matches!(low, Bound::Excluded(_)) => self.beyond(&whole),
-                    Some((whole, _)) => End::Included(whole),
+                    (whole, Some(cut)) if cut || matches!(low, Bound::Excluded(_)) => self.beyond(&whole),
+                    (whole, Some(_)) => End::Included(whole),
                 }
             }
             _ => End::None,
@@ -273,9 +293,9 @@ impl Field {
         let high = match high {
             Bound::Included(AttributeValue::S(text)) | Bound::Excluded(AttributeValue::S(text)) => {
                 match read(text) {
-                    None => End::Included(text.clone()),
-                    Some((whole, cut)) if cut || matches!(high, Bound::Included(_)) => self.up_to(whole),
-                    Some((whole, _)) => self.below(whole),
+                    (text, None) => End::Included(text),
+                    (whole, Some(cut)) if cut || matches!(high, Bound::Included(_)) => self.up_to(whole),
+                    (whole, Some(_)) => self.below(whole),
                 }
             }
             _ => End::None,
@@ -286,6 +306,22 @@ impl Field {
 
 /// The length of a date.
 const DATE_LENGTH: usize = 10;
+
+/// A text as a bound among timestamps in lower case. `T` and `Z` have fixed places there; a letter that lies before, at or
+/// after them must lie so in lower case too.
+fn in_lower_order(text: &str, precision: Precision) -> String {
+    let moved = |letter: char, upper: char| match letter.cmp(&upper) {
+        std::cmp::Ordering::Less => letter,
+        std::cmp::Ordering::Equal => upper.to_ascii_lowercase(),
+        std::cmp::Ordering::Greater => letter.max(char::from(upper.to_ascii_lowercase() as u8 + 1)),
+    };
+    let letter = |(at, letter)| match at {
+        10 => moved(letter, 'T'),
+        at if at + 1 == precision.length() => moved(letter, 'Z'),
+        _ => letter,
+    };
+    text.char_indices().map(letter).collect()
+}
 
 /// The canonical form of a timestamp, and whether something was cut off. Where a canonical form is only the beginning
 /// of a text, the rest of it is cut off.

@@ -5,9 +5,11 @@
 
 use serde_json::{Value, json};
 
-use super::field::{Field, Follow};
+use super::codec::{Codec, KeyMode};
+use super::field::Field;
 use super::finite::Finite;
-use super::{Codec, Element, KeyMode, Part, Template};
+use super::follow::Follow;
+use super::template::{Element, Part, Template};
 use crate::value::canonical;
 
 impl Template {
@@ -58,10 +60,12 @@ impl Field {
             Codec::Integer { width } => json!(["integer", width]),
             Codec::Number => json!(["number"]),
             Codec::Timestamp(precision) => json!(["timestamp", precision.length()]),
+            Codec::LowerTimestamp(precision) => json!(["lower-timestamp", precision.length()]),
             Codec::Date => json!(["date"]),
             Codec::Lower => json!(["lower"]),
             Codec::Upper => json!(["upper"]),
             Codec::Shard(shards) => json!(["shard", shards]),
+            Codec::Modulo(shards) => json!(["modulo", shards]),
             Codec::Hex => json!(["hex"]),
             Codec::Map(_) | Codec::Enumerated => json!(["listed", self.listed()]),
         };

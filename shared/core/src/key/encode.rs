@@ -1,8 +1,10 @@
 //! How one value is written.
 
+use super::codec::{Codec, KeyMode};
+use super::error::FoldProblem;
 use super::field::Field;
 use super::shard::{digits, shard_of};
-use super::{Codec, FoldProblem, KeyMode, ordered, time};
+use super::{ordered, time};
 use crate::value::{AttributeValue, Number, type_letter};
 
 impl Field {
@@ -18,12 +20,19 @@ impl Field {
         }
         match (&self.codec, value) {
             (Codec::Shard(shards), _) => self.write_shard(value, *shards, out),
+            (Codec::Modulo(shards), AttributeValue::N(text)) => write_modulo(text, *shards, out),
             (Codec::Integer { width }, AttributeValue::N(text)) => write_integer(text, *width, out),
             (Codec::Number, AttributeValue::N(text)) => {
                 ordered::write(&number(text)?, out);
                 Ok(())
             }
             (Codec::Timestamp(precision), AttributeValue::S(text)) => time::write(text, *precision, out),
+            (Codec::LowerTimestamp(precision), AttributeValue::S(text)) => {
+                let start = out.len();
+                time::write(text, *precision, out)?;
+                out[start..].make_ascii_lowercase();
+                Ok(())
+            }
             (Codec::Date, AttributeValue::S(text)) => match time::read_date(text) {
                 Some(_) => {
                     out.push_str(text);
@@ -166,6 +175,18 @@ fn write_integer(text: &str, width: u32, out: &mut String) -> Result<(), FoldPro
         true => Ok(()),
         false => Err(problem),
     }
+}
+
+/// Appends a whole number's remainder.
+fn write_modulo(text: &str, shards: u32, out: &mut String) -> Result<(), FoldProblem> {
+    let value = number(text)?;
+    if value.is_negative() || value.exponent() < 0 {
+        return Err(FoldProblem::NoRemainder);
+    }
+    let shards = u128::from(shards);
+    let zeros = (0..value.exponent()).fold(1, |power, _| power * 10 % shards);
+    out.push_str(&(value.coefficient() % shards * zeros % shards).to_string());
+    Ok(())
 }
 
 /// Appends a number, zero-padded; `false` if it is too wide.

@@ -12,6 +12,11 @@ pub struct TemplateError {
     pub problem: TemplateProblem,
 }
 
+/// A mistake at a place of a template.
+pub(super) fn problem(span: Range<usize>, problem: TemplateProblem) -> TemplateError {
+    TemplateError { span, problem }
+}
+
 /// What is wrong with a template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
@@ -26,7 +31,7 @@ pub enum TemplateProblem {
     UnclosedBracket,
     #[error("`]` has no `[`")]
     StrayBracket,
-    #[error("the braces name no attribute")]
+    #[error("the braces do not name an attribute")]
     NoAttribute,
     #[error("unknown attribute `{attribute}`")]
     UnknownAttribute { attribute: String, closest: Option<String> },
@@ -42,19 +47,21 @@ pub enum TemplateProblem {
     NotAKeyPart { attribute: String, kind: &'static str },
     #[error("attribute `{attribute}` is a {kind}: the codec `{codec}` does not apply to it")]
     CodecKind { attribute: String, kind: &'static str, codec: String },
-    #[error("`{first}` and `{second}` stand side by side without a separator")]
+    #[error("there is no separator between `{first}` and `{second}`")]
     Adjacent { first: String, second: String },
     #[error("the separator after `{attribute}` begins with a hexadecimal digit")]
     HexSeparator { attribute: String },
+    #[error("the separator after `{attribute}` begins with a digit")]
+    DigitSeparator { attribute: String },
     #[error("the separator after `{attribute}` begins with `%`, the escape character")]
     PercentSeparator { attribute: String },
-    #[error("something follows an optional tail")]
+    #[error("an optional tail must be at the end")]
     AfterOptional,
     #[error("an optional tail has no attribute")]
     EmptyOptional,
     #[error("an optional tail needs something before it")]
     OnlyOptional,
-    #[error("an optional attribute is written in brackets")]
+    #[error("a `?` does not make an attribute optional")]
     QuestionMark { attribute: String },
     #[error("attribute `{attribute}` appears twice")]
     Repeated { attribute: String },
@@ -82,7 +89,7 @@ impl TemplateError {
                 "write `[[` or `]]` for a bracket that is meant as text".to_owned()
             }
             P::UnknownCodec { .. } => {
-                "the codecs are `:06`, `:number`, `|lower`, `|upper`, `|map:NAME`, `|shard:N` and `|hex`"
+                "the codecs are `:06`, `:number`, `|lower`, `|upper`, `|map:NAME`, `|shard:N`, `|mod:N` and `|hex`"
                     .to_owned()
             }
             P::UnknownMap { attribute, map } => {
@@ -100,6 +107,7 @@ impl TemplateError {
             P::HexSeparator { .. } => {
                 "separate with a character that is no digit and no letter from a to f".to_owned()
             }
+            P::DigitSeparator { .. } => "separate with a character that is no digit".to_owned(),
             P::PercentSeparator { .. } => "separate with another character".to_owned(),
             P::VerbatimValues { .. } => "choose another separator, or fold without `verbatim`".to_owned(),
             _ => return None,
@@ -144,6 +152,8 @@ pub enum FoldProblem {
     NotANumber,
     #[error("is not a whole number of at most {width} digits")]
     NotAnInteger { width: u32 },
+    #[error("is not a whole number of zero or more, so it has no remainder")]
+    NoRemainder,
     #[error("is not a timestamp (`2017-03-01T08:00:00Z`)")]
     NotATimestamp,
     #[error("is more precise than the key, which has the precision {precision}")]

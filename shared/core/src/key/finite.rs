@@ -1,6 +1,6 @@
 //! The texts of an attribute that has few, listed values: an enumeration, true and false, or the codes of a map.
 
-use super::field::Follow;
+use super::follow::Follow;
 use crate::value::{AttributeValue, compare, equal};
 
 /// Values with their texts, in the manifest's order.

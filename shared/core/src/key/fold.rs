@@ -1,7 +1,9 @@
 //! Folding: an item's attributes, written one after the other.
 
+use super::codec::Codec;
+use super::error::{FoldError, FoldProblem};
 use super::field::Field;
-use super::{Element, FoldError, FoldProblem, Template};
+use super::template::{Element, Template};
 use crate::value::{AttributeValue, Item};
 
 /// The most attributes of one template.
@@ -102,11 +104,11 @@ impl Field {
     /// About how long a value's text is: exactly, where nothing is escaped.
     fn bytes(&self, value: &AttributeValue) -> usize {
         match (&self.codec, value) {
-            (super::Codec::Integer { width }, _) => *width as usize,
-            (super::Codec::Number, _) => 43,
-            (super::Codec::Timestamp(precision), _) => precision.length(),
-            (super::Codec::Shard(_), _) => 4,
-            (super::Codec::Hex, AttributeValue::B(bytes)) => bytes.len() * 2,
+            (Codec::Integer { width }, _) => *width as usize,
+            (Codec::Number, _) => 43,
+            (Codec::Timestamp(precision) | Codec::LowerTimestamp(precision), _) => precision.length(),
+            (Codec::Shard(_) | Codec::Modulo(_), _) => 4,
+            (Codec::Hex, AttributeValue::B(bytes)) => bytes.len() * 2,
             (_, AttributeValue::S(text) | AttributeValue::N(text)) => text.len(),
             (_, AttributeValue::B(bytes)) => bytes.len(),
             _ => 5,

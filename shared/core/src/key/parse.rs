@@ -6,7 +6,9 @@ mod resolve;
 
 use std::collections::BTreeMap;
 
-use super::{Element, KeyMode, KeyRole, Part, Template, TemplateError, TemplateProblem};
+use super::codec::{KeyMode, KeyRole};
+use super::error::TemplateError;
+use super::template::{Element, Part, Template};
 use crate::attribute::Attribute;
 
 impl Template {
@@ -40,8 +42,4 @@ fn part(element: &Element) -> Part {
             optional: *level > 0,
         },
     }
-}
-
-fn problem(span: std::ops::Range<usize>, problem: TemplateProblem) -> TemplateError {
-    TemplateError { span, problem }
 }

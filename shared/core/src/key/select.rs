@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use self::range::{Exactness, Limits, lower_end, within};
 use super::bounds::Narrowed;
 use super::field::Field;
-use super::{Codec, Element, KeyRange, Selection, Served, Template, Test};
+use super::selection::{KeyRange, Selection, Served, Test};
+use super::template::{Element, Template};
 use crate::value::AttributeValue;
 
 impl Template {
@@ -162,7 +163,7 @@ impl<'t, 's> Walk<'t, 's> {
         let name = field.attribute.as_str();
         match self.test(field) {
             Some(Test::Absent) => self.nothing(name),
-            test if matches!(field.codec, Codec::Shard(_)) => self.shard(at, field, test),
+            test if field.codec.shards().is_some() => self.shard(at, field, test),
             Some(test) if field.finite.is_some() => self.listed(at, field, test),
             None if field.finite.is_some() => {
                 let texts = self.texts_of(at, field, &|_| true);
@@ -199,8 +200,7 @@ impl<'t, 's> Walk<'t, 's> {
                 Err(_) => self.nothing(&field.attribute),
             };
         }
-        let Codec::Shard(shards) = field.codec else { return self.open() };
-        let texts = super::shard::texts(shards);
+        let texts = super::shard::texts(&field.codec);
         // A shard that ends the key is as good as known: the key is one of few.
         if self.template.elements.len() == at + 1 && self.prefixes.len() * texts.len() <= self.fan_out_max {
             self.append(&texts);

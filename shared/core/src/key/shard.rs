@@ -2,6 +2,8 @@
 //!
 //! Both are public and unkeyed on purpose: every writer, in any language, must come to the same shard for ever.
 
+use super::codec::Codec;
+
 /// The shard of a text, out of so many.
 pub(super) fn shard_of(text: &[u8], shards: u32) -> u32 {
     let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -49,8 +51,12 @@ impl AsRef<str> for Padded {
     }
 }
 
-/// The texts of all shards, in their order.
-pub(super) fn texts(shards: u32) -> Vec<Padded> {
-    let width = digits(shards);
-    (0..shards).map(|shard| Padded::of(shard, width)).collect()
+/// The texts of all shards of a codec, by their numbers; none if the codec has no shards.
+pub(super) fn texts(codec: &Codec) -> Vec<Padded> {
+    let (shards, width) = match codec {
+        Codec::Shard(shards) => (*shards, Some(digits(*shards))),
+        Codec::Modulo(shards) => (*shards, None),
+        _ => return Vec::new(),
+    };
+    (0..shards).map(|shard| Padded::of(shard, width.unwrap_or_else(|| digits(shard + 1)))).collect()
 }

@@ -7,6 +7,7 @@ mod folding;
 mod laws;
 mod numbers;
 mod oracle;
+mod overlap;
 mod random;
 mod select_laws;
 mod selecting;

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime};
 
-use super::FoldProblem;
+use super::error::FoldProblem;
 use crate::attribute::Precision;
 
 impl Precision {
@@ -18,7 +18,7 @@ impl Precision {
     }
 
     /// The length of a canonical timestamp.
-    pub(super) fn length(self) -> usize {
+    pub(crate) fn length(self) -> usize {
         match self {
             Precision::Seconds => 20,
             other => 21 + other.places() as usize,
@@ -95,6 +95,41 @@ pub(super) fn read(text: &str, precision: Precision) -> Option<Stamp> {
     let time = jiff::civil::Time::new(hour, minute, second, nanoseconds).ok()?;
     let utc = date.to_datetime(time).checked_sub(offset(zone)?).ok()?;
     (0..=9999).contains(&utc.year()).then_some(Stamp { utc, cut })
+}
+
+/// Is this a timestamp, whatever its offset and number of places?
+pub(crate) fn is_timestamp(text: &str) -> bool {
+    read(text, Precision::Nanoseconds).is_some()
+}
+
+/// Is this a date?
+pub(crate) fn is_date(text: &str) -> bool {
+    read_date(text).is_some()
+}
+
+/// Can this text be a timestamp or a date, or the beginning of one? As far as it gives month, day and time, they must exist:
+/// `2015-02-31` is no date. `read` is more exact; this is for bounds, which are often shorter or longer than a value.
+pub(crate) fn is_possible(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let number = |at: usize| match bytes.get(at..at + 2) {
+        Some(&[tens, ones]) => two(tens, ones),
+        _ => None,
+    };
+    let is_within = |at: usize, range: std::ops::RangeInclusive<i8>| {
+        number(at).is_none_or(|value| range.contains(&value))
+    };
+    let is_date = match text.get(..10) {
+        // Something else than digits is compared as a text, and is no mistake of a calendar.
+        Some(head) => {
+            let shaped = head.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+            !shaped || read_date(head).is_some()
+        }
+        None => is_within(5, 1..=12),
+    };
+    is_date && is_within(11, 0..=23) && is_within(14, 0..=59) && is_within(17, 0..=59)
 }
 
 /// A date as `2017-03-01`, and nothing else.

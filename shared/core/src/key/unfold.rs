@@ -1,10 +1,26 @@
 //! Unfolding: a key, read back into its parts. What is read must be what folding would have written.
 
+use super::codec::{Codec, KeyMode};
+use super::error::{UnfoldError, UnfoldProblem};
 use super::field::Field;
 use super::shard::digits;
-use super::{Codec, Element, KeyMode, Template, UnfoldError, UnfoldProblem, Unfolded, ordered, time};
+use super::template::{Element, Template};
+use super::{ordered, time};
 use crate::attribute::AttributeKind;
 use crate::value::{AttributeValue, Number};
+
+/// What one part of a key says of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unfolded {
+    /// The attribute's value, exactly.
+    Value(AttributeValue),
+    /// What the key keeps of it: a case-mapped text.
+    Lossy(String),
+    /// The number of its shard.
+    Shard(u32),
+    /// The item lacks it.
+    Absent,
+}
 
 impl Template {
     /// Reads a key back into its parts: attribute name and what the key says of it, in the template's order.
@@ -84,6 +100,13 @@ impl Field {
                 time::write(stamp, *precision, &mut again).ok()?;
                 (stamp == again).then_some((Unfolded::Value(AttributeValue::S(again)), stamp.len()))
             }
+            Codec::LowerTimestamp(precision) => {
+                let stamp = text.get(..precision.length())?;
+                let value = stamp.to_ascii_uppercase();
+                let is_lower = value.to_ascii_lowercase() == stamp;
+                (is_lower && time::is_canonical(&value, *precision))
+                    .then_some((Unfolded::Value(AttributeValue::S(value)), stamp.len()))
+            }
             Codec::Date => {
                 let date = text.get(..10)?;
                 time::read_date(date)?;
@@ -94,6 +117,13 @@ impl Field {
                 let shard: u32 =
                     number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
                 (shard < *shards).then_some((Unfolded::Shard(shard), number.len()))
+            }
+            Codec::Modulo(shards) => {
+                let length = text.bytes().take(digits(*shards)).take_while(u8::is_ascii_digit).count();
+                let number = &text[..length];
+                let shard: u32 = number.parse().ok()?;
+                // Plain digits: no zeros before the number.
+                (shard < *shards && shard.to_string() == number).then_some((Unfolded::Shard(shard), length))
             }
             Codec::Lower | Codec::Upper => self.read_mapped(text),
             Codec::Hex => read_hex(text, &self.follow.separators),

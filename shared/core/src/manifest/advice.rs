@@ -1,7 +1,10 @@
 //! Warnings: what DynamoDB would take, and the reader may regret.
 
 mod collection;
+mod collision;
+mod half_key;
 mod hot_partition;
+mod literal;
 mod lossy;
 mod native;
 mod projection;
@@ -27,4 +30,9 @@ pub(super) fn give<'a>(
     native::check(text, table, findings);
     lossy::check(text, keys, findings);
     projection::check(text, table, findings);
+    literal::check(text, keys, findings);
+    collision::check(text, keys, findings);
+    half_key::check(text, keys, findings);
+    text.allow.report_unused(findings);
+    text.indexes.iter().for_each(|index| index.allow.report_unused(findings));
 }

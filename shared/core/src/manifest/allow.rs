@@ -1,5 +1,8 @@
 //! `allow = ["hot-partition"]`: warnings that the reader has accepted.
 
+use std::cell::Cell;
+use std::ops::Range;
+
 use super::code::{ALLOWABLE, Code};
 use super::diagnostic::Findings;
 use super::fields::Fields;
@@ -8,7 +11,16 @@ use super::suggest::{did_you_mean, one_of};
 /// The warnings that a table or an index silences.
 #[derive(Debug, Default)]
 pub(super) struct Allowed {
-    codes: Vec<&'static str>,
+    codes: Vec<AllowedCode>,
+}
+
+/// One warning that is silenced.
+#[derive(Debug)]
+struct AllowedCode {
+    code: &'static str,
+    span: Range<usize>,
+    /// Has the warning occurred?
+    used: Cell<bool>,
 }
 
 impl Allowed {
@@ -16,7 +28,9 @@ impl Allowed {
         let mut allowed = Allowed::default();
         for text in fields.texts("allow", findings) {
             match ALLOWABLE.iter().find(|code| **code == text.value) {
-                Some(code) => allowed.codes.push(code),
+                Some(code) => {
+                    allowed.codes.push(AllowedCode { code, span: text.span, used: Cell::new(false) });
+                }
                 None => {
                     let near = did_you_mean(text.value, ALLOWABLE.iter().copied());
                     findings
@@ -33,7 +47,22 @@ impl Allowed {
         allowed
     }
 
+    /// Is this warning silenced? Ask only when the warning occurs: an `allow` that is never asked for is reported.
     pub(super) fn has(&self, code: Code) -> bool {
-        self.codes.contains(&code.info().code)
+        let mut all = self.codes.iter().filter(|allowed| allowed.code == code.info().code);
+        all.next().inspect(|allowed| allowed.used.set(true)).is_some()
+    }
+
+    /// Reports what is allowed and does not occur: it would hide the warning on the day it does.
+    pub(super) fn report_unused(&self, findings: &mut Findings<'_>) {
+        for allowed in self.codes.iter().filter(|allowed| !allowed.used.get()) {
+            findings
+                .report(
+                    Code::UnusedAllow,
+                    allowed.span.clone(),
+                    format!("the warning `{}` does not occur here", allowed.code),
+                )
+                .hint("take it out of `allow`: it would hide the warning if it occurs later");
+        }
     }
 }

@@ -116,6 +116,7 @@ fn long_form(name: &str, fields: &Fields<'_>, findings: &mut Findings<'_>) -> At
         maps: declared.map(|_| maps(kind, values.as_deref(), fields, findings)).unwrap_or_default(),
         values,
         required: fields.boolean("required", findings).unwrap_or(false),
+        from_key: fields.boolean("from-key", findings).unwrap_or(false),
     }
 }
 

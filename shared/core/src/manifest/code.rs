@@ -1,6 +1,16 @@
 //! The stable names of everything a manifest can be told: one line each, used by `--json`, `allow` and the docs.
 
-use super::Severity;
+use serde::Serialize;
+
+/// How grave a diagnostic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// There is no model until this is mended.
+    Error,
+    /// The model works, but may not do what was meant.
+    Warning,
+}
 
 /// What one code stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +75,8 @@ codes! {
     SameWhen "same-when" Error "two entities claim the same items"
     OperatorMisfit "operator-misfit" Error "an operator cannot be asked of an attribute of this type"
     OrderMisfit "order-misfit" Error "values of this type have no order"
+    BadFromKey "bad-from-key" Error "an attribute is declared as read from a key, and no key can tell it"
+    EntityKeyMismatch "entity-key-mismatch" Error "an entity's own `when` does not take the keys that its template makes"
     RetrofitKey "retrofit-key" Error "a retrofit takes away or changes what a key is made of"
     HotPartition "hot-partition" Warning "a partition key has so few values that its partitions run hot"
     SeparatorInValues "separator-in-values" Warning "values will contain the separator that follows them in a key"
@@ -72,6 +84,11 @@ codes! {
     QuestionUnserved "question-unserved" Warning "no index serves a question, and it does not allow a scan"
     NativeWouldServe "native-would-serve" Warning "a native multi-attribute key would do what a folded one does, with nothing to backfill"
     LossyPrimaryKey "lossy-primary-key" Warning "two items may get one primary key"
+    LiteralNamesAttribute "literal-names-attribute" Warning "a key is the same text for every item, and the text is the name of an attribute"
+    KeysCanCollide "keys-can-collide" Warning "items of two entities can have the same primary key"
+    HalfIndexKey "half-index-key" Warning "an entity gives one half of an index's key, so none of its items is in the index"
+    IndexUnfilled "index-unfilled" Warning "no entity gives both halves of an index's key, so the index stays empty"
+    UnusedAllow "unused-allow" Warning "`allow` names a warning that does not occur"
     RedundantProjection "redundant-projection" Warning "an index projects an attribute that is in it anyway"
     NothingToRetrofit "nothing-to-retrofit" Warning "a retrofit in place has nothing to change"
 }
@@ -94,6 +111,10 @@ pub(super) const ALLOWABLE: &[&str] = &[
     "collection-may-pass-10gb",
     "native-would-serve",
     "lossy-primary-key",
+    "literal-names-attribute",
+    "keys-can-collide",
+    "half-index-key",
+    "index-unfilled",
     "redundant-projection",
     "many-indexes",
 ];

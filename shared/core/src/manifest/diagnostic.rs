@@ -4,17 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::code::Code;
-
-/// How grave a diagnostic is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// There is no model until this is mended.
-    Error,
-    /// The model works, but may not do what was meant.
-    Warning,
-}
+use super::code::{Code, Severity};
 
 /// One mistake or warning, with its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

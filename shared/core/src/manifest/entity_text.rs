@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
 use super::node::{Entry, Node, Text};
-use super::when::conditions;
+use super::when::{Askable, conditions};
 use crate::key::KeyRole;
 use crate::model::{When, WhenTest};
 use crate::value::AttributeValue;
@@ -39,6 +39,8 @@ pub(super) struct Surroundings<'s, 'a> {
     pub(super) table: &'s str,
     pub(super) attributes: &'s Attributes,
     pub(super) entity_attribute: Option<&'s Text<'a>>,
+    /// The names of the table's own key attributes.
+    pub(super) own_keys: &'s [String],
 }
 
 impl<'a> EntityText<'a> {
@@ -131,7 +133,8 @@ fn written_when(
     findings: &mut Findings<'_>,
 ) -> Vec<When> {
     let before = findings.errors();
-    let when = conditions(node, &fields.what("when"), around.table, around.attributes, findings);
+    let askable = Askable { table: around.table, attributes: around.attributes, own_keys: around.own_keys };
+    let when = conditions(node, &fields.what("when"), askable, findings);
     if when.is_empty() && findings.errors() == before {
         findings
             .report(Code::EntityWithoutWhen, node.span.clone(), format!("{} is empty", fields.what("when")))
@@ -169,6 +172,20 @@ fn default_when(
     vec![When { attribute: attribute.value.to_owned(), test: WhenTest::In(vec![value]) }]
 }
 
+/// Is every item of `inner` also one of `outer`, because a key that begins with the longer text begins with the shorter?
+fn is_within(inner: &EntityText<'_>, outer: &EntityText<'_>) -> bool {
+    let implied = |wanted: &When| {
+        inner.when.iter().filter(|known| known.attribute == wanted.attribute).any(|known| {
+            match (&known.test, &wanted.test) {
+                (WhenTest::BeginsWith(longer), WhenTest::BeginsWith(shorter)) => longer.starts_with(shorter),
+                (known, wanted) => known == wanted,
+            }
+        })
+    };
+    let by_prefix = |when: &When| matches!(when.test, WhenTest::BeginsWith(_));
+    outer.when.iter().any(by_prefix) && outer.when.iter().all(implied)
+}
+
 /// Two entities with the same conditions claim the same items.
 pub(super) fn check_distinct(entities: &[EntityText<'_>], findings: &mut Findings<'_>) {
     let keys: Vec<Option<String>> = entities.iter().map(|entity| comparable(&entity.when)).collect();
@@ -181,6 +198,16 @@ pub(super) fn check_distinct(entities: &[EntityText<'_>], findings: &mut Finding
             findings
                 .report(Code::SameWhen, entity.name.span.clone(), message)
                 .related(first.span.clone(), "claims the same items");
+            continue;
+        }
+        let others = entities.iter().enumerate().filter(|(other, _)| *other != at);
+        if let Some((_, outer)) = others.into_iter().find(|(_, outer)| is_within(entity, outer)) {
+            let (inner, outer) = (&entity.name, &outer.name);
+            let message = format!("every `{}` is also a `{}`", inner.value, outer.value);
+            findings
+                .report(Code::SameWhen, inner.span.clone(), message)
+                .related(outer.span.clone(), "claims the same items")
+                .hint("give the wider one a longer prefix, or another condition besides");
         }
     }
 }
@@ -196,6 +223,7 @@ fn comparable(when: &[When]) -> Option<String> {
                 format!("{} in {values:?}", condition.attribute)
             }
             WhenTest::Exists(exists) => format!("{} exists {exists}", condition.attribute),
+            WhenTest::BeginsWith(prefix) => format!("{} begins with {prefix:?}", condition.attribute),
         })
         .collect();
     conditions.sort();

@@ -4,19 +4,14 @@ use std::collections::BTreeMap;
 
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::key_position::KeyPosition;
 use super::key_text::span_within;
 use super::key_use::{KeyUse, WrittenRules};
 use super::node::Text;
 use super::parts::bytes_min;
-use super::place::Place;
 use super::table_text::TableText;
 use crate::key::{KeyMode, KeyRole, Template, TemplateProblem};
 use crate::model::{EntityId, FoldRule};
-
-/// DynamoDB's limits for key values.
-/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
-const PARTITION_KEY_BYTES_MAX: usize = 2048;
-const SORT_KEY_BYTES_MAX: usize = 1024;
 
 /// One folded attribute.
 #[derive(Debug)]
@@ -40,13 +35,27 @@ impl<'a> Fold<'a> {
     }
 
     /// The key that this attribute was folded for first.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> KeyPosition {
         self.rules.place
     }
 
     /// Is there a template for the items of this entity?
     pub(super) fn makes(&self, entity: usize) -> bool {
         self.rules.own.is_some() || self.rules.by_entity.contains_key(&entity)
+    }
+
+    /// An entity's own template, and its text in the manifest.
+    pub(super) fn rule_of(&self, entity: usize) -> Option<(&Template, &Text<'a>)> {
+        let own = self.parsed.iter().find(|(rule, _)| rule.entity == Some(EntityId(entity)));
+        own.map(|(rule, text)| (&rule.template, text))
+    }
+
+    /// The template for the items of an entity, and whether it is the entity's own.
+    pub(super) fn template_of(&self, entity: usize) -> Option<(&Template, bool)> {
+        let own = self.parsed.iter().find(|(rule, _)| rule.entity == Some(EntityId(entity)));
+        let any = || self.parsed.iter().find(|(rule, _)| rule.entity.is_none());
+        let is_own = own.is_some();
+        own.or_else(any).map(|(rule, _)| (&rule.template, is_own))
     }
 
     fn new(rules: WrittenRules<'a>) -> Self {
@@ -84,7 +93,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn lengthen(&mut self, place: Place) {
+    fn lengthen(&mut self, place: KeyPosition) {
         if place.role == KeyRole::Sort {
             self.role = KeyRole::Sort;
         }
@@ -105,7 +114,7 @@ impl<'a> Fold<'a> {
 /// All folded attributes of a table, by name. Keys that share one are held to one way of making it.
 pub(super) fn folds<'a>(
     table: &TableText<'a>,
-    keys: &[(Place, Vec<KeyUse<'a>>)],
+    keys: &[(KeyPosition, Vec<KeyUse<'a>>)],
     findings: &mut Findings<'_>,
 ) -> BTreeMap<String, Fold<'a>> {
     let mut folds: BTreeMap<String, Fold<'a>> = BTreeMap::new();
@@ -144,11 +153,12 @@ fn parse(
 ) -> Option<Template> {
     let mode = if verbatim { KeyMode::Verbatim } else { KeyMode::Escaped };
     let source = findings.text();
-    match Template::parse(text.value, &table.attributes.by_name, role, mode) {
+    let expanded = table.templates.expand(text, findings)?;
+    match Template::parse(&expanded.text, &table.attributes.by_name, role, mode) {
         Ok(template) => check_length(table, template, text, role, findings),
         Err(errors) => {
             for error in errors {
-                let span = span_within(source, text, error.span.clone());
+                let span = span_within(source, text, expanded.written(error.span.clone()));
                 let code = match error.problem {
                     TemplateProblem::TooLong { .. } => Code::KeyTooLong,
                     _ => Code::BadTemplate,
@@ -168,10 +178,7 @@ fn check_length(
     role: KeyRole,
     findings: &mut Findings<'_>,
 ) -> Option<Template> {
-    let max = match role {
-        KeyRole::Partition => PARTITION_KEY_BYTES_MAX,
-        KeyRole::Sort => SORT_KEY_BYTES_MAX,
-    };
+    let max = role.bytes_max();
     let min = bytes_min(template.parts(), &table.attributes.by_name);
     if min <= max {
         return Some(template);

@@ -18,14 +18,16 @@ pub(super) const TABLE: &[&str] = &[
     "attributes",
     "indexes",
     "entities",
+    "templates",
 ];
 pub(super) const EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition"];
-pub(super) const ATTRIBUTE: &[&str] = &["type", "values", "precision", "maps", "contains", "required"];
+pub(super) const ATTRIBUTE: &[&str] =
+    &["type", "values", "precision", "maps", "contains", "required", "from-key"];
 pub(super) const INDEX: &[&str] = &["type", "partition", "sort", "projection", "expect", "allow"];
 pub(super) const KEY: &[&str] = &["attribute", "fold", "verbatim"];
 pub(super) const ENTITY: &[&str] = &["when", "requires", "never", "partition", "sort", "indexes"];
 pub(super) const ENTITY_INDEX: &[&str] = &["partition", "sort"];
-pub(super) const EXISTS: &[&str] = &["exists"];
+pub(super) const WHEN_TEST: &[&str] = &["exists", "begins-with"];
 pub(super) const QUESTION: &[&str] =
     &["where", "or", "entity", "order", "select", "limit", "consistent", "scan"];
 pub(super) const BRANCH: &[&str] = &["where", "entity"];

@@ -83,7 +83,7 @@ fn written(text: Text<'_>) -> KeyForm<'_> {
 /// `attr`, if the text is `{attr}` and nothing else.
 pub(super) fn bare_attribute<'a>(text: &Text<'a>) -> Option<Text<'a>> {
     let inner = text.value.strip_prefix('{')?.strip_suffix('}')?;
-    let plain = !inner.contains(['{', '}', '[', ']', ':', '|']);
+    let plain = !inner.contains(['{', '}', '[', ']', ':', '|']) && !inner.starts_with('@');
     plain.then(|| Text { value: inner, span: text.span.clone() })
 }
 

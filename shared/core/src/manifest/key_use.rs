@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::key_position::KeyPosition;
 use super::key_text::{KeyForm, KeyText, bare_attribute};
 use super::name::check_attribute_name;
 use super::node::Text;
-use super::place::Place;
 use super::table_text::TableText;
 
 /// DynamoDB's own limit for each half of a multi-attribute key.
@@ -42,14 +42,14 @@ pub(super) struct WrittenRules<'a> {
     pub(super) own: Option<Text<'a>>,
     pub(super) by_entity: BTreeMap<usize, Text<'a>>,
     pub(super) verbatim: bool,
-    pub(super) place: Place,
+    pub(super) place: KeyPosition,
     pub(super) span: Range<usize>,
 }
 
 /// What the key at this place is made of. Empty: nothing, or nothing that could be understood.
 pub(super) fn key_uses<'a>(
     table: &TableText<'a>,
-    place: Place,
+    place: KeyPosition,
     key: &KeyText<'a>,
     findings: &mut Findings<'_>,
 ) -> Vec<KeyUse<'a>> {

@@ -6,18 +6,19 @@ use std::ops::Range;
 use super::code::Code;
 use super::diagnostic::Findings;
 use super::fold::{Fold, folds};
+use super::key_position::KeyPosition;
 use super::key_text::{KeyForm, KeyText};
 use super::key_use::{KeyUse, key_uses};
-use super::place::Place;
+use super::node::Text;
 use super::suggest::did_you_mean;
 use super::table_text::TableText;
-use crate::key::KeyRole;
-use crate::model::{IndexKind, KeyAttribute, KeySource, ScalarType};
+use crate::key::{KeyRole, Template};
+use crate::model::{IndexKind, KeyAttribute, KeySource, ScalarType, WhenTest};
 
 /// The keys of one table.
 #[derive(Debug)]
 pub(super) struct Keys<'a> {
-    keys: Vec<(Place, Vec<KeyUse<'a>>)>,
+    keys: Vec<(KeyPosition, Vec<KeyUse<'a>>)>,
     pub(super) folds: BTreeMap<String, Fold<'a>>,
 }
 
@@ -37,8 +38,13 @@ impl<'a> Keys<'a> {
     }
 
     /// What the key at this place is made of; none if there is no such key, or none that was understood.
-    pub(super) fn uses(&self, place: Place) -> &[KeyUse<'a>] {
+    pub(super) fn uses(&self, place: KeyPosition) -> &[KeyUse<'a>] {
         self.keys.iter().find(|(at, _)| *at == place).map_or(&[], |(_, uses)| uses)
+    }
+
+    /// All that the keys of the table and its indexes are made of.
+    pub(super) fn every_use(&self) -> impl Iterator<Item = &KeyUse<'a>> {
+        self.keys.iter().flat_map(|(_, uses)| uses)
     }
 
     /// Is this the name of a folded attribute?
@@ -50,7 +56,7 @@ impl<'a> Keys<'a> {
     pub(super) fn attributes(
         &self,
         table: &TableText<'a>,
-        place: Place,
+        place: KeyPosition,
         findings: &mut Findings<'_>,
     ) -> Option<Vec<KeyAttribute>> {
         // Collected in two steps, so that each wrong one is reported.
@@ -62,7 +68,7 @@ impl<'a> Keys<'a> {
     fn attribute(
         &self,
         table: &TableText<'a>,
-        place: Place,
+        place: KeyPosition,
         key: &KeyUse<'a>,
         findings: &mut Findings<'_>,
     ) -> Option<KeyAttribute> {
@@ -94,11 +100,15 @@ impl<'a> Keys<'a> {
 
     /// Every item has the table's own key, so every entity must make it.
     fn check_entities(&self, table: &TableText<'a>, findings: &mut Findings<'_>) {
-        for place in [Place::PARTITION, Place::SORT] {
-            let folds = self.uses(place).iter().filter_map(|key| self.folds.get(key.name()));
-            for (fold, (at, entity)) in
+        for place in [KeyPosition::PARTITION, KeyPosition::SORT] {
+            let folds =
+                self.uses(place).iter().filter_map(|key| Some((key.name(), self.folds.get(key.name())?)));
+            for ((name, fold), (at, entity)) in
                 folds.flat_map(|fold| table.entities.iter().enumerate().map(move |e| (fold, e)))
             {
+                if let Some((template, text)) = fold.rule_of(at) {
+                    check_prefix(table, at, name, template, text, findings);
+                }
                 if fold.makes(at) {
                     continue;
                 }
@@ -112,16 +122,44 @@ impl<'a> Keys<'a> {
     }
 }
 
+/// An entity that is told by how its key begins must make keys that begin so.
+fn check_prefix(
+    table: &TableText<'_>,
+    entity: usize,
+    key: &str,
+    template: &Template,
+    text: &Text<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let entity = &table.entities[entity];
+    for when in entity.when.iter().filter(|when| when.attribute == key) {
+        let WhenTest::BeginsWith(prefix) = &when.test else { continue };
+        if template.literal_prefix().starts_with(prefix.as_str()) {
+            continue;
+        }
+        let name = entity.name.value;
+        let message =
+            format!("`{key}` of a `{name}` begins with `{prefix}` by its `when`, and not by its template");
+        findings
+            .report(Code::EntityKeyMismatch, text.span.clone(), message)
+            .hint(format!("begin the template with `{prefix}`, or correct the `when` of `{name}`"));
+    }
+}
+
 /// The table's keys, then each index's.
-fn places(table: &TableText<'_>) -> impl Iterator<Item = Place> + use<> {
+fn places(table: &TableText<'_>) -> impl Iterator<Item = KeyPosition> + use<> {
     let indexes = (0..table.indexes.len()).map(Some);
     std::iter::once(None)
         .chain(indexes)
-        .flat_map(|index| [KeyRole::Partition, KeyRole::Sort].map(|role| Place { index, role }))
+        .flat_map(|index| [KeyRole::Partition, KeyRole::Sort].map(|role| KeyPosition { index, role }))
 }
 
 /// The key as written, or as the entities' templates imply it. A local index's partition key is the table's.
-fn written<'a>(table: &TableText<'a>, place: Place, findings: &mut Findings<'_>) -> Option<KeyText<'a>> {
+fn written<'a>(
+    table: &TableText<'a>,
+    place: KeyPosition,
+    findings: &mut Findings<'_>,
+) -> Option<KeyText<'a>> {
     let Some(index) = place.index.and_then(|at| table.indexes.get(at)) else {
         return match place.role {
             KeyRole::Partition => table.partition.clone(),
@@ -147,7 +185,7 @@ fn written<'a>(table: &TableText<'a>, place: Place, findings: &mut Findings<'_>)
     }
 }
 
-fn implied<'a>(table: &TableText<'a>, place: Place) -> Option<KeyText<'a>> {
+fn implied<'a>(table: &TableText<'a>, place: KeyPosition) -> Option<KeyText<'a>> {
     place.templates(table).next().map(|(_, text)| KeyText::of_entities(text.span.clone()))
 }
 
@@ -172,7 +210,12 @@ fn check_entity_indexes(table: &TableText<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_native_place(table: &TableText<'_>, place: Place, key: &KeyText<'_>, findings: &mut Findings<'_>) {
+fn check_native_place(
+    table: &TableText<'_>,
+    place: KeyPosition,
+    key: &KeyText<'_>,
+    findings: &mut Findings<'_>,
+) {
     let global = place
         .index
         .and_then(|at| table.indexes.get(at))
@@ -187,7 +230,7 @@ fn check_native_place(table: &TableText<'_>, place: Place, key: &KeyText<'_>, fi
 fn scalar(
     table: &TableText<'_>,
     name: &str,
-    place: Place,
+    place: KeyPosition,
     span: Range<usize>,
     findings: &mut Findings<'_>,
 ) -> Option<ScalarType> {

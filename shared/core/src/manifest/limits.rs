@@ -3,7 +3,8 @@
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
 
 use super::code::Code;
-use super::diagnostic::{Findings, Severity};
+use super::code::Severity;
+use super::diagnostic::Findings;
 use super::index_text::{IndexText, ProjectionText};
 use super::table_text::TableText;
 use crate::model::IndexKind;

@@ -5,9 +5,9 @@
 use super::code::Code;
 use super::diagnostic::Findings;
 use super::index_text::IndexText;
+use super::key_position::KeyPosition;
 use super::key_text::{KeyForm, KeyText};
 use super::keys::Keys;
-use super::place::Place;
 use super::table_text::TableText;
 use crate::key::KeyRole;
 use crate::model::IndexKind;
@@ -16,7 +16,7 @@ pub(super) fn check(table: &TableText<'_>, keys: &Keys<'_>, findings: &mut Findi
     let local = table.indexes.iter().enumerate().filter(|(_, index)| index.kind() == IndexKind::Local);
     for (at, index) in local {
         check_partition(table, keys, index, findings);
-        let sort = Place { index: Some(at), role: KeyRole::Sort };
+        let sort = KeyPosition { index: Some(at), role: KeyRole::Sort };
         if index.sort.is_none() && sort.templates(table).next().is_none() {
             let message =
                 format!("local index `{}` of table `{}` has no sort key", index.name.value, table.id.value);
@@ -24,7 +24,7 @@ pub(super) fn check(table: &TableText<'_>, keys: &Keys<'_>, findings: &mut Findi
                 .report(Code::LocalIndexSort, index.name.span.clone(), message)
                 .hint("an index with its own `partition` is global");
         }
-        if table.sort.is_none() && Place::SORT.templates(table).next().is_none() {
+        if table.sort.is_none() && KeyPosition::SORT.templates(table).next().is_none() {
             let message = format!("table `{}` has a local index, but no sort key", table.id.value);
             findings
                 .report(Code::LocalIndexTable, index.name.span.clone(), message)
@@ -80,5 +80,5 @@ fn same_key(table: &TableText<'_>, keys: &Keys<'_>, written: &KeyText<'_>) -> bo
         KeyForm::Attribute(name) | KeyForm::Named { attribute: Some(name), .. } => name.value,
         KeyForm::Named { .. } => return false,
     };
-    keys.uses(Place::PARTITION).first().is_none_or(|own| own.name() == name)
+    keys.uses(KeyPosition::PARTITION).first().is_none_or(|own| own.name() == name)
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::key::{Codec, Part};
-use crate::model::{Attribute, AttributeKind, Precision};
+use crate::model::{Attribute, AttributeKind};
 use crate::value::AttributeValue;
 
 /// The attributes of a table, by name.
-type Attributes = BTreeMap<String, Attribute>;
+type DeclaredAttributes = BTreeMap<String, Attribute>;
 
 /// The length of the shortest key.
-pub(super) fn bytes_min(parts: &[Part], attributes: &Attributes) -> usize {
+pub(super) fn bytes_min(parts: &[Part], attributes: &DeclaredAttributes) -> usize {
     let mut total = 0;
     let mut separator = 0;
     for part in parts {
@@ -33,13 +33,13 @@ pub(super) fn bytes_min(parts: &[Part], attributes: &Attributes) -> usize {
 fn part_bytes_min(attribute: Option<&Attribute>, codec: &Codec) -> usize {
     match codec {
         Codec::Integer { width } => *width as usize,
-        Codec::Timestamp(precision) => timestamp_bytes(*precision),
+        Codec::Timestamp(precision) | Codec::LowerTimestamp(precision) => precision.length(),
         Codec::Date => "2017-03-01".len(),
         Codec::Map(map) => {
             let codes = attribute.and_then(|attribute| attribute.maps.get(map));
             codes.and_then(|codes| codes.values().map(String::len).min()).unwrap_or(0)
         }
-        Codec::Shard(_) | Codec::Number => 1,
+        Codec::Shard(_) | Codec::Modulo(_) | Codec::Number => 1,
         _ => attribute
             .and_then(listed)
             .and_then(|values| values.iter().map(|value| value.len()).min())
@@ -47,21 +47,12 @@ fn part_bytes_min(attribute: Option<&Attribute>, codec: &Codec) -> usize {
     }
 }
 
-fn timestamp_bytes(precision: Precision) -> usize {
-    match precision {
-        Precision::Seconds => "2017-03-01T08:00:00Z".len(),
-        Precision::Milliseconds => "2017-03-01T08:00:00.000Z".len(),
-        Precision::Microseconds => "2017-03-01T08:00:00.000000Z".len(),
-        Precision::Nanoseconds => "2017-03-01T08:00:00.000000000Z".len(),
-    }
-}
-
 /// How many different keys there can be; `None` where a part has values without end.
-pub(super) fn combinations(parts: &[Part], attributes: &Attributes) -> Option<u64> {
+pub(super) fn combinations(parts: &[Part], attributes: &DeclaredAttributes) -> Option<u64> {
     parts.iter().try_fold(1u64, |product, part| {
         let Part::Attribute { name, codec, optional } = part else { return Some(product) };
         let choices = match codec {
-            Codec::Shard(count) => u64::from(*count),
+            Codec::Shard(count) | Codec::Modulo(count) => u64::from(*count),
             Codec::Map(map) => attributes.get(name)?.maps.get(map)?.len() as u64,
             _ => choices(attributes.get(name)?)?,
         };
@@ -79,7 +70,7 @@ pub(super) fn choices(attribute: &Attribute) -> Option<u64> {
 
 /// Is there a shard among the parts?
 pub(super) fn sharded(parts: &[Part]) -> bool {
-    parts.iter().any(|part| matches!(part, Part::Attribute { codec: Codec::Shard(_), .. }))
+    parts.iter().any(|part| matches!(part, Part::Attribute { codec, .. } if codec.shards().is_some()))
 }
 
 /// The listed values of an attribute, as texts.

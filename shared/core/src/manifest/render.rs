@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{Diagnostic, Severity};
+use super::code::Severity;
+use super::diagnostic::Diagnostic;
 
 /// How wide a rendered line may be.
 const COLUMNS_MAX: usize = 120;

@@ -6,21 +6,21 @@ use super::code::Code;
 use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
+use super::key_position::KeyPosition;
 use super::key_use::KeyUse;
 use super::keys::Keys;
 use super::name::{check_attribute_name, check_id};
 use super::node::{Entry, Text};
-use super::place::Place;
 use super::questions::find_table;
 use super::suggest::did_you_mean;
 use super::table_text::TableText;
 use super::values::{untyped_value, value_of};
-use super::when::conditions;
+use super::when::{Askable, conditions};
 use crate::model::Retrofit;
 use crate::value::AttributeValue;
 
 /// A table as written, with its keys.
-type Known<'t, 'a> = (&'t TableText<'a>, &'t Keys<'a>);
+type TargetTable<'t, 'a> = (&'t TableText<'a>, &'t Keys<'a>);
 
 /// All retrofits, in the manifest's order; what cannot be read is reported and left out.
 pub(super) fn retrofits(
@@ -50,9 +50,11 @@ fn retrofit(
     let drop = fields.texts("drop", findings);
     let (from, to) = (from?, to?);
     let set = set(to, &fields, findings);
-    let only = fields
-        .node("only")
-        .map(|node| conditions(node, &fields.what("only"), from.id.value, &from.attributes, findings));
+    let only = fields.node("only").map(|node| {
+        let own_keys = from.own_keys();
+        let askable = Askable { table: from.id.value, attributes: &from.attributes, own_keys: &own_keys };
+        conditions(node, &fields.what("only"), askable, findings)
+    });
 
     let changes = Changes { rename: &rename, drop: &drop, set: &set };
     let at = tables.iter().position(|table| table.id == to.id)?;
@@ -84,19 +86,20 @@ fn retrofit(
 /// A filled index is not used until the retrofit is cut over. An index that was complete before should not become
 /// unusable, so a retrofit that adds one index to a table with others names that one.
 fn fills(
-    (table, keys): Known<'_, '_>,
+    (table, keys): TargetTable<'_, '_>,
     in_place: bool,
     changes: &Changes<'_, '_>,
     fields: &Fields<'_>,
     findings: &mut Findings<'_>,
 ) -> Vec<String> {
-    let own: Vec<&str> = [Place::PARTITION, Place::SORT]
+    let own: Vec<&str> = [KeyPosition::PARTITION, KeyPosition::SORT]
         .iter()
         .flat_map(|place| keys.uses(*place))
         .map(KeyUse::name)
         .collect();
     let fillable = |at: usize| {
-        let places = [Place::PARTITION, Place::SORT].map(|place| Place { index: Some(at), ..place });
+        let places =
+            [KeyPosition::PARTITION, KeyPosition::SORT].map(|place| KeyPosition { index: Some(at), ..place });
         // In place, the table's own key is there already.
         places.iter().flat_map(|place| keys.uses(*place)).any(|key| {
             let added = keys.folded(key.name()) && !(in_place && own.contains(&key.name()));
@@ -187,7 +190,11 @@ fn set<'a>(
 }
 
 /// In place, nothing that any key is made of may go, and the table's own key stays as it is.
-fn check_in_place((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findings: &mut Findings<'_>) {
+fn check_in_place(
+    (table, keys): TargetTable<'_, '_>,
+    changes: &Changes<'_, '_>,
+    findings: &mut Findings<'_>,
+) {
     let (own, all) = (own_inputs(keys), all_inputs(table, keys));
     for name in changes.gone().filter(|name| all.contains(name.value)) {
         let message = format!("a key of table `{}` is made of `{}`", table.id.value, name.value);
@@ -206,7 +213,7 @@ fn check_in_place((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findi
 }
 
 /// In a new table, each item still needs the target's own key.
-fn check_own_key((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findings: &mut Findings<'_>) {
+fn check_own_key((table, keys): TargetTable<'_, '_>, changes: &Changes<'_, '_>, findings: &mut Findings<'_>) {
     let own = own_inputs(keys);
     for name in changes.gone().filter(|name| own.contains(name.value) && !changes.supplies(name.value)) {
         let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
@@ -216,7 +223,7 @@ fn check_own_key((table, keys): Known<'_, '_>, changes: &Changes<'_, '_>, findin
     }
 }
 
-fn check_useful((table, keys): Known<'_, '_>, name: &Text<'_>, findings: &mut Findings<'_>) {
+fn check_useful((table, keys): TargetTable<'_, '_>, name: &Text<'_>, findings: &mut Findings<'_>) {
     if keys.folds.is_empty() {
         let message =
             format!("table `{}` has no folded keys, so `{}` changes nothing", table.id.value, name.value);
@@ -226,7 +233,7 @@ fn check_useful((table, keys): Known<'_, '_>, name: &Text<'_>, findings: &mut Fi
 
 fn own_inputs(keys: &Keys<'_>) -> BTreeSet<String> {
     let mut inputs = BTreeSet::new();
-    for place in [Place::PARTITION, Place::SORT] {
+    for place in [KeyPosition::PARTITION, KeyPosition::SORT] {
         add_inputs(keys.uses(place), keys, &mut inputs);
     }
     inputs
@@ -235,8 +242,8 @@ fn own_inputs(keys: &Keys<'_>) -> BTreeSet<String> {
 fn all_inputs(table: &TableText<'_>, keys: &Keys<'_>) -> BTreeSet<String> {
     let mut inputs = own_inputs(keys);
     for index in 0..table.indexes.len() {
-        for place in [Place::PARTITION, Place::SORT] {
-            add_inputs(keys.uses(Place { index: Some(index), ..place }), keys, &mut inputs);
+        for place in [KeyPosition::PARTITION, KeyPosition::SORT] {
+            add_inputs(keys.uses(KeyPosition { index: Some(index), ..place }), keys, &mut inputs);
         }
     }
     inputs

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::from_key;
 use super::index_text::{IndexText, ProjectionText};
+use super::key_position::KeyPosition;
 use super::keys::Keys;
 use super::local_index;
-use super::place::Place;
 use super::suggest::did_you_mean;
 use super::table_text::TableText;
 use crate::key::KeyRole;
@@ -20,12 +21,15 @@ pub(super) fn build<'a>(
     findings: &mut Findings<'_>,
 ) -> Option<Table> {
     let errors_before = findings.errors();
-    let partition = keys.attributes(table, Place::PARTITION, findings);
-    let sort = keys.attributes(table, Place::SORT, findings);
+    let partition = keys.attributes(table, KeyPosition::PARTITION, findings);
+    let sort = keys.attributes(table, KeyPosition::SORT, findings);
     if let (Some(partition), Some(sort)) = (&partition, &sort) {
         check_repeated(table, partition.iter().chain(sort), None, findings);
     }
     local_index::check(table, keys, findings);
+    if keys.folds.values().all(|fold| fold.rules().is_some()) {
+        from_key::check(table, keys, findings);
+    }
     let indexes: Vec<Option<Index>> = (0..table.indexes.len())
         .map(|at| index(table, keys, at, partition.as_deref().unwrap_or_default(), findings))
         .collect();
@@ -70,10 +74,10 @@ fn index<'a>(
     let partition = match kind {
         IndexKind::Local => Some(table_partition.to_vec()),
         IndexKind::Global => {
-            keys.attributes(table, Place { index: Some(at), role: KeyRole::Partition }, findings)
+            keys.attributes(table, KeyPosition { index: Some(at), role: KeyRole::Partition }, findings)
         }
     };
-    let sort = keys.attributes(table, Place { index: Some(at), role: KeyRole::Sort }, findings);
+    let sort = keys.attributes(table, KeyPosition { index: Some(at), role: KeyRole::Sort }, findings);
     if let (Some(partition), Some(sort)) = (&partition, &sort) {
         check_repeated(table, partition.iter().chain(sort), Some(text), findings);
     }

@@ -12,9 +12,10 @@ use super::expect::expect;
 use super::fields::Fields;
 use super::grammar;
 use super::index_text::IndexText;
-use super::key_text::KeyText;
+use super::key_text::{KeyForm, KeyText};
 use super::name::{check_attribute_name, check_dynamo_name, check_id};
 use super::node::{Entry, Text};
+use super::templates::Templates;
 use crate::model::{AttributeKind, Expect};
 
 /// Item collections of tables with local indexes end here.
@@ -36,6 +37,8 @@ pub(super) struct TableText<'a> {
     pub(super) ttl: Option<String>,
     pub(super) attributes: Attributes,
     pub(super) entities: Vec<EntityText<'a>>,
+    /// The templates that have a name, by it.
+    pub(super) templates: Templates<'a>,
     pub(super) indexes: Vec<IndexText<'a>>,
     pub(super) scope: BTreeMap<String, String>,
     pub(super) expect: Expect,
@@ -54,10 +57,13 @@ impl<'a> TableText<'a> {
 
         let mut attributes = Attributes::read(&fields.entries("attributes", findings), id.value, findings);
         let entity_attribute = entity_attribute(&fields, &mut attributes, findings);
+        let (partition, sort) = (key(&fields, "partition", findings), key(&fields, "sort", findings));
+        let own_keys = own_key_names(partition.as_ref(), sort.as_ref());
         let around = Surroundings {
             table: id.value,
             attributes: &attributes,
             entity_attribute: entity_attribute.as_ref(),
+            own_keys: &own_keys,
         };
         let entities = fields.entries("entities", findings);
         let entities: Vec<_> =
@@ -66,12 +72,13 @@ impl<'a> TableText<'a> {
         let indexes = fields.entries("indexes", findings);
         TableText {
             name,
-            partition: key(&fields, "partition", findings),
-            sort: key(&fields, "sort", findings),
+            partition,
+            sort,
             verbatim: fields.boolean("verbatim", findings).unwrap_or(false),
             entity_attribute,
             ttl: ttl(&fields, id.value, &attributes, findings),
             entities,
+            templates: Templates::read(&fields, findings),
             indexes: indexes.iter().map(|entry| IndexText::read(entry, id.value, findings)).collect(),
             scope: scope(&fields, id.value, &attributes, findings),
             expect: expect(&fields, findings),
@@ -82,11 +89,26 @@ impl<'a> TableText<'a> {
         }
     }
 
+    /// The names of the table's own key attributes.
+    pub(super) fn own_keys(&self) -> Vec<String> {
+        own_key_names(self.partition.as_ref(), self.sort.as_ref())
+    }
+
     /// Is this warning silenced for the table, or for this index of it?
     pub(super) fn allows(&self, code: Code, index: Option<usize>) -> bool {
-        self.allow.has(code)
-            || index.and_then(|at| self.indexes.get(at)).is_some_and(|index| index.allow.has(code))
+        // Both are asked, so that neither is taken for unused.
+        let by_index = index.and_then(|at| self.indexes.get(at)).is_some_and(|index| index.allow.has(code));
+        self.allow.has(code) || by_index
     }
+}
+
+fn own_key_names(partition: Option<&KeyText<'_>>, sort: Option<&KeyText<'_>>) -> Vec<String> {
+    let name = |key: &KeyText<'_>, generated: &str| match &key.form {
+        KeyForm::Attribute(name) | KeyForm::Named { attribute: Some(name), .. } => name.value.to_owned(),
+        _ => generated.to_owned(),
+    };
+    let partition = partition.map(|key| name(key, "pk"));
+    partition.into_iter().chain(sort.map(|key| name(key, "sk"))).collect()
 }
 
 fn key<'a>(fields: &Fields<'a>, field: &str, findings: &mut Findings<'_>) -> Option<KeyText<'a>> {

@@ -33,7 +33,7 @@ fn the_schema_and_the_parser_know_the_same_words() {
         ("index", grammar::INDEX),
         ("entity", grammar::ENTITY),
         ("entityIndex", grammar::ENTITY_INDEX),
-        ("exists", grammar::EXISTS),
+        ("whenTest", grammar::WHEN_TEST),
         ("question", grammar::QUESTION),
         ("branch", grammar::BRANCH),
         ("retrofit", grammar::RETROFIT),

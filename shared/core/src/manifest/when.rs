@@ -14,47 +14,99 @@ use super::values::value_of;
 use crate::model::{Attribute, When, WhenTest};
 use crate::value::AttributeValue;
 
+/// What conditions may ask about: the declared attributes, and how the table's own folded keys begin.
+#[derive(Clone, Copy)]
+pub(super) struct Askable<'s> {
+    pub(super) table: &'s str,
+    pub(super) attributes: &'s Attributes,
+    pub(super) own_keys: &'s [String],
+}
+
 /// Reads the table; what cannot be read is reported and left out.
 pub(super) fn conditions(
     node: &Node<'_>,
     what: &str,
-    table: &str,
-    attributes: &Attributes,
+    askable: Askable<'_>,
     findings: &mut Findings<'_>,
 ) -> Vec<When> {
     let entries = node.entries(findings, what);
-    entries.iter().filter_map(|entry| condition(entry, what, table, attributes, findings)).collect()
+    entries.iter().filter_map(|entry| condition(entry, what, askable, findings)).collect()
 }
 
 fn condition(
     entry: &Entry<'_>,
     what: &str,
-    table: &str,
-    attributes: &Attributes,
+    askable: Askable<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<When> {
-    let attribute = attributes.find(&entry.name, table, findings)?;
-    let what = format!("`{}` in {what}", attribute.name);
+    let name = entry.name.value;
+    let of = format!("`{name}` in {what}");
+    if askable.attributes.get(name).is_none() && askable.own_keys.iter().any(|key| key == name) {
+        return key_prefix(entry, &of, findings);
+    }
+    let attribute = askable.attributes.find(&entry.name, askable.table, findings)?;
     let test = match entry.node.value {
-        DeValue::Table(_) => exists(entry, &what, findings)?,
+        DeValue::Table(_) => test(entry, &of, findings)?,
         DeValue::Array(_) => {
-            let elements = entry.node.elements(findings, &what)?;
+            let elements = entry.node.elements(findings, &of)?;
             if elements.is_empty() {
-                findings.report(Code::BadValue, entry.node.span.clone(), format!("{what} lists no value"));
+                findings.report(Code::BadValue, entry.node.span.clone(), format!("{of} lists no value"));
             }
-            let what = format!("each of {what}");
-            let values = elements.iter().filter_map(|node| declared_value(node, attribute, &what, findings));
+            let of = format!("each of {of}");
+            let values = elements.iter().filter_map(|node| declared_value(node, attribute, &of, findings));
             WhenTest::In(values.collect())
         }
-        _ => WhenTest::In(vec![declared_value(&entry.node, attribute, &what, findings)?]),
+        _ => WhenTest::In(vec![declared_value(&entry.node, attribute, &of, findings)?]),
     };
+    if attribute.from_key {
+        // The key is made by the entity's template, so the entity must be known before the attribute is.
+        findings
+            .report(Code::BadFromKey, entry.name.span.clone(), format!("{of} is read from a key"))
+            .hint("ask how the key begins: `PK = { begins-with = \"USER#\" }`");
+    }
+    if matches!(test, WhenTest::BeginsWith(_)) && attribute.kind.type_letter() != "S" {
+        let message =
+            format!("{of}: only a string begins with a text, and this is a {}", attribute.kind.name());
+        findings.report(Code::OperatorMisfit, entry.node.span.clone(), message);
+    }
     Some(When { attribute: attribute.name.clone(), test })
 }
 
-fn exists(entry: &Entry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<WhenTest> {
-    let fields = Fields::read(entry, what, grammar::EXISTS, findings);
-    let exists = fields.required("exists", findings)?.boolean(findings, &fields.what("exists"))?;
-    Some(WhenTest::Exists(exists))
+/// A folded key is made after the entity is known, so the only thing to ask of it is how it begins.
+fn key_prefix(entry: &Entry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<When> {
+    let test = match entry.node.value {
+        DeValue::Table(_) => test(entry, what, findings)?,
+        _ => WhenTest::Exists(true),
+    };
+    if !matches!(test, WhenTest::BeginsWith(_)) {
+        findings
+            .report(Code::BadValue, entry.node.span.clone(), format!("{what} is a folded key"))
+            .hint("of a folded key you can only ask how it begins: `{ begins-with = \"USER#\" }`");
+        return None;
+    }
+    Some(When { attribute: entry.name.value.to_owned(), test })
+}
+
+/// `{ exists = true }` or `{ begins-with = "USER#" }`
+fn test(entry: &Entry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<WhenTest> {
+    let fields = Fields::read(entry, what, grammar::WHEN_TEST, findings);
+    let Some(node) = fields.node("begins-with") else {
+        let exists = fields.required("exists", findings)?.boolean(findings, &fields.what("exists"))?;
+        return Some(WhenTest::Exists(exists));
+    };
+    let prefix = node.text(findings, &fields.what("begins-with"))?;
+    if prefix.value.is_empty() {
+        let message = format!("{} is empty, so every string begins with it", fields.what("begins-with"));
+        findings.report(Code::BadValue, prefix.span, message).hint("write `{ exists = true }` for any value");
+        return None;
+    }
+    if let Some(exists) = fields.node("exists") {
+        let message = format!("{what} has both `exists` and `begins-with`");
+        findings
+            .report(Code::BadValue, exists.span.clone(), message)
+            .hint("what begins with a text exists: leave `exists` out");
+    }
+    Some(WhenTest::BeginsWith(prefix.value.to_owned()))
 }
 
 /// A value that fits the attribute's type, and is one of its values if it lists them.

@@ -255,7 +255,8 @@ impl Mapping {
         if !self.selects(source) {
             return Ok(None);
         }
-        self.target.with_keys(self.renamed(source)).map(Some)
+        // What stands only in the source's keys is an attribute of the item too.
+        self.target.with_keys(self.renamed(&self.source.with_key_parts(source))).map(Some)
     }
 
     /// The target's key for a source key, where the one fixes the other; `None` where it does not.
@@ -395,7 +396,12 @@ fn key_parts(key: &crate::model::KeyAttribute) -> Result<Vec<(String, bool)>, Pr
 /// Does a key written so say exactly which value it is? Two texts of one instant have one timestamp.
 fn keeps(codec: &Codec) -> bool {
     match codec {
-        Codec::Lower | Codec::Upper | Codec::Shard(_) | Codec::Timestamp(_) => false,
+        Codec::Lower
+        | Codec::Upper
+        | Codec::Shard(_)
+        | Codec::Modulo(_)
+        | Codec::Timestamp(_)
+        | Codec::LowerTimestamp(_) => false,
         Codec::Text
         | Codec::Integer { .. }
         | Codec::Number

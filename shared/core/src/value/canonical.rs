@@ -1,8 +1,10 @@
 //! A value in one form, whatever order its members came in: for digests.
 
+use serde_dynamo::AttributeValue;
 use serde_json::{Value, json};
 
-use super::{AttributeValue, Number, type_letter};
+use super::number::Number;
+use super::type_letter::type_letter;
 
 /// The value as JSON of arrays alone. Equal values have equal texts: numbers are normalised, members are sorted.
 pub(crate) fn canonical(value: &AttributeValue) -> Value {

@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::{AttributeValue, Number};
+use serde_dynamo::AttributeValue;
+
+use super::number::Number;
 
 /// The order of two values of one scalar type; `None` where DynamoDB's comparators never match.
 pub fn compare(a: &AttributeValue, b: &AttributeValue) -> Option<Ordering> {

@@ -2,7 +2,9 @@
 //!
 //! DynamoDB normalises what it stores, so a write of `1.0` over `1` changes nothing, and an index pays nothing for it.
 
-use super::{AttributeValue, Number};
+use serde_dynamo::AttributeValue;
+
+use super::number::Number;
 
 /// Are these the same value, once stored? As DynamoDB's `=` has it.
 pub fn equal(a: &AttributeValue, b: &AttributeValue) -> bool {

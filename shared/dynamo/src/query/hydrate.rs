@@ -41,6 +41,7 @@ pub(super) async fn hydrate(
     let got = batch_get(client, &BatchGet { keys, ..reader.get.clone() }).await?;
     let mut found: HashMap<Vec<KeyValue>, Item> = HashMap::with_capacity(got.items.len());
     for item in got.items {
+        let item = reader.whole(item);
         if reader.accepts(&item) {
             found.insert(shape.primary_key(&item)?, item);
         }

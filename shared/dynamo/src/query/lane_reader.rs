@@ -40,7 +40,7 @@ enum Brought {
 impl<'p> LaneReader<'p> {
     pub(super) fn new(
         client: &'p Client,
-        table: &Table,
+        table: &'p Table,
         plan: &'p QueryPlan,
         start: &[Progress],
         options: &RunOptions,

@@ -27,6 +27,7 @@ pub const READ_ATTEMPTS_MAX: u32 = 5;
 pub(super) struct Reader<'p> {
     /// The plan's access, made to leave tombstones out.
     pub(super) access: Cow<'p, Access>,
+    table: &'p Table,
     pub(super) shape: Shape,
     /// Does every entry that is read come to the answer, as far as the plan can tell? Tombstones are few, and not counted on.
     pub(super) gives_all: bool,
@@ -44,7 +45,7 @@ enum Ask {
 
 impl<'p> Reader<'p> {
     pub(super) fn new(
-        table: &Table,
+        table: &'p Table,
         plan: &'p QueryPlan,
         access: &'p Access,
     ) -> Result<Reader<'p>, QueryError> {
@@ -52,7 +53,7 @@ impl<'p> Reader<'p> {
         let gives_all =
             access.filter.is_always() && (access.recheck.is_always() || access.hydration != Hydration::None);
         let access = own::without_tombstones(table, access);
-        let wanted = wanted(plan, &access, &shape);
+        let wanted = wanted(table, plan, &access, &shape);
         let sent = match access.hydration {
             Hydration::None => wanted.as_deref(),
             // The entry is only where the item's key is found.
@@ -74,13 +75,21 @@ impl<'p> Reader<'p> {
         };
         let is_of_one_item = asks_for_one_item(table, &access);
         let ask = Ask::new(plan, &access, sent, fetch);
-        Ok(Reader { access, shape, gives_all, is_of_one_item, ask, get })
+        Ok(Reader { access, table, shape, gives_all, is_of_one_item, ask, get })
     }
 
     pub(super) fn price(&self) -> Price {
         match self.access.hydration {
             Hydration::Fetched => Price::PageAndItems,
             Hydration::None | Hydration::ByKey => Price::Page,
+        }
+    }
+
+    /// The item with the attributes that stand only in its keys.
+    pub(super) fn whole(&self, item: Item) -> Item {
+        match self.table.has_key_parts() {
+            true => self.table.with_key_parts(&item).into_owned(),
+            false => item,
         }
     }
 
@@ -104,7 +113,12 @@ impl<'p> Reader<'p> {
             };
             match page {
                 Err(error) if error.is_retryable() && attempt < READ_ATTEMPTS_MAX => pause(attempt - 1).await,
-                page => return page.map(|page| (page, attempt)),
+                page => {
+                    return page.map(|mut page| {
+                        page.items = page.items.into_iter().map(|item| self.whole(item)).collect();
+                        (page, attempt)
+                    });
+                }
             }
         }
         unreachable!("the last attempt returns")
@@ -152,12 +166,18 @@ fn counts_by_number(plan: &QueryPlan, access: &Access) -> bool {
 }
 
 /// The attributes that an item needs: those shown, ordered by or checked, and its keys. `None`: all.
-fn wanted(plan: &QueryPlan, access: &Access, shape: &Shape) -> Option<Vec<String>> {
+fn wanted(table: &Table, plan: &QueryPlan, access: &Access, shape: &Shape) -> Option<Vec<String>> {
     let shown: &[String] = if plan.count { &[] } else { plan.select.as_deref()? };
     let mut names: Vec<String> = Vec::with_capacity(shown.len() + shape.names().len());
     let mut add = |name: &str| {
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
+        }
+        // What is read from a key comes with the key.
+        for source in table.key_part_sources(name) {
+            if !names.iter().any(|known| known == source) {
+                names.push(source.to_owned());
+            }
         }
     };
     shown.iter().for_each(|name| add(name));

@@ -86,6 +86,11 @@ fn make_entity(table: &Table, words: &Words, raw: &mut HashMap<String, Attribute
             WhenTest::In(values) => {
                 raw.insert(when.attribute.clone(), random.pick(values).clone());
             }
+            // A declared attribute gets the text; a folded key begins so by its template.
+            WhenTest::BeginsWith(prefix) if table.attributes.contains_key(&when.attribute) => {
+                raw.insert(when.attribute.clone(), AttributeValue::S(prefix.clone()));
+            }
+            WhenTest::BeginsWith(_) => {}
             WhenTest::Exists(false) => {
                 raw.remove(&when.attribute);
             }

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::resolve::Resolved;
-use super::{TemplateError, TemplateProblem as P, problem};
-use crate::key::field::{Field, Follow};
+use crate::key::codec::{Codec, KeyMode, KeyRole};
+use crate::key::error::{TemplateError, TemplateProblem as P, problem};
+use crate::key::field::Field;
 use crate::key::fold::FIELDS_MAX;
-use crate::key::{Codec, Element, KeyMode, KeyRole};
+use crate::key::follow::Follow;
+use crate::key::template::Element;
 
 type Placed = (Element, Range<usize>);
 
@@ -80,7 +82,7 @@ fn check_counts(placed: &[Placed], role: KeyRole, end: usize, errors: &mut Vec<T
             Element::Literal { text, .. } => text.len(),
             Element::Field { field, .. } => match field.codec {
                 Codec::Integer { width } => width as usize,
-                Codec::Timestamp(_) => 20,
+                Codec::Timestamp(_) | Codec::LowerTimestamp(_) => 20,
                 Codec::Date => 10,
                 _ => 0,
             },
@@ -136,6 +138,11 @@ fn settle(field: &mut Field, span: &Range<usize>, errors: &mut Vec<TemplateError
     if field.escapes() && follow.begins('%') {
         errors.push(problem(span.clone(), P::PercentSeparator { attribute: field.attribute.clone() }));
     }
+    // With ten shards or fewer the number is one digit long; else a reader would take the separator for a part of it.
+    let digit = |separator: &String| separator.starts_with(|letter: char| letter.is_ascii_digit());
+    if matches!(field.codec, Codec::Modulo(11..)) && follow.separators.iter().any(digit) {
+        errors.push(problem(span.clone(), P::DigitSeparator { attribute: field.attribute.clone() }));
+    }
     let hex_digit = |separator: &String| separator.starts_with(|letter: char| letter.is_ascii_hexdigit());
     if field.codec == Codec::Hex && follow.separators.iter().any(hex_digit) {
         errors.push(problem(span.clone(), P::HexSeparator { attribute: field.attribute.clone() }));
@@ -147,7 +154,7 @@ fn check_repeats(placed: &[Placed], errors: &mut Vec<TemplateError>) {
     let mut seen: Vec<(&str, bool)> = Vec::new();
     for (element, span) in placed {
         let Element::Field { field, .. } = element else { continue };
-        let this = (field.attribute.as_str(), matches!(field.codec, Codec::Shard(_)));
+        let this = (field.attribute.as_str(), field.codec.shards().is_some());
         if seen.contains(&this) {
             errors.push(problem(span.clone(), P::Repeated { attribute: field.attribute.clone() }));
         }

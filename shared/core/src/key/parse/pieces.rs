@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{TemplateError, TemplateProblem, problem};
+use crate::key::error::{TemplateError, TemplateProblem, problem};
 
 /// One piece, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::pieces::Piece;
-use super::{TemplateError, TemplateProblem, problem};
 use crate::attribute::{Attribute, AttributeKind};
-use crate::key::field::{Field, Follow};
+use crate::key::codec::{Codec, KeyMode};
+use crate::key::error::{TemplateError, TemplateProblem, problem};
+use crate::key::field::Field;
 use crate::key::finite::Finite;
-use crate::key::{Codec, KeyMode};
+use crate::key::follow::Follow;
 use crate::text::closest;
 use crate::value::{AttributeValue, Number};
 
@@ -83,6 +84,7 @@ fn find<'a, 't>(
     let at = inner.rfind([':', '|']).unwrap_or(inner.len());
     let at = inner[..at].rfind("|map").filter(|map| inner[*map..].starts_with("|map:")).unwrap_or(at);
     let at = inner[..at].rfind("|shard").filter(|shard| inner[*shard..].starts_with("|shard:")).unwrap_or(at);
+    let at = inner[..at].rfind("|mod").filter(|modulo| inner[*modulo..].starts_with("|mod:")).unwrap_or(at);
     let (name, codec) = (inner[..at].trim(), inner.get(at..).filter(|codec| !codec.is_empty()));
     if name.is_empty() {
         return Err(TemplateProblem::NoAttribute);
@@ -151,6 +153,7 @@ fn named(attribute: &Attribute, text: &str) -> Result<Meaning, TemplateProblem> 
         Codec::Lower | Codec::Upper => attribute.kind == AttributeKind::String,
         Codec::Map(_) => matches!(attribute.kind, AttributeKind::String | AttributeKind::Number),
         Codec::Hex => attribute.kind == AttributeKind::Binary,
+        Codec::Modulo(_) => attribute.kind == AttributeKind::Number,
         Codec::Shard(_) => attribute.kind.scalar().is_some() || attribute.kind == AttributeKind::Boolean,
         _ => true,
     };
@@ -180,6 +183,11 @@ fn codec(attribute: &Attribute, text: &str) -> Result<Codec, TemplateProblem> {
             .map(Codec::Shard)
             .ok_or(TemplateProblem::Shards { attribute: name() });
     }
+    if let Some(shards) = text.strip_prefix("|mod:") {
+        return count(shards, 2..=1000)
+            .map(Codec::Modulo)
+            .ok_or(TemplateProblem::Shards { attribute: name() });
+    }
     if let Some(map) = text.strip_prefix("|map:") {
         return match attribute.maps.contains_key(map) {
             true => Ok(Codec::Map(map.to_owned())),
@@ -188,7 +196,12 @@ fn codec(attribute: &Attribute, text: &str) -> Result<Codec, TemplateProblem> {
     }
     match text {
         ":number" => Ok(Codec::Number),
-        "|lower" => Ok(Codec::Lower),
+        "|lower" => Ok(match attribute.kind {
+            // Digits have no case, and the letters of a timestamp stand at fixed places: the order stays.
+            AttributeKind::Timestamp(precision) => Codec::LowerTimestamp(precision),
+            AttributeKind::Date => Codec::Date,
+            _ => Codec::Lower,
+        }),
         "|upper" => Ok(Codec::Upper),
         "|hex" => Ok(Codec::Hex),
         _ if text.starts_with(':') && text[1..].bytes().all(|byte| byte.is_ascii_digit()) => {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 
 use crate::condition::Comparison;
-use crate::key::Test;
+use crate::key::selection::Test;
 use crate::value::{AttributeValue, compare, equal};
 
 impl Test {

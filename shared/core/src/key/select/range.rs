@@ -1,8 +1,9 @@
 //! From the ends of one part to conditions on the whole key, in the words of DynamoDB's key conditions.
 
 use crate::key::bounds::End;
-use crate::key::field::after_all;
-use crate::key::{KeyRange, Template};
+use crate::key::chars::after_all;
+use crate::key::selection::KeyRange;
+use crate::key::template::Template;
 
 /// A range behind a prefix.
 pub(super) struct Limits {

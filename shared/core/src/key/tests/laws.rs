@@ -7,7 +7,8 @@ use super::oracle::canonical_value;
 use super::random::Case;
 use super::values;
 use super::*;
-use crate::key::{Codec, Element, Part, Unfolded};
+use crate::key::template::Element;
+use crate::key::{Codec, Part, Unfolded};
 
 /// What a key should say of an item's attribute.
 fn expected(case: &Case, part: &Part, item: &Item) -> Option<Unfolded> {
@@ -15,7 +16,9 @@ fn expected(case: &Case, part: &Part, item: &Item) -> Option<Unfolded> {
     let Some(value) = item.get(name) else { return Some(Unfolded::Absent) };
     Some(match codec {
         Codec::Lower | Codec::Upper => Unfolded::Lossy(case.plain(part, value).unwrap()),
-        Codec::Shard(_) => Unfolded::Shard(case.plain(part, value).unwrap().parse().unwrap()),
+        Codec::Shard(_) | Codec::Modulo(_) => {
+            Unfolded::Shard(case.plain(part, value).unwrap().parse().unwrap())
+        }
         _ => Unfolded::Value(canonical_value(case.kind(name), value)),
     })
 }
@@ -121,6 +124,22 @@ proptest! {
         prop_assert_eq!(case.template.fold(&item), Ok(Some(key)), "{} {:?}", case.template.text(), item);
     }
 
+    /// Keyfold warns of keys that two entities can share. It may warn for nothing, and must not be silent.
+    #[test]
+    fn templates_with_a_key_in_common_are_never_taken_for_apart(mut choices in choices()) {
+        let mode = choices.one(&[KeyMode::Escaped, KeyMode::Verbatim]);
+        let (Some((one, item)), Some(other)) = (draw(&mut choices, mode), Case::draw(&mut choices, mode)) else {
+            return Ok(());
+        };
+        let Ok(Some(key)) = one.template.fold(&item) else { return Ok(()) };
+        let any = |_: &str| None;
+        prop_assert!(one.template.can_equal(&any, &one.template, &any), "{}", one.template.text());
+        if other.template.unfold(&key).is_ok() {
+            let (text, other_text) = (one.template.text(), other.template.text());
+            prop_assert!(one.template.can_equal(&any, &other.template, &any), "{text} {other_text} {key:?}");
+        }
+    }
+
     #[test]
     fn ordinary_values_look_as_the_plain_join(mut choices in choices()) {
         let Some((case, item)) = draw(&mut choices, KeyMode::Escaped) else { return Ok(()) };
@@ -149,7 +168,7 @@ proptest! {
 
     #[test]
     fn no_text_makes_a_template_panic(mut choices in choices()) {
-        let pieces = ["{a}", "{n", ":0", "6", "}", "{", "[", "]", "#", "|lower", "|map:short", "|shard:", "{at}", "é", "?", "%"];
+        let pieces = ["{a}", "{n", ":0", "6", "}", "{", "[", "]", "#", "|lower", "|map:short", "|shard:", "|mod:", "{at}", "é", "?", "%"];
         let text: String = (0..choices.pick(12)).map(|_| choices.one(&pieces)).collect();
         let mode = choices.one(&[KeyMode::Escaped, KeyMode::Verbatim]);
         match Template::parse(&text, &attributes(), KeyRole::Sort, mode) {

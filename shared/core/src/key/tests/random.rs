@@ -70,8 +70,10 @@ impl Case {
     /// The codec of an attribute that is in the key in full, if it is.
     pub(super) fn codec(&self, name: &str) -> Option<&Codec> {
         self.template.parts().iter().find_map(|part| match part {
-            Part::Attribute { codec: Codec::Shard(_), .. } | Part::Literal(_) => None,
-            Part::Attribute { name: own, codec, .. } => (own == name).then_some(codec),
+            Part::Literal(_) => None,
+            Part::Attribute { name: own, codec, .. } => {
+                (own == name && codec.shards().is_none()).then_some(codec)
+            }
         })
     }
 
@@ -91,10 +93,11 @@ fn codec_text(codec: &Codec) -> String {
         Codec::Text | Codec::Enumerated | Codec::Timestamp(_) | Codec::Date => String::new(),
         Codec::Integer { width } => format!(":0{width}"),
         Codec::Number => ":number".to_owned(),
-        Codec::Lower => "|lower".to_owned(),
+        Codec::Lower | Codec::LowerTimestamp(_) => "|lower".to_owned(),
         Codec::Upper => "|upper".to_owned(),
         Codec::Map(map) => format!("|map:{map}"),
         Codec::Shard(shards) => format!("|shard:{shards}"),
+        Codec::Modulo(shards) => format!("|mod:{shards}"),
         Codec::Hex => "|hex".to_owned(),
     }
 }
@@ -156,7 +159,7 @@ fn draw(choices: &mut Choices, name: &str) -> Drawn {
         codec: codec.to_owned(),
         self_delimiting,
     };
-    match choices.pick(20) {
+    match choices.pick(23) {
         0..=2 => drawn(K::String, "", false),
         3 => drawn(K::String, choices.one(&["|lower", "|upper"]), false),
         4 => listed(name, choices),
@@ -174,7 +177,10 @@ fn draw(choices: &mut Choices, name: &str) -> Drawn {
             let kind = choices.one(&[K::String, K::Number, K::Date, K::Boolean, K::Binary]);
             drawn(kind, choices.one(&["|shard:2", "|shard:11"]), true)
         }
-        _ => drawn(K::Timestamp(precision(choices)), "|shard:3", true),
+        19 => drawn(K::Timestamp(precision(choices)), "|shard:3", true),
+        20 => drawn(K::Timestamp(precision(choices)), "|lower", true),
+        21 => drawn(K::Number, "|mod:7", true),
+        _ => drawn(K::Number, "|mod:12", false),
     }
 }
 

@@ -139,7 +139,7 @@ proptest! {
             .template
             .parts()
             .iter()
-            .take_while(|part| !matches!(part, Part::Attribute { codec: Codec::Lower | Codec::Upper | Codec::Shard(_), .. }))
+            .take_while(|part| !matches!(part, Part::Attribute { codec: Codec::Lower | Codec::Upper | Codec::Shard(_) | Codec::Modulo(_), .. }))
             .filter_map(|part| match part {
                 Part::Attribute { name, .. } => Some(name.as_str()),
                 Part::Literal(_) => None,

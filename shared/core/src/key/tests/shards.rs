@@ -51,3 +51,24 @@ fn shards_are_about_equally_full() {
     }
     assert!(full.iter().all(|count| (900..1100).contains(count)), "{full:?}");
 }
+
+#[test]
+fn a_remainder_is_written_in_plain_digits() {
+    let shard = |shards: u32, n: &str| key(&format!("s{{n|mod:{shards}}}"), &[("n", n)]);
+    for (n, of_7, of_12) in
+        [("0", "s0", "s0"), ("7", "s0", "s7"), ("11", "s4", "s11"), ("12", "s5", "s0"), ("1e21", "s6", "s4")]
+    {
+        assert_eq!((shard(7, n).as_str(), shard(12, n).as_str()), (of_7, of_12), "{n}");
+    }
+    assert_eq!(problem("{n|mod:7}", &[("n", "-1")]), FoldProblem::NoRemainder);
+    assert_eq!(problem("{n|mod:7}", &[("n", "1.5")]), FoldProblem::NoRemainder);
+}
+
+#[test]
+fn a_remainder_of_two_digits_needs_a_separator_that_is_no_digit() {
+    assert!(parse("{n|mod:10}{a}", KeyMode::Escaped).is_ok(), "one digit, always");
+    assert!(parse("{n|mod:11}{a}", KeyMode::Escaped).is_err());
+    assert!(parse("{n|mod:11}0{a}", KeyMode::Escaped).is_err());
+    assert!(parse("{n|mod:11}#{a}", KeyMode::Escaped).is_ok());
+    assert!(template("{n|mod:11}#{a}").unfold("007#x").is_err(), "no zeros before it");
+}

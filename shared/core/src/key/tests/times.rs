@@ -78,3 +78,28 @@ fn a_date_is_ten_characters_and_exists() {
         assert_eq!(problem("{day}#", &[("day", written)]), FoldProblem::NotADate, "{written}");
     }
 }
+
+#[test]
+fn a_timestamp_in_lower_case_keeps_its_order() {
+    let key = |written| key("{at|lower}#{a}", &[("at", written), ("a", "x")]);
+    assert_eq!(key("2017-03-01T09:00:00+01:00"), "2017-03-01t08:00:00.000z#x");
+    assert_eq!(template("{at|lower}").ascending(&|_| false), ["at"]);
+    assert_eq!(self::key("{day|lower}", &[("day", "2017-03-01")]), "2017-03-01");
+    let folded = template("{at|lower}#{a}");
+    let parts = folded.unfold("2017-03-01t08:00:00.000z#x").unwrap();
+    assert_eq!(parts[0].1, crate::key::Unfolded::Value(text("2017-03-01T08:00:00.000Z")));
+    assert!(folded.unfold("2017-03-01T08:00:00.000Z#x").is_err(), "not as it is folded");
+}
+
+#[test]
+fn a_bound_can_be_a_part_of_a_time_but_not_a_day_that_never_was() {
+    for possible in ["", "2015", "2015-02", "2015-02-28", "2016-02-29T23:59", "2015-02-28T08:00:00Z", "soon"]
+    {
+        assert!(crate::key::is_possible(possible), "{possible}");
+    }
+    for impossible in
+        ["2015-13", "2015-02-31", "2015-02-29T08:00:00Z", "2015-02-28T24:00", "2015-02-28T08:60:00Z"]
+    {
+        assert!(!crate::key::is_possible(impossible), "{impossible}");
+    }
+}

@@ -5,10 +5,10 @@
 use crate::key::KeyRole;
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;
+use crate::manifest::key_position::KeyPosition;
 use crate::manifest::key_use::KeyUse;
 use crate::manifest::keys::Keys;
 use crate::manifest::parts::{choices, combinations, sharded};
-use crate::manifest::place::Place;
 use crate::manifest::table_text::TableText;
 use crate::model::{IndexKind, KeyAttribute, KeySource, Table};
 
@@ -21,12 +21,12 @@ pub(in crate::manifest) fn check(
     table: &Table,
     findings: &mut Findings<'_>,
 ) {
-    check_key(text, keys, Place::PARTITION, std::slice::from_ref(&table.partition), findings);
+    check_key(text, keys, KeyPosition::PARTITION, std::slice::from_ref(&table.partition), findings);
     for (at, index) in table.indexes.iter().enumerate().filter(|(_, index)| index.kind == IndexKind::Global) {
         check_key(
             text,
             keys,
-            Place { index: Some(at), role: KeyRole::Partition },
+            KeyPosition { index: Some(at), role: KeyRole::Partition },
             &index.partition,
             findings,
         );
@@ -36,13 +36,10 @@ pub(in crate::manifest) fn check(
 fn check_key(
     text: &TableText<'_>,
     keys: &Keys<'_>,
-    place: Place,
+    place: KeyPosition,
     partition: &[KeyAttribute],
     findings: &mut Findings<'_>,
 ) {
-    if text.allows(Code::HotPartition, place.index) {
-        return;
-    }
     let attributes = &text.attributes.by_name;
     if let [KeyAttribute { name, source: KeySource::Folded(_), .. }] = partition {
         // Each entity fills its own partitions, so each is counted alone.
@@ -67,13 +64,16 @@ fn check_key(
 
 fn warn(
     text: &TableText<'_>,
-    place: Place,
+    place: KeyPosition,
     count: Option<u64>,
     who: &str,
     span: std::ops::Range<usize>,
     findings: &mut Findings<'_>,
 ) {
     let Some(count) = count.filter(|count| *count < PARTITIONS_ENOUGH) else { return };
+    if text.allows(Code::HotPartition, place.index) {
+        return;
+    }
     let values = if count == 1 { "value" } else { "values" };
     let message = format!("{} has only {count} {values}{who}", place.what(text));
     findings.report(Code::HotPartition, span, message).hint(

@@ -9,10 +9,10 @@ use crate::model::{FoldRule, Index, IndexKind, KeyAttribute, KeySource, Table};
 
 pub(in crate::manifest) fn check(text: &TableText<'_>, table: &Table, findings: &mut Findings<'_>) {
     for (at, index) in table.indexes.iter().enumerate() {
-        if index.kind != IndexKind::Global || text.allows(Code::NativeWouldServe, Some(at)) {
+        let Some((partition, sort)) = native(table, index) else { continue };
+        if text.allows(Code::NativeWouldServe, Some(at)) {
             continue;
         }
-        let Some((partition, sort)) = native(table, index) else { continue };
         let message = format!("a native key would serve index `{}`, with nothing to backfill", index.name);
         let mut hint = format!(
             "items have these attributes already, so the index fills itself and no writer has to fold:\npartition = {partition:?}"
@@ -26,6 +26,10 @@ pub(in crate::manifest) fn check(text: &TableText<'_>, table: &Table, findings: 
 
 /// The two lists of a native key, if the folded one has nothing that a native one lacks.
 fn native<'t>(table: &'t Table, index: &'t Index) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
+    // Only global indexes have native keys.
+    if index.kind != IndexKind::Global {
+        return None;
+    }
     // A key that another key shares is there already, and costs nothing more.
     let shared = |key: &KeyAttribute| {
         let elsewhere = table.indexes.iter().filter(|other| other.name != index.name);

@@ -2,7 +2,8 @@
 
 use crate::key::{Codec, Part};
 use crate::manifest::code::Code;
-use crate::manifest::diagnostic::{Findings, Severity};
+use crate::manifest::code::Severity;
+use crate::manifest::diagnostic::Findings;
 use crate::manifest::fold::Fold;
 use crate::manifest::key_text::span_within;
 use crate::manifest::keys::Keys;
@@ -52,13 +53,15 @@ fn report(
     let what = fold.place().what(table);
     let placeholder = text.value.find(&format!("{{{name}")).map(|at| at + 1..at + 1 + name.len());
     let span = placeholder.map_or(text.span.clone(), |part| span_within(findings.text(), text, part));
+    // Asked in any case: an error cannot be allowed, but it occurs.
+    let is_allowed = table.allows(Code::SeparatorInValues, fold.place().index);
     if fold.verbatim() {
         let message =
             format!("values of `{name}` contain `{separator}`, which separates the parts of {what}");
         findings
             .report_as(Severity::Error, Code::SeparatorInValues, span, message)
             .hint("a verbatim key could not be read back: use another separator, or leave `verbatim` out");
-    } else if !table.allows(Code::SeparatorInValues, fold.place().index) {
+    } else if !is_allowed {
         let message = format!("values of `{name}` contain `{separator}`, and will be escaped in {what}");
         findings
             .report(Code::SeparatorInValues, span, message)

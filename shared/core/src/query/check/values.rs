@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::error::RequestError;
+use crate::key::is_possible;
 use crate::model::{Attribute, AttributeKind, Table};
 use crate::value::{AttributeValue, Number};
 
@@ -37,6 +38,9 @@ pub fn typed_value(
         (AttributeKind::Binary, Value::String(text)) => {
             let explicit = serde_json::json!({ "B": text });
             dynamodb_json(&explicit).ok_or_else(|| invalid(attribute))
+        }
+        (AttributeKind::Timestamp(_) | AttributeKind::Date, Value::String(text)) if !is_possible(text) => {
+            Err(invalid(attribute))
         }
         (AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date, Value::String(text)) => {
             Ok(AttributeValue::S(text.clone()))

@@ -63,9 +63,19 @@ impl<'a> AccessPath<'a> {
         (self.index.is_some(), self.is_global(), self.index.map_or("", |index| &index.name))
     }
 
-    /// Does an entry hold this attribute?
+    /// Does an entry hold this attribute, or the keys that it is read from?
     pub(super) fn holds(&self, attribute: &str) -> bool {
-        self.index.is_none_or(|index| index.projects(self.table, attribute))
+        let Some(index) = self.index else { return true };
+        let mut sources = self.table.key_part_sources(attribute).peekable();
+        match sources.peek() {
+            None => index.projects(self.table, attribute),
+            Some(_) => sources.all(|source| index.projects(self.table, source)),
+        }
+    }
+
+    /// Is the attribute read from a key? Stored items do not have it, so DynamoDB would take it for missing.
+    pub(super) fn is_read_from_key(&self, attribute: &str) -> bool {
+        self.table.attributes.get(attribute).is_some_and(|declared| declared.from_key)
     }
 
     /// Is it an attribute of the key? DynamoDB refuses a filter on the key that it queries by.

@@ -124,7 +124,11 @@ impl<'a> PlannedRead<'a> {
     /// the key that it queries by: it refuses the request.
     fn is_sendable(&self, clause: &Condition) -> bool {
         let (path, queried) = (self.path, self.range.is_some());
-        clause.only_uses(&|attribute| path.holds(attribute) && !(queried && path.is_own_key(attribute)))
+        clause.only_uses(&|attribute| {
+            path.holds(attribute)
+                && !path.is_read_from_key(attribute)
+                && !(queried && path.is_own_key(attribute))
+        })
     }
 
     /// The read as the plan has it.

@@ -38,17 +38,26 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
     let set: Vec<_> = retrofit.set.iter().map(|(name, constant)| json!([name, value(constant)])).collect();
     let rename: Vec<_> = retrofit.rename.iter().map(|(old, new)| json!([old, new])).collect();
     let drop = sorted(retrofit.drop.iter().map(|name| json!(name)));
-    json!([
-        ["protocol", protocol],
-        ["source", place(source)],
-        ["target", place(target)],
-        ["select", conditions(&retrofit.only)],
-        ["rename", rename],
-        ["set", set],
-        ["drop", drop],
-        ["keys", keys(target, target.every_key().map(|(_, key)| key))],
-    ])
-    .to_string()
+    let mut parts = vec![
+        json!(["protocol", protocol]),
+        json!(["source", place(source)]),
+        json!(["target", place(target)]),
+        json!(["select", conditions(&retrofit.only)]),
+        json!(["rename", rename]),
+        json!(["set", set]),
+        json!(["drop", drop]),
+        json!(["keys", keys(target, target.every_key().map(|(_, key)| key))]),
+    ];
+    // What is read from keys is left out of written items. Where there is no such attribute, the form is as it was before
+    // there could be one.
+    let from_key = |table: &Table| {
+        let declared = table.attributes.values().filter(|attribute| attribute.from_key);
+        declared.map(|attribute| attribute.name.clone()).collect::<Vec<_>>()
+    };
+    if source.has_key_parts() || target.has_key_parts() {
+        parts.push(json!(["from-key", from_key(source), from_key(target)]));
+    }
+    Value::Array(parts).to_string()
 }
 
 /// Which table it is, and what tells its items apart.
@@ -91,6 +100,7 @@ fn conditions(conditions: &[When]) -> Value {
     sorted(conditions.iter().map(|When { attribute, test }| match test {
         WhenTest::In(values) => json!([attribute, "in", sorted(values.iter().map(value))]),
         WhenTest::Exists(exists) => json!([attribute, "exists", exists]),
+        WhenTest::BeginsWith(prefix) => json!([attribute, "begins-with", prefix]),
     }))
 }
 

@@ -60,6 +60,7 @@ fn when(When { attribute, test }: &When) -> String {
     let test = match test {
         WhenTest::In(values) => format!("In({values:?})"),
         WhenTest::Exists(exists) => format!("Exists({exists})"),
+        WhenTest::BeginsWith(prefix) => format!("BeginsWith({prefix:?})"),
     };
     format!("When {{ attribute: {attribute:?}, test: {test} }}")
 }

@@ -7,15 +7,15 @@ use crate::key::KeyRole;
 
 /// One key of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct KeyPosition {
     /// The number of the index, or `None` for the table itself.
     pub(super) index: Option<usize>,
     pub(super) role: KeyRole,
 }
 
-impl Place {
-    pub(super) const PARTITION: Place = Place { index: None, role: KeyRole::Partition };
-    pub(super) const SORT: Place = Place { index: None, role: KeyRole::Sort };
+impl KeyPosition {
+    pub(super) const PARTITION: KeyPosition = KeyPosition { index: None, role: KeyRole::Partition };
+    pub(super) const SORT: KeyPosition = KeyPosition { index: None, role: KeyRole::Sort };
 
     pub(super) fn field(self) -> &'static str {
         match self.role {

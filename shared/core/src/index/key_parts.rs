@@ -1,0 +1,93 @@
+//! Attributes that stand in a folded key and nowhere else: in many tables an item's id is in `c#12345` alone.
+//!
+//! Stored items do not have such an attribute. It is read from the key before anything looks at the item, and left in
+//! the key when the item is written.
+
+use std::borrow::Cow;
+
+use crate::key::Unfolded;
+use crate::model::{FoldRule, KeySource, Table};
+use crate::value::{AttributeValue, Item, equal};
+
+impl Table {
+    /// The item with the attributes that only its keys hold.
+    pub fn with_key_parts<'i>(&self, item: &'i Item) -> Cow<'i, Item> {
+        let parts = self.key_parts(item);
+        if parts.is_empty() {
+            return Cow::Borrowed(item);
+        }
+        let mut whole = item.clone();
+        whole.extend(parts);
+        Cow::Owned(whole)
+    }
+
+    /// Does the table have attributes that only keys hold?
+    pub fn has_key_parts(&self) -> bool {
+        self.attributes.values().any(|attribute| attribute.from_key)
+    }
+
+    /// What an item must come with, so that this attribute can be read from its keys: every key that holds it, and all
+    /// that tells entities apart. Empty if the attribute is not read from a key.
+    pub fn key_part_sources<'t>(&'t self, attribute: &'t str) -> impl Iterator<Item = &'t str> {
+        let from_key = self.attributes.get(attribute).is_some_and(|declared| declared.from_key);
+        let holds = move |rules: &[FoldRule]| rules.iter().any(|rule| rule.template.keeps(attribute));
+        let keys = self.every_key().filter(move |(_, key)| match &key.source {
+            KeySource::Folded(rules) => holds(rules),
+            KeySource::Natural => false,
+        });
+        let whens = self.entities.iter().flat_map(|entity| &entity.when);
+        let names = keys.map(|(_, key)| key.name.as_str()).chain(whens.map(|when| when.attribute.as_str()));
+        names.filter(move |_| from_key)
+    }
+
+    /// Takes out what the folded keys of the item tell exactly. What they do not tell stays where it is.
+    pub(crate) fn leave_in_keys(&self, item: &mut Item) {
+        let mut taken: Vec<(&str, AttributeValue)> = Vec::new();
+        for attribute in self.attributes.values().filter(|attribute| attribute.from_key) {
+            taken.extend(item.remove(&attribute.name).map(|value| (attribute.name.as_str(), value)));
+        }
+        if taken.is_empty() {
+            return;
+        }
+        let told = self.key_parts(item);
+        for (name, value) in taken {
+            if !told.iter().any(|(known, told)| known == name && equal(told, &value)) {
+                item.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    /// The attributes that the item lacks and its keys tell.
+    fn key_parts(&self, item: &Item) -> Vec<(String, AttributeValue)> {
+        let is_missing = |name: &str| {
+            let declared = self.attributes.get(name);
+            declared.is_some_and(|attribute| attribute.from_key) && !item.contains_key(name)
+        };
+        if !self.attributes.keys().any(|name| is_missing(name)) {
+            return Vec::new();
+        }
+        let entity = self.entity_of(item).ok().flatten();
+        let mut parts: Vec<(String, AttributeValue)> = Vec::new();
+        for (_, key) in self.every_key() {
+            let (KeySource::Folded(rules), Some(AttributeValue::S(text))) =
+                (&key.source, item.get(&key.name))
+            else {
+                continue;
+            };
+            let Some(rule) = rules.iter().find(|rule| rule.entity.is_none() || rule.entity == entity) else {
+                continue;
+            };
+            if !rule.template.attributes().any(&is_missing) {
+                continue;
+            }
+            for (name, part) in rule.template.unfold(text).unwrap_or_default() {
+                if let (Unfolded::Value(value), true) = (part, is_missing(name)) {
+                    if !parts.iter().any(|(known, _)| known == name) {
+                        parts.push((name.to_owned(), value));
+                    }
+                }
+            }
+        }
+        parts
+    }
+}

@@ -1,0 +1,102 @@
+//! Entities told apart by how a key begins, and attributes that only a key has.
+
+use crate::index::ItemError;
+use crate::index::fixture::item;
+use crate::manifest::parse;
+use crate::model::Table;
+use crate::value::AttributeValue;
+
+fn shop() -> Table {
+    let text = r##"
+[tables.shop]
+partition = { attribute = "PK" }
+sort = { attribute = "SK" }
+[tables.shop.attributes]
+customerId = { type = "string", from-key = true }
+orderId = { type = "string", from-key = true }
+state = "string"
+[tables.shop.indexes.byState]
+partition = { attribute = "GPK" }
+sort = { attribute = "GSK" }
+[tables.shop.entities.customer]
+when = { SK = { begins-with = "PROFILE" } }
+partition = "c#{customerId}"
+sort = "PROFILE"
+[tables.shop.entities.order]
+when = { SK = { begins-with = "o#" } }
+partition = "c#{customerId}"
+sort = "o#{orderId}"
+indexes.byState = { partition = "{state}", sort = "{orderId}" }
+"##;
+    let parsed = parse("keyfold.toml", text);
+    assert_eq!(parsed.diagnostics, []);
+    parsed.model.unwrap().tables.remove(0)
+}
+
+#[test]
+fn what_only_a_key_has_is_read_from_it() {
+    let stored = item(r##"{"PK":{"S":"c#7"},"SK":{"S":"o#42"},"state":{"S":"open"}}"##);
+    let table = shop();
+    let whole = table.with_key_parts(&stored);
+    assert_eq!(whole.get("customerId"), Some(&AttributeValue::S("7".to_owned())));
+    assert_eq!(whole.get("orderId"), Some(&AttributeValue::S("42".to_owned())));
+    let update = table.key_update(&stored).unwrap().unwrap();
+    let expected = [("GPK", "open"), ("GSK", "42")].map(|(name, key)| (name.to_owned(), key.to_owned()));
+    assert_eq!(update.set, expected, "keys of indexes are made of it too");
+    assert!(
+        update.condition.holds(&stored),
+        "the update finds the item as it is stored, without the attribute"
+    );
+}
+
+#[test]
+fn a_written_item_has_it_in_its_keys_alone() {
+    let table = shop();
+    let given = item(r##"{"customerId":{"S":"7"},"orderId":{"S":"42"},"state":{"S":"open"}}"##);
+    let written = table.written(table.as_entity(given.clone(), "order").unwrap()).unwrap();
+    let mut names: Vec<&str> = written.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["GPK", "GSK", "PK", "SK", "state"]);
+    assert_eq!(written.get("SK"), Some(&AttributeValue::S("o#42".to_owned())));
+    assert_eq!(table.written(written.clone()).unwrap(), written, "writing it again changes nothing");
+    for (name, value) in given.iter() {
+        assert_eq!(table.with_key_parts(&written).get(name), Some(value), "nothing is lost");
+    }
+}
+
+#[test]
+fn what_no_key_of_the_item_has_stays_on_it() {
+    let table = shop();
+    let given = item(r##"{"customerId":{"S":"7"},"orderId":{"S":"42"}}"##);
+    let written = table.written(table.as_entity(given, "customer").unwrap()).unwrap();
+    assert_eq!(written.get("customerId"), None, "its key has it");
+    assert_eq!(written.get("orderId"), Some(&AttributeValue::S("42".to_owned())), "a customer's keys do not");
+}
+
+#[test]
+fn an_item_is_of_the_entity_that_its_key_begins_like() {
+    let table = shop();
+    let of = |sort: &str| {
+        let stored = item(&format!(r##"{{"PK":{{"S":"c#7"}},"SK":{{"S":"{sort}"}}}}"##));
+        table.entity_of(&stored).unwrap().map(|id| table.entities[id.0].name.clone())
+    };
+    assert_eq!(of("o#1").as_deref(), Some("order"));
+    assert_eq!(of("PROFILE").as_deref(), Some("customer"));
+    assert_eq!(of("x"), None);
+    let wrong = item(r##"{"customerId":{"S":"7"},"SK":{"S":"PROFILE"}}"##);
+    assert!(matches!(table.as_entity(wrong, "order"), Err(ItemError::NotThisEntity { .. })));
+}
+
+#[test]
+fn reading_it_needs_the_keys_that_have_it_and_what_tells_entities_apart() {
+    let table = shop();
+    let sources = |name| {
+        let mut sources: Vec<_> = table.key_part_sources(name).map(str::to_owned).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    };
+    assert_eq!(sources("customerId"), ["PK", "SK"]);
+    assert_eq!(sources("orderId"), ["GSK", "SK"]);
+    assert_eq!(sources("state"), [""; 0]);
+}

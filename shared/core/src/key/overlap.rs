@@ -1,0 +1,187 @@
+//! Can two templates make one key?
+//!
+//! A template is taken for a pattern: characters that are fixed, classes of which one character stands at a place, and
+//! classes of which any number stands there. Two patterns are walked side by side. A pattern matches at least the keys of
+//! its template and may match more, so "no" is certain and "yes" is not.
+
+use std::collections::BTreeSet;
+
+use super::codec::{Codec, KeyMode};
+use super::field::Field;
+use super::template::{Element, Template};
+use crate::attribute::AttributeKind;
+use crate::value::AttributeValue;
+
+/// The most patterns of one template: one for each combination of its listed values. Beyond that, listed values are taken
+/// for any text.
+const PATTERNS_MAX: usize = 64;
+
+/// The values that an attribute is known to have.
+type KnownValues<'v> = dyn Fn(&str) -> Option<&'v [AttributeValue]> + 'v;
+
+/// The characters that can stand at a place.
+#[derive(Debug, Clone, PartialEq)]
+enum Class {
+    Is(char),
+    OneOf(&'static str),
+    NoneOf(Vec<char>),
+}
+
+/// One step of a pattern.
+#[derive(Debug, Clone)]
+struct PatternStep {
+    class: Class,
+    /// Can any number of such characters stand here, or none?
+    repeats: bool,
+}
+
+const DIGITS: &str = "0123456789";
+const HEX_DIGITS: &str = "0123456789abcdef";
+const PLAIN_NUMBER: &str = "-.0123456789";
+const ORDERED_NUMBER: &str = "!0123456789nop~";
+
+impl Class {
+    fn meets(&self, other: &Class) -> bool {
+        match (self, other) {
+            (Class::Is(one), class) | (class, Class::Is(one)) => class.has(*one),
+            (Class::OneOf(letters), class) | (class, Class::OneOf(letters)) => {
+                letters.chars().any(|letter| class.has(letter))
+            }
+            // Each leaves out a few characters of very many.
+            (Class::NoneOf(_), Class::NoneOf(_)) => true,
+        }
+    }
+
+    fn has(&self, letter: char) -> bool {
+        match self {
+            Class::Is(only) => *only == letter,
+            Class::OneOf(letters) => letters.contains(letter),
+            Class::NoneOf(letters) => !letters.contains(&letter),
+        }
+    }
+}
+
+impl Template {
+    /// Can a key of this template be one of the other? `known` and `other_known`: the values that attributes have in the
+    /// items of the one and of the other.
+    pub(crate) fn can_equal<'v>(
+        &self,
+        known: &KnownValues<'v>,
+        other: &Template,
+        other_known: &KnownValues<'v>,
+    ) -> bool {
+        let (these, those) = (self.patterns(known), other.patterns(other_known));
+        these.iter().any(|one| those.iter().any(|other| meet(one, other)))
+    }
+
+    fn patterns(&self, known: &KnownValues<'_>) -> Vec<Vec<PatternStep>> {
+        let levels = self.elements.iter().map(Element::level).max().unwrap_or(0);
+        (0..=levels).flat_map(|level| self.patterns_to(level, known)).collect()
+    }
+
+    /// The patterns of the keys with this many optional tails.
+    fn patterns_to(&self, level: usize, known: &KnownValues<'_>) -> Vec<Vec<PatternStep>> {
+        let mut patterns: Vec<Vec<PatternStep>> = vec![Vec::new()];
+        for element in self.elements.iter().filter(|element| element.level() <= level) {
+            let choices = match element {
+                Element::Literal { text, .. } => vec![fixed(text)],
+                Element::Field { field, .. } => field.choices(known, PATTERNS_MAX / patterns.len()),
+            };
+            patterns = patterns
+                .iter()
+                .flat_map(|begun| choices.iter().map(|choice| [begun.as_slice(), choice].concat()))
+                .collect();
+        }
+        patterns
+    }
+}
+
+impl Field {
+    /// What can stand for the field: one pattern, or one for each listed value.
+    fn choices(&self, known: &KnownValues<'_>, most: usize) -> Vec<Vec<PatternStep>> {
+        let listed: Option<Vec<AttributeValue>> = match (known(&self.attribute), &self.finite) {
+            (Some(values), _) => Some(values.to_vec()),
+            (None, Some(finite)) => Some(finite.entries.iter().map(|(value, _)| value.clone()).collect()),
+            (None, None) => None,
+        };
+        let write = |value: &AttributeValue| {
+            let mut text = String::new();
+            self.write(value, &mut text).ok().map(|()| fixed(&text))
+        };
+        match listed {
+            Some(values) if values.len() <= most => values.iter().filter_map(write).collect(),
+            _ => vec![self.pattern()],
+        }
+    }
+
+    fn pattern(&self) -> Vec<PatternStep> {
+        let many = |class| vec![PatternStep { class, repeats: true }];
+        match &self.codec {
+            Codec::Integer { width } => {
+                vec![PatternStep { class: Class::OneOf(DIGITS), repeats: false }; *width as usize]
+            }
+            Codec::Timestamp(precision) => {
+                shaped(&"0000-00-00T00:00:00.000000000"[..precision.length() - 1], "Z")
+            }
+            Codec::LowerTimestamp(precision) => {
+                shaped(&"0000-00-00t00:00:00.000000000"[..precision.length() - 1], "z")
+            }
+            Codec::Date => shaped("0000-00-00", ""),
+            Codec::Number => many(Class::OneOf(ORDERED_NUMBER)),
+            Codec::Shard(_) | Codec::Modulo(_) => many(Class::OneOf(DIGITS)),
+            Codec::Hex => many(Class::OneOf(HEX_DIGITS)),
+            Codec::Text if self.kind == AttributeKind::Number => many(Class::OneOf(PLAIN_NUMBER)),
+            // Listed values may stand as they are, separators and all.
+            _ if self.finite.is_some() => many(Class::NoneOf(Vec::new())),
+            _ => many(Class::NoneOf(self.excluded())),
+        }
+    }
+
+    /// The characters that the text of a value cannot have, because they begin what follows it.
+    fn excluded(&self) -> Vec<char> {
+        let is_kept_out =
+            |separator: &&String| self.mode == KeyMode::Escaped || separator.chars().count() == 1;
+        let separators = self.follow.separators.iter().filter(is_kept_out);
+        separators.filter_map(|text| text.chars().next()).collect()
+    }
+}
+
+/// A text as it stands.
+fn fixed(text: &str) -> Vec<PatternStep> {
+    text.chars().map(|letter| PatternStep { class: Class::Is(letter), repeats: false }).collect()
+}
+
+/// A text in which each `0` stands for any digit, and one more after it.
+fn shaped(text: &str, end: &str) -> Vec<PatternStep> {
+    let class = |letter| if letter == '0' { Class::OneOf(DIGITS) } else { Class::Is(letter) };
+    text.chars()
+        .chain(end.chars())
+        .map(|letter| PatternStep { class: class(letter), repeats: false })
+        .collect()
+}
+
+/// Is there a text that fits both patterns?
+fn meet(one: &[PatternStep], other: &[PatternStep]) -> bool {
+    let mut waiting = vec![(0, 0)];
+    let mut seen: BTreeSet<(usize, usize)> = waiting.iter().copied().collect();
+    while let Some((i, j)) = waiting.pop() {
+        if i == one.len() && j == other.len() {
+            return true;
+        }
+        let mut next = Vec::new();
+        let (here, there) = (one.get(i), other.get(j));
+        if here.is_some_and(|step| step.repeats) {
+            next.push((i + 1, j));
+        }
+        if there.is_some_and(|step| step.repeats) {
+            next.push((i, j + 1));
+        }
+        if let (Some(here), Some(there)) = (here, there) {
+            if here.class.meets(&there.class) {
+                next.push((i + usize::from(!here.repeats), j + usize::from(!there.repeats)));
+            }
+        }
+        waiting.extend(next.into_iter().filter(|state| seen.insert(*state)));
+    }
+    false
+}

@@ -1,0 +1,144 @@
+//! A template, once it is parsed: its parts, and what can be told of them without any item.
+
+use super::codec::{Codec, KeyMode, KeyRole};
+use super::field::Field;
+
+/// A parsed key template.
+///
+/// ```
+/// use keyfold_core::key::{KeyMode, KeyRole, Template};
+/// use keyfold_core::model::{Attribute, AttributeKind};
+/// # use keyfold_core::value::{AttributeValue, Item};
+/// let attributes = ["resourceId", "action", "accessedBy"]
+///     .map(|name| (name.to_owned(), Attribute::new(name, AttributeKind::String)))
+///     .into();
+/// let template =
+///     Template::parse("{resourceId}-{action}-{accessedBy}", &attributes, KeyRole::Partition, KeyMode::Escaped).unwrap();
+/// # let item = |values: [&str; 3]| -> Item {
+/// #     let names = ["resourceId", "action", "accessedBy"];
+/// #     std::collections::HashMap::from_iter(
+/// #         names.into_iter().zip(values).map(|(name, value)| (name.to_owned(), AttributeValue::S(value.to_owned())))).into()
+/// # };
+/// assert_eq!(template.fold(&item(["123ccc", "viewed", "joe1"]))?.as_deref(), Some("123ccc-viewed-joe1"));
+/// assert_eq!(template.fold(&item(["db-read", "all", "sam"]))?.as_deref(), Some("db%2Dread-all-sam"));
+/// # Ok::<(), keyfold_core::key::FoldError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    pub(super) text: String,
+    pub(super) role: KeyRole,
+    pub(super) mode: KeyMode,
+    pub(super) parts: Vec<Part>,
+    pub(super) elements: Vec<Element>,
+}
+
+/// One part of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Text that every key has here.
+    Literal(String),
+    /// An attribute's value.
+    Attribute {
+        /// Its name.
+        name: String,
+        /// How it is written.
+        codec: Codec,
+        /// Is it in an optional tail?
+        optional: bool,
+    },
+}
+
+/// What a template is made of, with everything precomputed. `level` counts the optional tails around it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Element {
+    Literal { text: String, level: usize },
+    Field { field: Box<Field>, level: usize },
+}
+
+impl Element {
+    pub(super) fn level(&self) -> usize {
+        match self {
+            Element::Literal { level, .. } | Element::Field { level, .. } => *level,
+        }
+    }
+}
+
+impl Template {
+    /// The template as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Which key it makes.
+    pub fn role(&self) -> KeyRole {
+        self.role
+    }
+
+    /// What happens to separators in values.
+    pub fn mode(&self) -> KeyMode {
+        self.mode
+    }
+
+    /// Its parts, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The attribute's name, if the template is nothing but `{attribute}`.
+    pub fn bare(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            // Whatever its type makes of it, the attribute by itself is meant.
+            [
+                Part::Attribute {
+                    name,
+                    optional: false,
+                    codec: Codec::Text | Codec::Enumerated | Codec::Timestamp(_) | Codec::Date,
+                },
+            ] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The attributes that the key is made of, each once, in the order of their first appearance.
+    pub fn attributes(&self) -> impl Iterator<Item = &str> {
+        let names = || self.fields().map(|(field, _)| field.attribute.as_str());
+        let is_first = move |(at, name): &(usize, &str)| !names().take(*at).any(|before| before == *name);
+        names().enumerate().filter(is_first).map(|(_, name)| name)
+    }
+
+    /// The text that every key of this template begins with; empty if it begins with an attribute.
+    pub fn literal_prefix(&self) -> &str {
+        match self.elements.first() {
+            Some(Element::Literal { text, .. }) => text,
+            _ => "",
+        }
+    }
+
+    /// The first attribute of every key, if it can have any text: untested, it leaves the whole key open.
+    pub(crate) fn first_open(&self) -> Option<&str> {
+        let field = self.elements.iter().find_map(|element| match element {
+            Element::Field { field, level } => Some((field, *level)),
+            Element::Literal { .. } => None,
+        });
+        let (field, level) = field?;
+        let is_open = level == 0 && field.finite.is_none() && field.codec.shards().is_none();
+        is_open.then_some(field.attribute.as_str())
+    }
+
+    /// Can this attribute be read back from a key, exactly?
+    pub fn keeps(&self, attribute: &str) -> bool {
+        self.fields().any(|(field, _)| field.attribute == attribute && !field.is_lossy())
+    }
+
+    /// Can two different items have one key? A key that keeps no letter case, or only a shard, allows it.
+    pub fn is_lossy(&self) -> bool {
+        self.fields().any(|(field, _)| !self.keeps(&field.attribute))
+    }
+
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&Field, usize)> {
+        self.elements.iter().filter_map(|element| match element {
+            Element::Field { field, level } => Some((field.as_ref(), *level)),
+            Element::Literal { .. } => None,
+        })
+    }
+}
