@@ -1,7 +1,10 @@
 //! What lives as long as the process: the model, the client, the keys, the limits. Built once, before the first request.
 
-use keyfold_core::model::Model;
-use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
+use std::sync::Arc;
+
+use keyfold_core::model::{Model, Table};
+use keyfold_core::query::Readiness;
+use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, KnownReadiness, RetrofitError};
 use keyfold_dynamo::{Client, TokenKeys, model_version};
 use keyfold_edge::{ManifestError, SettingsError, parse_manifest, read_manifest};
 
@@ -17,6 +20,8 @@ pub struct Api {
     pub(crate) token_keys: TokenKeys,
     pub(crate) limits: Limits,
     pub(crate) control_table: String,
+    /// `None`: every index is complete.
+    readiness: Option<KnownReadiness>,
 }
 
 /// Why there is no API.
@@ -57,12 +62,27 @@ impl Api {
             token_keys,
             limits,
             control_table: CONTROL_TABLE_DEFAULT.to_owned(),
+            readiness: Some(KnownReadiness::new(CONTROL_TABLE_DEFAULT)),
         })
     }
 
-    /// The same API with another table where retrofits keep how far they are.
+    /// The same API with another table where retrofits keep their state.
     pub fn with_control_table(self, name: impl Into<String>) -> Api {
-        Api { control_table: name.into(), ..self }
+        let name = name.into();
+        Api { readiness: Some(KnownReadiness::new(&name)), control_table: name, ..self }
+    }
+
+    /// The same API for tables whose indexes are known to be complete, whatever the control table says.
+    pub fn with_complete_indexes(self) -> Api {
+        Api { readiness: None, ..self }
+    }
+
+    /// Which indexes of a table a retrofit still fills.
+    pub(crate) async fn readiness(&self, table: &Table) -> Result<Arc<Readiness>, RetrofitError> {
+        match &self.readiness {
+            Some(known) => known.of(&self.client, &self.model, table).await,
+            None => Ok(Arc::default()),
+        }
     }
 
     /// The model that questions are asked of.

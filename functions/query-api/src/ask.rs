@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::{Caller, RequestError};
 use keyfold_core::query::explain::{self, Explanation};
-use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, Readiness, check, plan};
+use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, check, plan};
 use keyfold_dynamo::RunOptions;
 use keyfold_edge::{Auth, Problem};
 
@@ -40,13 +40,13 @@ struct Planned<'m> {
     plan: QueryPlan,
 }
 
-/// The plan of a request. Nothing is read.
-pub(crate) fn explain(
+/// The plan of a request. Of the table, nothing is read.
+pub(crate) async fn explain(
     asker: &Asker<'_>,
     request: &QueryRequest,
     record: &mut Record,
 ) -> Result<Explanation, Problem> {
-    Ok(explain::explain(&prepare(asker, request, record)?.plan))
+    Ok(explain::explain(&prepare(asker, request, record).await?.plan))
 }
 
 /// The answer to a request.
@@ -56,7 +56,7 @@ pub(crate) async fn query(
     record: &mut Record,
 ) -> Result<Answer, Problem> {
     let options = run_options(asker, request)?;
-    let Planned { table, plan } = prepare(asker, request, record)?;
+    let Planned { table, plan } = prepare(asker, request, record).await?;
     let pages = Pages::of(asker, request);
     let from = pages.open(request)?;
     let run = keyfold_dynamo::run(&asker.api.client, table, &plan, from.as_ref(), &options);
@@ -83,7 +83,7 @@ pub(crate) fn find_table<'m>(model: &'m Model, name: &str) -> Result<&'m Table, 
     Ok(check(model, &nothing, &Caller::Trusted)?.table)
 }
 
-fn prepare<'a>(
+async fn prepare<'a>(
     asker: &Asker<'a>,
     request: &QueryRequest,
     record: &mut Record,
@@ -96,8 +96,9 @@ fn prepare<'a>(
     if checked.table.scope.is_empty() && !asker.may_ask() {
         return Err(Problem::not_authenticated());
     }
-    let plan =
-        plan(&checked, &Readiness::complete()).map_err(|error| refused(error, api.limits.allow_scan))?;
+    let readiness = tokio::time::timeout(time_left(asker.deadline), api.readiness(checked.table));
+    let readiness = readiness.await.map_err(|_| problem::timed_out())??;
+    let plan = plan(&checked, &readiness).map_err(|error| refused(error, api.limits.allow_scan))?;
     let mut sources: Vec<String> = Vec::new();
     for access in &plan.accesses {
         let source = access.source.index().map_or_else(|| "table".to_owned(), |name| format!("index {name}"));

@@ -72,7 +72,7 @@ async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<
     let body = match route {
         Route::Health => json_text(&json!({ "status": "ok", "manifest": api.version_text() })),
         Route::OpenApi => json_text(&openapi(api.model(), api.limits.auth)),
-        Route::Explain => json_text(&explain(&asker, &body(request)?, record)?),
+        Route::Explain => json_text(&explain(&asker, &body(request)?, record).await?),
         Route::Query => answer_text(&query(&asker, &body(request)?, record).await?, format),
         Route::Question { table, question } => {
             let (table, question) = question::find(&api.model, table, question)?;
