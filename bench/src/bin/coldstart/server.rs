@@ -1,6 +1,6 @@
 //! A server in place of DynamoDB: TLS, a certificate of an authority made for this run, and one answer for everything.
 //!
-//! The authority is Amazon's by its name, and stands in a bundle with all those of the machine, as the real ones do.
+//! The authority stands in a bundle with all those of the machine, which is about as long as Mozilla's list.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -6,8 +6,12 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use futures_util::stream;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
-use keyfold_dynamo::{TableOptions, load};
+use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, Head, RequestSender};
+use keyfold_dynamo::{TableOptions, ensure_table, load};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{Outcome, RuntimeApi};
 use serde_json::{Value, json};
@@ -91,7 +95,18 @@ async fn stage() -> anyhow::Result<EmbeddedDynamo> {
     };
     let events = (0..EVENTS).map(data::event).enumerate().filter(is_loaded);
     load(&dynamo.client(), table, stream::iter(events.map(|(_, event)| event))).await?;
+    cut_over(&dynamo, &model).await?;
     Ok(dynamo)
+}
+
+/// The retrofit that fills the table's indexes is over: otherwise the function would not read them.
+async fn cut_over(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<()> {
+    let job = Job::new(Mapping::of(model, "auditInPlace")?, Epoch::FIRST);
+    let sender = RequestSender::new(dynamo.client(), job, CONTROL_TABLE_DEFAULT);
+    ensure_table(&dynamo.client(), sender.table(TableRole::Control), TableOptions::default()).await?;
+    let begun = Head::begun(sender.job().mapping(), None);
+    sender.store(&Head { phase: Phase::CutOver, ..begun }, None).await?;
+    Ok(())
 }
 
 /// One process: its first answer, and so many after it. The ids of the items.
