@@ -34,9 +34,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("shared/dynamo", &["token", "token::envelope"]),
     ("shared/dynamo", &["write::insert", "write::insert::answer", "write::insert::batches"]),
     ("shared/dynamo", &["write::update", "write::update::change"]),
-    ("functions/audit-writer", &["direct", "handler"]),
-    ("functions/audit-writer", &["event", "identity"]),
-    ("functions/query-api", &["ask", "page"]),
 ];
 
 fn read(of: &str) -> Imports {

@@ -1,7 +1,5 @@
 //! One audit event: from JSON to an item that can be written.
 
-use std::collections::BTreeMap;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
@@ -146,9 +144,4 @@ fn text_of(value: &AttributeValue) -> String {
         AttributeValue::S(text) | AttributeValue::N(text) => text.clone(),
         _ => String::new(),
     }
-}
-
-/// The attributes in the order of their names, as a derived id needs them.
-pub(crate) fn ordered(item: &Item) -> BTreeMap<&str, &AttributeValue> {
-    item.iter().map(|(name, value)| (name.as_str(), value)).collect()
 }

@@ -3,12 +3,11 @@
 //! The server's time is no part of it, so that an event that is sent again is the same event. Two events that say the same
 //! and have neither id nor time are therefore one; a message from a queue has an id of its own, which tells them apart.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use keyfold_core::value::{AttributeValue, Item, Number};
 use sha2::{Digest, Sha256};
-
-use crate::event::ordered;
 
 /// How many bytes of the digest an id shows.
 const ID_BYTES: usize = 20;
@@ -16,7 +15,8 @@ const ID_BYTES: usize = 20;
 /// The id of what an event says.
 pub(crate) fn of_content(item: &Item, mark: Option<&str>) -> String {
     let mut text = Vec::new();
-    for (name, value) in ordered(item) {
+    // The order of the names, whatever the order of the attributes was.
+    for (name, value) in item.iter().collect::<BTreeMap<_, _>>() {
         put(&mut text, b'k', name.as_bytes());
         put_value(&mut text, value);
     }

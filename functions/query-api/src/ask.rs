@@ -57,7 +57,7 @@ pub(crate) async fn query(
 ) -> Result<Answer, Problem> {
     let options = run_options(asker, request)?;
     let Planned { table, plan } = prepare(asker, request, record).await?;
-    let pages = Pages::of(asker, request);
+    let pages = Pages::of(asker.api, asker.caller, request);
     let from = pages.open(request)?;
     let run = keyfold_dynamo::run(&asker.api.client, table, &plan, from.as_ref(), &options);
     // Dropped when its time is over, the run reads no further.

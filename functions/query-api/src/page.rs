@@ -3,11 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use keyfold_core::query::QueryRequest;
+use keyfold_core::query::check::Caller;
 use keyfold_dynamo::{Binding, Position};
 use keyfold_edge::Problem;
 
 use crate::Api;
-use crate::ask::Asker;
 use crate::caller::identity;
 use crate::settings::PAGE_TOKEN_SECONDS;
 
@@ -20,10 +20,10 @@ pub(crate) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub(crate) fn of(asker: &Asker<'a>, request: &QueryRequest) -> Pages<'a> {
+    pub(crate) fn of(api: &'a Api, caller: &Caller, request: &QueryRequest) -> Pages<'a> {
         Pages {
-            api: asker.api,
-            binding: Binding::new(request, &identity(asker.caller), &asker.api.version),
+            api,
+            binding: Binding::new(request, &identity(caller), &api.version),
             now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         }
     }
