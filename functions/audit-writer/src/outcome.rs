@@ -78,8 +78,7 @@ pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, Box<Pr
     let Some(worst) = worst else { return Ok(Value::Object(members)) };
     let code = if counts.failed == many { "nothing-written" } else { "partly-written" };
     let detail = format!("{} of {many} audit events were not written", counts.failed);
-    let hint =
-        "`events` names them with the reason; you can safely send the same request again";
+    let hint = "`events` names them with the reason; you can safely send the same request again";
     let again = problems.iter().any(|problem| problem.again);
     Err(Box::new(Problem { again, members, ..Problem::new(worst.status, code, detail).hint(hint) }))
 }

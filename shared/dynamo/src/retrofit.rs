@@ -11,6 +11,7 @@ mod estimate;
 mod finalise;
 mod inserts;
 mod lookup;
+mod metering;
 mod options;
 mod pace;
 mod preflight;

@@ -12,7 +12,6 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::Item;
 
 use super::pace::Pace;
-use super::transact::transact;
 use crate::BatchGet;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
@@ -288,7 +287,7 @@ impl RequestSender {
                 Ok(Response::Got(got.into_iter().next()))
             }
             Request::Write(write) => self.write(write).await,
-            Request::Transact(writes) => transact(self, writes).await,
+            Request::Transact(writes) => self.transact(writes).await,
         }
     }
 

@@ -10,30 +10,32 @@ use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::guarded::part_of_transaction;
 
-/// Sends the writes as one transaction.
-pub(super) async fn transact(sender: &RequestSender, writes: &[Write]) -> Result<Response, DynamoError> {
-    let call = || Call::new("TransactWriteItems", &sender.table(writes[0].place).name);
-    let item = |write: &Write| part_of_transaction(sender.table(write.place), &write.action, &write.guard);
-    let items = writes.iter().map(item).collect::<Result<Vec<_>, _>>();
-    let items = items.map_err(|error| DynamoError::of_build(call(), &error))?;
-    let sent = sender
-        .client()
-        .transact_write_items()
-        .set_transact_items(Some(items))
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
-        .send()
-        .await;
-    match sent {
-        Ok(answer) => {
-            for one in answer.consumed_capacity() {
-                sender.wrote(one.table_name().unwrap_or_default(), &Consumed::of(Some(one)));
+impl RequestSender {
+    /// Sends the writes as one transaction.
+    pub(super) async fn transact(&self, writes: &[Write]) -> Result<Response, DynamoError> {
+        let call = || Call::new("TransactWriteItems", &self.table(writes[0].place).name);
+        let item = |write: &Write| part_of_transaction(self.table(write.place), &write.action, &write.guard);
+        let items = writes.iter().map(item).collect::<Result<Vec<_>, _>>();
+        let items = items.map_err(|error| DynamoError::of_build(call(), &error))?;
+        let sent = self
+            .client()
+            .transact_write_items()
+            .set_transact_items(Some(items))
+            .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+            .send()
+            .await;
+        match sent {
+            Ok(answer) => {
+                for one in answer.consumed_capacity() {
+                    self.wrote(one.table_name().unwrap_or_default(), &Consumed::of(Some(one)));
+                }
+                Ok(Response::Written)
             }
-            Ok(Response::Written)
+            Err(error) => match cancellation(&error) {
+                Some(reasons) => cancelled(reasons, call()),
+                None => Err(DynamoError::of(call(), error)),
+            },
         }
-        Err(error) => match cancellation(&error) {
-            Some(reasons) => cancelled(reasons, call()),
-            None => Err(DynamoError::of(call(), error)),
-        },
     }
 }
 

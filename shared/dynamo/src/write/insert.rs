@@ -6,6 +6,7 @@
 
 mod answer;
 mod batches;
+mod new_item;
 mod send;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +27,7 @@ use crate::error::{Call, DynamoError, Hidden};
 use crate::guarded::StatementResult;
 use answer::InsertAnswer;
 use batches::{Batch, batches};
+use new_item::NewItem;
 
 pub use batches::BATCH_INSERT_BYTES_MAX;
 
@@ -111,16 +113,6 @@ pub async fn put_new_all(
         waiting = later;
     }
     inserter.finish()
-}
-
-/// An item on its way.
-#[derive(Debug, Clone)]
-pub(super) struct NewItem {
-    /// Its place among the items given.
-    at: usize,
-    key: PrimaryKey,
-    /// With its folded keys.
-    item: Item,
 }
 
 fn first_of_each_key(jobs: Vec<NewItem>) -> (Vec<NewItem>, Vec<NewItem>) {

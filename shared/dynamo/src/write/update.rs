@@ -7,78 +7,22 @@
 mod change;
 mod error;
 mod send;
-
-use std::collections::{BTreeMap, BTreeSet};
+mod spec;
 
 use aws_sdk_dynamodb::Client;
 use keyfold_core::model::Table;
-use keyfold_core::value::{AttributeValue, Item};
-use serde::Serialize;
+use keyfold_core::value::Item;
 
-use super::expect::Expected;
 use super::identity::primary_key;
-use super::typed::value_of;
 use super::{WriteError, update::change::Change};
 use crate::backoff::pause;
 use crate::consumed::Consumed;
 
 pub use error::UpdateError;
+pub use spec::Update;
 
 /// How often an update is derived anew because the item changed in between.
 pub const UPDATE_ATTEMPTS_MAX: u32 = 8;
-
-/// A change of one item: whole attributes that are set or removed.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Update {
-    set: BTreeMap<String, AttributeValue>,
-    remove: BTreeSet<String>,
-    expected: Expected,
-    reading: bool,
-}
-
-impl Update {
-    /// A change of nothing yet.
-    pub fn new() -> Update {
-        Update::default()
-    }
-
-    /// Sets an attribute.
-    #[must_use]
-    pub fn set(mut self, name: impl Into<String>, value: AttributeValue) -> Update {
-        let name = name.into();
-        self.remove.remove(&name);
-        self.set.insert(name, value);
-        self
-    }
-
-    /// Sets an attribute to what a value is by serde.
-    pub fn set_typed<T: Serialize>(self, name: impl Into<String>, value: &T) -> Result<Update, WriteError> {
-        Ok(self.set(name, value_of(value)?))
-    }
-
-    /// Removes an attribute.
-    #[must_use]
-    pub fn remove(mut self, name: impl Into<String>) -> Update {
-        let name = name.into();
-        self.set.remove(&name);
-        self.remove.insert(name);
-        self
-    }
-
-    /// What the item must be for the update to happen. Folded keys are made with it, so nothing need be read.
-    #[must_use]
-    pub fn expecting(mut self, expected: Expected) -> Update {
-        self.expected = expected;
-        self
-    }
-
-    /// Allows the item to be read if its folded keys cannot be known otherwise.
-    #[must_use]
-    pub fn reading(mut self) -> Update {
-        self.reading = true;
-        self
-    }
-}
 
 /// What an update did.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -36,10 +36,7 @@ async fn a_request_that_is_not_valid_says_so() {
     let no_index = query(Some("byNothing"), [("user", text("joe"))]);
     let error = query_page(&client, &no_index).await.unwrap_err();
     assert_eq!(error.code(), "invalid-request");
-    assert_eq!(
-        error.to_string(),
-        "`Query` on table `VisitsOfPlaces`, index `byNothing` is not valid"
-    );
+    assert_eq!(error.to_string(), "`Query` on table `VisitsOfPlaces`, index `byNothing` is not valid");
 
     let mut consistent = query(Some("placeAll"), [("place", text("odd"))]);
     consistent.page.consistent = true;

@@ -1,8 +1,8 @@
 //! What one request came to.
 
-use super::Collection;
 use crate::consumed::Consumed;
 use crate::guarded::StatementResult;
+use crate::write::collection::Collection;
 
 /// What one request came to, or several that became of it.
 #[derive(Debug, Default)]

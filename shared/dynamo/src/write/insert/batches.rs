@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use keyfold_core::index::item_bytes;
 use keyfold_core::model::Table;
 
-use super::NewItem;
+use super::new_item::NewItem;
 use crate::guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX, insert_chars};
 use crate::write::identity::canonical;
 

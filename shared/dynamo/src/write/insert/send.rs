@@ -6,9 +6,9 @@ use std::time::Instant;
 use aws_sdk_dynamodb::Client;
 use keyfold_core::model::Table;
 
-use super::NewItem;
 use super::answer::InsertAnswer;
 use super::batches::Batch;
+use super::new_item::NewItem;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::guarded::{StatementResult, execute, insert};

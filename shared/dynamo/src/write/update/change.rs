@@ -6,7 +6,8 @@ use keyfold_core::condition::Condition;
 use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
 use keyfold_core::value::{AttributeValue, Item, equal};
 
-use super::{Update, UpdateError};
+use super::error::UpdateError;
+use super::spec::Update;
 use crate::write::expect::is;
 
 /// What is written, and on what condition. The item must be there too: an update of what is gone would leave a stub.
