@@ -134,5 +134,5 @@ async fn what_is_in_the_way_is_named() {
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let error = Stack::start(&model(), &StackOptions { data: Some(file), ..options() }).await.unwrap_err();
-    assert!(error.to_string().starts_with("cannot make the folder"), "{error}");
+    assert!(error.to_string().starts_with("cannot create the folder"), "{error}");
 }

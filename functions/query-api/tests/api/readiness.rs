@@ -43,7 +43,7 @@ async fn an_index_is_refused_with_the_retrofit_until_it_is_cut_over() {
     keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(item).unwrap()).await.unwrap();
     for sent in [Sent::query(&asked()), Sent::post("/explain", asked().to_string())] {
         let got = send(&pending, &sent).await;
-        assert_eq!((got.status, &got.body["code"]), (422, &json!("needs-scan")), "{}", got.body);
+        assert_eq!((got.status, &got.body["code"]), (503, &json!("index-pending")), "{}", got.body);
         let rejected = got.body["rejected"].to_string();
         assert!(rejected.contains("is being filled by retrofit `inPlace`: not started"), "{rejected}");
         assert_eq!(got.record.items_read, 0);

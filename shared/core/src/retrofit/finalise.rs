@@ -15,6 +15,7 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
     let key = target.key_of(item)?;
     let mark = item.get_key_value(FENCE_ATTRIBUTE).or_else(|| item.get_key_value(OWNER_ATTRIBUTE));
     let (attribute, value) = mark?;
+    // Only what still has the mark that was read. An application that wrote the item meanwhile keeps what it wrote.
     let guard = Guard::equals(attribute, value.clone());
     let action = if item.contains_key(TOMBSTONE_ATTRIBUTE) {
         Action::Delete(key)
@@ -33,6 +34,7 @@ pub fn forget(retrofit: &str, row: &Item) -> Option<Write> {
         return None;
     }
     let known = LedgerRow::read(row)?;
+    // A row that changed since it was read belongs to a worker that should not be at work any more: it stays, and is seen.
     let guard = Guard::equals(control::FENCE, known.fence.value());
     Some(Write { place: TableRole::Control, action: Action::Delete(control::key(partition, sort)), guard })
 }

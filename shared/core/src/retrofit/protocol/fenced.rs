@@ -46,6 +46,8 @@ struct Repair {
 impl Fenced {
     /// The state that a record tells.
     pub(super) fn apply(job: &Job, key: &Item, new: Option<&Item>, fence: Fence) -> (Fenced, Turn) {
+        // Records come twice and late. Without this guard an old one overwrites a newer state, or brings a deleted item back.
+        // An item without a fence does not pass either: it is somebody else's.
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let turn = match state(job.mapping(), key, new, &fence) {
             Err(reason) => Turn::Enter(reason, fence.clone()),
@@ -65,6 +67,9 @@ impl Fenced {
         let first = fence.epoch() == crate::retrofit::fence::Epoch::FIRST;
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let mapping = job.mapping();
+        // What was scanned is older than every record, because the stream was there before the scan. Without these guards the
+        // scan overwrites what a record wrote meanwhile. From the second epoch on, items of the epoch before are there: they
+        // give way, also to an item that is no longer selected, which leaves a tombstone.
         let guard = match (mapping.selects(item), first) {
             (false, true) => {
                 return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
@@ -202,9 +207,12 @@ impl Repair {
         fence: &Fence,
     ) -> Turn {
         let known = target.and_then(|item| Fence::read(item.get(FENCE_ATTRIBUTE)?));
+        // An item without a fence was not written by this retrofit. A repair must not overwrite it.
         if target.is_some() && known.is_none() {
             return Turn::Enter(QuarantineReason::Foreign, fence.clone());
         }
+        // Above what is there and above the change that failed, so that this change cannot be applied after the repair; below
+        // the next record of the item, so that this one still is.
         let newest = known.as_ref().map(Fence::repaired).max(self.failed.clone());
         let fence_now = newest.into_iter().chain([Fence::of_scan(job.epoch())]).max();
         let fence_now = fence_now.unwrap_or_else(|| fence.clone());
@@ -217,6 +225,8 @@ impl Repair {
         if nothing || (as_new && target.is_some_and(|item| same_but_fence(item, &wanted))) {
             return Turn::Done(TaskResult::Unchanged);
         }
+        // The source was read after the target. If a record was applied in between, the source as it was read may be older
+        // than that record: then both are read again.
         let guard = match &known {
             Some(known) => Guard::equals(FENCE_ATTRIBUTE, known.value()),
             None => Guard::Absent,

@@ -66,6 +66,8 @@ impl InPlace {
             Ok(Some(update)) => Turn::Send(Request::Write(Write {
                 place: TableRole::Source,
                 action: Action::Update { key: self.key.clone(), set: update.set, remove: update.remove },
+                // Without `Present` an update of a deleted item leaves a stub. Without the rest, a writer that changes an
+                // input between the read and this write leaves a key that says what the item was.
                 guard: Guard::Present(update.unchanged),
             })),
         }

@@ -257,6 +257,7 @@ impl Move {
     fn know_row(&mut self, job: &Job, row: Option<&Item>) -> Turn {
         self.row = row.and_then(LedgerRow::read);
         match &self.aim {
+            // A late or repeated record: the row says that something at least as new was carried over.
             Aim::State(fence) if self.row.as_ref().is_some_and(|row| row.fence >= *fence) => {
                 Turn::Done(TaskResult::Superseded)
             }
@@ -337,12 +338,15 @@ impl Move {
             MovePart::New => Write {
                 place: TableRole::Target,
                 action: Action::Put(self.wanted.clone().unwrap_or_default()),
+                // Two source items can want one target key. Without the owner in the guard the second overwrites the first.
                 guard: Guard::AbsentOr(self.is_ours()),
             },
         }
     }
 
     fn put_row(&self, job: &Job, row: &LedgerRow) -> Write {
+        // The row decides which of two workers goes first. Without this guard both move the item, and one of its two copies
+        // stays for ever: no row names it.
         let guard = match &self.row {
             Some(known) => Guard::equals(control::FENCE, known.fence.value()),
             None => Guard::Absent,
@@ -353,6 +357,7 @@ impl Move {
 
     fn delete_old(&self, job: &Job) -> Option<Write> {
         let key = self.leaves(job).then(|| self.old_key())??;
+        // The old place may have gone to another source item. Without the owner in the guard that item is deleted.
         let guard = Guard::AbsentOr(self.is_ours());
         Some(Write { place: TableRole::Target, action: Action::Delete(key), guard })
     }
