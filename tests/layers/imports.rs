@@ -113,7 +113,7 @@ fn read_folder(folder: &Path, module: &[String], all: &mut BTreeMap<Names, Strin
         } else if entry.extension().is_some_and(|extension| extension == "rs") {
             let own = match stem.as_str() {
                 "lib" | "main" => Vec::new(),
-                _ => [module, &[stem.clone()]].concat(),
+                _ => [module, std::slice::from_ref(&stem)].concat(),
             };
             let text = code(&fs::read_to_string(&entry).unwrap_or_default());
             // `main.rs` beside `lib.rs` imports the library.
@@ -185,7 +185,7 @@ fn paths(text: &str) -> Vec<UsePath> {
 
 /// Is this word a `use`, and not the end of another, nor the `use<..>` of a type?
 fn is_use(line: &str, at: usize) -> bool {
-    line[..at].chars().next_back().is_none_or(|before| before.is_whitespace())
+    line[..at].chars().next_back().is_none_or(char::is_whitespace)
         && line[at + 4..]
             .trim()
             .starts_with(|first: char| first.is_alphabetic() || first == ':' || first == '{')

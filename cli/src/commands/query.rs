@@ -174,7 +174,7 @@ fn show(
     match (token, &answer.next) {
         (Some(token), _) => out.text(format!("next page: --page {token}\n")),
         (None, Some(_)) => {
-            out.text("use --all to read all pages, or set KEYFOLD_TOKEN_KEYS to get page tokens\n")
+            out.text("use --all to read all pages, or set KEYFOLD_TOKEN_KEYS to get page tokens\n");
         }
         (None, None) => {}
     }

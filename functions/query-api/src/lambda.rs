@@ -1,6 +1,6 @@
 //! From Lambda's events to a request, and back. Nothing is decided here.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use http::{Method, Response};
 use keyfold_core::query::check::Caller;
@@ -13,28 +13,28 @@ use crate::{Api, ApiRequest, BODY_BYTES_MAX, Record, respond};
 
 /// Answers one request of an HTTP API or a function URL. There is always an answer.
 pub async fn handle(api: &Api, invocation: Invocation<'_>) -> Handled<Record> {
-    let (response, record) = match request(&invocation) {
+    let event = HttpEvent::read(invocation.event);
+    let named = event.as_ref().ok().and_then(HttpEvent::request_id);
+    let id = named.unwrap_or(invocation.request_id).to_owned();
+    let (response, record) = match event.and_then(|event| request(&event, &id, invocation.deadline)) {
         Ok(request) => respond(api, &request).await,
-        Err((id, problem)) => finished(begun(&id), Instant::now(), Err(problem)),
+        Err(problem) => finished(begun(&id), Instant::now(), Err(problem)),
     };
     Handled { answer: Ok(shown(&response)), record }
 }
 
-/// The request of an event; else the id of what is no request, and why.
-fn request(invocation: &Invocation<'_>) -> Result<ApiRequest, (String, Problem)> {
-    let id = || invocation.request_id.to_owned();
-    let event = HttpEvent::read(invocation.event).map_err(|problem| (id(), problem))?;
-    let id = event.request_id().map_or_else(id, str::to_owned);
+/// The request of an event.
+fn request(event: &HttpEvent, id: &str, deadline: Option<SystemTime>) -> Result<ApiRequest, Problem> {
     let method = Method::from_bytes(event.method().as_bytes())
-        .map_err(|_| (id.clone(), Problem::malformed("the request has no HTTP method")))?;
+        .map_err(|_| Problem::malformed("the request has no HTTP method"))?;
     Ok(ApiRequest {
         method,
         path: event.path().to_owned(),
         query: event.query().to_owned(),
-        body: event.body(BODY_BYTES_MAX).map_err(|problem| (id.clone(), problem))?,
+        body: event.body(BODY_BYTES_MAX)?,
         caller: Caller::Claims(event.claims().into_map()),
-        id,
-        deadline: invocation.deadline,
+        id: id.to_owned(),
+        deadline,
     })
 }
 

@@ -122,7 +122,7 @@ fn as_json(table: &TableDescription) -> Value {
         })
     };
     let global = table.global_secondary_indexes().iter().map(|one| {
-        let status = one.index_status().map(|status| status.as_str());
+        let status = one.index_status().map(aws_sdk_dynamodb::types::IndexStatus::as_str);
         index(one.index_name(), one.key_schema(), one.projection(), status)
     });
     let local = table

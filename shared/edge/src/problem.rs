@@ -26,15 +26,15 @@ pub struct Problem {
     pub again: bool,
     /// Members of the document that only this code has.
     pub members: Map<String, Value>,
-    /// A header that the status asks for.
-    pub header: Option<(&'static str, &'static str)>,
+    /// The method that the path accepts, where another was used.
+    pub allowed: Option<&'static str>,
 }
 
 impl Problem {
     /// A problem without a hint. To send the same request again does not solve it.
     pub fn new(status: u16, code: &'static str, detail: impl Into<String>) -> Problem {
         let detail = detail.into();
-        Problem { status, code, detail, hint: None, again: false, members: Map::new(), header: None }
+        Problem { status, code, detail, hint: None, again: false, members: Map::new(), allowed: None }
     }
 
     /// The problem with a hint.
@@ -47,11 +47,6 @@ impl Problem {
     #[must_use]
     pub fn maybe_hint(mut self, hint: Option<impl Into<String>>) -> Problem {
         self.hint = hint.map(Into::into);
-        self
-    }
-
-    fn header(mut self, name: &'static str, value: &'static str) -> Problem {
-        self.header = Some((name, value));
         self
     }
 
@@ -73,19 +68,22 @@ impl Problem {
     /// A path that accepts one method, and was requested with another.
     pub fn method_not_allowed(allowed: &'static str, given: &str) -> Problem {
         let detail = format!("this path accepts {allowed}, not {given}");
-        Problem::new(405, "method-not-allowed", detail).header("allow", allowed)
+        Problem { allowed: Some(allowed), ..Problem::new(405, "method-not-allowed", detail) }
     }
 
     /// A caller without claims.
     pub fn not_authenticated() -> Problem {
         Problem::new(401, "not-authenticated", "the request has no claims of an authorizer")
             .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may use it")
-            .header("www-authenticate", "Bearer")
     }
 
-    /// A header that the response must have besides its content type.
+    /// The header that HTTP asks for with this status, besides the content type.
     pub fn response_header(&self) -> Option<(&'static str, &'static str)> {
-        if self.again { Some(("retry-after", RETRY_AFTER_SECONDS)) } else { self.header }
+        match self.status {
+            _ if self.again => Some(("retry-after", RETRY_AFTER_SECONDS)),
+            401 => Some(("www-authenticate", "Bearer")),
+            _ => self.allowed.map(|method| ("allow", method)),
+        }
     }
 
     /// RFC 9457's members, then ours. `instance` is the id of the request, where the problem is a whole response.

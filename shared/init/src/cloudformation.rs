@@ -148,11 +148,11 @@ fn replaced(text: &str, variable: &str, value: &str) -> String {
 }
 
 fn put(node: &mut Node, variable: &str, value: &str) {
-    if let Some(("Ref", argument)) = intrinsic(node) {
-        if argument.as_text() == Some(variable) {
-            node.kind = Kind::Text { text: value.to_owned(), plain: false };
-            return;
-        }
+    if let Some(("Ref", argument)) = intrinsic(node)
+        && argument.as_text() == Some(variable)
+    {
+        node.kind = Kind::Text { text: value.to_owned(), plain: false };
+        return;
     }
     match &mut node.kind {
         Kind::Text { text, .. } => *text = replaced(text, variable, value),

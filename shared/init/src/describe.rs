@@ -85,10 +85,10 @@ pub(crate) fn structure(table: &At<'_>) -> Result<TableDraft, ReadError> {
         }
     }
     draft.unmodelled.dedup();
-    if let Some(stream) = table.get("StreamSpecification").and_then(|at| at.some_text("StreamViewType")) {
-        if stream != "NEW_AND_OLD_IMAGES" {
-            draft.notes.push(format!("its stream has {stream}; a retrofit needs NEW_AND_OLD_IMAGES"));
-        }
+    if let Some(stream) = table.get("StreamSpecification").and_then(|at| at.some_text("StreamViewType"))
+        && stream != "NEW_AND_OLD_IMAGES"
+    {
+        draft.notes.push(format!("its stream has {stream}; a retrofit needs NEW_AND_OLD_IMAGES"));
     }
     Ok(draft)
 }

@@ -15,11 +15,11 @@ use crate::template;
 
 /// A schema.
 pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
-    if let Some(format) = root.some_text("format") {
-        if !format.starts_with("onetable:1.") {
-            let found = format.to_owned();
-            return Err(root.error(Problem::Version { found, known: "onetable:1.x" }));
-        }
+    if let Some(format) = root.some_text("format")
+        && !format.starts_with("onetable:1.")
+    {
+        let found = format.to_owned();
+        return Err(root.error(Problem::Version { found, known: "onetable:1.x" }));
     }
     let mut table =
         TableDraft { source: root.source.to_owned(), rank: Rank::Library, ..TableDraft::default() };

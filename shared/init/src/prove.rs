@@ -64,7 +64,7 @@ pub(crate) fn prove(table: &Table, draft: &TableDraft) -> Vec<Proof> {
                 (Some(AttributeValue::S(stored)), Some(made)) if *stored == made => proof.same += 1,
                 (None, None) => proof.absent += 1,
                 (_, made) => {
-                    differs(proof, stored(&row.item, key), made.unwrap_or_else(|| "no key".to_owned()))
+                    differs(proof, stored(&row.item, key), made.unwrap_or_else(|| "no key".to_owned()));
                 }
             }
         }

@@ -28,7 +28,7 @@ pub(crate) fn complete(draft: &mut Draft) {
                 [] => found.extend(of_key(table, None, &key)),
                 [only] => found.extend(of_key(table, Some(only), &key)),
                 several => {
-                    found.extend(several.iter().filter_map(|entity| of_key(table, Some(entity), &key)))
+                    found.extend(several.iter().filter_map(|entity| of_key(table, Some(entity), &key)));
                 }
             }
         }

@@ -113,10 +113,10 @@ fn of_json(root: &At<'_>, text: &str) -> Result<Draft, ReadError> {
     if is_typed(root.value) {
         return items::read_list(std::iter::once(root.clone()), root.source);
     }
-    if let Some(list) = ["Items", "items", "Responses"].iter().find_map(|name| root.get(name)) {
-        if list.value.is_array() {
-            return items::read_list(list.elements().into_iter(), root.source);
-        }
+    if let Some(list) = ["Items", "items", "Responses"].iter().find_map(|name| root.get(name))
+        && list.value.is_array()
+    {
+        return items::read_list(list.elements().into_iter(), root.source);
     }
     let members = root.members();
     if !members.is_empty() && members.iter().all(|(_, at)| electrodb::is_schema(at.value)) {

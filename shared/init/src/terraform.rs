@@ -21,11 +21,12 @@ const MODULES_DEPTH_MAX: usize = 16;
 
 /// An answer of `terraform show -json`, of a state or a plan.
 pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
-    if let Some(version) = root.some_text("format_version") {
-        if !version.starts_with("0.") && !version.starts_with("1.") {
-            let found = version.to_owned();
-            return Err(root.error(Problem::Version { found, known: "0.x and 1.x" }));
-        }
+    if let Some(version) = root.some_text("format_version")
+        && !version.starts_with("0.")
+        && !version.starts_with("1.")
+    {
+        let found = version.to_owned();
+        return Err(root.error(Problem::Version { found, known: "0.x and 1.x" }));
     }
     let values = root.get("values").or_else(|| root.get("planned_values"));
     let module =

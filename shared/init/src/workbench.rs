@@ -22,11 +22,11 @@ pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
         if let Some(service) = metadata.some_text("AWSService").filter(|name| !name.contains("DynamoDB")) {
             return Err(metadata.error(Problem::OtherService(format!("a model of {service}"))));
         }
-        if let Some(version) = metadata.some_text("Version") {
-            if !version.starts_with(['1', '2', '3']) {
-                let found = version.to_owned();
-                return Err(metadata.error(Problem::Version { found, known: "1.0 to 3.x" }));
-            }
+        if let Some(version) = metadata.some_text("Version")
+            && !version.starts_with(['1', '2', '3'])
+        {
+            let found = version.to_owned();
+            return Err(metadata.error(Problem::Version { found, known: "1.0 to 3.x" }));
         }
     }
     let tables = root.need("DataModel")?.elements();

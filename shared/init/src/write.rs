@@ -274,11 +274,11 @@ impl Writer<'_> {
         for name in must {
             let mut attribute = declared.remove(&name).unwrap_or_else(|| known(&name));
             let scalar = table.scalars.get(&name).copied();
-            if let Some(scalar) = scalar.filter(|_| keys.contains(&name)) {
-                if !(attribute.kind.is_text() && scalar == ScalarType::S) {
-                    attribute.kind = kind_of(scalar);
-                    attribute.mixed = false;
-                }
+            if let Some(scalar) = scalar.filter(|_| keys.contains(&name))
+                && !(attribute.kind.is_text() && scalar == ScalarType::S)
+            {
+                attribute.kind = kind_of(scalar);
+                attribute.mixed = false;
             }
             if table.ttl == Ttl::On(name.clone()) && attribute.kind == KindDraft::Unknown {
                 attribute.kind = KindDraft::Number;

@@ -215,7 +215,9 @@ fn key(table: &Table, names: &[String], attribute: &str) -> (String, bool) {
 
 /// Are the table's keys written as they are? Its templates say so; without any, escaping is right.
 fn is_verbatim(table: &Table) -> bool {
-    let keys = table.key_attributes().chain(table.indexes.iter().flat_map(|index| index.key_attributes()));
+    let keys = table
+        .key_attributes()
+        .chain(table.indexes.iter().flat_map(keyfold_core::model::Index::key_attributes));
     keys.filter_map(|key| match &key.source {
         KeySource::Folded(rules) => Some(rules),
         KeySource::Natural => None,

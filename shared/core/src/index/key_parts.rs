@@ -81,10 +81,10 @@ impl Table {
                 continue;
             }
             for (name, part) in rule.template.unfold(text).unwrap_or_default() {
-                if let (Unfolded::Value(value), true) = (part, is_missing(name)) {
-                    if !parts.iter().any(|(known, _)| known == name) {
-                        parts.push((name.to_owned(), value));
-                    }
+                if let (Unfolded::Value(value), true) = (part, is_missing(name))
+                    && !parts.iter().any(|(known, _)| known == name)
+                {
+                    parts.push((name.to_owned(), value));
                 }
             }
         }

@@ -176,10 +176,10 @@ fn meet(one: &[PatternStep], other: &[PatternStep]) -> bool {
         if there.is_some_and(|step| step.repeats) {
             next.push((i, j + 1));
         }
-        if let (Some(here), Some(there)) = (here, there) {
-            if here.class.meets(&there.class) {
-                next.push((i + usize::from(!here.repeats), j + usize::from(!there.repeats)));
-            }
+        if let (Some(here), Some(there)) = (here, there)
+            && here.class.meets(&there.class)
+        {
+            next.push((i + usize::from(!here.repeats), j + usize::from(!there.repeats)));
         }
         waiting.extend(next.into_iter().filter(|state| seen.insert(*state)));
     }

@@ -157,7 +157,7 @@ mod tests {
         };
         let segments: Vec<_> = (0..8).map(|number| segment(number, number < 3)).collect();
         let running = Filling { segments, ..filling("inPlace", Some(Phase::Running)) };
-        assert_eq!(why(&[running.clone()])[0].as_deref(), Some("3 of 8 segments"));
+        assert_eq!(why(std::slice::from_ref(&running))[0].as_deref(), Some("3 of 8 segments"));
         assert_eq!(why(&[Filling { more: true, ..running }])[0].as_deref(), Some("at least 3 of 8 segments"));
         let all = (0..8).map(|number| segment(number, true)).collect();
         let all = Filling { segments: all, ..filling("inPlace", Some(Phase::Running)) };

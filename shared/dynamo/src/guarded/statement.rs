@@ -234,8 +234,8 @@ mod tests {
         Condition::Is(Path::attribute(name), comparison)
     }
 
-    fn said(action: Action, guard: Guard) -> Option<(String, Vec<String>)> {
-        let statement = statement("Au\"dit", &action, &guard)?;
+    fn said(action: &Action, guard: &Guard) -> Option<(String, Vec<String>)> {
+        let statement = statement("Au\"dit", action, guard)?;
         let parameters = statement.parameters().iter().map(|value| value.as_s().unwrap().clone());
         Some((statement.statement().to_owned(), parameters.collect()))
     }
@@ -244,12 +244,13 @@ mod tests {
         let set = vec![("k\"ey".to_owned(), value("1")), ("other".to_owned(), value("2"))];
         let action =
             Action::Update { key: item([("sk", "b"), ("pk", "a")]), set, remove: vec!["old".to_owned()] };
-        said(action, Guard::Present(condition))
+        said(&action, &Guard::Present(condition))
     }
 
     #[test]
     fn a_put_where_nothing_may_be_is_an_insert() {
-        let (text, parameters) = said(Action::Put(item([("it's", "1"), ("a", "2")])), Guard::Absent).unwrap();
+        let (text, parameters) =
+            said(&Action::Put(item([("it's", "1"), ("a", "2")])), &Guard::Absent).unwrap();
         assert_eq!(text, r#"INSERT INTO "Au""dit" VALUE {'a': ?, 'it''s': ?}"#);
         assert_eq!(parameters, ["2", "1"]);
     }
@@ -277,15 +278,15 @@ mod tests {
         assert_eq!(update(Condition::all([is("part", Comparison::Equal(value("c"))), newer.clone()])), None);
         assert_eq!(update(Condition::Any(vec![newer.clone()])), None);
         let put = || Action::Put(item([("pk", "a")]));
-        assert_eq!(said(put(), Guard::AbsentOr(newer.clone())), None);
-        assert_eq!(said(put(), Guard::Present(newer.clone())), None);
-        assert_eq!(said(Action::Delete(item([("pk", "a")])), Guard::Present(newer)), None);
+        assert_eq!(said(&put(), &Guard::AbsentOr(newer.clone())), None);
+        assert_eq!(said(&put(), &Guard::Present(newer.clone())), None);
+        assert_eq!(said(&Action::Delete(item([("pk", "a")])), &Guard::Present(newer)), None);
     }
 
     #[test]
     fn a_statement_that_is_too_long_is_none() {
         let name = "n".repeat(STATEMENT_CHARS_MAX);
-        assert_eq!(said(Action::Put(item([(&name, "1")])), Guard::Absent), None);
+        assert_eq!(said(&Action::Put(item([(&name, "1")])), &Guard::Absent), None);
     }
 
     #[test]

@@ -183,8 +183,8 @@ fn tail<'a>(rows: &[Row<'a>], rests: &[&'a str], search: &Search<'_>, tails: usi
 /// The last word of the text before a part: what it speaks of.
 fn last_word(pieces: &[Piece]) -> String {
     let Some(Piece::Text(text)) = pieces.last() else { return String::new() };
-    let words = text.split(|letter: char| HARD.contains(&letter) || letter == '$');
-    words.filter(|word| !word.is_empty()).next_back().map(plain).unwrap_or_default()
+    let mut words = text.split(|letter: char| HARD.contains(&letter) || letter == '$');
+    words.rfind(|word| !word.is_empty()).map(plain).unwrap_or_default()
 }
 
 /// The attribute that stands here in every row, in one way of writing.
@@ -335,7 +335,7 @@ fn constant(rests: &[&str]) -> Option<usize> {
         let end = text.find(HARD);
         return match end {
             Some(end) if !text[..end].chars().any(char::is_numeric) => Some(end + 1),
-            None if !text.chars().any(|letter| letter.is_numeric()) => Some(common),
+            None if !text.chars().any(char::is_numeric) => Some(common),
             _ => None,
         };
     }
@@ -391,7 +391,7 @@ fn unknown(rests: &[&str]) -> (Vec<usize>, bool) {
                 day.len() == 8 && day.bytes().all(|byte| byte.is_ascii_digit()) && !more.is_empty()
             })
         };
-        if rests.iter().all(|rest| day(&rest)) {
+        if rests.iter().all(day) {
             return (up_to(separator), true);
         }
     }
@@ -434,7 +434,7 @@ pub(super) fn written(pieces: &[Piece]) -> String {
                 Written::Padded(width) => format!("{{{attribute}:0{width}}}"),
             }),
             Piece::KeyOnly { name, .. } => {
-                text.push_str(&format!("{{{}}}", name.as_deref().unwrap_or("part")))
+                text.push_str(&format!("{{{}}}", name.as_deref().unwrap_or("part")));
             }
             Piece::Tail(inner) => text.push_str(&format!("[{}]", written(inner))),
         }

@@ -312,8 +312,8 @@ fn name_parts(table: &TableDraft, groups: &[Group], found: &mut Found, owners: &
         for piece in pieces.iter_mut() {
             match piece {
                 Piece::Text(text) => {
-                    let words = text.split(['#', '|', '/', ':', '$']).filter(|word| !word.is_empty());
-                    before = words.last().unwrap_or_default().to_owned();
+                    let mut words = text.split(['#', '|', '/', ':', '$']).filter(|word| !word.is_empty());
+                    before = words.next_back().unwrap_or_default().to_owned();
                 }
                 Piece::Part { attribute, .. } => {
                     taken.push(attribute.clone());

@@ -79,7 +79,7 @@ async fn whole(client: &Client, plan: &QueryPlan) -> Vec<Answer> {
 /// Every page but the last is full, and together they are these items as they were written.
 async fn is_exactly(client: &Client, accesses: Vec<Access>, delivery: Delivery, expected: &[Item]) {
     for limit in [1, 3, 1000] {
-        let paged = plan(accesses.clone(), delivery.clone(), ascending("at"), limit);
+        let paged = plan(accesses.clone(), delivery, ascending("at"), limit);
         let pages = whole(client, &paged).await;
         let (last, full) = pages.split_last().unwrap();
         assert!(full.iter().all(|page| page.items.len() == limit as usize), "limit {limit}");

@@ -140,7 +140,7 @@ impl Reader<'_> {
             _ => Err(RequestError::UnknownOperator {
                 attribute: name.to_owned(),
                 operator: operator.to_owned(),
-                closest: closest(operator, OPERATORS.into_iter()),
+                closest: closest(operator, OPERATORS),
             }),
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn of_all<'a>(
         let known = before.filter(|(other, _)| read.is_like(other)).map(|(_, estimate)| estimate);
         let one = known.unwrap_or_else(|| of_one(context, read, enough));
         before = Some((read, one));
-        all.units = all.units + one.units;
+        all.units += one.units;
         all.entries = all.entries.saturating_add(one.entries);
     }
     all

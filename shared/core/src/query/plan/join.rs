@@ -160,7 +160,9 @@ fn join_two<'a>(
     }
     let union = union(&range.sort, &other.sort)?;
     let (same_as_a, same_as_b) = (*union == *range.sort, *union == *other.sort);
-    if !context.request.order.is_empty() && !(same_as_a && same_as_b && keeps_order(a, b)) {
+    let same_range = same_as_a && same_as_b;
+    let order_is_kept = context.request.order.is_empty() || (same_range && keeps_order(a, b));
+    if !order_is_kept {
         return None;
     }
     // In a range that is wider than its own, a read must ask everything: what its key said holds no more.
