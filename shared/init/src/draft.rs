@@ -1,7 +1,7 @@
 //! The one form that every reader fills: what is known of each table, from which source, on what evidence.
 //!
-//! A reader fills what its format says and leaves the rest open. [`overlay`](crate::overlay) lays the drafts of several
-//! sources over each other, [`infer`](crate::infer) adds what the items show, [`write`](crate::write) makes a manifest of it.
+//! A reader fills what its format says and leaves the rest open. `overlay` lays the drafts of several
+//! sources over each other, `infer` adds what the items show, `write` makes a manifest of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 //! Sources go in as texts, sampled items as items; a manifest with comments and a [`Report`] come out. Nothing here reads a
 //! file or calls DynamoDB.
 //!
-//! The way of a source: [`source`] finds its format by its content, one module for each format fills a [`draft::Draft`],
+//! The way of a source: `source` finds its format by its content, one module for each format fills a [`draft::Draft`],
 //! `overlay` lays several over each other, `infer` adds what items show, `tell` tells entities apart, `questions` asks what
 //! the keys answer, `write` makes the text, and `prove` folds every item again.
 //!

@@ -23,7 +23,7 @@ pub struct Deleted {
 
 /// Deletes the item with this key, given as the key itself or as the attributes it is folded from.
 ///
-/// If something is expected and is not so, or the item is not there, the error is [`DynamoError::ConditionFailed`] and
+/// If something is expected and is not so, or the item is not there, the error is [`DynamoError::ConditionFailed`](crate::DynamoError::ConditionFailed) and
 /// holds the item. Without expectations, deleting what is not there is no error.
 ///
 /// ```no_run
