@@ -96,6 +96,7 @@ fn audit(projection: Projection) -> Table {
         entities: Vec::new(),
         indexes: vec![index],
         scope: BTreeMap::new(),
+        written_by: BTreeMap::new(),
         expect: Expect::default(),
         ttl: None,
         collection_bytes_warn: 8 << 30,

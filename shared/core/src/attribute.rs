@@ -6,6 +6,8 @@ use crate::value::AttributeValue;
 
 /// What the names of Keyfold's own attributes begin with: a retrofit keeps them on items, and no reader sees them.
 pub const OWN_ATTRIBUTE_PREFIX: &str = "keyfold_";
+/// On an item of a retrofit's target: there is a tombstone here, no item.
+pub const TOMBSTONE_ATTRIBUTE: &str = "keyfold_tombstone";
 
 /// One declared attribute.
 #[derive(Debug, Clone, PartialEq)]

@@ -34,7 +34,7 @@ mod unfold;
 pub use codec::{Codec, KeyMode, KeyRole};
 pub use error::{FoldError, FoldProblem, TemplateError, TemplateProblem, UnfoldError, UnfoldProblem};
 
-pub use selection::{KeyRange, Selection, Served, Test};
+pub use selection::{KeyRange, Selection, Served, Test, Tests};
 pub use template::{Part, Template};
 pub use unfold::Unfolded;
 

@@ -17,6 +17,8 @@
 //! | [`index`] | the keys of an item, its entry in each index, and what a write costs |
 //! | [`query`] | a request becomes a plan; a plan is data |
 //! | [`retrofit`] | what is written for changed and scanned items, and when; does the target hold what the source says? |
+//! | [`write`](mod@write) | one item's write: what is sent, on which condition; updates that keep folded keys right |
+//! | [`execute`] | a plan becomes requests, and their responses an answer |
 //! | [`review`] | what the planner says of a manifest's questions |
 //!
 //! # Where to start
@@ -49,6 +51,7 @@
 pub mod attribute;
 pub mod condition;
 pub mod cost;
+pub mod execute;
 pub mod index;
 pub mod key;
 pub mod manifest;

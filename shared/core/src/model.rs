@@ -74,6 +74,8 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// Attributes that a caller's token fixes: attribute name -> claim path (`jwt.org`).
     pub scope: BTreeMap<String, String>,
+    /// Attributes that a writer stamps with a claim of its caller: attribute name -> claim path (`jwt.sub`).
+    pub written_by: BTreeMap<String, String>,
     /// The size of an item collection that is worth a warning, in bytes.
     pub collection_bytes_warn: u64,
     /// What the user expects the table to hold.

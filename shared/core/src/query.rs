@@ -9,6 +9,7 @@ pub mod explain;
 pub mod expression;
 pub mod limits;
 pub mod order;
+pub mod own;
 pub mod plan;
 pub mod readiness;
 pub mod request;

@@ -5,12 +5,14 @@
 
 mod canonical;
 mod compare;
+mod hidden;
 mod number;
 mod same;
 mod type_letter;
 
 pub(crate) use canonical::canonical;
 pub use compare::compare;
+pub use hidden::Hidden;
 pub use number::{Number, NumberError};
 pub use same::equal;
 pub(crate) use same::has_duplicates;

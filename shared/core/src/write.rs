@@ -1,60 +1,21 @@
-//! A write of one item, and the guard without which it must not happen. `keyfold-dynamo` sends it, the simulator carries it
-//! out; both by the same meaning.
+//! Writes of one item: what is written, and the guard without which it must not happen.
+//!
+//! [`put`], [`put_new`] and [`delete`] say what is sent for an item; an [`UpdateTask`] does so for a part of one, and keeps its
+//! folded keys right. [`WriteExpressions`] is a write in DynamoDB's words. Nothing here sends anything: every language that
+//! writes to a table, and the retrofit, share it.
 
-use crate::condition::{Comparison, Condition, Path};
-use crate::value::{AttributeValue, Item};
+mod action;
+mod expected;
+mod expressions;
+mod one;
+mod primary_key;
+mod typed;
+mod update;
 
-/// What is written.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// This item, in place of whatever has its key.
-    Put(Item),
-    /// Some attributes of an item.
-    Update {
-        /// The item's key.
-        key: Item,
-        /// Attributes that get a value.
-        set: Vec<(String, AttributeValue)>,
-        /// Attributes that go.
-        remove: Vec<String>,
-    },
-    /// The item with this key goes.
-    Delete(Item),
-}
-
-/// When a write may happen.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Guard {
-    /// There is no item with this key.
-    Absent,
-    /// There is one, and it fulfils this condition.
-    Present(Condition),
-    /// There is none, or it fulfils this condition.
-    AbsentOr(Condition),
-}
-
-impl Guard {
-    /// There is an item in which this attribute has this value.
-    pub fn equals(attribute: &str, value: AttributeValue) -> Guard {
-        Guard::Present(Condition::Is(Path::attribute(attribute), Comparison::Equal(value)))
-    }
-
-    /// Does it let a write over what is there happen?
-    pub fn holds(&self, there: Option<&Item>) -> bool {
-        match (self, there) {
-            (Guard::Absent | Guard::AbsentOr(_), None) => true,
-            (Guard::Absent, Some(_)) | (Guard::Present(_), None) => false,
-            (Guard::Present(condition) | Guard::AbsentOr(condition), Some(item)) => condition.holds(item),
-        }
-    }
-
-    /// As a condition on the item, where `key` is the table's partition key: every item has that.
-    pub fn condition(&self, key: &str) -> Condition {
-        let there = |wanted| Condition::Is(Path::attribute(key), Comparison::Exists(wanted));
-        match self {
-            Guard::Absent => there(false),
-            Guard::Present(condition) => Condition::all([there(true), condition.clone()]),
-            Guard::AbsentOr(condition) => Condition::Any(vec![there(false), condition.clone()]),
-        }
-    }
-}
+pub use action::{Action, Guard};
+pub use expected::Expected;
+pub use expressions::WriteExpressions;
+pub use one::{delete, put, put_new};
+pub use primary_key::{PrimaryKey, canonical_key, comparable_key, primary_key};
+pub use typed::{NotAnItem, item_of};
+pub use update::{UPDATE_ATTEMPTS_MAX, Update, UpdateRefusal, UpdateRequest, UpdateTask};

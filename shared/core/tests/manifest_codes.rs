@@ -62,7 +62,7 @@ fn overloaded(one: &str, other: &str) -> String {
     ))
 }
 
-/// A table whose entities are told apart by how their key begins.
+/// A table whose entities are recognised by how their key begins.
 fn by_prefix(attributes: &str, one: &str, other: &str) -> String {
     format!(
         "[tables.t]\nname = \"tbl\"\npartition = {{ attribute = \"PK\" }}\n\

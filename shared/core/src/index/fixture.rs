@@ -57,6 +57,7 @@ pub(crate) fn table(id: &str, partition: &str, sort: Option<&str>, indexes: Vec<
         entities: Vec::new(),
         indexes,
         scope: BTreeMap::new(),
+        written_by: BTreeMap::new(),
         ttl: None,
         collection_bytes_warn: 8 << 30,
     }

@@ -70,6 +70,7 @@ impl Table {
     pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
         item = self.with_key_parts(&item).into_owned();
         let folded = self.folded(&item)?;
+        let entity = self.entity_of(&item)?;
         item.reserve(folded.len());
         for (name, value) in folded {
             match value {
@@ -77,10 +78,23 @@ impl Table {
                 None => item.remove(name),
             };
         }
+        self.check_still(entity, &item)?;
         self.check_promises(&item)?;
         self.leave_in_keys(&mut item);
         self.check_item(&item)?;
         Ok(item)
+    }
+
+    /// The new key must begin as that of the entity which it was folded for: readers tell the entity by it.
+    fn check_still(&self, entity: Option<EntityId>, item: &Item) -> Result<(), ItemError> {
+        let now = self.entity_of(item)?;
+        let Some(other) = entity.or(now).filter(|_| now != entity) else { return Ok(()) };
+        let other = &self.entities[other.0];
+        let by_key = other.when.iter().find(|when| matches!(when.test, WhenTest::BeginsWith(_)));
+        Err(ItemError::NotThisEntity {
+            at: self.place(None, by_key.map(|when| when.attribute.as_str()), item),
+            entity: other.name.clone(),
+        })
     }
 
     /// The item, saying that it is of this entity: the attributes that its `when` compares are put in where they are
@@ -107,7 +121,7 @@ impl Table {
         self.entity_of(&item).map(|_| item)
     }
 
-    /// Puts in one of the table's own folded keys, for an entity that is told by how it begins.
+    /// Puts in one of the table's own folded keys, for an entity that is recognised by how this key begins.
     fn fold_own_key(&self, item: &mut Item, name: &str, entity: EntityId) -> Result<(), ItemError> {
         let Some(key) = self.key_attributes().find(|key| key.name == name) else { return Ok(()) };
         let KeySource::Folded(rules) = &key.source else { return Ok(()) };

@@ -49,15 +49,15 @@ impl Table {
         if taken.is_empty() {
             return;
         }
-        let told = self.key_parts(item);
+        let in_keys = self.key_parts(item);
         for (name, value) in taken {
-            if !told.iter().any(|(known, told)| known == name && equal(told, &value)) {
+            if !in_keys.iter().any(|(known, in_keys)| known == name && equal(in_keys, &value)) {
                 item.insert(name.to_owned(), value);
             }
         }
     }
 
-    /// The attributes that the item lacks and its keys tell.
+    /// The attributes that the item lacks and its keys hold.
     fn key_parts(&self, item: &Item) -> Vec<(String, AttributeValue)> {
         let is_missing = |name: &str| {
             let declared = self.attributes.get(name);

@@ -143,4 +143,19 @@ mod tests {
         assert_eq!(code(&with(r#","day":{"S":"2015-02-31"}"#)), Err("item-key-time"));
         assert_eq!(code(r#"{"id":{"S":"1"},"at":{"S":"2015-02-31T08:00:00Z"}}"#), Err("item-key-time"));
     }
+
+    #[test]
+    fn a_key_that_begins_as_that_of_another_entity_is_refused() {
+        let text = "[tables.app]\npartition = { attribute = \"PK\", fold = \"{id}\" }\nattributes = { id = \"string\" }\n\
+            entities.user = { when = { PK = { begins-with = \"u\" } }, partition = \"u{id}\" }\n";
+        let parsed = crate::manifest::parse("keyfold.toml", text);
+        let table = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics)).tables.remove(0);
+        let written = |item: &str| table.written(fixture::item(item)).map_err(|error| error.code());
+        assert!(written(r#"{"id":{"S":"1"}}"#).is_ok());
+        assert_eq!(written(r#"{"id":{"S":"u1"}}"#), Err("item-not-this-entity"));
+        assert_eq!(
+            written(r#"{"PK":{"S":"u1"},"id":{"S":"1"}}"#).unwrap()["PK"],
+            AttributeValue::S("u1".to_owned())
+        );
+    }
 }

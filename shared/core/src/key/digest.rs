@@ -30,7 +30,7 @@ impl Template {
 
     /// The template as Rust's `{:?}` wrote it in the first release. Never changes: see `retrofit::mapping::released`.
     pub(crate) fn released(&self) -> String {
-        let Template { text, role, mode, parts, elements } = self;
+        let Template { text, role, mode, parts, elements, firsts: _ } = self;
         let part = |part: &Part| match part {
             Part::Literal(text) => format!("Literal({text:?})"),
             Part::Attribute { name, codec, optional } => {
@@ -84,7 +84,7 @@ impl Field {
         let Field { attribute, kind, codec, finite, follow, mode } = self;
         let Follow { separators, end, adjacent } = follow;
         let finite = match finite {
-            Some(Finite { entries, plain }) => {
+            Some(Finite { entries, plain, ordered: _ }) => {
                 format!("Some(Finite {{ entries: {entries:?}, plain: {plain:?} }})")
             }
             None => "None".to_owned(),

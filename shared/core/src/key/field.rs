@@ -53,9 +53,7 @@ impl Field {
             | Codec::Date => true,
             Codec::Text => self.kind != AttributeKind::Number && self.follow.is_last(),
             Codec::Hex => self.follow.is_last(),
-            Codec::Enumerated | Codec::Map(_) => {
-                self.finite.as_ref().is_some_and(|finite| finite.is_ordered(&self.follow))
-            }
+            Codec::Enumerated | Codec::Map(_) => self.finite.as_ref().is_some_and(|finite| finite.ordered),
             Codec::Lower | Codec::Upper | Codec::Shard(_) | Codec::Modulo(_) => false,
         }
     }

@@ -9,11 +9,13 @@ pub(super) struct Finite {
     pub(super) entries: Vec<(AttributeValue, String)>,
     /// Can the texts stand as they are, because what follows cannot be taken for a part of one?
     pub(super) plain: bool,
+    /// Is the order of the texts, with all that can follow, the order of the values?
+    pub(super) ordered: bool,
 }
 
 impl Finite {
     pub(super) fn new(entries: Vec<(AttributeValue, String)>) -> Finite {
-        Finite { entries, plain: false }
+        Finite { entries, plain: false, ordered: false }
     }
 
     /// The text of a value.
@@ -25,8 +27,8 @@ impl Finite {
     }
 
     /// The texts of all values that pass.
-    pub(super) fn texts_where(&self, passes: impl Fn(&AttributeValue) -> bool) -> Vec<&str> {
-        self.entries.iter().filter(|(value, _)| passes(value)).map(|(_, text)| text.as_str()).collect()
+    pub(super) fn texts_where(&self, passes: impl Fn(&AttributeValue) -> bool) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter(move |(value, _)| passes(value)).map(|(_, text)| text.as_str())
     }
 
     /// Is no text the beginning of another?
@@ -47,8 +49,8 @@ impl Finite {
         })
     }
 
-    /// Is the order of the texts, with all that can follow, the order of the values?
-    pub(super) fn is_ordered(&self, follow: &Follow) -> bool {
+    /// Is the order of the texts that of the values, where this follows?
+    pub(super) fn keeps_order(&self, follow: &Follow) -> bool {
         if !self.plain {
             return false;
         }

@@ -21,7 +21,7 @@ type KnownValues<'v> = dyn Fn(&str) -> Option<&'v [AttributeValue]> + 'v;
 
 /// The characters that can stand at a place.
 #[derive(Debug, Clone, PartialEq)]
-enum Class {
+enum CharClass {
     Is(char),
     OneOf(&'static str),
     NoneOf(Vec<char>),
@@ -30,7 +30,7 @@ enum Class {
 /// One step of a pattern.
 #[derive(Debug, Clone)]
 struct PatternStep {
-    class: Class,
+    class: CharClass,
     /// Can any number of such characters stand here, or none?
     repeats: bool,
 }
@@ -40,23 +40,23 @@ const HEX_DIGITS: &str = "0123456789abcdef";
 const PLAIN_NUMBER: &str = "-.0123456789";
 const ORDERED_NUMBER: &str = "!0123456789nop~";
 
-impl Class {
-    fn meets(&self, other: &Class) -> bool {
+impl CharClass {
+    fn meets(&self, other: &CharClass) -> bool {
         match (self, other) {
-            (Class::Is(one), class) | (class, Class::Is(one)) => class.has(*one),
-            (Class::OneOf(letters), class) | (class, Class::OneOf(letters)) => {
+            (CharClass::Is(one), class) | (class, CharClass::Is(one)) => class.has(*one),
+            (CharClass::OneOf(letters), class) | (class, CharClass::OneOf(letters)) => {
                 letters.chars().any(|letter| class.has(letter))
             }
             // Each leaves out a few characters of very many.
-            (Class::NoneOf(_), Class::NoneOf(_)) => true,
+            (CharClass::NoneOf(_), CharClass::NoneOf(_)) => true,
         }
     }
 
     fn has(&self, letter: char) -> bool {
         match self {
-            Class::Is(only) => *only == letter,
-            Class::OneOf(letters) => letters.contains(letter),
-            Class::NoneOf(letters) => !letters.contains(&letter),
+            CharClass::Is(only) => *only == letter,
+            CharClass::OneOf(letters) => letters.contains(letter),
+            CharClass::NoneOf(letters) => !letters.contains(&letter),
         }
     }
 }
@@ -118,7 +118,7 @@ impl Field {
         let many = |class| vec![PatternStep { class, repeats: true }];
         match &self.codec {
             Codec::Integer { width } => {
-                vec![PatternStep { class: Class::OneOf(DIGITS), repeats: false }; *width as usize]
+                vec![PatternStep { class: CharClass::OneOf(DIGITS), repeats: false }; *width as usize]
             }
             Codec::Timestamp(precision) => {
                 shaped(&"0000-00-00T00:00:00.000000000"[..precision.length() - 1], "Z")
@@ -127,13 +127,13 @@ impl Field {
                 shaped(&"0000-00-00t00:00:00.000000000"[..precision.length() - 1], "z")
             }
             Codec::Date => shaped("0000-00-00", ""),
-            Codec::Number => many(Class::OneOf(ORDERED_NUMBER)),
-            Codec::Shard(_) | Codec::Modulo(_) => many(Class::OneOf(DIGITS)),
-            Codec::Hex => many(Class::OneOf(HEX_DIGITS)),
-            Codec::Text if self.kind == AttributeKind::Number => many(Class::OneOf(PLAIN_NUMBER)),
+            Codec::Number => many(CharClass::OneOf(ORDERED_NUMBER)),
+            Codec::Shard(_) | Codec::Modulo(_) => many(CharClass::OneOf(DIGITS)),
+            Codec::Hex => many(CharClass::OneOf(HEX_DIGITS)),
+            Codec::Text if self.kind == AttributeKind::Number => many(CharClass::OneOf(PLAIN_NUMBER)),
             // Listed values may stand as they are, separators and all.
-            _ if self.finite.is_some() => many(Class::NoneOf(Vec::new())),
-            _ => many(Class::NoneOf(self.excluded())),
+            _ if self.finite.is_some() => many(CharClass::NoneOf(Vec::new())),
+            _ => many(CharClass::NoneOf(self.excluded())),
         }
     }
 
@@ -148,12 +148,12 @@ impl Field {
 
 /// A text as it stands.
 fn fixed(text: &str) -> Vec<PatternStep> {
-    text.chars().map(|letter| PatternStep { class: Class::Is(letter), repeats: false }).collect()
+    text.chars().map(|letter| PatternStep { class: CharClass::Is(letter), repeats: false }).collect()
 }
 
 /// A text in which each `0` stands for any digit, and one more after it.
 fn shaped(text: &str, end: &str) -> Vec<PatternStep> {
-    let class = |letter| if letter == '0' { Class::OneOf(DIGITS) } else { Class::Is(letter) };
+    let class = |letter| if letter == '0' { CharClass::OneOf(DIGITS) } else { CharClass::Is(letter) };
     text.chars()
         .chain(end.chars())
         .map(|letter| PatternStep { class: class(letter), repeats: false })

@@ -25,12 +25,24 @@ impl Template {
         let elements = lay_out::lay_out(resolved, role, text.len(), &mut errors);
         if errors.is_empty() {
             let parts = elements.iter().map(part).collect();
-            Ok(Template { text: text.to_owned(), role, mode, parts, elements })
+            let firsts = firsts(&elements);
+            Ok(Template { text: text.to_owned(), role, mode, parts, elements, firsts })
         } else {
             errors.sort_by_key(|error| (error.span.start, error.span.end));
             Err(errors)
         }
     }
+}
+
+fn firsts(elements: &[Element]) -> Vec<usize> {
+    let attribute = |at: usize| match &elements[at] {
+        Element::Field { field, .. } => Some(field.attribute.as_str()),
+        Element::Literal { .. } => None,
+    };
+    let is_first = |at: &usize| {
+        attribute(*at).is_some_and(|name| !(0..*at).any(|before| attribute(before) == Some(name)))
+    };
+    (0..elements.len()).filter(is_first).collect()
 }
 
 fn part(element: &Element) -> Part {

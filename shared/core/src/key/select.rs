@@ -6,12 +6,14 @@
 mod passes;
 mod range;
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+
+use smallvec::{SmallVec, smallvec};
 
 use self::range::{Exactness, Limits, lower_end, within};
 use super::bounds::Narrowed;
 use super::field::Field;
-use super::selection::{KeyRange, Selection, Served, Test};
+use super::selection::{KeyRange, Selection, Served, Test, Tests};
 use super::template::{Element, Template};
 use crate::value::AttributeValue;
 
@@ -19,27 +21,31 @@ impl Template {
     /// The keys that items can have which pass the tests. `tests` holds one test for an attribute; attributes without
     /// one are open. An open part with few values (an enumeration, a shard) is tried value by value if a later part is
     /// tested and at most `fan_out_max` ranges come of it.
-    pub fn select(&self, tests: &BTreeMap<&str, Test>, fan_out_max: usize) -> Selection<'_> {
+    pub fn select(&self, tests: &Tests<'_>, fan_out_max: usize) -> Selection<'_> {
         let mut walk = Walk {
             template: self,
             tests,
             fan_out_max,
-            prefixes: vec![String::new()],
-            ranges: Vec::new(),
-            served: Vec::new(),
+            // Nearly always there is one key, and it is not much longer than its template.
+            prefixes: smallvec![String::with_capacity(self.text.len() + VALUES_BYTES)],
+            ranges: SmallVec::new(),
+            served: SmallVec::new(),
         };
         walk.run();
         walk.finish()
     }
 }
 
+/// How much longer than its template a key is thought to be, so that it need not grow.
+const VALUES_BYTES: usize = 24;
+
 struct Walk<'t, 's> {
     template: &'t Template,
-    tests: &'s BTreeMap<&'s str, Test>,
+    tests: &'s Tests<'s>,
     fan_out_max: usize,
-    prefixes: Vec<String>,
-    ranges: Vec<KeyRange>,
-    served: Vec<Served<'t>>,
+    prefixes: SmallVec<[String; 1]>,
+    ranges: SmallVec<[KeyRange; 1]>,
+    served: SmallVec<[Served<'t>; 4]>,
 }
 
 /// Does the walk go on?
@@ -76,11 +82,28 @@ impl<'t, 's> Walk<'t, 's> {
             self.prefixes.iter_mut().for_each(|prefix| prefix.push_str(text.as_ref()));
             return;
         }
-        self.prefixes = self
-            .prefixes
-            .iter()
-            .flat_map(|prefix| texts.iter().map(move |text| [prefix, text.as_ref()].concat()))
-            .collect();
+        let mut longer = SmallVec::with_capacity(self.prefixes.len() * texts.len());
+        for prefix in &self.prefixes {
+            longer.extend(texts.iter().map(|text| [prefix, text.as_ref()].concat()));
+        }
+        self.prefixes = longer;
+    }
+
+    /// Appends the text of one value. `false`: no key has it.
+    fn append_value(&mut self, at: usize, field: &Field, value: &AttributeValue) -> bool {
+        let begins_tail = self.begins_tail(at);
+        let mut nowhere = String::new();
+        let (first, others) = match self.prefixes.split_first_mut() {
+            Some((first, others)) => (first, others),
+            None => (&mut nowhere, [].as_mut_slice()),
+        };
+        let before = first.len();
+        // An empty text at the beginning of a tail is refused when folding.
+        if field.write(value, first).is_err() || (first.len() == before && begins_tail) {
+            return false;
+        }
+        others.iter_mut().for_each(|other| other.push_str(&first[before..]));
+        true
     }
 
     fn serve(&mut self, attribute: &'t str, exact: bool) {
@@ -169,19 +192,11 @@ impl<'t, 's> Walk<'t, 's> {
                 let texts = self.texts_of(at, field, &|_| true);
                 self.expand(at, &texts)
             }
-            Some(Test::Equal(value)) => {
-                let mut text = String::new();
-                match field.write(value, &mut text) {
-                    // An empty text at the beginning of a tail is refused when folding.
-                    Ok(()) if text.is_empty() && self.begins_tail(at) => self.nothing(name),
-                    Ok(()) => {
-                        self.serve(name, !field.is_lossy());
-                        self.append(&[text]);
-                        Step::On
-                    }
-                    Err(_) => self.nothing(name),
-                }
+            Some(Test::Equal(value)) if self.append_value(at, field, value) => {
+                self.serve(name, !field.is_lossy());
+                Step::On
             }
+            Some(Test::Equal(_)) => self.nothing(name),
             Some(Test::Range { low, high }) => self.narrow(at, field, field.between(low, high)),
             Some(Test::BeginsWith(prefix)) => self.narrow(at, field, field.beginning(prefix)),
             None => self.open(),
@@ -190,15 +205,11 @@ impl<'t, 's> Walk<'t, 's> {
 
     fn shard(&mut self, at: usize, field: &'t Field, test: Option<&Test>) -> Step {
         if let Some(Test::Equal(value)) = test {
-            let mut text = String::new();
-            return match field.write(value, &mut text) {
-                Ok(()) => {
-                    self.serve(&field.attribute, false);
-                    self.append(&[text]);
-                    Step::On
-                }
-                Err(_) => self.nothing(&field.attribute),
-            };
+            if !self.append_value(at, field, value) {
+                return self.nothing(&field.attribute);
+            }
+            self.serve(&field.attribute, false);
+            return Step::On;
         }
         let texts = super::shard::texts(&field.codec);
         // A shard that ends the key is as good as known: the key is one of few.
@@ -210,19 +221,23 @@ impl<'t, 's> Walk<'t, 's> {
     }
 
     /// The texts of listed values that pass.
-    fn texts_of(&self, at: usize, field: &Field, passes: &dyn Fn(&AttributeValue) -> bool) -> Vec<String> {
-        let Some(finite) = &field.finite else { return Vec::new() };
-        let texts = finite.texts_where(passes).into_iter();
-        texts
+    fn texts_of(
+        &self,
+        at: usize,
+        field: &'t Field,
+        passes: &dyn Fn(&AttributeValue) -> bool,
+    ) -> SmallVec<[Cow<'t, str>; 1]> {
+        let Some(finite) = &field.finite else { return SmallVec::new() };
+        finite
+            .texts_where(passes)
             .filter_map(|text| {
-                let mut written = String::new();
                 if finite.plain {
-                    written.push_str(text);
-                } else {
-                    // A verbatim key that cannot hold a value holds no item with it.
-                    field.write_text(text, &mut written).ok()?;
+                    return Some(Cow::Borrowed(text));
                 }
-                Some(written)
+                let mut written = String::new();
+                // A verbatim key that cannot hold a value holds no item with it.
+                field.write_text(text, &mut written).ok()?;
+                Some(Cow::Owned(written))
             })
             .filter(|text| !(text.is_empty() && self.begins_tail(at)))
             .collect()
@@ -298,14 +313,18 @@ impl<'t, 's> Walk<'t, 's> {
     fn finish(mut self) -> Selection<'t> {
         let bytes_max = self.template.role.bytes_max();
         let mut cut = false;
-        let mut ranges: Vec<KeyRange> =
-            self.ranges.drain(..).filter_map(|range| within(range, bytes_max, &mut cut)).collect();
-        ranges.sort_by(|a, b| lower_end(a).cmp(lower_end(b)));
-        ranges.dedup();
+        self.ranges.retain(|range| {
+            let kept = within(std::mem::replace(range, KeyRange::All), bytes_max, &mut cut);
+            let is_kept = kept.is_some();
+            *range = kept.unwrap_or(KeyRange::All);
+            is_kept
+        });
+        self.ranges.sort_by(|a, b| lower_end(a).cmp(lower_end(b)));
+        self.ranges.dedup();
         if cut {
             self.inexact_all();
         }
-        Selection { ranges, served: self.served }
+        Selection { ranges: self.ranges, served: self.served }
     }
 
     fn inexact_all(&mut self) {

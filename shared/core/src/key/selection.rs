@@ -2,6 +2,8 @@
 
 use std::ops::Bound;
 
+use smallvec::SmallVec;
+
 use crate::value::AttributeValue;
 
 /// What a request says of one attribute, as far as a key can use it.
@@ -20,6 +22,43 @@ pub enum Test {
     BeginsWith(AttributeValue),
     /// The item does not have it.
     Absent,
+}
+
+/// What a request says of attributes: at most one test for each. They are few, so a list finds one faster than a tree.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tests<'n>(Vec<(&'n str, Test)>);
+
+impl<'n> Tests<'n> {
+    /// No tests, with room for so many.
+    pub fn with_capacity(capacity: usize) -> Tests<'n> {
+        Tests(Vec::with_capacity(capacity))
+    }
+
+    /// The test of an attribute.
+    pub fn get(&self, attribute: &str) -> Option<&Test> {
+        self.0.iter().find(|(name, _)| *name == attribute).map(|(_, test)| test)
+    }
+
+    /// Sets the test of an attribute. One that it has already is replaced.
+    pub fn set(&mut self, attribute: &'n str, test: Test) {
+        match self.0.iter_mut().find(|(name, _)| *name == attribute) {
+            Some((_, known)) => *known = test,
+            None => self.0.push((attribute, test)),
+        }
+    }
+
+    /// All tests, each with its attribute.
+    pub fn iter(&self) -> impl Iterator<Item = (&'n str, &Test)> {
+        self.0.iter().map(|(name, test)| (*name, test))
+    }
+}
+
+impl<'n> FromIterator<(&'n str, Test)> for Tests<'n> {
+    fn from_iter<I: IntoIterator<Item = (&'n str, Test)>>(all: I) -> Tests<'n> {
+        let mut tests = Tests::default();
+        all.into_iter().for_each(|(name, test)| tests.set(name, test));
+        tests
+    }
 }
 
 /// A condition on one string key, in a form that DynamoDB's key conditions can say.
@@ -63,9 +102,9 @@ impl KeyRange {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection<'t> {
     /// Disjoint and ascending. Empty: no key of this template can match.
-    pub ranges: Vec<KeyRange>,
+    pub ranges: SmallVec<[KeyRange; 1]>,
     /// The tested attributes that narrow the ranges.
-    pub served: Vec<Served<'t>>,
+    pub served: SmallVec<[Served<'t>; 4]>,
 }
 
 /// A tested attribute that narrows a selection.

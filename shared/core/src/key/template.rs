@@ -1,4 +1,4 @@
-//! A template, once it is parsed: its parts, and what can be told of them without any item.
+//! A template, once it is parsed: its parts, and what follows from them without any item.
 
 use super::codec::{Codec, KeyMode, KeyRole};
 use super::field::Field;
@@ -30,6 +30,8 @@ pub struct Template {
     pub(super) mode: KeyMode,
     pub(super) parts: Vec<Part>,
     pub(super) elements: Vec<Element>,
+    /// The elements at which an attribute appears for the first time.
+    pub(super) firsts: Vec<usize>,
 }
 
 /// One part of a template.
@@ -101,9 +103,10 @@ impl Template {
 
     /// The attributes that the key is made of, each once, in the order of their first appearance.
     pub fn attributes(&self) -> impl Iterator<Item = &str> {
-        let names = || self.fields().map(|(field, _)| field.attribute.as_str());
-        let is_first = move |(at, name): &(usize, &str)| !names().take(*at).any(|before| before == *name);
-        names().enumerate().filter(is_first).map(|(_, name)| name)
+        self.firsts.iter().filter_map(|at| match &self.elements[*at] {
+            Element::Field { field, .. } => Some(field.attribute.as_str()),
+            Element::Literal { .. } => None,
+        })
     }
 
     /// The text that every key of this template begins with; empty if it begins with an attribute.

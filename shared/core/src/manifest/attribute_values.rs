@@ -6,7 +6,7 @@ use super::code::Code;
 use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::name::check_id;
-use super::node::{Entry, Text};
+use super::node::{Text, TomlEntry};
 use super::values::value_of;
 use crate::model::AttributeKind;
 use crate::value::{AttributeValue, Number};
@@ -66,7 +66,7 @@ pub(super) fn maps(
         return BTreeMap::new();
     }
     let entries = node.entries(findings, &fields.what("maps"));
-    let map = |entry: &Entry<'_>| {
+    let map = |entry: &TomlEntry<'_>| {
         let what = format!("value map `{}` in {}", entry.name.value, fields.what("maps"));
         (entry.name.value.to_owned(), map(entry, &what, kind, values, findings))
     };
@@ -74,7 +74,7 @@ pub(super) fn maps(
 }
 
 fn map(
-    entry: &Entry<'_>,
+    entry: &TomlEntry<'_>,
     what: &str,
     kind: AttributeKind,
     values: Option<&[AttributeValue]>,

@@ -11,7 +11,7 @@ use super::diagnostic::{Diagnostic, Findings};
 use super::fields::Fields;
 use super::grammar;
 use super::name::check_attribute_name;
-use super::node::{Entry, Node, Text};
+use super::node::{Node, Text, TomlEntry};
 use super::suggest::did_you_mean;
 use crate::model::{Attribute, AttributeKind, Precision};
 
@@ -25,7 +25,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    pub(super) fn read(entries: &[Entry<'_>], table: &str, findings: &mut Findings<'_>) -> Attributes {
+    pub(super) fn read(entries: &[TomlEntry<'_>], table: &str, findings: &mut Findings<'_>) -> Attributes {
         let mut attributes = Attributes::default();
         for entry in entries {
             check_attribute_name(&entry.name, findings);
@@ -34,7 +34,7 @@ impl Attributes {
         attributes
     }
 
-    fn add(&mut self, entry: &Entry<'_>, table: &str, findings: &mut Findings<'_>) {
+    fn add(&mut self, entry: &TomlEntry<'_>, table: &str, findings: &mut Findings<'_>) {
         let name = entry.name.value.to_owned();
         let what = format!("attribute `{name}` of table `{table}`");
         let attribute = match entry.node.value {

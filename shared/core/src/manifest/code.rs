@@ -1,4 +1,4 @@
-//! The stable names of everything a manifest can be told: one line each, used by `--json`, `allow` and the docs.
+//! The stable codes of every finding about a manifest: one line each, used by `--json`, `allow` and the docs.
 
 use serde::Serialize;
 

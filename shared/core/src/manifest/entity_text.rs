@@ -6,7 +6,7 @@ use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
-use super::node::{Entry, Node, Text};
+use super::node::{Node, Text, TomlEntry};
 use super::when::{Askable, conditions};
 use crate::key::KeyRole;
 use crate::model::{When, WhenTest};
@@ -45,7 +45,7 @@ pub(super) struct Surroundings<'s, 'a> {
 
 impl<'a> EntityText<'a> {
     pub(super) fn read(
-        entry: &Entry<'a>,
+        entry: &TomlEntry<'a>,
         around: &Surroundings<'_, 'a>,
         findings: &mut Findings<'_>,
     ) -> Self {
@@ -61,7 +61,7 @@ impl<'a> EntityText<'a> {
         }
         let when = match fields.node("when") {
             Some(node) => written_when(node, &fields, around, findings),
-            None => default_when(&entry.name, &fields, around, findings),
+            None => default_when(&entry.name, &fields, &templates, around, findings),
         };
         let requires = declared(&fields, "requires", around, findings);
         let never = never(&fields, &when, &requires, around, findings);
@@ -146,10 +146,15 @@ fn written_when(
 fn default_when(
     name: &Text<'_>,
     fields: &Fields<'_>,
+    templates: &[EntityTemplate<'_>],
     around: &Surroundings<'_, '_>,
     findings: &mut Findings<'_>,
 ) -> Vec<When> {
     let Some(attribute) = around.entity_attribute else {
+        let by_keys = told_by_keys(templates, around.own_keys);
+        if !by_keys.is_empty() {
+            return by_keys;
+        }
         findings
             .report(
                 Code::EntityWithoutWhen,
@@ -157,7 +162,8 @@ fn default_when(
                 format!("entity `{}` has no `when`", name.value),
             )
             .hint(
-                "give it a `when`, or give the table an `entity-attribute` that contains the entity's name",
+                "give it a `when`, or templates for the table's key that begin with a text of their own, or give the table an \
+                 `entity-attribute` that contains the entity's name",
             );
         return Vec::new();
     };
@@ -170,6 +176,17 @@ fn default_when(
             .hint("add it to the attribute's `values`, or write the entity's `when`");
     }
     vec![When { attribute: attribute.value.to_owned(), test: WhenTest::In(vec![value]) }]
+}
+
+/// Where nothing else tells an entity, its keys do: by the text that its templates for the table's key begin with.
+fn told_by_keys(templates: &[EntityTemplate<'_>], own_keys: &[String]) -> Vec<When> {
+    let own = templates.iter().filter(|template| template.index.is_none());
+    let prefixes = own.filter_map(|template| {
+        let key = own_keys.get(usize::from(template.role == KeyRole::Sort))?;
+        let prefix = template.text.value.split(['{', '[']).next().filter(|prefix| !prefix.is_empty())?;
+        Some(When { attribute: key.clone(), test: WhenTest::BeginsWith(prefix.to_owned()) })
+    });
+    prefixes.collect()
 }
 
 /// Is every item of `inner` also one of `outer`, because a key that begins with the longer text begins with the shorter?

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::code::Code;
 use super::diagnostic::Findings;
-use super::node::{Entry, Node, Text};
+use super::node::{Node, Text, TomlEntry};
 use super::suggest::{did_you_mean, one_of};
 
 /// The fields of one table of the manifest whose names the language fixes.
 #[derive(Debug)]
 pub(super) struct Fields<'a> {
     owner: String,
-    entries: Vec<Entry<'a>>,
+    entries: Vec<TomlEntry<'a>>,
     /// Where to point if something is missing.
     pub(super) span: Range<usize>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Reports every field that the language does not know.
     pub(super) fn read(
-        entry: &Entry<'a>,
+        entry: &TomlEntry<'a>,
         owner: impl Into<String>,
         known: &'static [&'static str],
         findings: &mut Findings<'_>,
@@ -30,13 +30,13 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn of(
-        entries: Vec<Entry<'a>>,
+        entries: Vec<TomlEntry<'a>>,
         owner: String,
         span: Range<usize>,
         known: &'static [&'static str],
         findings: &mut Findings<'_>,
     ) -> Fields<'a> {
-        for Entry { name, .. } in entries.iter().filter(|entry| !known.contains(&entry.name.value)) {
+        for TomlEntry { name, .. } in entries.iter().filter(|entry| !known.contains(&entry.name.value)) {
             let near = did_you_mean(name.value, known.iter().copied());
             findings
                 .report(
@@ -58,7 +58,7 @@ impl<'a> Fields<'a> {
         format!("`{field}` of {}", self.owner)
     }
 
-    pub(super) fn entry(&self, field: &str) -> Option<&Entry<'a>> {
+    pub(super) fn entry(&self, field: &str) -> Option<&TomlEntry<'a>> {
         self.entries.iter().find(|entry| entry.name.value == field)
     }
 
@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
         self.node(field)?.boolean(findings, &self.what(field))
     }
 
-    pub(super) fn entries(&self, field: &str, findings: &mut Findings<'_>) -> Vec<Entry<'a>> {
+    pub(super) fn entries(&self, field: &str, findings: &mut Findings<'_>) -> Vec<TomlEntry<'a>> {
         self.node(field).map(|node| node.entries(findings, &self.what(field))).unwrap_or_default()
     }
 

@@ -12,6 +12,7 @@ pub(super) const TABLE: &[&str] = &[
     "ttl",
     "verbatim",
     "scope",
+    "written-by",
     "allow",
     "expect",
     "collection-warning-gb",

@@ -11,7 +11,7 @@ use super::fields::Fields;
 use super::grammar;
 use super::key_text::KeyText;
 use super::name::check_dynamo_name;
-use super::node::{Entry, Text};
+use super::node::{Text, TomlEntry};
 use crate::model::{Expect, IndexKind};
 
 /// An index as written.
@@ -35,7 +35,7 @@ pub(super) enum ProjectionText<'a> {
 }
 
 impl<'a> IndexText<'a> {
-    pub(super) fn read(entry: &Entry<'a>, table: &str, findings: &mut Findings<'_>) -> IndexText<'a> {
+    pub(super) fn read(entry: &TomlEntry<'a>, table: &str, findings: &mut Findings<'_>) -> IndexText<'a> {
         check_dynamo_name(entry.name.value, entry.name.span.clone(), "an index", findings);
         let owner = format!("index `{}` of table `{table}`", entry.name.value);
         let fields = Fields::read(entry, owner, grammar::INDEX, findings);

@@ -8,7 +8,7 @@ use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
 use super::name::check_attribute_name;
-use super::node::{Entry, Text};
+use super::node::{Text, TomlEntry};
 
 /// One key as written.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub(super) enum KeyForm<'a> {
 }
 
 impl<'a> KeyText<'a> {
-    pub(super) fn read(entry: &Entry<'a>, what: &str, findings: &mut Findings<'_>) -> KeyText<'a> {
+    pub(super) fn read(entry: &TomlEntry<'a>, what: &str, findings: &mut Findings<'_>) -> KeyText<'a> {
         let node = &entry.node;
         let form = match node.value {
             DeValue::String(text) => written(Text { value: text, span: node.span.clone() }),

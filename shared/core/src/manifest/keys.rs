@@ -122,7 +122,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// An entity that is told by how its key begins must make keys that begin so.
+/// An entity that is recognised by how its key begins must make keys that begin so.
 fn check_prefix(
     table: &TableText<'_>,
     entity: usize,

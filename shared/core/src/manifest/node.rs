@@ -26,7 +26,7 @@ pub(super) struct Text<'a> {
 
 /// A name and what is said of it.
 #[derive(Debug, Clone)]
-pub(super) struct Entry<'a> {
+pub(super) struct TomlEntry<'a> {
     pub(super) name: Text<'a>,
     pub(super) node: Node<'a>,
 }
@@ -127,7 +127,7 @@ impl<'a> Node<'a> {
     }
 
     /// The entries of a table whose names are the reader's own choice.
-    pub(super) fn entries(&self, findings: &mut Findings<'_>, what: &str) -> Vec<Entry<'a>> {
+    pub(super) fn entries(&self, findings: &mut Findings<'_>, what: &str) -> Vec<TomlEntry<'a>> {
         let Some(table) = self.value.as_table() else {
             self.wrong_type(findings, what, "a table");
             return Vec::new();
@@ -157,14 +157,14 @@ impl<'a> Node<'a> {
 }
 
 /// A table's entries in the manifest's order (the TOML tree keeps them by name).
-pub(super) fn entries_of<'a>(table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
-    let mut entries: Vec<Entry<'a>> = table.iter().map(|(key, value)| entry(key, value)).collect();
+pub(super) fn entries_of<'a>(table: &'a DeTable<'a>) -> Vec<TomlEntry<'a>> {
+    let mut entries: Vec<TomlEntry<'a>> = table.iter().map(|(key, value)| entry(key, value)).collect();
     entries.sort_by_key(|entry| entry.name.span.start);
     entries
 }
 
-fn entry<'a>(key: &'a Spanned<DeString<'a>>, value: &'a Spanned<DeValue<'a>>) -> Entry<'a> {
-    Entry { name: Text { value: key.get_ref(), span: key.span() }, node: Node::new(value) }
+fn entry<'a>(key: &'a Spanned<DeString<'a>>, value: &'a Spanned<DeValue<'a>>) -> TomlEntry<'a> {
+    TomlEntry { name: Text { value: key.get_ref(), span: key.span() }, node: Node::new(value) }
 }
 
 fn type_name(value: &DeValue<'_>) -> &'static str {

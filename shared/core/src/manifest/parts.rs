@@ -1,4 +1,4 @@
-//! What can be told of a template from its parts alone: how short its keys can be, and how many there can be.
+//! What a template's parts say by themselves: how short its keys can be, and how many there can be.
 
 use std::collections::BTreeMap;
 

@@ -7,15 +7,15 @@ use super::code::Code;
 use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
-use super::node::Entry;
+use super::node::TomlEntry;
 use crate::model::{PriceOverrides, Prices};
 
-pub(super) fn prices(entry: Option<&Entry<'_>>, findings: &mut Findings<'_>) -> Prices {
+pub(super) fn prices(entry: Option<&TomlEntry<'_>>, findings: &mut Findings<'_>) -> Prices {
     let overrides = entry.map(|entry| overrides(entry, findings)).unwrap_or_default();
     Prices::default().with(overrides)
 }
 
-fn overrides(entry: &Entry<'_>, findings: &mut Findings<'_>) -> PriceOverrides {
+fn overrides(entry: &TomlEntry<'_>, findings: &mut Findings<'_>) -> PriceOverrides {
     let fields = Fields::read(entry, "`prices`", grammar::PRICES, findings);
     PriceOverrides {
         region: fields.text("region", findings).map(|region| region.value.to_owned()),

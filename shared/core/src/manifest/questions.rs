@@ -5,7 +5,7 @@ use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
-use super::node::{Entry, Text};
+use super::node::{Text, TomlEntry};
 use super::suggest::{did_you_mean, one_of};
 use super::table_text::TableText;
 use crate::model::{
@@ -15,7 +15,7 @@ use crate::model::{
 /// All questions, in the manifest's order; what cannot be read is reported and left out.
 pub(super) fn questions(
     tables: &[TableText<'_>],
-    entries: &[Entry<'_>],
+    entries: &[TomlEntry<'_>],
     findings: &mut Findings<'_>,
 ) -> Vec<Question> {
     let mut questions = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn find_table<'t, 'a>(
     found
 }
 
-fn question(table: &TableText<'_>, entry: &Entry<'_>, findings: &mut Findings<'_>) -> Question {
+fn question(table: &TableText<'_>, entry: &TomlEntry<'_>, findings: &mut Findings<'_>) -> Question {
     check_id(&entry.name, "a question", findings);
     let owner = format!("question `{}` of table `{}`", entry.name.value, table.id.value);
     let fields = Fields::read(entry, owner, grammar::QUESTION, findings);
@@ -209,7 +209,7 @@ fn check_fit(
         _ => ordered(kind),
     };
     if !fits {
-        let message = format!("`{word}` does not apply to `{}`, a {}", attribute.name, word_of(kind));
+        let message = format!("`{word}` does not apply to `{}`, a {}", attribute.name, kind.name());
         findings.report(Code::OperatorMisfit, text.span.clone(), message);
     }
 }
@@ -224,7 +224,7 @@ fn order(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>
         let Some(attribute) = table.attributes.find(&name, table.id.value, findings) else { continue };
         if !ordered(attribute.kind) {
             let message =
-                format!("cannot sort by `{value}`, a {}: its values have no order", word_of(attribute.kind));
+                format!("cannot sort by `{value}`, a {}: its values have no order", attribute.kind.name());
             findings.report(Code::OrderMisfit, text.span, message);
         } else if order.iter().any(|before| before.attribute == value) {
             findings.report(
@@ -240,20 +240,4 @@ fn order(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>
 
 fn ordered(kind: AttributeKind) -> bool {
     kind.scalar().is_some()
-}
-
-fn word_of(kind: AttributeKind) -> &'static str {
-    match kind {
-        AttributeKind::String => "string",
-        AttributeKind::Number => "number",
-        AttributeKind::Binary => "binary",
-        AttributeKind::Boolean => "boolean",
-        AttributeKind::Timestamp(_) => "timestamp",
-        AttributeKind::Date => "date",
-        AttributeKind::List => "list",
-        AttributeKind::Map => "map",
-        AttributeKind::StringSet => "set of strings",
-        AttributeKind::NumberSet => "set of numbers",
-        AttributeKind::BinarySet => "set of binaries",
-    }
 }

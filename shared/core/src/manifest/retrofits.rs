@@ -10,7 +10,7 @@ use super::key_position::KeyPosition;
 use super::key_use::KeyUse;
 use super::keys::Keys;
 use super::name::{check_attribute_name, check_id};
-use super::node::{Entry, Text};
+use super::node::{Text, TomlEntry};
 use super::questions::find_table;
 use super::suggest::did_you_mean;
 use super::table_text::TableText;
@@ -26,7 +26,7 @@ type TargetTable<'t, 'a> = (&'t TableText<'a>, &'t Keys<'a>);
 pub(super) fn retrofits(
     tables: &[TableText<'_>],
     keys: &[Keys<'_>],
-    entries: &[Entry<'_>],
+    entries: &[TomlEntry<'_>],
     findings: &mut Findings<'_>,
 ) -> Vec<Retrofit> {
     entries.iter().filter_map(|entry| retrofit(tables, keys, entry, findings)).collect()
@@ -35,7 +35,7 @@ pub(super) fn retrofits(
 fn retrofit(
     tables: &[TableText<'_>],
     keys: &[Keys<'_>],
-    entry: &Entry<'_>,
+    entry: &TomlEntry<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<Retrofit> {
     check_id(&entry.name, "a retrofit", findings);

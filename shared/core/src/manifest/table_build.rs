@@ -57,6 +57,7 @@ pub(super) fn build<'a>(
             .collect(),
         indexes: indexes.into_iter().collect::<Option<_>>()?,
         scope: table.scope.clone(),
+        written_by: table.written_by.clone(),
         collection_bytes_warn: table.collection_bytes_warn,
         expect: table.expect,
     })

@@ -14,7 +14,7 @@ use super::grammar;
 use super::index_text::IndexText;
 use super::key_text::{KeyForm, KeyText};
 use super::name::{check_attribute_name, check_dynamo_name, check_id};
-use super::node::{Entry, Text};
+use super::node::{Text, TomlEntry};
 use super::templates::Templates;
 use crate::model::{AttributeKind, Expect};
 
@@ -41,13 +41,14 @@ pub(super) struct TableText<'a> {
     pub(super) templates: Templates<'a>,
     pub(super) indexes: Vec<IndexText<'a>>,
     pub(super) scope: BTreeMap<String, String>,
+    pub(super) written_by: BTreeMap<String, String>,
     pub(super) expect: Expect,
     pub(super) collection_bytes_warn: u64,
     pub(super) allow: Allowed,
 }
 
 impl<'a> TableText<'a> {
-    pub(super) fn read(entry: &Entry<'a>, findings: &mut Findings<'_>) -> TableText<'a> {
+    pub(super) fn read(entry: &TomlEntry<'a>, findings: &mut Findings<'_>) -> TableText<'a> {
         let id = entry.name.clone();
         check_id(&id, "a table in the manifest", findings);
         let fields = Fields::read(entry, format!("table `{}`", id.value), grammar::TABLE, findings);
@@ -80,7 +81,8 @@ impl<'a> TableText<'a> {
             entities,
             templates: Templates::read(&fields, findings),
             indexes: indexes.iter().map(|entry| IndexText::read(entry, id.value, findings)).collect(),
-            scope: scope(&fields, id.value, &attributes, findings),
+            scope: claims("scope", &fields, id.value, &attributes, findings),
+            written_by: claims("written-by", &fields, id.value, &attributes, findings),
             expect: expect(&fields, findings),
             collection_bytes_warn: collection_bytes_warn(&fields, findings),
             allow: Allowed::read(&fields, findings),
@@ -149,24 +151,26 @@ fn ttl(
     Some(name.value.to_owned())
 }
 
-fn scope(
+/// Attributes and the claims that they hold.
+fn claims(
+    field: &str,
     fields: &Fields<'_>,
     table: &str,
     attributes: &Attributes,
     findings: &mut Findings<'_>,
 ) -> BTreeMap<String, String> {
-    let mut scope = BTreeMap::new();
-    for entry in fields.entries("scope", findings) {
+    let mut claims = BTreeMap::new();
+    for entry in fields.entries(field, findings) {
         attributes.find(&entry.name, table, findings);
-        let Some(claim) = entry.node.text(findings, &fields.what("scope")) else { continue };
+        let Some(claim) = entry.node.text(findings, &fields.what(field)) else { continue };
         if claim.value.split('.').any(|step| step.is_empty() || step.contains(char::is_whitespace)) {
             findings
                 .report(Code::BadValue, claim.span, format!("`{}` is not the path of a claim", claim.value))
                 .hint("write a path such as `jwt.org`");
         }
-        scope.insert(entry.name.value.to_owned(), claim.value.to_owned());
+        claims.insert(entry.name.value.to_owned(), claim.value.to_owned());
     }
-    scope
+    claims
 }
 
 fn collection_bytes_warn(fields: &Fields<'_>, findings: &mut Findings<'_>) -> u64 {

@@ -252,3 +252,23 @@ fn names_that_keyfold_keeps_for_itself_are_refused() {
     assert_eq!(codes_of(&text("keyfold_fence")), ["bad-name"]);
     assert_eq!(codes_of(&text("keyfoldFence")), [""; 0]);
 }
+
+#[test]
+fn an_entity_without_when_is_told_by_how_its_keys_begin() {
+    let text = "[tables.app]\npartition = { attribute = \"PK\" }\nsort = { attribute = \"SK\" }\n\
+        attributes = { id = \"string\", title = \"string\" }\n\
+        entities.person = { partition = \"e#{id}\", sort = \"root\" }\n\
+        entities.title = { partition = \"e#{id}\", sort = \"title#{title}[#{id}]\" }\n";
+    let parsed = parse("keyfold.toml", text);
+    let table = &parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics)).tables[0];
+    let whens: Vec<String> = table.entities.iter().map(|entity| format!("{:?}", entity.when)).collect();
+    assert!(
+        whens[0].contains(r#"BeginsWith("e#")"#) && whens[0].contains(r#"BeginsWith("root")"#),
+        "{whens:?}"
+    );
+    assert!(whens[1].contains(r#"BeginsWith("title#")"#), "{whens:?}");
+    // Two that begin alike cannot be distinguished.
+    let alike = text.replace("\"root\"", "\"title#\"");
+    let codes: Vec<_> = parse("keyfold.toml", &alike).diagnostics.iter().map(|one| one.code).collect();
+    assert!(codes.contains(&"same-when"), "{codes:?}");
+}

@@ -7,7 +7,7 @@ use super::code::Code;
 use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
-use super::node::{Entry, Node};
+use super::node::{Node, TomlEntry};
 use super::parts::listed;
 use super::suggest::one_of;
 use super::values::value_of;
@@ -34,7 +34,7 @@ pub(super) fn conditions(
 }
 
 fn condition(
-    entry: &Entry<'_>,
+    entry: &TomlEntry<'_>,
     what: &str,
     askable: Askable<'_>,
     findings: &mut Findings<'_>,
@@ -73,7 +73,7 @@ fn condition(
 }
 
 /// A folded key is made after the entity is known, so the only thing to ask of it is how it begins.
-fn key_prefix(entry: &Entry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<When> {
+fn key_prefix(entry: &TomlEntry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<When> {
     let test = match entry.node.value {
         DeValue::Table(_) => test(entry, what, findings)?,
         _ => WhenTest::Exists(true),
@@ -88,7 +88,7 @@ fn key_prefix(entry: &Entry<'_>, what: &str, findings: &mut Findings<'_>) -> Opt
 }
 
 /// `{ exists = true }` or `{ begins-with = "USER#" }`
-fn test(entry: &Entry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<WhenTest> {
+fn test(entry: &TomlEntry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<WhenTest> {
     let fields = Fields::read(entry, what, grammar::WHEN_TEST, findings);
     let Some(node) = fields.node("begins-with") else {
         let exists = fields.required("exists", findings)?.boolean(findings, &fields.what("exists"))?;

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 
 use crate::query::expression::{expressions, readable_condition, readable_key_condition};
-use crate::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, ReadFrom, RejectedPath};
+use crate::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, RejectedPath};
 
 /// A plan, explained.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -78,21 +78,21 @@ pub fn explain(plan: &QueryPlan) -> Explanation {
 pub fn rejected(all: &[RejectedPath]) -> Vec<ExplainedRejection> {
     all.iter()
         .map(|rejected| {
-            let path = source(&rejected.source);
+            let path = source(rejected.index.as_deref());
             let source = if rejected.scan { format!("scan of {path}") } else { path };
             ExplainedRejection { source, reason: rejected.reason.to_string() }
         })
         .collect()
 }
 
-fn source(source: &ReadFrom) -> String {
-    source.index().map_or_else(|| "table".to_owned(), |name| format!("index {name}"))
+fn source(index: Option<&str>) -> String {
+    index.map_or_else(|| "table".to_owned(), |name| format!("index {name}"))
 }
 
 fn read(access: &Access) -> ExplainedRead {
     let sent = expressions(access, None);
     ExplainedRead {
-        source: source(&access.source),
+        source: source(access.source.index()),
         operation: match access.operation {
             Operation::Query { .. } => "query",
             Operation::Scan => "scan",

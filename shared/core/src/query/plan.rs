@@ -25,6 +25,7 @@ mod delivery;
 mod entity;
 mod estimate;
 mod expansion;
+mod few;
 mod join;
 mod keyspace;
 mod partition;
@@ -131,23 +132,34 @@ impl PlanError {
 
     /// What the asker can do.
     pub fn hint(&self) -> String {
-        let (allow, suggestion, instead) = match self {
-            PlanError::Unserved { suggestion, instead, .. } => {
-                ("allow a scan with `scan`", suggestion.as_ref(), instead.as_slice())
-            }
-            PlanError::Unordered { suggestion, instead, .. } => {
-                ("allow sorting with `sortInMemory`", suggestion.as_ref(), instead.as_slice())
-            }
+        let allow = match self {
+            PlanError::Unordered { .. } => "allow sorting with `sortInMemory`",
+            PlanError::Unserved { .. } | PlanError::Pending { .. } => "allow a scan with `scan`",
+        };
+        self.ways(Some(allow))
+    }
+
+    /// What the asker can do where scans are not to be had. Empty if there is nothing.
+    pub fn hint_without_scan(&self) -> String {
+        match self {
+            PlanError::Unordered { .. } => self.hint(),
+            PlanError::Unserved { .. } | PlanError::Pending { .. } => self.ways(None),
+        }
+    }
+
+    fn ways(&self, allow: Option<&str>) -> String {
+        let cut_over;
+        let (suggestion, instead) = match self {
+            PlanError::Unserved { suggestion, instead, .. }
+            | PlanError::Unordered { suggestion, instead, .. } => (suggestion.as_ref(), instead.as_slice()),
             PlanError::Pending { pending, .. } => {
-                return format!(
-                    "ask again when retrofit `{}` is cut over, or allow a scan with `scan`",
-                    pending.retrofit
-                );
+                cut_over = [format!("ask again when retrofit `{}` is cut over", pending.retrofit)];
+                (None, cut_over.as_slice())
             }
         };
         let add = suggestion.map(|_| "add an index that answers it");
         let ways: Vec<&str> =
-            add.into_iter().chain(instead.iter().map(String::as_str)).chain([allow]).collect();
+            add.into_iter().chain(instead.iter().map(String::as_str)).chain(allow).collect();
         let ways = ways.join(", or ");
         match suggestion {
             Some(index) => format!("{ways}:\n\n{index}"),
@@ -196,7 +208,7 @@ pub fn plan(request: &CheckedRequest<'_>, readiness: &Readiness) -> Result<Query
 fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanError {
     let table = request.table.id.clone();
     if let Some((read_from, pending)) = awaited(request, &rejected) {
-        return PlanError::Pending { table, read_from, pending: Box::new(pending), rejected };
+        return PlanError::Pending { table, read_from, pending, rejected };
     }
     let Suggestions { index: suggestion, instead } = suggest::suggest(request);
     if rejected.iter().any(|rejected| rejected.reason == RejectReason::Order) {
@@ -207,13 +219,14 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanErr
 }
 
 /// What is pending, if the request would be answered once nothing is: then a new index is no remedy, but time is.
-fn awaited(request: &CheckedRequest<'_>, rejected: &[RejectedPath]) -> Option<(ReadFrom, Pending)> {
-    let pending = rejected.iter().find_map(|path| match &path.reason {
-        RejectReason::Pending(pending) => Some((path.source.clone(), pending.clone())),
+fn awaited(request: &CheckedRequest<'_>, rejected: &[RejectedPath]) -> Option<(ReadFrom, Box<Pending>)> {
+    let (path, pending) = rejected.iter().find_map(|path| match &path.reason {
+        RejectReason::Pending(pending) => Some((path, pending.clone())),
         _ => None,
     })?;
     let complete = choose::choose(&PlanContext::of(request, &Readiness::complete()));
-    complete.best.is_some().then_some(pending)
+    let read_from = ReadFrom::of(path.index.as_deref().and_then(|name| request.table.index(name)));
+    complete.best.is_some().then_some((read_from, pending))
 }
 
 #[cfg(test)]

@@ -74,7 +74,13 @@ impl Job {
         ItemTask::entering(self, entry)
     }
 
-    /// Notes that the stream's records of an item were given up at this one.
+    /// Notes that a batch of records was given up, and where it was set aside: which items it has is known when it is read.
+    pub fn set_aside(&self, place: &str) -> ItemTask {
+        ItemTask::entering(self, Quarantined::set_aside(place, Fence::of_scan(self.epoch())))
+    }
+
+    /// Notes that the stream's records of an item were given up at this one. The item is read anew when it leaves the
+    /// quarantine; the record's own image is old by then.
     pub fn discard(&self, record: &ChangeRecord) -> ItemTask {
         let fence = Fence::of_record(self.epoch(), record.sequence.clone());
         let entry = match SourceKey::of(self.mapping().source(), &record.key) {

@@ -50,6 +50,7 @@ pub fn table(name: &str) -> Table {
         entities: Vec::new(),
         indexes: Vec::new(),
         scope: BTreeMap::new(),
+        written_by: BTreeMap::new(),
         ttl: None,
         collection_bytes_warn: u64::MAX,
         expect: Expect::default(),
@@ -217,6 +218,34 @@ pub enum ControlError {
         /// The phase that one is in.
         phase: Phase,
     },
+    /// Its target is what another retrofit still fills.
+    #[error("table `{table}` is the target of retrofit `{retrofit}` and of `{other}`, which is `{}`", .phase.name())]
+    TargetShared {
+        /// The retrofit.
+        retrofit: String,
+        /// The table.
+        table: String,
+        /// The retrofit that fills it too.
+        other: String,
+        /// The phase that one is in.
+        phase: Phase,
+    },
+    /// The target has writers of its own.
+    #[error(
+        "retrofit `{retrofit}` is cut over: a backfill or a repair would take back what was written to the target since"
+    )]
+    CutOver {
+        /// The retrofit.
+        retrofit: String,
+    },
+    /// The retrofit has no row, and was at work all the same.
+    #[error("retrofit `{retrofit}` has no row in the control table, but {found}")]
+    HeadLost {
+        /// The retrofit.
+        retrofit: String,
+        /// What shows that it was at work.
+        found: String,
+    },
     /// Records of a stream that the retrofit does not follow.
     #[error("retrofit `{retrofit}` follows another stream of its source")]
     OtherStream {
@@ -246,6 +275,9 @@ impl ControlError {
             ControlError::WrongPhase { .. } => "wrong-phase",
             ControlError::Closed { .. } => "retrofit-closed",
             ControlError::SourceUnfinished { .. } => "source-unfinished",
+            ControlError::TargetShared { .. } => "target-shared",
+            ControlError::CutOver { .. } => "already-cut-over",
+            ControlError::HeadLost { .. } => "control-row-lost",
             ControlError::OtherStream { .. } => "other-stream",
             ControlError::EpochsUsedUp { .. } => "epochs-used-up",
             ControlError::Unreadable { .. } => "control-row-unreadable",
@@ -269,7 +301,15 @@ impl ControlError {
             ControlError::OtherStream { .. } => Some(
                 "the stream was switched off and on: run `keyfold retrofit start` to begin the next epoch, then backfill again",
             ),
-            ControlError::SourceUnfinished { .. } => Some("finalise or abandon the other retrofit first"),
+            ControlError::SourceUnfinished { .. } | ControlError::TargetShared { .. } => {
+                Some("finalise or abandon the other retrofit first")
+            }
+            ControlError::CutOver { .. } => Some(
+                "if readers and writers use the source again, run `keyfold retrofit undo`, then repair; otherwise correct the items in the target",
+            ),
+            ControlError::HeadLost { .. } => Some(
+                "restore the control table from a point-in-time recovery; if it is gone, start with an empty target: without the row, new changes would lose against older fences",
+            ),
             ControlError::WrongPhase { .. }
             | ControlError::Closed { .. }
             | ControlError::EpochsUsedUp { .. }
@@ -279,20 +319,25 @@ impl ControlError {
 }
 
 impl Head {
-    /// Does this retrofit, of this mapping, still keep fences and tombstones in the table that another one reads? That one
-    /// would take them for the items' own, or in place take them off.
+    /// Does this retrofit, of this mapping, still keep fences and tombstones in a table that another one reads or writes? That
+    /// one would take them for the items' own or for its own, or in place take them off.
     pub fn check_apart(&self, own: &super::Mapping, other: &super::Mapping) -> Result<(), ControlError> {
-        let marks = own.protocol() != Protocol::InPlace;
+        let in_place = |mapping: &super::Mapping| mapping.protocol() == Protocol::InPlace;
         let over = matches!(self.phase, Phase::Finalised | Phase::Abandoned);
-        if own.name() == other.name() || !marks || over || own.target().name != other.source().name {
+        // Two retrofits in place write the same keys.
+        if own.name() == other.name() || over || (in_place(own) && in_place(other)) {
             return Ok(());
         }
-        Err(ControlError::SourceUnfinished {
-            retrofit: other.name().to_owned(),
-            table: other.source().id.clone(),
-            other: self.retrofit.clone(),
-            phase: self.phase,
-        })
+        let (retrofit, by, phase) = (other.name().to_owned(), self.retrofit.clone(), self.phase);
+        if own.target().name == other.source().name && !in_place(own) {
+            let table = other.source().id.clone();
+            return Err(ControlError::SourceUnfinished { retrofit, table, other: by, phase });
+        }
+        if own.target().name == other.target().name {
+            let table = other.target().id.clone();
+            return Err(ControlError::TargetShared { retrofit, table, other: by, phase });
+        }
+        Ok(())
     }
 
     /// The row of a retrofit that begins.
@@ -307,6 +352,23 @@ impl Head {
             epoch: Epoch::FIRST,
             stream: stream.map(str::to_owned),
             version: 1,
+        }
+    }
+
+    /// The row that begins a retrofit where `traces` of an earlier one were found, and these retrofits into the same target were
+    /// given up. Their fences stay behind. Where the source's key fixes the target's, the epoch after theirs is newer than all
+    /// of them; a ledger knows nothing of items that another ledger placed.
+    pub fn after(self, given_up: &[Head], traces: Option<String>) -> Result<Head, ControlError> {
+        let Some(found) = traces else { return Ok(self) };
+        let newest = given_up.iter().map(|head| head.epoch).max();
+        match newest.filter(|_| self.protocol == Protocol::Fenced) {
+            Some(newest) => {
+                let retrofit = || self.retrofit.clone();
+                let epoch =
+                    newest.next().ok_or_else(|| ControlError::EpochsUsedUp { retrofit: retrofit() })?;
+                Ok(Head { epoch, ..self })
+            }
+            None => Err(ControlError::HeadLost { retrofit: self.retrofit, found }),
         }
     }
 
@@ -375,6 +437,16 @@ impl Head {
             return Ok(());
         }
         Err(ControlError::Closed { retrofit: self.retrofit.clone(), phase: self.phase })
+    }
+
+    /// May a backfill or a repair write, with this mapping? Not once the target has writers of its own. In place there is one
+    /// table, and what is written follows from the item itself.
+    pub fn check_filling(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
+        self.check_open(mapping)?;
+        if self.phase == Phase::Running || self.protocol == Protocol::InPlace {
+            return Ok(());
+        }
+        Err(ControlError::CutOver { retrofit: self.retrofit.clone() })
     }
 
     /// Are these records of the stream that is followed?

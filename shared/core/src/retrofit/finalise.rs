@@ -3,27 +3,52 @@
 //! Nothing may be carried over any more by then, and what was under way must have ended: without fences and
 //! tombstones, a late write would go through.
 
+use std::collections::BTreeSet;
+
 use super::control;
 use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use super::protocol::LedgerRow;
-use super::request::{Action, Guard, TableRole, Write};
+use super::request::{Action, Guard, TableRole, Write, is};
+use crate::condition::{Comparison, Condition};
 use crate::model::Table;
 use crate::value::Item;
 
-/// The write that cleans an item of the target; `None` if there is nothing of the retrofit on it.
+/// The most attributes that a tombstone is asked not to have, so that the condition stays below DynamoDB's 4 KB.
+const ABSENT_MAX: usize = 100;
+
+/// The write that cleans an item of the target; `None` if there is nothing of the retrofit on it. A refused write is followed
+/// by another look at the item: somebody wrote it meanwhile.
 pub fn clean(target: &Table, item: &Item) -> Option<Write> {
     let key = target.key_of(item)?;
     let mark = item.get_key_value(FENCE_ATTRIBUTE).or_else(|| item.get_key_value(OWNER_ATTRIBUTE));
     let (attribute, value) = mark?;
     // Only what still has the mark that was read. An application that wrote the item meanwhile keeps what it wrote.
-    let guard = Guard::equals(attribute, value.clone());
-    let action = if item.contains_key(TOMBSTONE_ATTRIBUTE) {
-        Action::Delete(key)
-    } else {
-        let kept = OWN_ATTRIBUTES.iter().filter(|name| item.contains_key(**name));
-        Action::Update { key, set: Vec::new(), remove: kept.map(|name| (*name).to_owned()).collect() }
-    };
-    Some(Write { place: TableRole::Target, action, guard })
+    let same = is(attribute, Comparison::Equal(value.clone()));
+    if item.contains_key(TOMBSTONE_ATTRIBUTE) && !is_revived(target, item) {
+        // An application's update of a tombstone keeps the mark: without the rest of the guard its item goes.
+        let absent = own_names(target).map(|name| is(name, Comparison::Exists(false)));
+        let guard = Guard::Present(Condition::all(absent.take(ABSENT_MAX).chain([same])));
+        return Some(Write { place: TableRole::Target, action: Action::Delete(key), guard });
+    }
+    let kept = OWN_ATTRIBUTES.iter().filter(|name| item.contains_key(**name));
+    let action =
+        Action::Update { key, set: Vec::new(), remove: kept.map(|name| (*name).to_owned()).collect() };
+    Some(Write { place: TableRole::Target, action, guard: Guard::Present(same) })
+}
+
+/// Did an application write to this tombstone? It is the application's item then, and lives.
+pub fn is_revived(target: &Table, item: &Item) -> bool {
+    let is_key = |name: &str| target.key_attributes().any(|key| key.name == name);
+    let own = |name: &String| OWN_ATTRIBUTES.contains(&name.as_str()) || is_key(name);
+    item.contains_key(TOMBSTONE_ATTRIBUTE) && !item.keys().all(own)
+}
+
+/// The attributes, known from the manifest, that an item of the table can have beside its key.
+fn own_names(target: &Table) -> impl Iterator<Item = &str> {
+    let keys: BTreeSet<&str> = target.key_attributes().map(|key| key.name.as_str()).collect();
+    let folded = target.every_key().map(|(_, key)| key.name.as_str());
+    let names: BTreeSet<&str> = target.attributes.keys().map(String::as_str).chain(folded).collect();
+    names.into_iter().filter(move |name| !keys.contains(name))
 }
 
 /// The write that takes a row out of this retrofit's ledger; `None` if the row is another.

@@ -3,6 +3,10 @@
 use std::fmt;
 
 use super::control::Head;
+use super::progress::Verdict;
+
+/// A comparison that was begun before this says too little of the tables of today.
+pub const VERDICT_SECONDS_MAX: u64 = 24 * 60 * 60;
 
 /// The facts about a retrofit that decide whether it can be cut over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,8 +15,10 @@ pub struct Evidence {
     pub segments_done: u32,
     /// Segments that there are; 0 if the backfill was never begun.
     pub segments_total: u32,
-    /// How many items the last complete verification, both ways, found not to agree; `None` if there was none since.
-    pub differences: Option<u64>,
+    /// What the last complete comparison, both ways, found; `None` if there was none since.
+    pub verdict: Option<Verdict>,
+    /// Segments that somebody still works on.
+    pub leases: u64,
     /// Entries of the quarantine.
     pub quarantined: u64,
     /// Indexes of the target that are not active.
@@ -38,6 +44,16 @@ pub enum Gate {
         /// How many.
         count: u64,
     },
+    /// The last comparison was begun too long ago.
+    Stale {
+        /// How long ago.
+        hours: u64,
+    },
+    /// A backfill, a comparison or a repair is still at work.
+    AtWork {
+        /// On how many segments.
+        segments: u64,
+    },
     /// There are items in quarantine.
     Quarantine {
         /// How many.
@@ -59,6 +75,8 @@ impl Gate {
             Gate::Backfill { .. } => "backfill-incomplete",
             Gate::NotVerified => "not-verified",
             Gate::Differences { .. } => "differences",
+            Gate::Stale { .. } => "comparison-stale",
+            Gate::AtWork { .. } => "still-at-work",
             Gate::Quarantine { .. } => "quarantine-not-empty",
             Gate::Index { .. } => "index-not-active",
             Gate::Stream => "stream-changed",
@@ -71,9 +89,16 @@ impl fmt::Display for Gate {
         match self {
             Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not started"),
             Gate::Backfill { done, total } => write!(f, "{done} of {total} segments are backfilled"),
-            Gate::NotVerified => write!(f, "the two sides were not compared since the backfill"),
+            Gate::NotVerified => write!(
+                f,
+                "the two sides were not compared since the last backfill, repair, discard or change of phase"
+            ),
             Gate::Differences { count } => {
                 write!(f, "the last comparison found {count} items that differ")
+            }
+            Gate::Stale { hours } => write!(f, "the last comparison was begun {hours} hours ago"),
+            Gate::AtWork { segments } => {
+                write!(f, "a backfill, a comparison or a repair is still at work on {segments} segments")
             }
             Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
             Gate::Index { index } => write!(f, "index `{index}` of the target is not active"),
@@ -89,10 +114,17 @@ pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
     if total == 0 || done < total {
         gates.push(Gate::Backfill { done, total });
     }
-    match evidence.differences {
+    match evidence.verdict {
         None => gates.push(Gate::NotVerified),
-        Some(0) => {}
-        Some(count) => gates.push(Gate::Differences { count }),
+        Some(Verdict { differences: 0, age_seconds }) if age_seconds <= VERDICT_SECONDS_MAX => {}
+        Some(Verdict { differences: 0, age_seconds }) => {
+            gates.push(Gate::Stale { hours: age_seconds / 3600 });
+        }
+        Some(Verdict { differences: count, .. }) => gates.push(Gate::Differences { count }),
+    }
+    // A repair that was begun before the comparison may write after it.
+    if evidence.leases > 0 {
+        gates.push(Gate::AtWork { segments: evidence.leases });
     }
     if evidence.quarantined > 0 {
         gates.push(Gate::Quarantine { count: evidence.quarantined });
@@ -115,16 +147,19 @@ mod tests {
         let well = Evidence {
             segments_done: 4,
             segments_total: 4,
-            differences: Some(0),
+            verdict: Some(Verdict { differences: 0, age_seconds: VERDICT_SECONDS_MAX }),
             stream: Some("stream-1".to_owned()),
             ..Evidence::default()
         };
         assert_eq!(closed(&head, &well), []);
+        let found = |differences, age_seconds| Some(Verdict { differences, age_seconds });
         for (code, evidence) in [
             ("backfill-incomplete", Evidence { segments_done: 3, ..well.clone() }),
             ("backfill-incomplete", Evidence { segments_done: 0, segments_total: 0, ..well.clone() }),
-            ("not-verified", Evidence { differences: None, ..well.clone() }),
-            ("differences", Evidence { differences: Some(1), ..well.clone() }),
+            ("not-verified", Evidence { verdict: None, ..well.clone() }),
+            ("differences", Evidence { verdict: found(1, 0), ..well.clone() }),
+            ("comparison-stale", Evidence { verdict: found(0, VERDICT_SECONDS_MAX + 1), ..well.clone() }),
+            ("still-at-work", Evidence { leases: 1, ..well.clone() }),
             ("quarantine-not-empty", Evidence { quarantined: 1, ..well.clone() }),
             ("index-not-active", Evidence { indexes_not_active: vec!["byWho".to_owned()], ..well.clone() }),
             ("stream-changed", Evidence { stream: None, ..well.clone() }),

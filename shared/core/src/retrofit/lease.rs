@@ -54,6 +54,11 @@ impl Lease {
         Some(Lease { pass, segment, owner, until_ms: whole(row, UNTIL)? })
     }
 
+    /// Does somebody still have the segment of this row?
+    pub fn is_held(row: &Item, now_ms: u64) -> bool {
+        whole(row, UNTIL).is_some_and(|until| until >= now_ms)
+    }
+
     fn mine(&self) -> Guard {
         Guard::equals(OWNER, self.owner_value())
     }
@@ -103,7 +108,8 @@ mod tests {
         assert!(!takes("me", 500).holds(Some(&theirs)));
         assert!(!takes("me", 1000).holds(Some(&theirs)), "to the last millisecond");
         assert!(takes("me", 1001).holds(Some(&theirs)));
-        assert!(takes("them", 500).holds(Some(&theirs)), "whoever has it may take it again");
+        assert!(takes("them", 500).holds(Some(&theirs)), "its holder may take it again");
+        assert!(Lease::is_held(&theirs, 1000) && !Lease::is_held(&theirs, 1001));
     }
 
     #[test]

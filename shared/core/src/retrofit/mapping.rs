@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use super::source_key::SourceKey;
+pub use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::key::{Codec, Part};
@@ -18,8 +19,6 @@ use crate::value::{AttributeValue, Item, equal};
 
 /// On a target item: how new it is.
 pub const FENCE_ATTRIBUTE: &str = "keyfold_fence";
-/// On a target item: there is a tombstone here, no item.
-pub const TOMBSTONE_ATTRIBUTE: &str = "keyfold_tombstone";
 /// On a target item whose key can move: the source item that it is of.
 pub const OWNER_ATTRIBUTE: &str = "keyfold_source";
 
@@ -356,10 +355,22 @@ fn protocol(retrofit: &Retrofit, source: &Table, target: &Table) -> (Protocol, P
 fn key_is_fixed(retrofit: &Retrofit, source: &Table, target: &Table) -> Result<(), ProtocolReason> {
     let name_in_target = |name: &str| retrofit.rename.get(name).cloned().unwrap_or_else(|| name.to_owned());
     let source_key: BTreeSet<String> = source.key_attributes().map(|key| name_in_target(&key.name)).collect();
+    // Two attributes of the source's key with one name in the target: one of them is lost.
+    if source_key.len() < source.key_attributes().count() {
+        let attribute = source.key_attributes().last().map_or_else(String::new, |key| key.name.clone());
+        return Err(ProtocolReason::KeyNotUnique { attribute });
+    }
     let mut kept: BTreeSet<String> = BTreeSet::new();
     for key in target.key_attributes() {
         for (name, exact) in key_parts(key)? {
             let constant = retrofit.set.contains_key(&name);
+            // Another attribute is renamed onto the key's name, and takes its place.
+            let replaces = |(old, new): (&String, &String)| {
+                *new == name && source.key_attributes().all(|key| key.name != *old)
+            };
+            if retrofit.rename.iter().any(replaces) {
+                return Err(ProtocolReason::KeyCanChange { attribute: name });
+            }
             if !constant && !source_key.contains(&name) {
                 return Err(ProtocolReason::KeyCanChange { attribute: name });
             }

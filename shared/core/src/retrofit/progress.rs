@@ -1,7 +1,9 @@
 //! How far the segments are, and what a comparison of both sides found: rows of the control table.
 //!
-//! Whoever begins to write (a backfill, a repair) leaves a new **mark**. A comparison notes the mark that it began under,
-//! and counts only as long as the mark is the same: so what was compared before the last write says nothing.
+//! A pass that begins to write (a backfill, a repair) leaves a new **mark**, and so does the news that records were given up.
+//! A comparison notes what it [began](Begun) under: the mark, the version of the retrofit's row, and the second. It counts
+//! only as long as mark and version are the same: so what was compared before the last write, before the last change of
+//! phase or before the last discard says nothing.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +20,8 @@ const ITEMS: &str = "items";
 const MARK: &str = "mark";
 const MARK_SORT: &str = "mark";
 
-/// Counts of a comparison that are no differences.
-const NO_DIFFERENCES: [&str; 4] = ["items", "same", "expired", "repaired"];
+/// Counts of a comparison that are no differences. An item in flight is carried over just now: it says nothing either way.
+const NO_DIFFERENCES: [&str; 5] = ["items", "same", "expired", "repaired", "in-flight"];
 
 /// What the sort keys of this pass's segments begin with, in this epoch.
 pub fn segments_prefix(job: &Job, pass: Pass) -> String {
@@ -105,19 +107,78 @@ pub fn differences_of(checkpoint: &Checkpoint) -> u64 {
     checkpoint.counts().iter().filter(differs).map(|(_, count)| count).sum()
 }
 
-/// What comparisons under this mark found: how many items do not agree; `None` if none is complete. Where there are
-/// several, with other numbers of segments, the worst counts, complete or not.
-pub fn differences(protocol: Protocol, mark: Option<&str>, segments: &[Checkpoint]) -> Option<u64> {
-    let mut runs: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for segment in segments.iter().filter(|segment| segment.mark() == mark) {
-        let (done, found) = runs.entry(segment.segment().total()).or_default();
+/// Under what a comparison's segment was begun. A checkpoint keeps it as its mark, in one text: to releases that know marks
+/// alone it is the mark of nobody, and does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// The mark then; empty if there was none.
+    pub mark: String,
+    /// The version of the retrofit's row then: it rises with every change of the phase or the epoch.
+    pub version: u64,
+    /// The second since 1970.
+    pub seconds: u64,
+}
+
+impl Begun {
+    /// As a checkpoint's mark.
+    pub fn text(&self) -> String {
+        format!("{}@{}@{}", self.mark, self.version, self.seconds)
+    }
+
+    /// Reads what [`text`](Self::text) wrote; `None` for the mark of an earlier release.
+    pub fn read(text: &str) -> Option<Begun> {
+        let (rest, seconds) = text.rsplit_once('@')?;
+        let (mark, version) = rest.rsplit_once('@')?;
+        Some(Begun { mark: mark.to_owned(), version: version.parse().ok()?, seconds: seconds.parse().ok()? })
+    }
+
+    /// Has nothing happened since that would void a comparison?
+    fn counts_at(&self, now: &Begun) -> bool {
+        self.mark == now.mark && self.version == now.version
+    }
+}
+
+/// What a complete comparison of both sides found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// How many items do not agree.
+    pub differences: u64,
+    /// How long ago its first segment was begun.
+    pub age_seconds: u64,
+}
+
+/// What comparisons found that still count; `None` if none is complete. Where there are several, with other numbers of
+/// segments, the worst counts, complete or not.
+pub fn verdict(protocol: Protocol, now: &Begun, segments: &[Checkpoint]) -> Option<Verdict> {
+    let mut runs: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
+    for segment in segments {
+        let Some(begun) = segment.mark().and_then(Begun::read).filter(|begun| begun.counts_at(now)) else {
+            continue;
+        };
+        let (done, found, age) = runs.entry(segment.segment().total()).or_default();
         *done += u64::from(segment.is_done());
         *found += differences_of(segment);
+        *age = (*age).max(now.seconds.saturating_sub(begun.seconds));
     }
     let wanted = |total: u32| u64::from(total) * comparison(protocol).len() as u64;
-    let complete = runs.iter().any(|(total, (done, _))| *done == wanted(*total));
-    let worst = runs.values().map(|(_, found)| *found).max();
-    worst.filter(|_| complete)
+    let complete = runs.iter().filter(|(total, (done, ..))| *done == wanted(**total));
+    // Each complete run says so by itself: the youngest of them counts.
+    let age_seconds = complete.map(|(_, (_, _, age))| *age).min()?;
+    let differences = runs.values().map(|(_, found, _)| *found).max()?;
+    Some(Verdict { differences, age_seconds })
+}
+
+/// How many segments of a backfill are done, and of how many. A backfill that was begun again with another number of segments
+/// has rows of both: each number covers the whole table by itself, and the one that is furthest counts.
+pub fn filled(segments: &[Checkpoint]) -> (u32, u32) {
+    let mut runs: BTreeMap<u32, u32> = BTreeMap::new();
+    for segment in segments {
+        *runs.entry(segment.segment().total()).or_default() += u32::from(segment.is_done());
+    }
+    let furthest = runs.into_iter().max_by(|(total, done), (other, also)| {
+        (u64::from(*done) * u64::from(*other)).cmp(&(u64::from(*also) * u64::from(*total)))
+    });
+    furthest.map_or((0, 0), |(total, done)| (done, total))
 }
 
 #[cfg(test)]
@@ -126,45 +187,76 @@ mod tests {
     use crate::retrofit::Slice;
     use crate::retrofit::tests::job;
 
+    fn begun(mark: &str) -> Begun {
+        Begun { mark: mark.to_owned(), version: 3, seconds: 1_000 }
+    }
+
     /// A segment that was read to its end, and the classes that were found.
-    fn segment(pass: Pass, at: (u32, u32), mark: &str, found: &[&str]) -> Checkpoint {
+    fn segment(pass: Pass, at: (u32, u32), begun: &Begun, found: &[&str]) -> Checkpoint {
         let segment = SegmentId::new(at.0, at.1).unwrap();
-        let begun = Checkpoint::start(&job("moved"), pass, segment).marked(Some(mark.to_owned()));
+        let begun = Checkpoint::start(&job("moved"), pass, segment).marked(Some(begun.text()));
         let mut slice = Slice::from(begun);
         let page = slice.page(found.len(), None);
         found.iter().for_each(|class| slice.counted(page, class));
         slice.checkpoint().clone()
     }
 
+    fn both(total: u32, begun: &Begun, found: &[&str]) -> [Checkpoint; 2] {
+        [Pass::VerifySource, Pass::VerifyTarget].map(|pass| segment(pass, (0, total), begun, found))
+    }
+
     #[test]
     fn a_comparison_counts_when_both_sides_are_complete_under_the_mark() {
         let (source, target) = (Pass::VerifySource, Pass::VerifyTarget);
+        let now = begun("m");
         let mut rows = vec![
-            segment(source, (0, 2), "m", &["same", "missing"]),
-            segment(source, (1, 2), "m", &["expired", "repaired"]),
-            segment(target, (0, 2), "m", &["same"]),
+            segment(source, (0, 2), &now, &["same", "missing"]),
+            segment(source, (1, 2), &now, &["expired", "repaired", "in-flight"]),
+            segment(target, (0, 2), &now, &["same"]),
         ];
-        let found = |rows: &[Checkpoint]| differences(Protocol::Fenced, Some("m"), rows);
+        let found =
+            |rows: &[Checkpoint]| verdict(Protocol::Fenced, &now, rows).map(|verdict| verdict.differences);
         assert_eq!(found(&rows), None, "a segment of the target is missing");
-        rows.push(segment(target, (1, 2), "before", &["same"]));
+        rows.push(segment(target, (1, 2), &begun("before"), &["same"]));
         assert_eq!(found(&rows), None, "and was compared before the last write");
-        rows[3] = segment(target, (1, 2), "m", &["extra", "collision"]);
+        rows[3] = segment(target, (1, 2), &now, &["extra", "collision"]);
         assert_eq!(found(&rows), Some(3));
-        assert_eq!(
-            differences(Protocol::InPlace, Some("m"), &rows[..2]),
-            Some(1),
-            "in place there is one side"
-        );
-        assert_eq!(differences(Protocol::Fenced, None, &rows), None);
+        let in_place = verdict(Protocol::InPlace, &now, &rows[..2]).unwrap();
+        assert_eq!(in_place.differences, 1, "in place there is one side");
+        assert_eq!(verdict(Protocol::Fenced, &begun(""), &rows), None);
+    }
+
+    #[test]
+    fn a_change_of_the_retrofits_row_voids_what_was_compared_before() {
+        let rows = both(1, &begun("m"), &["same"]);
+        let now = |version, seconds| Begun { version, seconds, ..begun("m") };
+        let clean = Some(Verdict { differences: 0, age_seconds: 500 });
+        assert_eq!(verdict(Protocol::Fenced, &now(3, 1_500), &rows), clean);
+        assert_eq!(verdict(Protocol::Fenced, &now(4, 1_500), &rows), None, "undone, and cut over again");
+        let released = rows.map(|row| row.marked(Some("m".to_owned())));
+        assert_eq!(verdict(Protocol::Fenced, &now(3, 1_500), &released), None, "of an earlier release");
     }
 
     #[test]
     fn of_several_comparisons_the_worst_counts() {
-        let both = |total, found: &[&str]| {
-            [Pass::VerifySource, Pass::VerifyTarget].map(|pass| segment(pass, (0, total), "m", found))
+        let now = begun("m");
+        let (clean, half) = (both(1, &now, &["same"]), both(4, &now, &["different"]));
+        let found = |rows: &[Checkpoint]| verdict(Protocol::Fenced, &now, rows).map(|it| it.differences);
+        assert_eq!(found(&[&clean[..], &half[..1]].concat()), Some(1));
+        assert_eq!(found(&half), None);
+    }
+
+    #[test]
+    fn a_backfill_with_another_number_of_segments_counts_by_itself() {
+        let of = |at, done| {
+            let row = segment(Pass::Backfill, at, &begun("m"), &["written"]);
+            let open = Checkpoint::start(&job("moved"), Pass::Backfill, row.segment());
+            if done { row } else { open }
         };
-        let (clean, begun) = (both(1, &["same"]), both(4, &["different"]));
-        assert_eq!(differences(Protocol::Fenced, Some("m"), &[&clean[..], &begun[..1]].concat()), Some(1));
-        assert_eq!(differences(Protocol::Fenced, Some("m"), &begun), None);
+        let four = [of((0, 4), true), of((1, 4), true), of((2, 4), true), of((3, 4), false)];
+        let two = [of((0, 2), true), of((1, 2), false)];
+        assert_eq!(filled(&[]), (0, 0));
+        assert_eq!(filled(&[&two[..], &four[..]].concat()), (3, 4), "never four done of two");
+        assert_eq!(filled(&[&four[..], &two[..1], &[of((1, 2), true)]].concat()), (2, 2));
     }
 }

@@ -11,6 +11,9 @@ use super::source_key::SourceKey;
 use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
 
+/// What the row of an entry begins with that names no item.
+const RECORD_PREFIX: &str = "record:";
+
 /// Why an item is in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuarantineReason {
@@ -78,7 +81,19 @@ impl Quarantined {
     /// The same for a record that does not even tell its sequence number, under a name of its own.
     pub fn named(name: &str, fence: Fence) -> Quarantined {
         let code = QuarantineReason::Unreadable.code().to_owned();
-        Quarantined { key: None, row: format!("record:{name}"), code, fence }
+        Quarantined { key: None, row: format!("{RECORD_PREFIX}{name}"), code, fence }
+    }
+
+    /// The entry for a batch of records that was given up, by the place where it was set aside.
+    pub fn set_aside(place: &str, fence: Fence) -> Quarantined {
+        let code = QuarantineReason::Discarded.code().to_owned();
+        Quarantined { code, ..Quarantined::named(place, fence) }
+    }
+
+    /// Where the batch was set aside that this entry stands for, if it stands for one.
+    pub fn place(&self) -> Option<&str> {
+        let discarded = self.key.is_none() && self.code == QuarantineReason::Discarded.code();
+        self.row.strip_prefix(RECORD_PREFIX).filter(|_| discarded)
     }
 
     /// The write that enters it, unless there is a newer one.

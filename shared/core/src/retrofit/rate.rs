@@ -2,7 +2,7 @@
 //!
 //! A worker asks [`Rate::wait`] before each page and says with [`Rate::consumed`] what the page has cost. It may go into
 //! debt and waits it off before the next page. The rate is cut by a factor when something is throttled and grows slowly
-//! afterwards: live writers come first. There is no clock here; every call is told the time since the worker began.
+//! afterwards: live writers come first. There is no clock here; every call gets the time since the worker began.
 
 use std::time::Duration;
 

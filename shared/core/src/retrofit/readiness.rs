@@ -1,6 +1,6 @@
 //! Which indexes hold all their items, as the rows of the control table say.
 //!
-//! An index that a retrofit fills lacks items until the retrofit is cut over: whoever asked it would get a part and could not
+//! An index that a retrofit fills lacks items until the retrofit is cut over: a reader would get a part of them and could not
 //! tell. So it is pending, unless a retrofit that fills it is known to be done. No row is no proof: it is pending too.
 
 use std::collections::BTreeMap;
@@ -87,8 +87,8 @@ pub fn readiness(fillings: &[Filling]) -> Readiness {
             continue;
         }
         // The one at work says most.
-        let told = fillings.iter().find(|filling| filling.is_running()).or(fillings.first());
-        if let Some(filling) = told {
+        let shown = fillings.iter().find(|filling| filling.is_running()).or(fillings.first());
+        if let Some(filling) = shown {
             readiness.add_index(&filling.mapping.target().id, index, filling.pending());
         }
     }

@@ -62,6 +62,14 @@ impl Received {
     }
 }
 
+impl Received {
+    /// Does it not tell whose it is? Then some item may be old, and nobody knows which: comparisons that were begun before it
+    /// came say nothing.
+    pub fn names_no_item(&self) -> bool {
+        matches!(self, Received::Unreadable(UnreadableRecord { key: None, .. }))
+    }
+}
+
 impl From<ChangeRecord> for Received {
     fn from(record: ChangeRecord) -> Received {
         Received::Change(record)

@@ -65,7 +65,7 @@ pub enum Response {
 /// What a refused write met.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemSeen {
-    /// Not told.
+    /// Not known.
     Unknown,
     /// No item.
     Nothing,

@@ -1,5 +1,6 @@
 //! Tests of the protocols, one item at a time; the simulator in `testkit` has the histories.
 
+use super::control::{Head, Phase};
 use super::*;
 use crate::index::fixture::item;
 use crate::manifest::parse;
@@ -100,6 +101,62 @@ fn the_manifest_tells_which_protocol_applies() {
         job("rekeyed").mapping().reason().to_string(),
         "the target's key contains `resourceId`, which can change"
     );
+}
+
+#[test]
+fn an_attribute_that_takes_the_place_of_a_key_makes_the_key_one_that_can_change() {
+    let protocol = |rename: &str| {
+        let text = MANIFEST.replace("to = \"new\"\n", &format!("to = \"new\"\nrename = {rename}\n"));
+        let parsed = parse("keyfold.toml", &text);
+        let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+        let mapping = Mapping::of(&model, "moved").unwrap();
+        (mapping.protocol(), mapping.reason().to_string())
+    };
+    let (found, why) = protocol("{ other = \"id\" }");
+    assert_eq!((found, why.as_str()), (Protocol::Ledger, "the target's key contains `id`, which can change"));
+    assert_eq!(protocol("{ other = \"resourceId\" }").0, Protocol::Fenced);
+}
+
+#[test]
+fn a_retrofit_begins_only_apart_from_others_and_above_what_they_left() {
+    let (moved, rekeyed, in_place) = (job("moved"), job("rekeyed"), job("inPlace"));
+    let text = MANIFEST.replace(
+        "[retrofits.rekeyed]",
+        "[retrofits.again]\nfrom = \"old\"\nto = \"new\"\n\n[retrofits.rekeyed]",
+    );
+    let again = Mapping::of(&parse("keyfold.toml", &text).model.unwrap(), "again").unwrap();
+    let head = Head::begun(moved.mapping(), Some("stream-1"));
+    let code = |head: &Head, other: &Mapping| {
+        head.check_apart(moved.mapping(), other).err().map(|error| error.code())
+    };
+    assert_eq!(code(&head, &again), Some("target-shared"));
+    assert_eq!(code(&head, rekeyed.mapping()), None, "another target");
+    assert_eq!(code(&head, moved.mapping()), None, "itself");
+    let given_up = Head { epoch: Epoch::new(2).unwrap(), phase: Phase::Abandoned, ..head };
+    assert_eq!(code(&given_up, &again), None);
+    let begun = |job: &Job| Head::begun(job.mapping(), Some("stream-1"));
+    let after = |job: &Job, others: &[Head], traces: bool| {
+        begun(job).after(others, traces.then(|| "items".to_owned())).map(|head| head.epoch.number())
+    };
+    assert_eq!(after(&moved, &[], false), Ok(1));
+    assert_eq!(after(&moved, std::slice::from_ref(&given_up), true), Ok(3), "older fences give way");
+    let lost = |job: &Job, others: &[Head]| after(job, others, true).unwrap_err().code();
+    assert_eq!(lost(&moved, &[]), "control-row-lost", "not at epoch 1 under items of epoch 2");
+    assert_eq!(lost(&rekeyed, &[given_up]), "control-row-lost");
+    assert_eq!(after(&in_place, &[], false), Ok(1));
+}
+
+#[test]
+fn after_the_cut_over_neither_a_backfill_nor_a_repair_may_write() {
+    for (name, open) in [("moved", false), ("rekeyed", false), ("inPlace", true)] {
+        let job = job(name);
+        let head = Head::begun(job.mapping(), Some("stream-1"));
+        assert_eq!(head.check_filling(job.mapping()), Ok(()));
+        let over = head.to(Phase::CutOver).unwrap();
+        assert_eq!(over.check_open(job.mapping()), Ok(()), "the stream is still followed");
+        assert_eq!(over.check_filling(job.mapping()).is_ok(), open, "{name}");
+        assert_eq!(over.to(Phase::Running).unwrap().check_filling(job.mapping()), Ok(()));
+    }
 }
 
 #[test]
@@ -300,9 +357,8 @@ fn a_retrofit_of_the_first_release_goes_on_and_survives_a_change_that_alters_no_
         mapping(&MANIFEST.replace("\"new-events\"", "\"new-events\"\nexpect = { items = 9 }")),
     );
     let other = mapping(&MANIFEST.replace("{resourceId}-{accessedBy}", "{resourceId}/{accessedBy}"));
-    let head =
-        control::Head { mapping: same.released_hash(), ..control::Head::begun(&same, Some("stream-1")) };
-    let changed = |head: &control::Head, mapping: &Mapping| head.check(mapping).unwrap_err();
+    let head = Head { mapping: same.released_hash(), ..Head::begun(&same, Some("stream-1")) };
+    let changed = |head: &Head, mapping: &Mapping| head.check(mapping).unwrap_err();
 
     assert_eq!(head.check_open(&same), Ok(()));
     assert!(changed(&head, &grown).hint().unwrap().contains("unchanged"), "not noted yet: another text");
@@ -321,14 +377,11 @@ fn a_retrofit_of_the_first_release_goes_on_and_survives_a_change_that_alters_no_
         Action::Put(row) => row,
         other => panic!("{other:?}"),
     };
-    assert_eq!(control::Head::read("moved", Some(&row)), Ok(adopted.clone()));
+    assert_eq!(Head::read("moved", Some(&row)), Ok(adopted.clone()));
 
     let made = Checkpoint::start(&job("moved"), Pass::Backfill, SegmentId::WHOLE).json();
     let old = made.replace(same.hash().as_str(), same.released_hash().as_str());
     let resumed = |job: &Job| Checkpoint::resume(&old, job, Pass::Backfill, SegmentId::WHOLE);
     assert!(resumed(&adopted.job(grown.clone())).is_ok());
-    assert_eq!(
-        resumed(&control::Head::begun(&grown, None).job(grown)).unwrap_err().code(),
-        "mapping-changed"
-    );
+    assert_eq!(resumed(&Head::begun(&grown, None).job(grown)).unwrap_err().code(), "mapping-changed");
 }

@@ -1,8 +1,9 @@
 //! Is the target what the source says? Both ways, item by item, so that a write under way is not called a difference.
 //!
 //! A [`Check`] is a state machine like the retrofit's tasks: it says what it wants read, and ends with a [`Finding`]. A
-//! first difference means nothing while writers go on: both sides are read again, strongly consistent, after a pause,
-//! until two looks show the same. Nothing is ever written here; a repair is a task of its own.
+//! first difference means nothing while writers go on: both sides are read again, strongly consistent, for as long as the
+//! replicator can be behind. If the target stays as it was all that time, it is a difference. If it moved, the item is being
+//! carried over just now, and nothing can be said of it. Nothing is ever written here; a repair is a task of its own.
 //!
 //! [`expiry`] knows which items a table's time to live may delete any time: those are no drift.
 
@@ -10,6 +11,8 @@ pub mod expiry;
 
 #[cfg(test)]
 mod tests;
+
+use std::collections::HashMap;
 
 use super::control;
 use super::job::Job;
@@ -19,12 +22,49 @@ use super::mapping::{
 use super::quarantine::{QuarantineReason, Quarantined};
 use super::request::{Request, Response, TableRole};
 use super::source_key::SourceKey;
+use crate::model::KeySource;
 use crate::value::Item;
 
-/// How many looks must show the same difference, after the first.
-pub const LOOKS_AGAIN: u32 = 2;
-/// After so many looks, an item that never stands still is reported as such.
-pub const LOOKS_MAX: u32 = 8;
+/// The pauses, in seconds, after which a difference is looked at again.
+pub const PAUSES_SECONDS: [u64; 4] = [2, 8, 30, 120];
+/// The fewest looks that must show a difference, after the first.
+pub const LOOKS_AGAIN_MIN: u32 = 2;
+
+/// How many looks it takes, after the first, where the replicator is at most this far behind: the pauses between them are
+/// together at least twice as long, or as long as they can be.
+pub fn looks_again(lag_seconds: u64) -> u32 {
+    let mut waited = 0;
+    let enough = PAUSES_SECONDS.iter().take_while(|pause| {
+        let wanted = waited < lag_seconds.saturating_mul(2);
+        waited += **pause;
+        wanted
+    });
+    u32::try_from(enough.count()).unwrap_or(LOOKS_AGAIN_MIN).max(LOOKS_AGAIN_MIN)
+}
+
+/// What all checks of a comparison have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// The current second since 1970. Without it, nothing counts as expired.
+    pub now_seconds: Option<u64>,
+    /// Is the time to live of the source's table switched on? The manifest names its attribute; only the table knows.
+    pub source_expires: bool,
+    /// The same of the target's table.
+    pub target_expires: bool,
+    /// How many looks must show a difference, after the first: see [`looks_again`].
+    pub looks_again: u32,
+}
+
+impl Default for CheckOptions {
+    fn default() -> CheckOptions {
+        CheckOptions {
+            now_seconds: None,
+            source_expires: true,
+            target_expires: true,
+            looks_again: LOOKS_AGAIN_MIN,
+        }
+    }
+}
 
 /// What is the matter with one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +77,7 @@ pub enum Class {
     Extra,
     /// The target has other attributes.
     Different,
-    /// It changed with every look.
+    /// The target changed between the looks, and did not agree at the last of them: it is carried over just now.
     InFlight,
     /// They do not agree, and the table's time to live may delete it any time.
     Expired,
@@ -76,7 +116,7 @@ impl Class {
 
     /// Does it keep the two sides from agreeing?
     pub fn is_drift(self) -> bool {
-        !matches!(self, Class::Same | Class::Expired)
+        !matches!(self, Class::Same | Class::Expired | Class::InFlight)
     }
 
     /// Can a repair change it?
@@ -95,8 +135,6 @@ pub struct Finding {
     pub class: Class,
     /// The source item's key; `None` for a target item that names none.
     pub key: Option<Item>,
-    /// Did a look differ from the one before? Then a write was under way.
-    pub moved: bool,
 }
 
 /// What a check wants next.
@@ -116,16 +154,14 @@ pub struct Check {
     key: Option<Item>,
     /// Where a scan of the target found it.
     found_at: Option<Item>,
-    /// The current second since 1970, if the caller knows it.
-    now_seconds: Option<u64>,
+    options: CheckOptions,
     source: Option<Item>,
     target: Option<Item>,
     phase: CheckPhase,
     looks: u32,
-    /// The difference of the look before, with both sides.
-    before: Option<(Class, Option<Item>, Option<Item>)>,
-    steady: u32,
-    moved: bool,
+    /// What the look before saw of what the retrofit writes.
+    before: Option<Option<Item>>,
+    carried: bool,
 }
 
 /// What is being read.
@@ -137,29 +173,19 @@ enum CheckPhase {
 }
 
 impl Check {
-    /// A scanned source item, to be looked for in the target. Nothing counts as expired.
-    pub fn of_source(job: &Job, item: &Item) -> (Check, CheckStep) {
-        Check::of_source_at(job, item, None)
-    }
-
-    /// The same at this second since 1970.
-    pub fn of_source_at(job: &Job, item: &Item, now_seconds: Option<u64>) -> (Check, CheckStep) {
-        let mut check = Check::new(job.mapping().source().key_of(item), None, now_seconds);
+    /// A scanned source item, to be looked for in the target.
+    pub fn of_source(job: &Job, item: &Item, options: CheckOptions) -> (Check, CheckStep) {
+        let mut check = Check::new(job.mapping().source().key_of(item), None, options);
         check.source = Some(item.clone());
-        let step = check.read_target(job);
+        let step = check.after_source(job);
         (check, step)
     }
 
-    /// A scanned target item, to be looked for in the source. Nothing counts as expired.
-    pub fn of_target(job: &Job, item: &Item) -> (Check, CheckStep) {
-        Check::of_target_at(job, item, None)
-    }
-
-    /// The same at this second since 1970.
-    pub fn of_target_at(job: &Job, item: &Item, now_seconds: Option<u64>) -> (Check, CheckStep) {
+    /// A scanned target item, to be looked for in the source.
+    pub fn of_target(job: &Job, item: &Item, options: CheckOptions) -> (Check, CheckStep) {
         let mapping = job.mapping();
         let key = mapping.owner(item).and_then(|owner| owner.item(mapping.source()));
-        let mut check = Check::new(key, mapping.target().key_of(item), now_seconds);
+        let mut check = Check::new(key, mapping.target().key_of(item), options);
         check.target = Some(item.clone());
         let step = match &check.key {
             _ if item.contains_key(TOMBSTONE_ATTRIBUTE) => check.done(Class::Same),
@@ -170,18 +196,17 @@ impl Check {
         (check, step)
     }
 
-    fn new(key: Option<Item>, found_at: Option<Item>, now_seconds: Option<u64>) -> Check {
+    fn new(key: Option<Item>, found_at: Option<Item>, options: CheckOptions) -> Check {
         Check {
             key,
             found_at,
-            now_seconds,
+            options,
             source: None,
             target: None,
             phase: CheckPhase::Source,
             looks: 0,
             before: None,
-            steady: 0,
-            moved: false,
+            carried: false,
         }
     }
 
@@ -206,7 +231,7 @@ impl Check {
                 if self.looks == 0 && self.found_at.is_some() {
                     self.judge(job)
                 } else {
-                    self.read_target(job)
+                    self.after_source(job)
                 }
             }
             CheckPhase::Target => {
@@ -221,6 +246,14 @@ impl Check {
                     None => class,
                 })
             }
+        }
+    }
+
+    /// In place, the item that was read is all there is.
+    fn after_source(&mut self, job: &Job) -> CheckStep {
+        match job.mapping().protocol() {
+            Protocol::InPlace => self.judge(job),
+            Protocol::Fenced | Protocol::Ledger => self.read_target(job),
         }
     }
 
@@ -253,31 +286,40 @@ impl Check {
         );
         let class = self.or_expired(job, class);
         if class == Class::Same {
-            self.moved |= self.looks > 0;
             return self.done(Class::Same);
         }
-        let seen = (class, self.source.clone(), self.target.clone());
-        let same = self.before.as_ref() == Some(&seen);
-        self.moved |= self.before.is_some() && !same;
-        self.steady = if same { self.steady + 1 } else { 0 };
-        self.before = Some(seen);
+        let now = self.written_by_retrofit(job);
+        self.carried |= self.before.as_ref().is_some_and(|before| *before != now);
+        self.before = Some(now);
         self.looks += 1;
-        if self.steady >= LOOKS_AGAIN {
-            return self.ask_quarantine(job, class);
+        if self.looks <= self.options.looks_again {
+            return CheckStep::Pause;
         }
-        if self.looks > LOOKS_MAX {
-            return self.ask_quarantine(job, Class::InFlight);
+        // A source that alone moves is no excuse: what was different at the first look had time to arrive.
+        self.ask_quarantine(job, if self.carried { Class::InFlight } else { class })
+    }
+
+    /// What this look shows of what the retrofit writes: the target's item, in place the folded keys.
+    fn written_by_retrofit(&self, job: &Job) -> Option<Item> {
+        let mapping = job.mapping();
+        if mapping.protocol() != Protocol::InPlace {
+            return self.target.clone();
         }
-        CheckStep::Pause
+        let item = self.source.as_ref()?;
+        let folded =
+            mapping.target().every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
+        let parts = folded.filter_map(|(_, key)| Some((key.name.clone(), item.get(&key.name)?.clone())));
+        Some(Item::from(parts.collect::<HashMap<_, _>>()))
     }
 
     /// The difference, or that a time to live makes an end of it without anybody's doing.
     fn or_expired(&self, job: &Job, class: Class) -> Class {
-        let Some(now) = self.now_seconds else { return class };
         let over = match class {
-            Class::Extra => self.target.as_ref().is_some_and(|item| expiry::goes_from_target(job, item, now)),
+            Class::Extra => {
+                self.target.as_ref().is_some_and(|item| expiry::goes_from_target(job, item, self.options))
+            }
             Class::Missing | Class::Different => {
-                self.source.as_ref().is_some_and(|item| expiry::goes_from_source(job, item, now))
+                self.source.as_ref().is_some_and(|item| expiry::goes_from_source(job, item, self.options))
             }
             _ => false,
         };
@@ -299,7 +341,7 @@ impl Check {
     }
 
     fn done(&self, class: Class) -> CheckStep {
-        CheckStep::Done(Finding { class, key: self.key.clone(), moved: self.moved })
+        CheckStep::Done(Finding { class, key: self.key.clone() })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Entities told apart by how a key begins, and attributes that only a key has.
+//! Entities recognised by how a key begins, and attributes that only a key has.
 
 use crate::index::ItemError;
 use crate::index::fixture::item;

@@ -127,6 +127,7 @@ fn settle(field: &mut Field, span: &Range<usize>, errors: &mut Vec<TemplateError
     let follow = field.follow.clone();
     if let Some(finite) = &mut field.finite {
         finite.plain = finite.is_readable_before(&follow);
+        finite.ordered = finite.keeps_order(&follow);
     }
     if let (Some(finite), KeyMode::Verbatim) = (&field.finite, field.mode) {
         let refused = finite.entries.iter().find_map(|(_, text)| field.separator_in(text));

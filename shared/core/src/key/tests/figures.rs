@@ -1,12 +1,10 @@
 //! The figures that the codec was made for.
 
-use std::collections::BTreeMap;
-
 use super::*;
-use crate::key::{KeyRange, Test};
+use crate::key::{KeyRange, Test, Tests};
 
 fn only_range(template: &Template, tests: &[(&str, Test)]) -> KeyRange {
-    let tests: BTreeMap<&str, Test> = tests.iter().cloned().collect();
+    let tests: Tests<'_> = tests.iter().cloned().collect();
     let mut ranges = template.select(&tests, 16).ranges;
     assert_eq!(ranges.len(), 1, "{ranges:?}");
     ranges.remove(0)

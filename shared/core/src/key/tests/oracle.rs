@@ -1,4 +1,4 @@
-//! What a test says of an item, told without the codec: timestamps as instants, everything else as DynamoDB compares.
+//! Whether an item passes a test, without the codec: timestamps as instants, everything else as DynamoDB compares.
 
 use std::cmp::Ordering;
 use std::ops::Bound;

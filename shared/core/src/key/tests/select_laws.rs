@@ -1,7 +1,6 @@
 //! The laws of selection, over random templates, items and tests.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
@@ -10,7 +9,7 @@ use super::oracle::{passes, value_order};
 use super::random::Case;
 use super::values;
 use super::*;
-use crate::key::{Codec, KeyRange, Part, Selection, Test};
+use crate::key::{Codec, KeyRange, Part, Selection, Test, Tests};
 
 /// A template, items with their keys, tests, and what they select.
 struct Selected {
@@ -39,10 +38,9 @@ fn draw(choices: &mut Choices) -> Option<Selected> {
         }
     }
     let fan_out_max = choices.one(&[16, 0, 1, 2, 4, 1000]);
-    let by_name: BTreeMap<&str, Test> =
-        tests.iter().map(|(name, test)| (name.as_str(), test.clone())).collect();
+    let by_name: Tests<'_> = tests.iter().map(|(name, test)| (name.as_str(), test.clone())).collect();
     let Selection { ranges, served } = case.template.select(&by_name, fan_out_max);
-    let served = served.iter().map(|served| (served.attribute.to_owned(), served.exact)).collect();
+    let served = served.into_iter().map(|served| (served.attribute.to_owned(), served.exact)).collect();
     let keyed = items
         .into_iter()
         .filter_map(|item| {
@@ -50,7 +48,7 @@ fn draw(choices: &mut Choices) -> Option<Selected> {
             Some((item, key))
         })
         .collect();
-    Some(Selected { case, tests, ranges, served, keyed })
+    Some(Selected { case, tests, ranges: ranges.into_vec(), served, keyed })
 }
 
 impl Selected {
@@ -146,7 +144,7 @@ proptest! {
             })
             .collect();
         let many = choices.pick(names.len() + 1);
-        let tests: BTreeMap<&str, Test> = names[..many]
+        let tests: Tests<'_> = names[..many]
             .iter()
             .map(|name| (*name, items[0].get(*name).map_or(Test::Absent, |value| Test::Equal(value.clone()))))
             .collect();

@@ -122,7 +122,7 @@ impl Reader<'_> {
         if self.comparisons > COMPARISONS_MAX {
             return Err(RequestError::TooMany { what: "comparisons", most: COMPARISONS_MAX });
         }
-        let target = Target::find(self.table, name)?;
+        let target = ComparedTo::find(self.table, name)?;
         let is = |comparison| Ok(Condition::Is(target.path.clone(), comparison));
         match operator {
             "=" => is(Comparison::Equal(target.value(value)?)),
@@ -152,24 +152,24 @@ fn is_dynamodb_json(members: &Map<String, Value>) -> bool {
 }
 
 /// What a comparison is about: a declared attribute, or a value inside one that is a map.
-struct Target<'t> {
+struct ComparedTo<'t> {
     table: &'t Table,
     attribute: &'t Attribute,
     path: Path,
 }
 
-impl<'t> Target<'t> {
-    fn find(table: &'t Table, name: &str) -> Result<Target<'t>, RequestError> {
+impl<'t> ComparedTo<'t> {
+    fn find(table: &'t Table, name: &str) -> Result<ComparedTo<'t>, RequestError> {
         check_name(name)?;
         if let Some(attribute) = table.attributes.get(name) {
-            return Ok(Target { table, attribute, path: Path::attribute(name) });
+            return Ok(ComparedTo { table, attribute, path: Path::attribute(name) });
         }
         let segments: Vec<String> = name.split('.').map(str::to_owned).collect();
         let root = find_attribute(table, segments.first().map_or(name, String::as_str))
             .map_err(|error| if segments.len() > 1 { error } else { unknown_attribute(table, name) })?;
         match root.kind {
             AttributeKind::Map if segments.iter().all(|segment| !segment.is_empty()) => {
-                Ok(Target { table, attribute: root, path: Path { segments } })
+                Ok(ComparedTo { table, attribute: root, path: Path { segments } })
             }
             _ => Err(unknown_attribute(table, name)),
         }

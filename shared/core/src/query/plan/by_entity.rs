@@ -27,7 +27,7 @@ struct EntityConjunction<'a> {
     entity: EntityChoice,
     conjunction: Conjunction<'a>,
     /// The attributes that all these items have.
-    always: Vec<&'a str>,
+    always: Cow<'a, [&'a str]>,
 }
 
 impl<'a> ConjunctionByEntity<'a> {
@@ -73,7 +73,7 @@ impl<'a> ConjunctionByEntity<'a> {
     pub(super) fn scan(&self, path: AccessPath<'a>) -> PlannedRead<'a> {
         let wanted = self.context.conditions_of_wanted();
         let conjunction = &Conjunction::read(self.conjunct.iter().map(AsRef::as_ref), wanted);
-        let (context, always) = (self.context, self.any.always.as_slice());
+        let (context, always) = (self.context, &*self.any.always);
         PathPlanner { context, path, entity: EntityChoice::Any, conjunction, always }.scan()
     }
 }

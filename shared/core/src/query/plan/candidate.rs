@@ -72,7 +72,7 @@ impl<'a> Candidate<'a> {
     ///
     /// The narrower range comes in because the price is rounded up to half units: a whole partition that is expected to be small
     /// seems to cost the same as one item, until it is not small.
-    fn rank(&self, other: &Candidate<'_>) -> Ordering {
+    fn rank(&self, other: &Candidate<'a>) -> Ordering {
         self.figures().cmp(&other.figures()).then_with(|| self.preferences().cmp(other.preferences()))
     }
 
@@ -86,7 +86,7 @@ impl<'a> Candidate<'a> {
         self.reads.iter().map(|read| (read.path.preference(), read.descending))
     }
 
-    pub(super) fn is_better_than(&self, other: Option<&Candidate<'_>>) -> bool {
+    pub(super) fn is_better_than(&self, other: Option<&Candidate<'a>>) -> bool {
         other.is_none_or(|other| self.rank(other).is_lt())
     }
 
@@ -132,6 +132,10 @@ impl<'a> Candidates<'a> {
     }
 
     pub(super) fn reject(&mut self, path: AccessPath<'_>, scan: bool, reason: RejectReason) {
-        self.rejected.push(RejectedPath { source: path.read_from(), scan, reason });
+        self.rejected.push(RejectedPath {
+            index: path.index.map(|index| index.name.as_str().into()),
+            scan,
+            reason,
+        });
     }
 }

@@ -24,8 +24,8 @@ pub(super) struct Choice {
 /// Finds the cheapest way: the condition as one conjunction, or each alternative of its `or`s by itself.
 pub(super) fn choose(context: &PlanContext<'_>) -> Choice {
     let clauses = clauses(&context.request.condition);
-    let Candidates { mut best, rejected } = conjunction(context, &clauses);
     let alternatives = disjoint_alternatives(&clauses);
+    let Candidates { mut best, rejected } = conjunction(context, &clauses);
     if let Some(union) = each_alternative(context, &alternatives)
         && union.is_better_than(best.as_ref())
     {
@@ -105,7 +105,7 @@ fn best_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<
     let first = asked.planners(path).next().filter(|planner| !planner.conjunction.impossible);
     let first = first.map(|planner| planner.keyspace()).transpose()?;
     if let Some(attribute) = missing_partition_part(asked, path, first) {
-        return Err(RejectReason::PartitionOpen { attribute: attribute.to_owned() });
+        return Err(RejectReason::PartitionOpen { attribute: attribute.into() });
     }
     let mut best: Option<Candidate<'a>> = None;
     let mut reason = None;
@@ -144,7 +144,7 @@ fn missing_partition_part<'a>(
 fn check_readable(context: &PlanContext<'_>, path: AccessPath<'_>) -> Result<(), RejectReason> {
     let index = path.index.map(|index| index.name.as_str());
     if let Some(pending) = context.readiness.pending(&path.table.id, index) {
-        return Err(RejectReason::Pending(pending.clone()));
+        return Err(RejectReason::Pending(Box::new(pending.clone())));
     }
     if context.request.consistent && path.is_global() {
         return Err(RejectReason::Consistency);

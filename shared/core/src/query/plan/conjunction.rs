@@ -1,20 +1,20 @@
 //! A conjunction of tests: what the clauses of a condition say of each attribute, as far as a key can use it.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
 use super::certainty::Certain;
+use super::few::Few;
 use crate::condition::{Comparison, Condition};
-use crate::key::Test;
+use crate::key::{Test, Tests};
 use crate::value::{AttributeValue, compare, equal};
 
 /// What is asked of one attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Asked<'a> {
     /// It is one of these: one value for `=`, several for `in`.
-    Values(Vec<&'a AttributeValue>),
+    Values(Few<&'a AttributeValue>),
     /// Something else that a key can say.
     Test(Test),
 }
@@ -25,7 +25,7 @@ pub(super) struct AttributeTest<'a> {
     pub(super) attribute: &'a str,
     pub(super) asked: Asked<'a>,
     /// The clauses that are answered when the key serves this test exactly, by their numbers.
-    pub(super) clauses: Vec<usize>,
+    pub(super) clauses: Few<usize>,
 }
 
 /// What all clauses together say.
@@ -38,9 +38,9 @@ pub(super) struct Conjunction<'a> {
     /// At most one test for an attribute, in the order of their names.
     pub(super) by_attribute: Vec<AttributeTest<'a>>,
     /// The same as a key takes it: several values as the range that they lie in.
-    pub(super) tests: BTreeMap<&'a str, Test>,
+    pub(super) tests: Tests<'a>,
     /// Attributes that every matching item has.
-    pub(super) present: Vec<&'a str>,
+    pub(super) present: Few<&'a str>,
     /// Can no item match?
     pub(super) impossible: bool,
 }
@@ -56,8 +56,8 @@ impl<'a> Conjunction<'a> {
     ) -> Conjunction<'a> {
         let when_from = conjunct.len();
         let clauses: Rc<[&Condition]> = conjunct.chain(when).collect();
-        let mut compared: Vec<Compared<'a>> = Vec::with_capacity(clauses.len());
-        let mut present = Vec::with_capacity(clauses.len());
+        let mut compared: Few<Compared<'a>> = Few::new();
+        let mut present = Few::new();
         let mut is_plain = true;
         for (number, clause) in clauses.iter().enumerate() {
             let Condition::Is(path, comparison) = clause else {
@@ -77,7 +77,7 @@ impl<'a> Conjunction<'a> {
             clauses,
             when_from,
             by_attribute: Vec::with_capacity(compared.len()),
-            tests: BTreeMap::new(),
+            tests: Tests::with_capacity(compared.len()),
             present,
         };
         for of_one in compared.chunk_by(|a, b| a.0 == b.0) {
@@ -95,7 +95,9 @@ impl<'a> Conjunction<'a> {
             Asked::Values(values) => Some(Test::Equal(values[0].clone())),
             Asked::Test(test) => Some(test.clone()),
         };
-        self.tests.extend(test.map(|test| (found.attribute, test)));
+        if let Some(test) = test {
+            self.tests.set(found.attribute, test);
+        }
         self.by_attribute.push(found);
     }
 
@@ -127,7 +129,7 @@ fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>
         return Ok(Some(values));
     }
     let one = |test, (attribute, number, _): &Compared<'a>| {
-        Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), clauses: vec![*number] }))
+        Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), clauses: Few::from_iter([*number]) }))
     };
     for prefix in compared {
         if let Comparison::BeginsWith(text) = prefix.2 {
@@ -168,8 +170,8 @@ fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Im
     Ok(Some(AttributeTest { attribute, asked: Asked::Values(values), clauses }))
 }
 
-fn distinct(values: &[AttributeValue]) -> Vec<&AttributeValue> {
-    let mut kept: Vec<&AttributeValue> = Vec::with_capacity(values.len());
+fn distinct(values: &[AttributeValue]) -> Few<&AttributeValue> {
+    let mut kept: Few<&AttributeValue> = Few::new();
     for value in values {
         if !kept.iter().any(|known| equal(known, value)) {
             kept.push(value);
@@ -194,7 +196,7 @@ fn hull(values: &[&AttributeValue]) -> Option<Test> {
 
 /// All bounds together: the highest lower one and the lowest upper one.
 fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
-    let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, Vec::new());
+    let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, Few::new());
     for (_, number, comparison) in compared {
         let (from, to) = match comparison {
             Comparison::Less(bound) => (Bound::Unbounded, Bound::Excluded(bound)),

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::certainty::Certain;
 use super::entity::EntityChoice;
+use super::few::Few;
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use crate::condition::Condition;
@@ -23,10 +24,10 @@ pub(super) struct PlanContext<'a> {
     pub(super) paths: Vec<AccessPath<'a>>,
     /// The entities that the table can hold.
     known: Vec<KnownEntity<'a>>,
-    /// The attributes that every item of the table has.
-    pub(super) everywhere: Vec<&'a str>,
+    /// The attributes that every item of the table has, where there are several entities.
+    everywhere: Vec<&'a str>,
     /// The entities that the request asks for.
-    pub(super) wanted: Vec<EntityChoice>,
+    pub(super) wanted: Few<EntityChoice>,
     /// The condition that an item is of one of these, where not every item is.
     among: Vec<Condition>,
 }
@@ -53,10 +54,12 @@ impl<'a> PlanContext<'a> {
             paths: AccessPath::all(table).collect(),
             known: entities_of(table).map(|entity| KnownEntity::of(table, entity)).collect(),
             everywhere: Vec::new(),
-            wanted: Vec::new(),
+            wanted: Few::new(),
             among: Vec::new(),
         };
-        context.everywhere = context.present(context.entities());
+        if context.known.len() > 1 {
+            context.everywhere = context.present(context.entities()).into_owned();
+        }
         if request.entities.is_empty() {
             context.wanted = context.entities().collect();
         } else {
@@ -77,7 +80,7 @@ impl<'a> PlanContext<'a> {
 
     /// The entities that can have an item which fulfils these clauses. An entity whose own conditions contradict them needs no
     /// read: `type = "flight"` is not asked of airports, so an index that holds flights alone can answer it.
-    pub(super) fn possible(&self, conjunct: &[Cow<'_, Condition>]) -> Vec<EntityChoice> {
+    pub(super) fn possible(&self, conjunct: &[Cow<'_, Condition>]) -> Few<EntityChoice> {
         if self.known.len() <= 1 {
             return self.wanted.clone();
         }
@@ -114,11 +117,23 @@ impl<'a> PlanContext<'a> {
     }
 
     /// The attributes that every item of these entities has.
-    pub(super) fn present(&self, entities: impl Iterator<Item = EntityChoice>) -> Vec<&'a str> {
-        let mut entities = entities.filter_map(|entity| self.known(entity));
-        let mut all = entities.next().map(|first| first.present.clone()).unwrap_or_default();
+    pub(super) fn present(&self, entities: impl Iterator<Item = EntityChoice>) -> Cow<'_, [&'a str]> {
+        let mut entities = entities.filter_map(|entity| self.known(entity)).peekable();
+        let first = entities.next().map_or([].as_slice(), |first| &first.present);
+        if entities.peek().is_none() {
+            return Cow::Borrowed(first);
+        }
+        let mut all = first.to_vec();
         entities.for_each(|other| all.retain(|name| other.present.contains(name)));
-        all
+        Cow::Owned(all)
+    }
+
+    /// The attributes that every item of the table has.
+    pub(super) fn everywhere(&self) -> &[&'a str] {
+        match self.known.as_slice() {
+            [one] => &one.present,
+            _ => &self.everywhere,
+        }
     }
 
     /// Can an item of the table be absent from this path?
@@ -161,7 +176,8 @@ fn conditions(table: &Table, entity: EntityChoice) -> Vec<Condition> {
 
 fn present(table: &Table, entity: EntityChoice) -> Vec<&str> {
     let promised = table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
-    let mut present: Vec<&str> = promised.collect();
+    let mut present = Vec::with_capacity(table.attributes.len());
+    present.extend(promised);
     if let Ok(keyspace) = Keyspace::of(AccessPath::of(table, None), entity) {
         present.extend(keyspace.required());
     }

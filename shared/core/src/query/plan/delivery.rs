@@ -1,5 +1,6 @@
 //! How the items of several reads become one answer in the order asked for.
 
+use super::few::Few;
 use super::planned_read::PlannedRead;
 use crate::model::OrderBy;
 use crate::query::check::CheckedRequest;
@@ -34,8 +35,8 @@ pub(super) fn decide(request: &CheckedRequest<'_>, reads: &mut [PlannedRead<'_>]
 }
 
 /// The direction of each read; `None` if one of them does not give the order.
-fn directions(order: &[OrderBy], reads: &[PlannedRead<'_>]) -> Option<Vec<bool>> {
-    let mut directions: Vec<bool> = Vec::with_capacity(reads.len());
+fn directions(order: &[OrderBy], reads: &[PlannedRead<'_>]) -> Option<Few<bool>> {
+    let mut directions: Few<bool> = Few::with_capacity(reads.len());
     for (number, one) in reads.iter().enumerate() {
         let known = number.checked_sub(1).filter(|before| one.is_like(&reads[*before]));
         directions.push(match known {

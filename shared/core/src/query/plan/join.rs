@@ -5,10 +5,11 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use super::access::{SortCondition, SortTest};
+use super::access::SortTest;
 use super::context::PlanContext;
 use super::entity::EntityChoice;
-use super::keyspace::{Keyspace, SelectedRange};
+use super::few::Few;
+use super::keyspace::{KeyCondition, Keyspace, SelectedRange};
 use super::partition::Partition;
 use super::planned_read::{PlannedRead, SharedByReads};
 use crate::condition::{Comparison, Condition};
@@ -43,7 +44,7 @@ pub(super) fn join_neighbours<'a>(
 }
 
 /// Whole ranges of the same partition with the same conditions left: joined, they still say the same of every item.
-fn is_beside(a: &PlannedRead<'_>, b: &PlannedRead<'_>) -> bool {
+fn is_beside<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
     a.shared.whole
         && b.shared.whole
         && a.path == b.path
@@ -73,8 +74,8 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let share = group.len() as f64 / first.path.table.entities.len().max(1) as f64;
     let shared = Rc::make_mut(&mut one.shared);
-    shared.when = Vec::new();
-    shared.ascending = Vec::new();
+    shared.when = Few::new();
+    shared.ascending = Few::new();
     shared.conjunct = shared.conjunct[..shared.asked].into();
     shared.share = share.min(1.0);
     Some(one)
@@ -83,19 +84,19 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
 /// The lowest and the highest text that each range begins or ends with.
 fn ends<'a>(read: &'a PlannedRead<'_>) -> Option<(&'a str, &'a str, bool)> {
     match &*read.range.as_ref()?.sort {
-        [SortCondition { test: SortTest::BeginsWith(AttributeValue::S(prefix)), .. }] => {
+        [KeyCondition { test: SortTest::BeginsWith(AttributeValue::S(prefix)), .. }] => {
             Some((prefix, prefix, true))
         }
-        [SortCondition { test: SortTest::Equal(AttributeValue::S(key)), .. }] => Some((key, key, false)),
+        [KeyCondition { test: SortTest::Equal(AttributeValue::S(key)), .. }] => Some((key, key, false)),
         _ => None,
     }
 }
 
-fn attribute(read: &PlannedRead<'_>) -> Option<String> {
-    read.range.as_ref()?.sort.first().map(|condition| condition.attribute.clone())
+fn attribute<'a>(read: &PlannedRead<'a>) -> Option<&'a str> {
+    read.range.as_ref()?.sort.first().map(|condition| condition.attribute)
 }
 
-fn common_prefix(group: &[PlannedRead<'_>]) -> Option<Vec<SortCondition>> {
+fn common_prefix<'a>(group: &[PlannedRead<'a>]) -> Option<Vec<KeyCondition<'a>>> {
     let mut common = ends(group.first()?)?.0;
     for read in group {
         let (text, _, _) = ends(read)?;
@@ -107,10 +108,10 @@ fn common_prefix(group: &[PlannedRead<'_>]) -> Option<Vec<SortCondition>> {
         return None;
     }
     let test = SortTest::BeginsWith(AttributeValue::S(common.to_owned()));
-    Some(vec![SortCondition { attribute: attribute(group.first()?)?, test }])
+    Some(vec![KeyCondition { attribute: attribute(group.first()?)?, test }])
 }
 
-fn hull(group: &[PlannedRead<'_>]) -> Option<Vec<SortCondition>> {
+fn hull<'a>(group: &[PlannedRead<'a>]) -> Option<Vec<KeyCondition<'a>>> {
     let ends = group.iter().map(ends).collect::<Option<Vec<_>>>()?;
     let low = ends.iter().map(|(low, _, _)| *low).min()?;
     let high = ends
@@ -120,7 +121,7 @@ fn hull(group: &[PlannedRead<'_>]) -> Option<Vec<SortCondition>> {
         .into_iter()
         .max()?;
     let test = SortTest::Between(AttributeValue::S(low.to_owned()), AttributeValue::S(high));
-    Some(vec![SortCondition { attribute: attribute(group.first()?)?, test }])
+    Some(vec![KeyCondition { attribute: attribute(group.first()?)?, test }])
 }
 
 /// Joins reads of equal or overlapping ranges into one read that filters for either. Two entities in one range, or two
@@ -133,27 +134,60 @@ pub(super) fn join_overlapping<'a>(
     if reads.windows(2).all(|pair| Rc::ptr_eq(&pair[0].shared, &pair[1].shared)) {
         return None;
     }
-    let mut kept: Vec<PlannedRead<'a>> = Vec::with_capacity(reads.len());
-    'reads: for read in reads {
-        for known in &mut kept {
-            if Rc::ptr_eq(&known.shared, &read.shared) {
-                continue;
-            }
-            if let Some(joined) = join_two(context, known, read) {
-                *known = joined;
-                continue 'reads;
-            }
+    let mut kept: Vec<JoinedRead<'a>> = Vec::with_capacity(reads.len());
+    for read in reads {
+        let mut one = JoinedRead { read: read.clone(), is_wider: false };
+        let mut place = kept.len();
+        // A joined range can reach further reads, also those of its own selection: they are joined too.
+        while let Some((at, joined)) = kept.iter().enumerate().find_map(|(at, known)| {
+            // The ranges of one selection are different ones, until one of them is joined.
+            let may_overlap = !Rc::ptr_eq(&known.read.shared, &one.read.shared);
+            Some((at, may_overlap.then(|| join_two(context, known, &one)).flatten()?))
+        }) {
+            kept.remove(at);
+            (one, place) = (joined, place.min(at));
         }
-        kept.push(read.clone());
+        kept.insert(place.min(kept.len()), one);
     }
-    (kept.len() < reads.len()).then_some(kept)
+    // A read of a wider range asks everything that its own selection asked: another read of that selection in the range would
+    // give its items a second time.
+    let is_twice = kept.iter().enumerate().any(|(at, a)| {
+        kept[at + 1..].iter().any(|b| (a.is_wider || b.is_wider) && !are_apart(&a.read, &b.read))
+    });
+    let is_joined = kept.len() < reads.len() && !is_twice;
+    is_joined.then(|| kept.into_iter().map(|joined| joined.read).collect())
+}
+
+/// A read that others may have been joined to.
+struct JoinedRead<'a> {
+    read: PlannedRead<'a>,
+    /// Is its range wider than one of those that were joined?
+    is_wider: bool,
+}
+
+/// Is it certain that no key lies in both?
+fn are_apart(a: &PlannedRead<'_>, b: &PlannedRead<'_>) -> bool {
+    let (Some(range), Some(other)) = (&a.range, &b.range) else { return false };
+    if a.path != b.path || range.partition != other.partition {
+        return true;
+    }
+    let first_difference = range.sort.iter().zip(&*other.sort).find(|(a, b)| a != b);
+    let Some((a, b)) = first_difference.filter(|(a, b)| a.attribute == b.attribute) else { return false };
+    let (Some(a), Some(b)) = (Ends::of(&a.test), Ends::of(&b.test)) else { return false };
+    let is_before = |a: &Ends, b: &Ends| match (&a.high, &b.low) {
+        (Some(high), Some(low)) => compare(high, low).is_some_and(Ordering::is_lt),
+        _ => false,
+    };
+    is_before(&a, &b) || is_before(&b, &a)
 }
 
 fn join_two<'a>(
     context: &PlanContext<'a>,
-    a: &PlannedRead<'a>,
-    b: &PlannedRead<'a>,
-) -> Option<PlannedRead<'a>> {
+    joined: &JoinedRead<'a>,
+    other: &JoinedRead<'a>,
+) -> Option<JoinedRead<'a>> {
+    let (a, b) = (&joined.read, &other.read);
+    let was_wider = joined.is_wider || other.is_wider;
     let (range, other) = (a.range.as_ref()?, b.range.as_ref()?);
     if a.path != b.path || range.partition != other.partition {
         return None;
@@ -183,10 +217,10 @@ fn join_two<'a>(
         share: (share(a) + share(b)).min(1.0),
         joined_left: either(left(a, same_as_a), left(b, same_as_b)),
         joined_conjunct: either(a.conjunct().cloned().collect(), b.conjunct().cloned().collect()),
-        ..SharedByReads::default()
+        ..SharedByReads::of(Rc::default(), 0)
     });
     one.finish(context.request);
-    Some(one)
+    Some(JoinedRead { read: one, is_wider: was_wider || !same_range })
 }
 
 /// The share of the whole partition, with the items of other entities, that a read will find.
@@ -199,7 +233,7 @@ fn share(read: &PlannedRead<'_>) -> f64 {
 
 /// Does one read of a range that both reads have give the order that each gives? The sort key must be made the same way for the
 /// items of both, and an attribute of it that is fixed in each must have the same value in both.
-fn keeps_order(a: &PlannedRead<'_>, b: &PlannedRead<'_>) -> bool {
+fn keeps_order<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
     let is_natural = a.path.sort().iter().all(|key| matches!(key.source, KeySource::Natural));
     let Ok(keyspace) = Keyspace::of(a.path, EntityChoice::Any).or(Keyspace::of(a.path, a.entity)) else {
         return false;
@@ -255,7 +289,7 @@ fn one_of(a: Condition, b: Condition) -> Condition {
 }
 
 /// One range that holds both and nothing else, or more only where DynamoDB has no words for less. `None` if they do not overlap.
-fn union(a: &Rc<[SortCondition]>, b: &Rc<[SortCondition]>) -> Option<Rc<[SortCondition]>> {
+fn union<'a>(a: &Rc<[KeyCondition<'a>]>, b: &Rc<[KeyCondition<'a>]>) -> Option<Rc<[KeyCondition<'a>]>> {
     if a.starts_with(b) {
         return Some(b.clone());
     }
@@ -275,7 +309,7 @@ fn union(a: &Rc<[SortCondition]>, b: &Rc<[SortCondition]>) -> Option<Rc<[SortCon
     }
     let test = ends.union(&others)?;
     let mut sort = before.to_vec();
-    sort.push(SortCondition { attribute: last.attribute.clone(), test });
+    sort.push(KeyCondition { attribute: last.attribute, test });
     Some(sort.into())
 }
 

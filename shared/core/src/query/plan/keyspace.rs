@@ -1,14 +1,16 @@
 //! The key of one access path for the items of one entity: what it requires, what it selects, which other items can lie there.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::access::{KeyEqual, Operation, SortCondition, SortTest};
 use super::entity::EntityChoice;
+use super::few::Few;
 use super::partition::Partition;
 use super::path::AccessPath;
-use crate::key::{KeyRange, KeyRole, Part, Template, Test};
+use crate::key::{KeyRange, KeyRole, Part, Template, Test, Tests};
 use crate::model::{KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::AttributeValue;
@@ -32,16 +34,27 @@ pub(super) struct Keyspace<'m> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SelectedRange<'m> {
     pub(super) partition: Partition<'m>,
-    pub(super) sort: Rc<[SortCondition]>,
+    pub(super) sort: Rc<[KeyCondition<'m>]>,
+}
+
+/// A condition on an attribute of a sort key. Only the chosen ones become [`SortCondition`]s.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct KeyCondition<'m> {
+    pub(super) attribute: &'m str,
+    pub(super) test: SortTest,
 }
 
 impl SelectedRange<'_> {
     /// The query that reads it.
     pub(super) fn operation(self) -> Operation {
         let equal = |(name, value): (&str, _)| KeyEqual { attribute: name.to_owned(), value };
+        let condition = |KeyCondition { attribute, test }: &KeyCondition<'_>| SortCondition {
+            attribute: (*attribute).to_owned(),
+            test: test.clone(),
+        };
         Operation::Query {
-            partition: self.partition.into_parts().into_iter().map(equal).collect(),
-            sort: self.sort.to_vec(),
+            partition: self.partition.into_parts().map(equal).collect(),
+            sort: self.sort.iter().map(condition).collect(),
         }
     }
 }
@@ -49,11 +62,11 @@ impl SelectedRange<'_> {
 /// All that a set of tests selects from a keyspace.
 #[derive(Debug, Clone)]
 pub(super) struct SelectedRanges<'m> {
-    pub(super) ranges: Vec<SelectedRange<'m>>,
+    pub(super) ranges: SmallVec<[SelectedRange<'m>; 1]>,
     /// Attributes that the partition key answers, and whether exactly.
-    pub(super) by_partition: Vec<(&'m str, bool)>,
+    pub(super) by_partition: Few<(&'m str, bool)>,
     /// Attributes that the sort key answers, and whether exactly.
-    pub(super) by_sort: Vec<(&'m str, bool)>,
+    pub(super) by_sort: Few<(&'m str, bool)>,
 }
 
 impl SelectedRanges<'_> {
@@ -62,6 +75,11 @@ impl SelectedRanges<'_> {
         self.by_partition.iter().chain(&self.by_sort).copied()
     }
 }
+
+/// Nearly always there is one.
+type Partitions<'m> = SmallVec<[Partition<'m>; 1]>;
+/// The conditions of each range of sort keys.
+type SortRanges<'m> = SmallVec<[Rc<[KeyCondition<'m>]>; 1]>;
 
 impl<'m> Keyspace<'m> {
     /// The keyspace of a path for the items of one entity. `Err` names the key attribute that such items do not have.
@@ -108,9 +126,9 @@ impl<'m> Keyspace<'m> {
         self.inputs(self.partition)
     }
 
-    /// An attribute that the partition key needs, where that can be told without folding anything:
+    /// An attribute that the partition key needs, where that is clear without folding anything:
     /// [`select`](Keyspace::select) would say the same. `expand`: these get values beside the tests.
-    pub(super) fn open_partition(self, tests: &BTreeMap<&str, Test>, expand: &[&str]) -> Option<&'m str> {
+    pub(super) fn open_partition(self, tests: &Tests<'_>, expand: &[&str]) -> Option<&'m str> {
         for key in self.partition {
             let name = key.name.as_str();
             match self.value_source(key) {
@@ -118,7 +136,7 @@ impl<'m> Keyspace<'m> {
                     if matches!(tests.get(name), Some(Test::Equal(_))) || expand.contains(&name) => {}
                 KeyValueSource::Natural => return Some(name),
                 KeyValueSource::Folded(template) => {
-                    let is_open = |name: &&str| !tests.contains_key(name) && !expand.contains(name);
+                    let is_open = |name: &&str| tests.get(name).is_none() && !expand.contains(name);
                     return template.first_open().filter(is_open);
                 }
             }
@@ -127,95 +145,91 @@ impl<'m> Keyspace<'m> {
     }
 
     /// The partitions and ranges that tests select. `Err` names an attribute that the partition key needs.
-    pub(super) fn select(&self, tests: &BTreeMap<&str, Test>) -> Result<SelectedRanges<'m>, String> {
-        let mut by_partition = Vec::new();
+    pub(super) fn select(&self, tests: &Tests<'_>) -> Result<SelectedRanges<'m>, &'m str> {
+        let mut by_partition = Few::new();
         let partitions = self.partitions(tests, &mut by_partition)?;
-        let mut by_sort = Vec::new();
+        let mut by_sort = Few::new();
         let ranges = self.ranges(tests, &mut by_sort);
-        Ok(SelectedRanges { ranges: products(partitions, ranges), by_partition, by_sort })
+        Ok(SelectedRanges { ranges: products(partitions, &ranges), by_partition, by_sort })
     }
 
     fn partitions(
         &self,
-        tests: &BTreeMap<&str, Test>,
-        served: &mut Vec<(&'m str, bool)>,
-    ) -> Result<Vec<Partition<'m>>, String> {
-        let mut partitions = vec![Partition::empty()];
+        tests: &Tests<'_>,
+        served: &mut Few<(&'m str, bool)>,
+    ) -> Result<Partitions<'m>, &'m str> {
+        let mut partitions: Partitions<'m> = smallvec![Partition::empty()];
         for key in self.partition {
-            let values = match self.value_source(key) {
-                KeyValueSource::Natural => match tests.get(key.name.as_str()) {
+            partitions = match self.value_source(key) {
+                KeyValueSource::Natural => match tests.get(&key.name) {
                     Some(Test::Equal(value)) => {
                         served.push((&key.name, true));
-                        if can_be_key(value, KeyRole::Partition) { vec![value.clone()] } else { Vec::new() }
+                        with_each(&partitions, &key.name, std::iter::once(value.clone()))
                     }
-                    _ => return Err(key.name.clone()),
+                    _ => return Err(&key.name),
                 },
                 KeyValueSource::Folded(template) => {
                     let selection = template.select(tests, FAN_OUT_MAX);
                     served
                         .extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
-                    let exact = |range: KeyRange| match range {
-                        KeyRange::Exact(key) => Ok(AttributeValue::S(key)),
-                        _ => Err(missing_input(template, tests)),
-                    };
-                    let mut values =
-                        selection.ranges.into_iter().map(exact).collect::<Result<Vec<_>, _>>()?;
-                    // A template of nothing but one empty value makes no key.
-                    values.retain(|value| can_be_key(value, KeyRole::Partition));
-                    values
+                    if !selection.ranges.iter().all(|range| matches!(range, KeyRange::Exact(_))) {
+                        return Err(missing_input(template, tests));
+                    }
+                    let values = selection.ranges.into_iter().filter_map(|range| match range {
+                        KeyRange::Exact(key) => Some(AttributeValue::S(key)),
+                        _ => None,
+                    });
+                    with_each(&partitions, &key.name, values)
                 }
             };
-            partitions = with_each(&partitions, &key.name, values);
         }
         Ok(partitions)
     }
 
-    fn ranges(
-        &self,
-        tests: &BTreeMap<&str, Test>,
-        served: &mut Vec<(&'m str, bool)>,
-    ) -> Vec<Vec<SortCondition>> {
+    fn ranges(&self, tests: &Tests<'_>, served: &mut Few<(&'m str, bool)>) -> SortRanges<'m> {
         if let Some((key, template)) = self.sort_template() {
             let selection = template.select(tests, FAN_OUT_MAX);
             served.extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
-            let condition = |range| {
-                folded_test(range)
-                    .map(|test| SortCondition { attribute: key.name.clone(), test })
-                    .into_iter()
-                    .collect::<Vec<_>>()
-            };
             let is_key = |range: &KeyRange| !matches!(range, KeyRange::Exact(key) if key.is_empty());
+            let condition = |range| -> Rc<[KeyCondition<'m>]> {
+                match folded_test(range) {
+                    Some(test) => Rc::new([KeyCondition { attribute: &key.name, test }]),
+                    None => Rc::new([]),
+                }
+            };
             return selection.ranges.into_iter().filter(is_key).map(condition).collect();
         }
-        let mut conditions = Vec::new();
+        let mut conditions: SmallVec<[KeyCondition<'m>; 1]> = SmallVec::new();
         for key in self.sort {
-            let (test, exact) = match tests.get(key.name.as_str()).map_or(NaturalTest::Nothing, natural_test)
-            {
+            let (test, exact) = match tests.get(&key.name).map_or(NaturalTest::Nothing, natural_test) {
                 NaturalTest::To(test, exact) => (test, exact),
                 NaturalTest::Nothing => break,
-                NaturalTest::Never => return Vec::new(),
+                NaturalTest::Never => return SmallVec::new(),
             };
             let last = !matches!(test, SortTest::Equal(_));
             served.push((&key.name, exact));
-            conditions.push(SortCondition { attribute: key.name.clone(), test });
+            conditions.push(KeyCondition { attribute: &key.name, test });
             if last {
                 break;
             }
         }
-        vec![conditions]
+        smallvec![match conditions.into_inner() {
+            Ok(one) => Rc::new(one) as Rc<[KeyCondition<'m>]>,
+            Err(several) => several.into_vec().into(),
+        }]
     }
 
     /// The attributes by which items come within one selected range, outermost first, the fixed ones left out.
-    pub(super) fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Vec<&'m str> {
+    pub(super) fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Few<&'m str> {
         match self.sort_template() {
-            Some((_, template)) => template.ascending(fixed),
+            Some((_, template)) => template.ascending(fixed).into(),
             None => self.sort.iter().map(|key| key.name.as_str()).filter(|name| !fixed(name)).collect(),
         }
     }
 
     /// Could an item of this entity lie in this partition and range? In doubt yes: a condition too many costs nothing, a missing
     /// one shows items of another entity.
-    pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[SortCondition]) -> bool {
+    pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[KeyCondition<'_>]) -> bool {
         let partition_fits = self.partition.iter().zip(partition.iter()).all(|(key, (_, given))| {
             match (self.value_source(key), given) {
                 (KeyValueSource::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
@@ -260,27 +274,31 @@ fn required_by<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl It
     natural.into_iter().chain(required)
 }
 
-/// Each partition so far with each value of one more attribute.
+/// Each partition so far with each value of one more attribute that can be a key. A template of nothing but one empty value
+/// makes none.
 fn with_each<'m>(
     partitions: &[Partition<'m>],
     name: &'m str,
-    values: Vec<AttributeValue>,
-) -> Vec<Partition<'m>> {
+    values: impl Iterator<Item = AttributeValue>,
+) -> Partitions<'m> {
+    let values = values.filter(|value| can_be_key(value, KeyRole::Partition));
     if let [one] = partitions {
-        return values.into_iter().map(|value| one.with((name, value))).collect();
+        let mut all = SmallVec::with_capacity(values.size_hint().1.unwrap_or_default());
+        all.extend(values.map(|value| one.with((name, value))));
+        return all;
     }
+    let values: Vec<AttributeValue> = values.collect();
     let with = |partition: &Partition<'m>, value: &AttributeValue| partition.with((name, value.clone()));
     partitions.iter().flat_map(|partition| values.iter().map(move |value| with(partition, value))).collect()
 }
 
 /// Each partition with each range.
-fn products<'m>(partitions: Vec<Partition<'m>>, ranges: Vec<Vec<SortCondition>>) -> Vec<SelectedRange<'m>> {
-    let ranges: Vec<Rc<[SortCondition]>> = ranges.into_iter().map(Rc::from).collect();
+fn products<'m>(partitions: Partitions<'m>, ranges: &SortRanges<'m>) -> SmallVec<[SelectedRange<'m>; 1]> {
     if let [sort] = ranges.as_slice() {
         let with = |partition| SelectedRange { partition, sort: sort.clone() };
         return partitions.into_iter().map(with).collect();
     }
-    let with = |partition: &Partition<'m>, sort: &Rc<[SortCondition]>| SelectedRange {
+    let with = |partition: &Partition<'m>, sort: &Rc<[KeyCondition<'m>]>| SelectedRange {
         partition: partition.clone(),
         sort: sort.clone(),
     };
@@ -288,12 +306,11 @@ fn products<'m>(partitions: Vec<Partition<'m>>, ranges: Vec<Vec<SortCondition>>)
 }
 
 /// The first attribute of a partition template that no equality fixes.
-fn missing_input(template: &Template, tests: &BTreeMap<&str, Test>) -> String {
+fn missing_input<'m>(template: &'m Template, tests: &Tests<'_>) -> &'m str {
     template
         .attributes()
         .find(|attribute| !matches!(tests.get(attribute), Some(Test::Equal(_))))
         .unwrap_or_else(|| template.text())
-        .to_owned()
 }
 
 fn folded_test(range: KeyRange) -> Option<SortTest> {

@@ -3,6 +3,8 @@
 
 use std::ops::Deref;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::value::AttributeValue;
 
 /// An attribute of a key, with its value.
@@ -32,11 +34,12 @@ impl<'m> Partition<'m> {
     }
 
     /// All attributes.
-    pub(super) fn into_parts(self) -> Vec<Part<'m>> {
-        match self {
-            Partition::One(part) => vec![part],
-            Partition::Several(parts) => parts,
-        }
+    pub(super) fn into_parts(self) -> impl ExactSizeIterator<Item = Part<'m>> {
+        let parts: SmallVec<[Part<'m>; 1]> = match self {
+            Partition::One(part) => smallvec![part],
+            Partition::Several(parts) => parts.into(),
+        };
+        parts.into_iter()
     }
 }
 

@@ -1,7 +1,7 @@
 //! An access path: the base table or one index, as a way to reach items.
 
 use super::access::ReadFrom;
-use crate::model::{Index, IndexKind, KeyAttribute, KeySource, Table};
+use crate::model::{Index, IndexKind, KeyAttribute, KeySource, Projection, Table};
 
 /// The base table, or one of its indexes.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +66,9 @@ impl<'a> AccessPath<'a> {
     /// Does an entry hold this attribute, or the keys that it is read from?
     pub(super) fn holds(&self, attribute: &str) -> bool {
         let Some(index) = self.index else { return true };
+        if index.projection == Projection::All {
+            return true;
+        }
         let mut sources = self.table.key_part_sources(attribute).peekable();
         match sources.peek() {
             None => index.projects(self.table, attribute),

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::access::{Access, Hydration, Operation};
 use super::entity::EntityChoice;
+use super::few::Few;
 use super::keyspace::SelectedRange;
 use super::path::AccessPath;
 use crate::condition::Condition;
@@ -32,20 +33,20 @@ pub(super) struct PlannedRead<'a> {
 }
 
 /// What the reads of one path and one set of tests have in common.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct SharedByReads<'a> {
     /// Attributes that have one value in all items of the reads.
-    pub(super) fixed: Vec<&'a str>,
+    pub(super) fixed: Few<&'a str>,
     /// Attributes by which the items ascend, outermost first.
-    pub(super) ascending: Vec<&'a str>,
+    pub(super) ascending: Few<&'a str>,
     /// Does the sort range hold every key of its entity in the partition?
     pub(super) whole: bool,
     /// The share of a partition that the sort range leaves, as a guess.
     pub(super) share: f64,
     /// The request's conditions that the key does not answer.
-    pub(super) residual: Vec<&'a Condition>,
+    pub(super) residual: Few<&'a Condition>,
     /// The entity's own conditions that the key does not answer.
-    pub(super) when: Vec<&'a Condition>,
+    pub(super) when: Few<&'a Condition>,
     /// Every condition that a matching item fulfils: the request's, then the entity's.
     pub(super) conjunct: Rc<[&'a Condition]>,
     /// How many of them are the request's.
@@ -54,6 +55,24 @@ pub(super) struct SharedByReads<'a> {
     pub(super) joined_left: Vec<Condition>,
     /// And what their items fulfil, beside `conjunct`.
     pub(super) joined_conjunct: Vec<Condition>,
+}
+
+impl<'a> SharedByReads<'a> {
+    /// All of a partition, with nothing left to check. `asked`: so many of the conditions are the request's.
+    pub(super) fn of(conjunct: Rc<[&'a Condition]>, asked: usize) -> SharedByReads<'a> {
+        SharedByReads {
+            fixed: Few::new(),
+            ascending: Few::new(),
+            whole: false,
+            share: 1.0,
+            residual: Few::new(),
+            when: Few::new(),
+            conjunct,
+            asked,
+            joined_left: Vec::new(),
+            joined_conjunct: Vec::new(),
+        }
+    }
 }
 
 impl<'a> PlannedRead<'a> {

@@ -1,19 +1,19 @@
 //! The path planner: how one table or index answers one conjunction for one choice of entity.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::access::SortTest;
 use super::certainty::{Certain, Certainty};
 use super::conjunction::{Asked, Conjunction};
 use super::context::PlanContext;
 use super::entity::EntityChoice;
+use super::few::Few;
 use super::keyspace::{Keyspace, SelectedRange, SelectedRanges};
 use super::path::AccessPath;
 use super::planned_read::{PlannedRead, SharedByReads};
 use super::reject::RejectReason;
 use crate::condition::{Comparison, Condition};
-use crate::key::Test;
+use crate::key::{Test, Tests};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::AttributeValue;
 
@@ -29,19 +29,19 @@ pub(super) struct PathPlanner<'t, 'a> {
 }
 
 /// The tests to select by, one set for each combination of values.
-type TestSets<'t, 'a> = Cow<'t, [BTreeMap<&'a str, Test>]>;
+type TestSets<'t, 'a> = Cow<'t, [Tests<'a>]>;
 
 impl<'t, 'a> PathPlanner<'t, 'a> {
     /// The keyspace, once it is sure that it hides no matching item. An item that lacks a part of an index's key is not in
     /// the index: unless every matching item surely has all parts, the answer could miss one.
     pub(super) fn keyspace(&self) -> Result<Keyspace<'a>, RejectReason> {
         let keyspace = Keyspace::of(self.path, self.entity)
-            .map_err(|key| RejectReason::EntityAbsent { attribute: key.name.clone() })?;
+            .map_err(|key| RejectReason::EntityAbsent { attribute: key.name.as_str().into() })?;
         let hidden = keyspace.required().find(|attribute| {
             !self.always.contains(attribute) && !self.conjunction.present.contains(attribute)
         });
         match hidden {
-            Some(attribute) => Err(RejectReason::Sparse { attribute: attribute.to_owned() }),
+            Some(attribute) => Err(RejectReason::Sparse { attribute: attribute.into() }),
             None => Ok(keyspace),
         }
     }
@@ -57,12 +57,11 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         }
         let tests = &self.conjunction.tests;
         if let Some(attribute) = keyspace.open_partition(tests, expand) {
-            return Err(RejectReason::PartitionOpen { attribute: attribute.to_owned() });
+            return Err(partition_open(attribute));
         }
         let mut reads = Vec::new();
         for tests in self.test_sets(expand).iter() {
-            let selected =
-                keyspace.select(tests).map_err(|attribute| RejectReason::PartitionOpen { attribute })?;
+            let selected = keyspace.select(tests).map_err(partition_open)?;
             if self.reads_everything(expand, &selected) {
                 return Err(RejectReason::Scan);
             }
@@ -77,7 +76,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     /// A scan of the path, every clause filtered.
     pub(super) fn scan(&self) -> PlannedRead<'a> {
         let (residual, when) = self.unanswered(&|_| false);
-        let shared = SharedByReads { residual, when, share: 1.0, ..self.shared() };
+        let shared = SharedByReads { residual, when, ..self.shared() };
         let mut read = PlannedRead::of(self.path, self.entity, shared);
         read.asks_entity = true;
         read.finish(self.context.request);
@@ -86,11 +85,11 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
 
     fn shared(&self) -> SharedByReads<'a> {
         let Conjunction { clauses, when_from, .. } = self.conjunction;
-        SharedByReads { conjunct: clauses.clone(), asked: *when_from, ..SharedByReads::default() }
+        SharedByReads::of(clauses.clone(), *when_from)
     }
 
     /// The attributes that are taken value by value, each with its values.
-    fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, Vec<&'a AttributeValue>)> {
+    fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, Few<&'a AttributeValue>)> {
         let asked = self.conjunction.by_attribute.iter().filter(|test| expand.contains(&test.attribute));
         let open = expand.iter().filter(|name| self.conjunction.of(name).is_none());
         let asked = asked.map(|of_one| {
@@ -125,7 +124,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
 
     /// The tests, with every combination of the values that expanded attributes take.
     fn test_sets(&self, expand: &[&'a str]) -> TestSets<'t, 'a> {
-        let tests: &'t BTreeMap<&'a str, Test> = &self.conjunction.tests;
+        let tests: &'t Tests<'a> = &self.conjunction.tests;
         if expand.is_empty() {
             return TestSets::Borrowed(std::slice::from_ref(tests));
         }
@@ -157,7 +156,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     fn add_reads(
         &self,
         keyspace: Keyspace<'a>,
-        tests: &BTreeMap<&'a str, Test>,
+        tests: &Tests<'a>,
         selected: SelectedRanges<'a>,
         all: &mut Vec<PlannedRead<'a>>,
     ) {
@@ -168,13 +167,13 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
                 && selected.served().any(|(served, exact)| exact && served == attribute)
         };
         let (residual, when) = self.left_by_key(keyspace, &is_exact);
-        let is_fixed = |(name, test): &(&&'a str, &Test)| match test {
+        let is_fixed = |(name, test): &(&'a str, &Test)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
             Test::Equal(_) => self.has_one_value(name) || is_exact(name),
             Test::Absent => true,
             Test::Range { .. } | Test::BeginsWith(_) => false,
         };
-        let fixed: Vec<&str> = tests.iter().filter(is_fixed).map(|(name, _)| *name).collect();
+        let fixed: Few<&str> = tests.iter().filter(is_fixed).map(|(name, _)| name).collect();
         // An attribute that the partition key fixes already narrows nothing in the sort key: to count it twice would make the
         // path look cheaper than it is.
         let in_partition =
@@ -211,13 +210,13 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         &self,
         keyspace: Keyspace<'a>,
         is_exact: &dyn Fn(&str) -> bool,
-    ) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+    ) -> (Few<&'a Condition>, Few<&'a Condition>) {
         let conjunction = self.conjunction;
         let in_key = |name: &str| keyspace.required().any(|part| part == name);
         // Items of other entities can lie in the same range. What only the items asked for promise, or only their own template
         // writes, says nothing of those others: such a condition is dropped only if the entity's conditions are asked, and never
         // is one of these conditions.
-        let everywhere = self.context.everywhere.as_slice();
+        let everywhere = self.context.everywhere();
         let asks_entity = conjunction.when_from < conjunction.clauses.len();
         let promised = if asks_entity { self.always } else { everywhere };
         let answered = |number: usize| {
@@ -247,7 +246,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     }
 
     /// Are several values tested as the range that they lie in? Then values between them are found too.
-    fn is_range_of_values(&self, attribute: &str, tests: &BTreeMap<&str, Test>) -> bool {
+    fn is_range_of_values(&self, attribute: &str, tests: &Tests<'_>) -> bool {
         self.conjunction.values_of(attribute).is_some_and(|values| values.len() > 1)
             && !matches!(tests.get(attribute), Some(Test::Equal(_)))
     }
@@ -267,7 +266,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         by_presence || tests.any(|of_one| of_one.clauses.contains(&number) && is_exact(of_one.attribute))
     }
 
-    fn unanswered(&self, answered: &dyn Fn(usize) -> bool) -> (Vec<&'a Condition>, Vec<&'a Condition>) {
+    fn unanswered(&self, answered: &dyn Fn(usize) -> bool) -> (Few<&'a Condition>, Few<&'a Condition>) {
         let Conjunction { clauses, when_from, .. } = self.conjunction;
         let left = |numbers: std::ops::Range<usize>| {
             numbers.filter(|number| !answered(*number)).map(|number| clauses[number]).collect()
@@ -306,17 +305,17 @@ fn add_read<'a>(all: &mut Vec<PlannedRead<'a>>, before: usize, read: PlannedRead
     }
 }
 
-fn multiply<'a>(
-    all: &[BTreeMap<&'a str, Test>],
-    attribute: &'a str,
-    values: &[&AttributeValue],
-) -> Vec<BTreeMap<&'a str, Test>> {
-    let with = |tests: &BTreeMap<&'a str, Test>, value: &AttributeValue| {
+fn multiply<'a>(all: &[Tests<'a>], attribute: &'a str, values: &[&AttributeValue]) -> Vec<Tests<'a>> {
+    let with = |tests: &Tests<'a>, value: &AttributeValue| {
         let mut more = tests.clone();
-        more.insert(attribute, Test::Equal(value.clone()));
+        more.set(attribute, Test::Equal(value.clone()));
         more
     };
     all.iter().flat_map(|tests| values.iter().map(move |value| with(tests, value))).collect()
+}
+
+fn partition_open(attribute: &str) -> RejectReason {
+    RejectReason::PartitionOpen { attribute: attribute.into() }
 }
 
 /// How much of a partition a test on a sort part leaves, as a guess.

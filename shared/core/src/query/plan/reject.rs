@@ -1,6 +1,10 @@
 //! Why a table or an index does not answer a request.
+//!
+//! Most of a table's indexes are of no use to a request. So a rejection is data without memory of its own (names of ordinary
+//! length lie in the value itself), and its words are written only when somebody reads them.
 
-use super::access::ReadFrom;
+use smol_str::SmolStr;
+
 use crate::query::limits::FAN_OUT_MAX;
 use crate::query::readiness::Pending;
 
@@ -9,17 +13,17 @@ use crate::query::readiness::Pending;
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum RejectReason {
     #[error("its partition key needs `{attribute}` by equality")]
-    PartitionOpen { attribute: String },
+    PartitionOpen { attribute: SmolStr },
     #[error("items without `{attribute}` are not in it, and one of them could match")]
-    Sparse { attribute: String },
+    Sparse { attribute: SmolStr },
     #[error("some of the requested items are not in it, because they have no `{attribute}`")]
-    EntityAbsent { attribute: String },
+    EntityAbsent { attribute: SmolStr },
     #[error("it would take more than {} queries", FAN_OUT_MAX)]
     FanOut,
     #[error("a global index cannot be read with strong consistency")]
     Consistency,
     #[error("it {0}")]
-    Pending(Pending),
+    Pending(Box<Pending>),
     #[error("it does not give the requested order")]
     Order,
     #[error("it could only be scanned, and the request does not allow a scan")]
@@ -33,8 +37,8 @@ pub enum RejectReason {
 /// A table or index that was considered, and why it was not taken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RejectedPath {
-    /// The table or the index.
-    pub source: ReadFrom,
+    /// The index's name; `None` for the table itself.
+    pub index: Option<SmolStr>,
     /// Would it have been scanned?
     pub scan: bool,
     /// Why not.

@@ -39,7 +39,7 @@ pub(super) fn suggest(request: &CheckedRequest<'_>) -> Suggestions {
     let rejected = planned(request.table, request, |_| {}).rejected;
     let mut instead = Vec::new();
     for path in rejected.iter().filter(|path| !path.scan) {
-        if let (RejectReason::Sparse { attribute }, Some(index)) = (&path.reason, path.source.index()) {
+        if let (RejectReason::Sparse { attribute }, Some(index)) = (&path.reason, path.index.as_deref()) {
             let found = of_sparse(request, index, attribute).into_iter();
             instead.extend(found.filter(|one| !instead.contains(one)).collect::<Vec<_>>());
         }
@@ -190,14 +190,16 @@ fn tried(request: &CheckedRequest<'_>, equal: &[&str], sort: &[&str]) -> Option<
             return Some(Proposal { index, required });
         }
         let hidden = choice.rejected.into_iter().find_map(|path| match path.reason {
-            RejectReason::Sparse { attribute } if path.source.index() == Some(&name) => Some(attribute),
+            RejectReason::Sparse { attribute } if path.index.as_deref() == Some(name.as_str()) => {
+                Some(attribute)
+            }
             _ => None,
         })?;
         if required.len() == REQUIRED_MAX {
             return None;
         }
         table = with_required(&table, &hidden);
-        required.push(hidden);
+        required.push(hidden.to_string());
     }
 }
 

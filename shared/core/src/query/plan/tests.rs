@@ -331,7 +331,7 @@ fn an_index_that_is_being_filled_is_not_read() {
     // Where another path answers, it is used, and the explanation says why not the index.
     let other = ask(json!({ "type": "flight", "number": "150", "id": "1" }), &readiness).unwrap();
     assert_eq!(other.accesses[0].source, ReadFrom::Table);
-    let reason = other.rejected.iter().find(|path| path.source.index().is_some()).unwrap();
+    let reason = other.rejected.iter().find(|path| path.index.is_some()).unwrap();
     insta::assert_snapshot!(reason.reason, @"it is being filled by retrofit `fill`: 3 of 8 segments");
     // Nothing of a pending table is read, not even by a scan.
     let mut readiness = Readiness::complete();
@@ -397,15 +397,18 @@ fn each_branch_of_an_or_names_its_entities() {
 
 #[test]
 fn what_narrows_the_entities_is_still_asked_of_their_neighbours() {
+    // No item is of no entity, as only these have a sort key. `number` leaves airports out, so all that is left have one; but
+    // airports lie in the same partition of the index.
     let manifest = r#"
         [tables.t]
         name = "tableOfTheCase"
-        partition = "owner"
-        sort = "id"
+        partition = "id"
+        sort = { attribute = "SK" }
         attributes = { owner = "string", id = "string", kind = "string", number = "string" }
-        entities.flight = { when = { kind = "flight" }, requires = ["number"] }
-        entities.train = { when = { kind = "train" }, requires = ["number"] }
-        entities.airport = { when = { kind = "airport", number = { exists = false } } }
+        indexes.byOwner = { partition = "owner" }
+        entities.flight = { when = { kind = "flight" }, requires = ["number"], sort = "F" }
+        entities.train = { when = { kind = "train" }, requires = ["number"], sort = "T" }
+        entities.airport = { when = { kind = "airport", number = { exists = false } }, sort = "A" }
     "#;
     let asked = json!({ "owner": "ann", "number": { "exists": true }, "kind": { "in": ["flight", "train", "airport"] } });
     let plan = planned(manifest, json!({ "table": "t", "where": asked }));
@@ -414,14 +417,22 @@ fn what_narrows_the_entities_is_still_asked_of_their_neighbours() {
 
 #[test]
 fn what_an_entity_never_has_narrows() {
-    let manifest =
-        FLIGHTS.replace("requires = [\"code\"], sort", "requires = [\"code\"], never = [\"number\"], sort");
+    // Only flights are in the index: without the promise an airport with this number could be missed.
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = { attribute = "PK", fold = "{id}" }
+        sort = { attribute = "SK" }
+        attributes = { id = "string", type = "string", number = "string", code = "string" }
+        indexes.byNumber = { partition = { attribute = "GSI1PK" } }
+        entities.flight = { when = { type = "flight" }, requires = ["number"], sort = "F#{number}", indexes.byNumber.partition = "N#{number}" }
+        entities.airport = { when = { type = "airport" }, requires = ["code"], never = ["number"], sort = "A#{code}" }
+    "#;
     let asked = json!({ "table": "t", "where": { "number": "150" } });
-    assert_eq!(planned(&manifest, asked.clone()).accesses[0].source.index(), Some("byNumber"));
-    let without =
-        outcome(FLIGHTS, json!({ "table": "t", "where": { "number": { "exists": false }, "id": "1" } }))
-            .unwrap();
-    assert_eq!(partitions(&without), ["1"]);
+    assert_eq!(planned(manifest, asked.clone()).accesses[0].source.index(), Some("byNumber"));
+    let refused = outcome(&manifest.replace("never = [\"number\"], ", ""), asked).unwrap_err();
+    let index = refused.rejected().iter().find(|path| path.index.is_some()).unwrap();
+    assert!(matches!(index.reason, super::RejectReason::EntityAbsent { .. }), "{refused:?}");
 }
 
 #[test]
@@ -436,4 +447,54 @@ fn an_index_has_expectations_of_its_own() {
     "#;
     let plan = planned(manifest, json!({ "table": "t", "where": { "a": "1", "b": "2" } }));
     assert_eq!(plan.accesses[0].source.index(), Some("byB"));
+}
+
+#[test]
+fn a_range_that_is_read_for_another_branch_is_not_read_again() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "e1"
+        sort = "e2"
+        attributes.e1 = { type = "string", values = ["dog", "do"] }
+        attributes.e2 = { type = "number", values = [1, 2, 10] }
+    "#;
+    let asked = json!({ "or": [{ "e2": { "<": 10 } }, { "e1": "dog" }] });
+    let plan = planned(manifest, json!({ "table": "t", "where": asked }));
+    // The whole partition `dog` holds what the first branch reads of it key by key.
+    assert_eq!(partitions(&plan), ["do", "do", "dog"]);
+}
+
+#[test]
+fn every_partition_read_to_filter_it_is_a_scan() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "e1"
+        sort = "s1"
+        attributes = { s1 = "string", n1 = "number", e1 = { type = "string", values = ["a", "b"] } }
+    "#;
+    let refused = outcome(manifest, json!({ "table": "t", "where": { "n1": 1 } }));
+    assert!(matches!(refused, Err(PlanError::Unserved { .. })), "{refused:?}");
+    // What the sort key answers is no scan.
+    assert_eq!(partitions(&planned(manifest, json!({ "table": "t", "where": { "s1": "x" } }))), ["a", "b"]);
+}
+
+#[test]
+fn one_read_does_not_go_up_and_down_at_once() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        attributes.id = "string"
+        attributes.owner = { type = "string", required = true }
+        attributes.status = { type = "string", required = true }
+        attributes.at = { type = "timestamp", required = true }
+        indexes.byOwner = { partition = "owner", sort = ["status", "at"] }
+    "#;
+    let order =
+        |order: Value| outcome(manifest, json!({ "table": "t", "where": { "owner": "x" }, "order": order }));
+    order(json!(["-status", "-at"])).unwrap();
+    let refused = order(json!(["status", "-at"]));
+    assert!(matches!(refused, Err(PlanError::Unordered { .. })), "{refused:?}");
 }

@@ -76,7 +76,7 @@ pub(in crate::retrofit) struct Move {
 /// What is to be carried over.
 #[derive(Debug, Clone, PartialEq)]
 enum Aim {
-    /// The state that a record or a scan told, this new.
+    /// The state in a record or a scan, with its fence.
     State(Fence),
     /// Whatever the source says now. With the newest change that failed, if one is known.
     Now(Option<Fence>),

@@ -40,9 +40,13 @@ fn found(job: &Job, source: Option<&Item>, target: Option<&Item>) -> Class {
 }
 
 fn found_at(job: &Job, now: Option<u64>, source: Option<&Item>, target: Option<&Item>) -> Class {
+    found_by(job, CheckOptions { now_seconds: now, ..CheckOptions::default() }, source, target)
+}
+
+fn found_by(job: &Job, options: CheckOptions, source: Option<&Item>, target: Option<&Item>) -> Class {
     let (mut check, mut step) = match (source, target) {
-        (Some(source), _) => Check::of_source_at(job, source, now),
-        (None, Some(target)) => Check::of_target_at(job, target, now),
+        (Some(source), _) => Check::of_source(job, source, options),
+        (None, Some(target)) => Check::of_target(job, target, options),
         (None, None) => panic!("nothing to compare"),
     };
     for _ in 0..100 {
@@ -117,4 +121,62 @@ fn what_dynamodb_does_not_delete_is_not_expired() {
 fn without_a_time_nothing_is_expired() {
     let source = thing("a", NOW - 5);
     assert_eq!(found_at(&job(true, true), None, Some(&source), None), Class::Missing);
+}
+
+#[test]
+fn where_the_tables_time_to_live_is_off_nothing_is_expired() {
+    let job = job(true, true);
+    let off = CheckOptions {
+        now_seconds: Some(NOW),
+        source_expires: false,
+        target_expires: false,
+        ..CheckOptions::default()
+    };
+    let (thing, copy) = (thing("a", NOW - 5), fenced(thing("a", NOW - 5)));
+    assert_eq!(found_by(&job, off, Some(&thing), None), Class::Missing);
+    assert_eq!(found_by(&job, off, None, Some(&copy)), Class::Extra);
+    let on = CheckOptions { target_expires: true, ..off };
+    assert_eq!(found_by(&job, on, Some(&thing), None), Class::Expired);
+    assert_eq!(found_by(&job, on, None, Some(&copy)), Class::Expired);
+}
+
+#[test]
+fn a_difference_is_looked_at_for_twice_the_lag() {
+    assert_eq!([0, 1, 5, 20, 60, 10_000].map(looks_again), [2, 2, 2, 3, 4, 4]);
+    let waited = |looks: u32| PAUSES_SECONDS.iter().take(looks as usize).sum::<u64>();
+    assert!((0..=80).all(|lag| waited(looks_again(lag)) >= 2 * lag));
+}
+
+/// What a check finds whose looks show these targets one after the other.
+fn found_in_turn(targets: &[Option<Item>]) -> (Class, usize) {
+    let (job, source) = (job(false, false), thing("now", NOW));
+    let options = CheckOptions { looks_again: 3, ..CheckOptions::default() };
+    let (mut check, mut step) = Check::of_source(&job, &source, options);
+    let mut looks = 0;
+    loop {
+        step = match step {
+            CheckStep::Done(finding) => return (finding.class, looks),
+            CheckStep::Pause => check.paused(),
+            CheckStep::Send(Request::Get { place: TableRole::Target, .. }) => {
+                looks += 1;
+                check.respond(&job, Response::Got(targets[looks - 1].clone()))
+            }
+            CheckStep::Send(Request::Get { place: TableRole::Source, .. }) => {
+                check.respond(&job, Response::Got(Some(source.clone())))
+            }
+            CheckStep::Send(_) => check.respond(&job, Response::Got(None)),
+        };
+    }
+}
+
+#[test]
+fn a_target_that_moves_between_the_looks_is_in_flight_and_no_drift() {
+    let old = |what: &str| Some(fenced(thing(what, NOW)));
+    let [one, two, right] = ["1", "2", "now"].map(old);
+    let still = [one.clone(), one.clone(), one.clone(), one.clone()];
+    assert_eq!(found_in_turn(&still), (Class::Different, 4), "it stood still for all looks");
+    let late = [one.clone(), one.clone(), one.clone(), right];
+    assert_eq!(found_in_turn(&late), (Class::Same, 4), "it arrived after the longest pause");
+    let (class, looks) = found_in_turn(&[one.clone(), two.clone(), two.clone(), two]);
+    assert_eq!((class, looks, class.is_drift(), class.is_repairable()), (Class::InFlight, 4, false, true));
 }

@@ -1,0 +1,80 @@
+//! What a run came to.
+
+use crate::model::Table;
+use crate::query::QueryPlan;
+use crate::query::own;
+use crate::value::Item;
+
+use super::budget::REQUESTS_MAX;
+use super::error::AnswerError;
+use super::lanes::Lanes;
+use super::position::{Position, Start};
+
+/// A page of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The items; none if only their number was wanted.
+    pub items: Vec<Item>,
+    /// How many items: those above, or those counted by this run.
+    pub count: u64,
+    /// Where the answer goes on; `None` if this is the end of it. There can be a next page with nothing on it.
+    pub next: Option<Position>,
+    /// The read units that were consumed, as DynamoDB reports them.
+    pub consumed_read_units: f64,
+    /// How many entries were read, before any filter.
+    pub items_read: u64,
+    /// How many calls were made.
+    pub requests: u32,
+}
+
+/// A plan while it is answered.
+pub(super) struct Run<'p> {
+    pub(super) table: &'p Table,
+    pub(super) plan: &'p QueryPlan,
+    pub(super) lanes: &'p mut Lanes,
+    pub(super) start: &'p Start,
+}
+
+impl Run<'_> {
+    /// The answer, and where each access goes on. `Err`: the budget ended it before anything was achieved.
+    pub(super) fn finish(&self, items: Vec<Item>, count: u64) -> Result<Answer, AnswerError> {
+        let lanes = &*self.lanes;
+        let next = if lanes.lanes.iter().all(super::lane::Lane::is_finished) {
+            None
+        } else {
+            let lanes = lanes.lanes.iter().zip(&lanes.readers);
+            let progress = lanes.map(|(lane, reader)| lane.progress(&reader.shape, &items));
+            let progress = progress.collect::<Result<Vec<_>, _>>()?;
+            if progress == self.start.lanes && items.is_empty() && self.plan.limit > 0 {
+                return Err(self.out_of_budget());
+            }
+            Some(Position::of_accesses(self.plan, progress))
+        };
+        Ok(self.with(items, count, next))
+    }
+
+    /// The answer, with what it cost.
+    pub(super) fn with(&self, mut items: Vec<Item>, count: u64, next: Option<Position>) -> Answer {
+        let select = self.plan.select.as_ref();
+        for item in &mut items {
+            item.retain(|name, _| !own::is_own(name) && select.is_none_or(|select| select.contains(name)));
+        }
+        Answer {
+            items,
+            count,
+            next,
+            consumed_read_units: self.lanes.budget.spent(),
+            items_read: self.lanes.items_read,
+            requests: self.lanes.budget.requests(),
+        }
+    }
+
+    /// Why a run ended that the budget ended.
+    pub(super) fn out_of_budget(&self) -> AnswerError {
+        let (table, budget) = (self.table.id.clone(), &self.lanes.budget);
+        match budget.units_max() {
+            Some(units) if budget.requests() < REQUESTS_MAX => AnswerError::ReadUnitsCap { table, units },
+            _ => AnswerError::TooManyReads { table, requests: budget.requests() },
+        }
+    }
+}

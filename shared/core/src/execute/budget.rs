@@ -1,0 +1,144 @@
+//! The read units and reads that a run may still spend. A read is let through only if what it is expected to cost is
+//! left, and asks for fewer items if that makes it affordable.
+
+use crate::cost::{QUERY_PAGE_BYTES_MAX, READ_UNIT_BYTES};
+use crate::model::Table;
+
+/// The most calls of one run; what is left then is the next page's.
+pub const REQUESTS_MAX: u32 = 2000;
+
+/// What is assumed of an item's size where neither the manifest nor an earlier read tells.
+const ITEM_BYTES: f64 = 400.0;
+/// A read unit is so many bytes.
+const UNIT_BYTES: f64 = READ_UNIT_BYTES as f64;
+
+/// What a read costs by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Price {
+    /// A page of a table or index.
+    Page,
+    /// A page of a local index, and each item from the table.
+    PageAndItems,
+    /// Single items.
+    Items,
+}
+
+/// A read that was let through.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Grant {
+    pub(super) items: u32,
+    price: Price,
+    reserved: f64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Budget {
+    units_max: Option<f64>,
+    /// The units of one [`UNIT_BYTES`].
+    unit: f64,
+    spent: f64,
+    reserved: f64,
+    requests: u32,
+    item_bytes: f64,
+    /// Bytes and items of the pages read so far.
+    pages: (f64, f64),
+}
+
+impl Budget {
+    pub(super) fn new(units_max: Option<f64>, consistent: bool, table: &Table) -> Budget {
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let item_bytes = table.expect.item_bytes.map_or(ITEM_BYTES, |bytes| bytes as f64);
+        let unit = if consistent { 1.0 } else { 0.5 };
+        Budget {
+            units_max,
+            unit,
+            spent: 0.0,
+            reserved: 0.0,
+            requests: 0,
+            item_bytes: item_bytes.max(1.0),
+            pages: (0.0, 0.0),
+        }
+    }
+
+    pub(super) fn units_max(&self) -> Option<f64> {
+        self.units_max
+    }
+
+    pub(super) fn spent(&self) -> f64 {
+        self.spent
+    }
+
+    pub(super) fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Could so many reads of one item each be paid for?
+    pub(super) fn affords(&self, reads: impl Iterator<Item = Price>) -> bool {
+        self.free().is_none_or(|free| reads.map(|price| self.cost(price, 1)).sum::<f64>() <= free)
+    }
+
+    /// Lets a read of at most so many items through, or not. `waiting`: how many reads share what is left.
+    pub(super) fn grant(&mut self, price: Price, items: u32, waiting: usize) -> Option<Grant> {
+        if self.requests >= REQUESTS_MAX {
+            return None;
+        }
+        let items = match self.free() {
+            None => items,
+            Some(free) => self.affordable(price, items, free, waiting)?,
+        };
+        let reserved = self.cost(price, items);
+        self.reserved += reserved;
+        self.requests += 1;
+        Some(Grant { items, price, reserved })
+    }
+
+    /// Notes what a read that was let through has cost, how many items it read, and how many calls it took.
+    pub(super) fn settle(&mut self, grant: Grant, units: f64, items: u64, calls: u32) {
+        self.reserved -= grant.reserved;
+        self.spent += units;
+        self.requests += calls.saturating_sub(1);
+        if grant.price == Price::Page {
+            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+            let items = items as f64;
+            // The last unit of a page may be nearly empty.
+            self.pages.0 += (units / self.unit - 1.0).max(0.0) * UNIT_BYTES;
+            self.pages.1 += items;
+        }
+    }
+
+    fn free(&self) -> Option<f64> {
+        self.units_max.map(|most| most - self.spent - self.reserved)
+    }
+
+    fn affordable(&self, price: Price, items: u32, free: f64, waiting: usize) -> Option<u32> {
+        #[expect(clippy::cast_precision_loss, reason = "at most as many as accesses")]
+        let share = free / waiting.max(1) as f64;
+        let (mut most, mut too_many) = (0, items.max(1) + 1);
+        while too_many - most > 1 {
+            let middle = most + (too_many - most) / 2;
+            if self.cost(price, middle) <= share {
+                most = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        match most {
+            0 => (self.cost(price, 1) <= free).then_some(1),
+            most => Some(most),
+        }
+    }
+
+    fn cost(&self, price: Price, items: u32) -> f64 {
+        let seen = if self.pages.1 > 0.0 { self.pages.0 / self.pages.1 } else { 0.0 };
+        let item_bytes = self.item_bytes.max(seen);
+        let items = f64::from(items);
+        let page = ((items * item_bytes).min(QUERY_PAGE_BYTES_MAX as f64) / UNIT_BYTES).ceil().max(1.0);
+        let single = items * (item_bytes / UNIT_BYTES).ceil().max(1.0);
+        self.unit
+            * match price {
+                Price::Page => page,
+                Price::PageAndItems => page + single,
+                Price::Items => single,
+            }
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a plan was not answered.
+
+/// Why a plan was not answered.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AnswerError {
+    /// Nothing can be answered within the read units allowed.
+    #[error("this request on table `{table}` needs more than {units} read units")]
+    ReadUnitsCap {
+        /// The table's id.
+        table: String,
+        /// What was allowed.
+        units: f64,
+    },
+    /// More reads are needed than one run makes.
+    #[error("this request on table `{table}` needs more than {requests} reads")]
+    TooManyReads {
+        /// The table's id.
+        table: String,
+        /// How many were made.
+        requests: u32,
+    },
+    /// More items match than may be sorted.
+    #[error("more than {items_max} items of table `{table}` would have to be sorted")]
+    SortTooLarge {
+        /// The table's id.
+        table: String,
+        /// The most that are sorted.
+        items_max: u32,
+    },
+    /// Something arrived that no access waits for.
+    #[error("the response belongs to no request that is under way")]
+    NotAsked,
+    /// The position does not belong to this plan.
+    #[error("the page does not belong to this request")]
+    BadPosition,
+    /// The plan reads an index that the table does not have.
+    #[error("table `{table}` has no index `{index}`")]
+    UnknownIndex {
+        /// The table's id.
+        table: String,
+        /// The index.
+        index: String,
+    },
+    /// An entry came without an attribute of its key.
+    #[error("an item of table `{table}` has no key attribute `{attribute}`")]
+    KeyMissing {
+        /// The table's name in DynamoDB.
+        table: String,
+        /// The attribute.
+        attribute: String,
+    },
+}
+
+impl AnswerError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            AnswerError::ReadUnitsCap { .. } => "read-units-cap",
+            AnswerError::TooManyReads { .. } => "too-many-reads",
+            AnswerError::SortTooLarge { .. } => "sort-too-large",
+            AnswerError::NotAsked => "not-asked",
+            AnswerError::BadPosition => "bad-page-token",
+            AnswerError::UnknownIndex { .. } => "unknown-index",
+            AnswerError::KeyMissing { .. } => "key-missing",
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            AnswerError::ReadUnitsCap { .. } => Some("allow more with `readUnitsMax`, or ask for less"),
+            AnswerError::TooManyReads { .. } => Some("ask for less, or add an index with fewer items"),
+            AnswerError::SortTooLarge { .. } => {
+                Some("allow more with `sortInMemory`, or add an index that gives the order")
+            }
+            AnswerError::BadPosition => Some("ask again from the first page"),
+            AnswerError::NotAsked | AnswerError::UnknownIndex { .. } | AnswerError::KeyMissing { .. } => None,
+        }
+    }
+}

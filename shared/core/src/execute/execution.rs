@@ -1,0 +1,129 @@
+//! A run of a plan: which requests come next, and the answer when no more are needed.
+
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+use super::answer::{Answer, Run};
+use super::counted::Counted;
+use super::error::AnswerError;
+use super::lanes::{Fill, Filled, Lanes};
+use super::merged::Merged;
+use super::options::RunOptions;
+use super::position::{Position, Start, start};
+use super::reader::{PageSource, Reader};
+use super::request::{Brought, ReadRequest};
+use super::sequential::Sequential;
+use super::sorted::Sorted;
+use crate::model::Table;
+use crate::query::QueryPlan;
+use crate::query::plan::Delivery;
+
+/// What a run does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// These requests are sent. None: something that is under way must arrive first.
+    Send(Vec<ReadRequest>),
+    /// The answer.
+    Answer(Answer),
+}
+
+/// What each access of a plan reads pages of.
+pub fn page_sources(table: &Table, plan: &QueryPlan) -> Result<Vec<Arc<PageSource>>, AnswerError> {
+    plan.accesses.iter().map(|access| Ok(Reader::new(table, plan, access)?.asked)).collect()
+}
+
+/// A run of a plan. `T` is the table and `P` the plan, borrowed or owned.
+pub struct Execution<T, P> {
+    table: T,
+    plan: P,
+    lanes: Lanes,
+    start: Start,
+    way: Way,
+    fill: Option<Fill>,
+}
+
+/// How the accesses become one answer.
+enum Way {
+    Sequential(Sequential),
+    Merged(Merged),
+    Sorted(Sorted),
+    Counted(Counted),
+}
+
+impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
+    /// Begins to answer a plan: the first page, or the one that begins at `from`. The pages, one after the other, are the
+    /// whole answer: nothing twice, nothing lost.
+    ///
+    /// `plan` is a plan for `table`, and `from` comes from an answer to the same plan.
+    pub fn new(
+        table: T,
+        plan: P,
+        from: Option<&Position>,
+        options: &RunOptions,
+    ) -> Result<Execution<T, P>, AnswerError> {
+        let (of, by) = (table.borrow(), plan.borrow());
+        let is_sorted = matches!(by.delivery, Delivery::SortedInMemory { .. }) && !by.count;
+        let start = start(by, from, is_sorted)?;
+        let mut lanes = Lanes::new(of, by, &start.lanes, options)?;
+        let accesses = lanes.lanes.len();
+        let way = match by.delivery {
+            _ if by.count => Way::Counted(Counted::new(accesses)),
+            Delivery::Sequential => Way::Sequential(Sequential::new(accesses)),
+            Delivery::Merged => {
+                Way::Merged(Merged::new(&Run { table: of, plan: by, lanes: &mut lanes, start: &start })?)
+            }
+            Delivery::SortedInMemory { items_max } => Way::Sorted(Sorted::new(accesses, items_max)),
+        };
+        // What is counted or sorted is read to its end at once.
+        let fill = matches!(way, Way::Counted(_) | Way::Sorted(_))
+            .then(|| Fill::of(&lanes, 0..accesses, lanes.page_items_max as usize));
+        Ok(Execution { table, plan, lanes, start, way, fill })
+    }
+
+    /// What comes next. An error ends the run.
+    pub fn step(&mut self) -> Result<Next, AnswerError> {
+        let Execution { table, plan, lanes, start, way, fill } = self;
+        let mut run = Run { table: (*table).borrow(), plan: (*plan).borrow(), lanes, start };
+        loop {
+            let mut is_full = true;
+            if let Some(filling) = fill {
+                match run.lanes.send(filling)? {
+                    Filled::NotYet(requests) => return Ok(Next::Send(requests)),
+                    Filled::Full => {}
+                    Filled::OutOfBudget => is_full = false,
+                }
+            }
+            *fill = match way {
+                Way::Sequential(way) if is_full => way.advance(&mut run)?,
+                Way::Merged(way) if is_full => way.advance(&mut run)?,
+                _ => None,
+            };
+            if fill.is_none() {
+                let answer = match way {
+                    Way::Sequential(way) => way.finish(&run),
+                    Way::Merged(way) => way.finish(&run),
+                    Way::Sorted(way) => way.finish(&run, is_full),
+                    Way::Counted(way) => way.finish(&run),
+                };
+                return answer.map(Next::Answer);
+            }
+        }
+    }
+
+    /// Takes in what the request of an access brought. An error ends the run.
+    pub fn arrived(&mut self, access: usize, brought: Brought) -> Result<(), AnswerError> {
+        let Execution { table, lanes, way, fill, .. } = self;
+        let table = (*table).borrow();
+        lanes.take(table, access, brought)?;
+        let (reader, lane) = (&lanes.readers[access], &mut lanes.lanes[access]);
+        match way {
+            Way::Sorted(way) => way.arrived(table, reader, lane)?,
+            Way::Counted(way) => way.arrived(reader, lane)?,
+            Way::Sequential(_) | Way::Merged(_) => {}
+        }
+        if let Some(fill) = fill {
+            fill.arrived(lanes, access);
+        }
+        Ok(())
+    }
+}

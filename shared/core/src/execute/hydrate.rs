@@ -1,0 +1,53 @@
+//! The items behind the entries of a global index, read by their primary keys.
+
+use std::collections::{HashMap, HashSet};
+
+use super::error::AnswerError;
+use super::key_value::KeyValue;
+use super::page::{BatchGet, Got};
+use super::reader::Reader;
+use crate::value::Item;
+
+/// What became of a run of entries.
+pub(super) struct Hydrated {
+    /// The items that exist and still match, in the order of the entries, each with its entry's whole key.
+    pub(super) items: Vec<(Vec<KeyValue>, Item)>,
+    /// The whole key of the last entry.
+    pub(super) last: Option<Vec<KeyValue>>,
+    /// Did an entry come to nothing?
+    pub(super) dropped: bool,
+    /// The read units.
+    pub(super) units: f64,
+}
+
+/// What is asked for the items of at most [`BATCH_GET_KEYS_MAX`](super::BATCH_GET_KEYS_MAX) entries.
+pub(super) fn batch(reader: &Reader, entries: &[Item]) -> Result<BatchGet, AnswerError> {
+    let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
+    let mut asked: HashSet<Vec<KeyValue>> = HashSet::with_capacity(entries.len());
+    for entry in entries {
+        // An entry that moves while the index is read can come twice; DynamoDB refuses a key given twice.
+        if asked.insert(reader.shape.primary_key(entry)?) {
+            keys.push(reader.shape.primary_item(entry)?);
+        }
+    }
+    Ok(BatchGet { keys, ..reader.get.clone() })
+}
+
+/// The items that were read for these entries, each with the attributes that stand only in its keys.
+pub(super) fn hydrate(reader: &Reader, entries: &[Item], got: Got) -> Result<Hydrated, AnswerError> {
+    let shape = &reader.shape;
+    let mut found: HashMap<Vec<KeyValue>, Item> = HashMap::with_capacity(got.items.len());
+    for item in got.items {
+        if reader.accepts(&item) {
+            found.insert(shape.primary_key(&item)?, item);
+        }
+    }
+    let mut items = Vec::with_capacity(found.len());
+    for entry in entries {
+        if let Some(item) = found.remove(&shape.primary_key(entry)?) {
+            items.push((shape.key(entry)?, item));
+        }
+    }
+    let last = entries.last().map(|entry| shape.key(entry)).transpose()?;
+    Ok(Hydrated { dropped: items.len() < entries.len(), items, last, units: got.consumed.units })
+}

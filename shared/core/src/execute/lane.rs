@@ -1,0 +1,223 @@
+//! One access while it is read: what has arrived, and how far it is.
+//!
+//! Entries arrive in pages. Behind a global index they wait as `pending` until their items are read; then, or at once,
+//! they are `ready`. An access is dry when nothing is ready and more may come.
+
+use std::collections::VecDeque;
+
+use crate::query::plan::Hydration;
+use crate::value::Item;
+
+use super::error::AnswerError;
+use super::hydrate::Hydrated;
+use super::key_value::KeyValue;
+use super::page::{BATCH_GET_KEYS_MAX, Page};
+use super::position::Progress;
+use super::reader::Reader;
+use super::shape::Shape;
+
+/// The doublings after which a page is as large as it may be.
+const DOUBLINGS_MAX: u32 = 10;
+
+/// An item that can be given out.
+pub(super) struct Ready {
+    pub(super) item: Item,
+    /// Its entry's whole key, if the item does not tell it: it was read apart from its entry.
+    key: Option<Vec<KeyValue>>,
+}
+
+/// Where the next page begins.
+enum Cursor {
+    Start,
+    After(Item),
+    End,
+}
+
+/// Up to where everything was given out.
+enum Given {
+    UpTo(Progress),
+    /// Up to the item with this number in the answer.
+    Item(usize),
+}
+
+pub(super) struct Lane {
+    ready: VecDeque<Ready>,
+    pending: VecDeque<Item>,
+    cursor: Cursor,
+    given: Given,
+    /// How far `pending` has been worked off.
+    hydrated: Progress,
+    /// How many reads in a row brought less than was hoped for.
+    misses: u32,
+    counted: u64,
+}
+
+/// What is to be read next.
+pub(super) enum Step {
+    Page { start: Option<Item>, items: u32 },
+    Items { entries: Vec<Item> },
+}
+
+impl Lane {
+    pub(super) fn new(from: &Progress, shape: &Shape) -> Result<Lane, AnswerError> {
+        let cursor = match from {
+            Progress::NotStarted => Cursor::Start,
+            Progress::After(key) => Cursor::After(shape.start_key(key).ok_or(AnswerError::BadPosition)?),
+            Progress::Done => Cursor::End,
+        };
+        Ok(Lane {
+            ready: VecDeque::new(),
+            pending: VecDeque::new(),
+            cursor,
+            given: Given::UpTo(from.clone()),
+            hydrated: from.clone(),
+            misses: 0,
+            counted: 0,
+        })
+    }
+
+    /// Has everything been given out?
+    pub(super) fn is_finished(&self) -> bool {
+        self.ready.is_empty() && self.is_read()
+    }
+
+    /// Is nothing ready, though more may come?
+    pub(super) fn is_dry(&self) -> bool {
+        self.ready.is_empty() && !self.is_read()
+    }
+
+    fn is_read(&self) -> bool {
+        self.pending.is_empty() && matches!(self.cursor, Cursor::End)
+    }
+
+    /// Are items to be read for entries that have arrived?
+    pub(super) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// How many items the next step should read, if so many are wanted.
+    pub(super) fn items_to_ask(&self, reader: &Reader, wanted: u32, page_items_max: u32) -> u32 {
+        let hoped = wanted.saturating_mul(1 << self.misses.min(DOUBLINGS_MAX)).clamp(1, page_items_max);
+        if self.has_pending() {
+            let waiting = self.pending.len().min(BATCH_GET_KEYS_MAX);
+            hoped.min(u32::try_from(waiting).unwrap_or(u32::MAX))
+        } else if reader.gives_all {
+            hoped
+        } else {
+            page_items_max
+        }
+    }
+
+    /// Begins the next step, for at most so many items.
+    pub(super) fn begin(&mut self, items: u32) -> Step {
+        if self.pending.is_empty() {
+            let start = match &self.cursor {
+                Cursor::After(key) => Some(key.clone()),
+                Cursor::Start | Cursor::End => None,
+            };
+            return Step::Page { start, items };
+        }
+        let items = self.pending.len().min(items as usize);
+        Step::Items { entries: self.pending.drain(..items).collect() }
+    }
+
+    /// Takes in a page.
+    pub(super) fn take_page(&mut self, reader: &Reader, page: Page) -> Result<(), AnswerError> {
+        let before = self.cursor_progress(&reader.shape)?;
+        self.hydrated = before.clone();
+        self.given = Given::UpTo(before);
+        // Behind the one item that can match there is nothing, whatever key the page ends with.
+        let is_last = reader.is_of_one_item && page.scanned > 0;
+        self.cursor = page.last_key.filter(|_| !is_last).map_or(Cursor::End, Cursor::After);
+        if reader.access.hydration == Hydration::ByKey {
+            self.pending.extend(page.items);
+            return Ok(());
+        }
+        if page.items.is_empty() {
+            self.counted += page.count;
+        }
+        let arrived = page.items.len();
+        self.ready.reserve(arrived);
+        let accepted = page.items.into_iter().filter(|item| reader.accepts(item));
+        self.ready.extend(accepted.map(|item| Ready { item, key: None }));
+        // Where DynamoDB left something out, tombstones among others, the next page must be larger.
+        self.note(self.ready.len() < arrived || page.count < page.scanned);
+        Ok(())
+    }
+
+    /// Takes in the items of entries that were pending.
+    pub(super) fn take_items(&mut self, hydrated: Hydrated) {
+        self.given = Given::UpTo(self.hydrated.clone());
+        if let Some(last) = hydrated.last {
+            self.hydrated = Progress::After(last);
+        }
+        self.ready.extend(hydrated.items.into_iter().map(|(key, item)| Ready { item, key: Some(key) }));
+        self.note(hydrated.dropped);
+    }
+
+    fn note(&mut self, dropped: bool) {
+        self.misses = if dropped { self.misses + 1 } else { 0 };
+    }
+
+    /// How many items can be given out before anything is read.
+    pub(super) fn ready_count(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// The item that would be given out next.
+    pub(super) fn head(&self) -> Option<&Item> {
+        self.ready.front().map(|ready| &ready.item)
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Ready> {
+        self.ready.pop_front()
+    }
+
+    /// Notes that an item was given out, as the one with this number, and returns it.
+    pub(super) fn give(&mut self, ready: Ready, number: usize) -> Item {
+        self.given = match ready.key {
+            Some(key) => Given::UpTo(Progress::After(key)),
+            None => Given::Item(number),
+        };
+        ready.item
+    }
+
+    /// Notes that an item is left out, because the answer has it already.
+    pub(super) fn leave_out(&mut self, ready: Ready, shape: &Shape) -> Result<(), AnswerError> {
+        let key = ready.key.map_or_else(|| shape.key(&ready.item), Ok)?;
+        self.given = Given::UpTo(Progress::After(key));
+        Ok(())
+    }
+
+    /// All that is ready.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Item> {
+        self.ready.drain(..).map(|ready| ready.item)
+    }
+
+    /// The entries that were only counted.
+    pub(super) fn counted(&self) -> u64 {
+        self.counted
+    }
+
+    /// How far the access is, given the answer's items.
+    pub(super) fn progress(&self, shape: &Shape, answer: &[Item]) -> Result<Progress, AnswerError> {
+        if !self.ready.is_empty() {
+            return match &self.given {
+                Given::UpTo(progress) => Ok(progress.clone()),
+                Given::Item(number) => shape.key(&answer[*number]).map(Progress::After),
+            };
+        }
+        if !self.pending.is_empty() {
+            return Ok(self.hydrated.clone());
+        }
+        self.cursor_progress(shape)
+    }
+
+    fn cursor_progress(&self, shape: &Shape) -> Result<Progress, AnswerError> {
+        match &self.cursor {
+            Cursor::Start => Ok(Progress::NotStarted),
+            Cursor::After(key) => shape.key(key).map(Progress::After),
+            Cursor::End => Ok(Progress::Done),
+        }
+    }
+}

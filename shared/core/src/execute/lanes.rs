@@ -1,0 +1,157 @@
+//! All accesses of a plan: which of them reads next, within the budget, and what has arrived of each.
+
+use std::collections::VecDeque;
+
+use super::budget::{Budget, Grant, Price};
+use super::error::AnswerError;
+use super::hydrate::{batch, hydrate};
+use super::lane::{Lane, Step};
+use super::options::RunOptions;
+use super::page::{PAGE_ITEMS_MAX, Page};
+use super::position::Progress;
+use super::reader::Reader;
+use super::request::{Brought, Read, ReadRequest};
+use crate::model::Table;
+use crate::query::QueryPlan;
+use crate::value::Item;
+
+/// All accesses of a plan.
+pub(super) struct Lanes {
+    pub(super) readers: Vec<Reader>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) budget: Budget,
+    pub(super) page_items_max: u32,
+    concurrency_max: usize,
+    /// How many entries were read.
+    pub(super) items_read: u64,
+    /// What each access has under way: what it was let through for, and the entries whose items are read.
+    under_way: Vec<Option<(Grant, Vec<Item>)>>,
+    under_way_count: usize,
+}
+
+/// Accesses that are read until none of them is dry.
+pub(super) struct Fill {
+    waiting: VecDeque<usize>,
+    wanted: u32,
+}
+
+/// How far a fill is.
+pub(super) enum Filled {
+    /// These requests come next, or none while others are under way.
+    NotYet(Vec<ReadRequest>),
+    /// None of the accesses is dry.
+    Full,
+    /// The budget ended it.
+    OutOfBudget,
+}
+
+impl Fill {
+    /// Fills those of these accesses that are dry, each with up to so many items at a time.
+    pub(super) fn of(lanes: &Lanes, which: impl IntoIterator<Item = usize>, wanted: usize) -> Fill {
+        let waiting = which.into_iter().filter(|number| lanes.lanes[*number].is_dry()).collect();
+        Fill { waiting, wanted: u32::try_from(wanted).unwrap_or(u32::MAX) }
+    }
+}
+
+impl Lanes {
+    pub(super) fn new(
+        table: &Table,
+        plan: &QueryPlan,
+        start: &[Progress],
+        options: &RunOptions,
+    ) -> Result<Lanes, AnswerError> {
+        let readers: Vec<Reader> =
+            plan.accesses.iter().map(|access| Reader::new(table, plan, access)).collect::<Result<_, _>>()?;
+        let lanes = start.iter().zip(&readers).map(|(from, reader)| Lane::new(from, &reader.shape));
+        Ok(Lanes {
+            lanes: lanes.collect::<Result<_, _>>()?,
+            under_way: readers.iter().map(|_| None).collect(),
+            under_way_count: 0,
+            readers,
+            budget: Budget::new(options.read_units_max, plan.consistent, table),
+            page_items_max: options.page_items_max.clamp(1, PAGE_ITEMS_MAX),
+            concurrency_max: options.concurrency_max.max(1),
+            items_read: 0,
+        })
+    }
+
+    /// What a fill sends next.
+    pub(super) fn send(&mut self, fill: &mut Fill) -> Result<Filled, AnswerError> {
+        let mut requests = Vec::new();
+        while self.under_way_count < self.concurrency_max {
+            let Some(number) = fill.waiting.front().copied() else { break };
+            match self.begin(number, fill.wanted, fill.waiting.len())? {
+                Some(request) => {
+                    fill.waiting.pop_front();
+                    requests.push(request);
+                }
+                None if self.under_way_count == 0 => return Ok(Filled::OutOfBudget),
+                // What is under way may cost less than it was expected to.
+                None => break,
+            }
+        }
+        Ok(if self.under_way_count == 0 { Filled::Full } else { Filled::NotYet(requests) })
+    }
+
+    /// What the access reads next, if the budget lets it. `waiting`: how many share what is left.
+    fn begin(
+        &mut self,
+        number: usize,
+        wanted: u32,
+        waiting: usize,
+    ) -> Result<Option<ReadRequest>, AnswerError> {
+        let (reader, lane) = (&self.readers[number], &mut self.lanes[number]);
+        let items = lane.items_to_ask(reader, wanted, self.page_items_max);
+        let price = if lane.has_pending() { Price::Items } else { reader.price() };
+        let Some(grant) = self.budget.grant(price, items, waiting) else { return Ok(None) };
+        let (read, entries) = match lane.begin(grant.items) {
+            Step::Page { start, items } => {
+                (Read::Page { source: reader.asked.clone(), start, items }, Vec::new())
+            }
+            Step::Items { entries } => (Read::Items(batch(reader, &entries)?), entries),
+        };
+        self.under_way[number] = Some((grant, entries));
+        self.under_way_count += 1;
+        Ok(Some(ReadRequest { access: number, read }))
+    }
+
+    /// Takes in what a request brought.
+    pub(super) fn take(&mut self, table: &Table, number: usize, brought: Brought) -> Result<(), AnswerError> {
+        let Some((grant, entries)) = self.under_way.get_mut(number).and_then(Option::take) else {
+            return Err(AnswerError::NotAsked);
+        };
+        self.under_way_count -= 1;
+        let (reader, lane) = (&self.readers[number], &mut self.lanes[number]);
+        match brought {
+            Brought::Page { page, calls } => {
+                self.items_read += page.scanned;
+                self.budget.settle(grant, page.consumed.units, page.scanned, calls);
+                lane.take_page(reader, Page { items: whole(table, page.items), ..page })
+            }
+            Brought::Items(mut got) => {
+                got.items = whole(table, got.items);
+                let hydrated = hydrate(reader, &entries, got)?;
+                self.budget.settle(grant, hydrated.units, 0, 1);
+                lane.take_items(hydrated);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Fill {
+    /// Notes that something of an access has arrived.
+    pub(super) fn arrived(&mut self, lanes: &Lanes, number: usize) {
+        if lanes.lanes[number].is_dry() {
+            self.waiting.push_back(number);
+        }
+    }
+}
+
+/// The items with the attributes that stand only in their keys.
+fn whole(table: &Table, items: Vec<Item>) -> Vec<Item> {
+    match table.has_key_parts() {
+        true => items.into_iter().map(|item| table.with_key_parts(&item).into_owned()).collect(),
+        false => items,
+    }
+}

@@ -1,0 +1,119 @@
+//! What is read in one call: a page of a query or a scan, or a batch of items by their keys.
+
+use std::collections::BTreeMap;
+
+use super::consumed::Consumed;
+use crate::value::{AttributeValue, Item};
+
+/// The most items that are read for one page. A page always has a limit: DynamoDB's own, 1 MB, can be many thousands of
+/// small items.
+pub const PAGE_ITEMS_MAX: u32 = 1000;
+
+/// Where a page is read from, and how. Expressions are as DynamoDB wants them, with their placeholders.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PageRequest {
+    /// The table's name in DynamoDB.
+    pub table: String,
+    /// The index; `None` for the table itself.
+    pub index: Option<String>,
+    /// The filter expression.
+    pub filter: Option<String>,
+    /// The placeholders for names, of all expressions: `#a` -> `action`.
+    pub names: BTreeMap<String, String>,
+    /// The placeholders for values: `:a` -> `viewed`.
+    pub values: BTreeMap<String, AttributeValue>,
+    /// What is wanted of each item.
+    pub fetch: Fetch,
+    /// The most items to read, before the filter; at most, and by default, [`PAGE_ITEMS_MAX`].
+    pub limit: Option<u32>,
+    /// Strongly consistent? Never from a global index.
+    pub consistent: bool,
+    /// The [`Page::last_key`] of the page before.
+    pub start_key: Option<Item>,
+}
+
+/// What is wanted of each item.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Fetch {
+    /// What the index holds; everything, of a table.
+    #[default]
+    Projected,
+    /// Everything. A local index fetches what it lacks from the table, at the price of a read for each item; a global one
+    /// cannot.
+    All,
+    /// What this projection expression says. Of a local index only what it holds: ask for [`Fetch::All`] instead.
+    Expression(String),
+    /// Only the number of items.
+    Count,
+}
+
+/// A page: what was read in one call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// The items, in the order of the index. None if only the count was wanted.
+    pub items: Vec<Item>,
+    /// How many items passed the filter.
+    pub count: u64,
+    /// How many items were read.
+    pub scanned: u64,
+    /// Where the next page starts; `None` if there is no more.
+    pub last_key: Option<Item>,
+    /// The read units it cost.
+    pub consumed: Consumed,
+}
+
+/// A page of a Query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryPage {
+    /// Where and how.
+    pub page: PageRequest,
+    /// The key condition expression.
+    pub key_condition: String,
+    /// Ascending?
+    pub forward: bool,
+}
+
+/// A page of a Scan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScanPage {
+    /// Where and how.
+    pub page: PageRequest,
+    /// The segment; `None` for everything.
+    pub segment: Option<Segment>,
+}
+
+/// One of the segments that a parallel scan is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number, from 0.
+    pub number: u32,
+    /// How many there are.
+    pub total: u32,
+}
+
+/// The most keys that DynamoDB takes in one batch.
+pub const BATCH_GET_KEYS_MAX: usize = 100;
+
+/// A batch of items to read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BatchGet {
+    /// The table's name in DynamoDB.
+    pub table: String,
+    /// The primary keys, at most [`BATCH_GET_KEYS_MAX`], each once.
+    pub keys: Vec<Item>,
+    /// The projection expression; `None` for everything.
+    pub projection: Option<String>,
+    /// The placeholders for names in it.
+    pub names: BTreeMap<String, String>,
+    /// Strongly consistent?
+    pub consistent: bool,
+}
+
+/// What a batch came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Got {
+    /// The items that exist, in no order.
+    pub items: Vec<Item>,
+    /// The read units it cost.
+    pub consumed: Consumed,
+}

@@ -1,0 +1,174 @@
+//! One access, ready to be sent: its expressions, its key, and what is asked of each entry.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::condition::Condition;
+use crate::model::Table;
+use crate::query::QueryPlan;
+use crate::query::expression::{Expressions, expressions};
+use crate::query::own;
+use crate::query::plan::{Access, Hydration, Operation, ReadFrom, SortTest};
+use crate::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
+use crate::value::Item;
+
+use super::budget::Price;
+use super::error::AnswerError;
+use super::page::{BatchGet, Fetch, PageRequest, QueryPage, ScanPage};
+use super::shape::Shape;
+
+/// One access, ready to be sent.
+#[derive(Debug)]
+pub(super) struct Reader {
+    /// The plan's access, made to leave tombstones out.
+    pub(super) access: Access,
+    pub(super) shape: Shape,
+    /// Does every entry that is read come to the answer, as far as the plan can tell? Tombstones are few, and not counted on.
+    pub(super) gives_all: bool,
+    /// Can the access find one item at most? It asks for all of a primary key.
+    pub(super) is_of_one_item: bool,
+    pub(super) asked: Arc<PageSource>,
+    /// What is read by primary key, without the keys; nothing where no item is.
+    pub(super) get: BatchGet,
+}
+
+/// What an access reads pages of; each request has a start key and a limit of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PageSource {
+    /// A key range.
+    Query(QueryPage),
+    /// Everything.
+    Scan(ScanPage),
+}
+
+impl Reader {
+    pub(super) fn new(table: &Table, plan: &QueryPlan, access: &Access) -> Result<Reader, AnswerError> {
+        let shape = Shape::of(table, &access.source)?;
+        let gives_all =
+            access.filter.is_always() && (access.recheck.is_always() || access.hydration != Hydration::None);
+        let access = own::without_tombstones(table, access).into_owned();
+        let wanted = wanted(table, plan, &access, &shape);
+        let sent = match access.hydration {
+            Hydration::None => wanted.as_deref(),
+            // The entry is only where the item's key is found.
+            Hydration::ByKey => Some(shape.names()),
+            // Through a projection, DynamoDB would give only what the index holds.
+            Hydration::Fetched => None,
+        };
+        let only_number = counts_by_number(plan, &access);
+        let mut sent = expressions(&access, if only_number { None } else { sent });
+        let fetch = match sent.projection.take() {
+            _ if only_number => Fetch::Count,
+            Some(projection) => Fetch::Expression(projection),
+            None if access.hydration == Hydration::Fetched => Fetch::All,
+            None => Fetch::Projected,
+        };
+        let get = match access.hydration {
+            Hydration::ByKey => batch_get(plan, wanted.as_deref()),
+            Hydration::None | Hydration::Fetched => BatchGet::default(),
+        };
+        let is_of_one_item = asks_for_one_item(table, &access);
+        let asked = Arc::new(PageSource::new(plan, &access, sent, fetch));
+        Ok(Reader { access, shape, gives_all, is_of_one_item, asked, get })
+    }
+
+    pub(super) fn price(&self) -> Price {
+        match self.access.hydration {
+            Hydration::Fetched => Price::PageAndItems,
+            Hydration::None | Hydration::ByKey => Price::Page,
+        }
+    }
+
+    /// Does an item that has all its attributes match? A tombstone is no item.
+    pub(super) fn accepts(&self, item: &Item) -> bool {
+        let matches = self.access.recheck.is_always() || self.access.recheck.holds(item);
+        matches && !own::is_tombstone(item)
+    }
+}
+
+impl PageSource {
+    fn new(plan: &QueryPlan, access: &Access, sent: Expressions, fetch: Fetch) -> PageSource {
+        let page = PageRequest {
+            table: plan.table_name.clone(),
+            index: access.source.index().map(str::to_owned),
+            filter: sent.filter,
+            names: sent.names,
+            values: sent.values,
+            fetch,
+            limit: None,
+            consistent: plan.consistent,
+            start_key: None,
+        };
+        match access.operation {
+            Operation::Query { .. } => PageSource::Query(QueryPage {
+                page,
+                key_condition: sent.key_condition.unwrap_or_default(),
+                forward: !access.descending,
+            }),
+            Operation::Scan => PageSource::Scan(ScanPage { page, segment: None }),
+        }
+    }
+}
+
+fn asks_for_one_item(table: &Table, access: &Access) -> bool {
+    let Operation::Query { sort, .. } = &access.operation else { return false };
+    let whole_key = match (&table.sort, sort.as_slice()) {
+        (None, _) => true,
+        (Some(_), [condition]) => matches!(condition.test, SortTest::Equal(_)),
+        (Some(_), _) => false,
+    };
+    access.source == ReadFrom::Table && whole_key
+}
+
+/// Is DynamoDB's number of entries the number of items? Not where each must be looked at, or could come twice.
+fn counts_by_number(plan: &QueryPlan, access: &Access) -> bool {
+    let one_source = plan.accesses.iter().all(|other| other.source == access.source);
+    plan.count && one_source && access.recheck.is_always() && access.hydration == Hydration::None
+}
+
+/// The attributes that an item needs: those shown, ordered by or checked, and its keys. `None`: all.
+fn wanted(table: &Table, plan: &QueryPlan, access: &Access, shape: &Shape) -> Option<Vec<String>> {
+    let shown: &[String] = if plan.count { &[] } else { plan.select.as_deref()? };
+    let mut names: Vec<String> = Vec::with_capacity(shown.len() + shape.names().len());
+    let mut add = |name: &str| {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+        // What is read from a key comes with the key.
+        for source in table.key_part_sources(name) {
+            if !names.iter().any(|known| known == source) {
+                names.push(source.to_owned());
+            }
+        }
+    };
+    shown.iter().for_each(|name| add(name));
+    if !plan.count {
+        plan.order.iter().for_each(|by| add(&by.attribute));
+    }
+    Condition::each(&access.recheck, &mut |path, _| add(path.root()));
+    shape.names().iter().for_each(|name| add(name));
+    // What is read behind an entry can have become a tombstone since.
+    if access.hydration == Hydration::ByKey {
+        add(TOMBSTONE_ATTRIBUTE);
+    }
+    Some(names)
+}
+
+fn batch_get(plan: &QueryPlan, wanted: Option<&[String]>) -> BatchGet {
+    let mut names = BTreeMap::new();
+    let projection = wanted.map(|wanted| {
+        let holders = wanted.iter().enumerate().map(|(number, name)| {
+            let holder = format!("#n{number}");
+            names.insert(holder.clone(), name.clone());
+            holder
+        });
+        holders.collect::<Vec<_>>().join(", ")
+    });
+    BatchGet {
+        table: plan.table_name.clone(),
+        keys: Vec::new(),
+        projection,
+        names,
+        consistent: plan.consistent,
+    }
+}

@@ -1,0 +1,48 @@
+//! What retrofits keep on items for themselves: no reader of Keyfold's sees it.
+//!
+//! A retrofit into another table leaves a tombstone where an item was deleted, until it is finalised: the item's key and two
+//! attributes of Keyfold's. A reader that took it for an item would see what nobody wrote. So it is left out where it is
+//! read, before limits and counts.
+
+use std::borrow::Cow;
+
+use super::plan::{Access, Hydration};
+use crate::attribute::{OWN_ATTRIBUTE_PREFIX, TOMBSTONE_ATTRIBUTE};
+use crate::condition::{Comparison, Condition, Path};
+use crate::model::Table;
+use crate::value::Item;
+
+/// Is this an attribute that Keyfold keeps on items for itself?
+pub fn is_own(name: &str) -> bool {
+    name.starts_with(OWN_ATTRIBUTE_PREFIX)
+}
+
+/// Is there no item, but the mark of one that was deleted?
+pub fn is_tombstone(item: &Item) -> bool {
+    item.contains_key(TOMBSTONE_ATTRIBUTE)
+}
+
+/// The condition that there is an item, and no tombstone.
+pub fn is_item() -> Condition {
+    Condition::Is(Path::attribute(TOMBSTONE_ATTRIBUTE), Comparison::Exists(false))
+}
+
+/// The access, made to leave tombstones out where there can be some.
+pub fn without_tombstones<'p>(table: &Table, access: &'p Access) -> Cow<'p, Access> {
+    let index = access.source.index().and_then(|name| table.index(name));
+    // A tombstone has the table's key attributes: it is in no index whose key has any other.
+    let of_table = |name: &str| table.key_attributes().any(|key| key.name == name);
+    if index.is_some_and(|index| index.key_attributes().any(|key| !of_table(&key.name))) {
+        return Cow::Borrowed(access);
+    }
+    let mut access = access.clone();
+    let shows = index.is_none_or(|index| index.projects(table, TOMBSTONE_ATTRIBUTE));
+    if shows || access.hydration == Hydration::Fetched {
+        access.filter = Condition::all([access.filter, is_item()]);
+    } else if access.hydration != Hydration::ByKey {
+        // The entry does not show what it is, so the item itself is read. It may have changed since: it is asked everything again.
+        access.hydration = Hydration::ByKey;
+        access.recheck = Condition::all([access.filter.clone(), access.recheck]);
+    }
+    Cow::Owned(access)
+}

@@ -1,0 +1,30 @@
+//! What an error carries but never shows by itself.
+
+use std::fmt;
+
+/// Something that can hold an item's contents: `{:?}` does not show it, so a log that prints an error cannot leak it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hidden<T>(T);
+
+impl<T> Hidden<T> {
+    /// Hides something.
+    pub fn new(hidden: T) -> Hidden<T> {
+        Hidden(hidden)
+    }
+
+    /// What is hidden.
+    pub fn reveal(&self) -> &T {
+        &self.0
+    }
+
+    /// What is hidden, to keep.
+    pub fn into_revealed(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for Hidden<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(hidden)")
+    }
+}

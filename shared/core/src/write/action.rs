@@ -1,0 +1,60 @@
+//! A write of one item, and the guard without which it must not happen. `keyfold-dynamo` sends it, the simulator carries it
+//! out; both by the same meaning.
+
+use crate::condition::{Comparison, Condition, Path};
+use crate::value::{AttributeValue, Item};
+
+/// What is written.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// This item, in place of whatever has its key.
+    Put(Item),
+    /// Some attributes of an item.
+    Update {
+        /// The item's key.
+        key: Item,
+        /// Attributes that get a value.
+        set: Vec<(String, AttributeValue)>,
+        /// Attributes that go.
+        remove: Vec<String>,
+    },
+    /// The item with this key goes.
+    Delete(Item),
+}
+
+/// When a write may happen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Guard {
+    /// There is no item with this key.
+    Absent,
+    /// There is one, and it fulfils this condition.
+    Present(Condition),
+    /// There is none, or it fulfils this condition.
+    AbsentOr(Condition),
+}
+
+impl Guard {
+    /// There is an item in which this attribute has this value.
+    pub fn equals(attribute: &str, value: AttributeValue) -> Guard {
+        Guard::Present(Condition::Is(Path::attribute(attribute), Comparison::Equal(value)))
+    }
+
+    /// Does it let a write over what is there happen?
+    pub fn holds(&self, there: Option<&Item>) -> bool {
+        match (self, there) {
+            (Guard::Absent | Guard::AbsentOr(_), None) => true,
+            (Guard::Absent, Some(_)) | (Guard::Present(_), None) => false,
+            (Guard::Present(condition) | Guard::AbsentOr(condition), Some(item)) => condition.holds(item),
+        }
+    }
+
+    /// As a condition on the item, where `key` is the table's partition key: every item has that.
+    pub fn condition(&self, key: &str) -> Condition {
+        let there = |wanted| Condition::Is(Path::attribute(key), Comparison::Exists(wanted));
+        match self {
+            Guard::Absent => there(false),
+            Guard::Present(condition) => Condition::all([there(true), condition.clone()]),
+            Guard::AbsentOr(condition) => Condition::Any(vec![there(false), condition.clone()]),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The expressions of one write, with their placeholders.
+
+use std::collections::BTreeMap;
+
+use super::action::{Action, Guard};
+use crate::model::Table;
+use crate::query::expression::ConditionExpression;
+use crate::value::AttributeValue;
+
+/// What a write carries beside its item or key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteExpressions {
+    /// `UpdateExpression`; none for a put or a delete.
+    pub update: Option<String>,
+    /// `ConditionExpression`; none without a guard.
+    pub condition: Option<String>,
+    /// `ExpressionAttributeNames`.
+    pub names: BTreeMap<String, String>,
+    /// `ExpressionAttributeValues`.
+    pub values: BTreeMap<String, AttributeValue>,
+}
+
+impl WriteExpressions {
+    /// The expressions of a write to this table.
+    pub fn of(table: &Table, action: &Action, guard: Option<&Guard>) -> WriteExpressions {
+        let guard = guard.map(|guard| guard.condition(&table.partition.name));
+        let mut expression = guard.as_ref().map(ConditionExpression::of).unwrap_or_default();
+        let update = match action {
+            Action::Update { set, remove, .. } => Some(update(set, remove, &mut expression)),
+            Action::Put(_) | Action::Delete(_) => None,
+        };
+        WriteExpressions {
+            update,
+            names: expression.names,
+            values: expression.values,
+            condition: guard.map(|_| expression.text),
+        }
+    }
+}
+
+/// `SET ... REMOVE ...` of whole attributes, with placeholders beside those of the condition.
+fn update(
+    set: &[(String, AttributeValue)],
+    remove: &[String],
+    placeholders: &mut ConditionExpression,
+) -> String {
+    let set: Vec<String> = set
+        .iter()
+        .map(|(name, value)| format!("{} = {}", placeholders.name(name), placeholders.value(value)))
+        .collect();
+    let remove: Vec<String> = remove.iter().map(|name| placeholders.name(name)).collect();
+    let clauses = [("SET", set), ("REMOVE", remove)].into_iter().filter(|(_, parts)| !parts.is_empty());
+    clauses.map(|(word, parts)| format!("{word} {}", parts.join(", "))).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,59 @@
+//! Which item is meant: its primary key, as DynamoDB takes it and as two spellings of one key compare.
+
+use crate::index::ItemError;
+use crate::model::Table;
+use crate::value::{AttributeValue, Item, Number};
+
+/// An item's primary key, written so that keys which DynamoDB takes for one are equal.
+pub type PrimaryKey = Vec<Vec<u8>>;
+
+/// The primary key that these attributes make: a folded one is folded from them.
+///
+/// ```
+/// use keyfold_core::{manifest, value::Item};
+/// let text = r#"
+/// [tables.visits]
+/// partition = "{user}-{place}"
+/// [tables.visits.attributes]
+/// user = "string"
+/// place = "string"
+/// "#;
+/// let model = manifest::parse("keyfold.toml", text).model.unwrap();
+/// let attributes: Item = serde_json::from_str(r#"{"user":{"S":"joe1"},"place":{"S":"harbour"}}"#)?;
+/// let key = keyfold_core::write::primary_key(&model.tables[0], &attributes)?;
+/// let folded = &model.tables[0].partition.name;
+/// assert_eq!(key[folded], keyfold_core::value::AttributeValue::S("joe1-harbour".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn primary_key(table: &Table, attributes: &Item) -> Result<Item, ItemError> {
+    let mut whole = attributes.clone();
+    for (name, value) in table.folded(attributes)? {
+        if let (true, Some(text)) = (table.key_attributes().any(|key| key.name == name), value) {
+            whole.insert(name.to_owned(), AttributeValue::S(text));
+        }
+    }
+    match table.key_of(&whole) {
+        Some(key) => table.check_item(&key).map(|()| key),
+        // Says which attribute is missing or of another type.
+        None => table.check_item(&whole).map(|()| whole),
+    }
+}
+
+/// The primary key of an item that has one, to compare with others.
+pub fn comparable_key(table: &Table, item: &Item) -> PrimaryKey {
+    table.key_attributes().map(|key| item.get(&key.name).map(canonical_key).unwrap_or_default()).collect()
+}
+
+/// A key attribute's value, so that two spellings of it are equal.
+pub fn canonical_key(value: &AttributeValue) -> Vec<u8> {
+    match value {
+        AttributeValue::S(text) => text.clone().into_bytes(),
+        AttributeValue::B(bytes) => bytes.clone(),
+        // `1` and `1.0` are one key.
+        AttributeValue::N(text) => match text.parse::<Number>() {
+            Ok(number) => number.to_string().into_bytes(),
+            Err(_) => text.clone().into_bytes(),
+        },
+        _ => Vec::new(),
+    }
+}

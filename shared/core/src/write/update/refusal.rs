@@ -1,0 +1,127 @@
+//! Why an update does not happen.
+
+use crate::index::ItemError;
+use crate::model::Table;
+use crate::value::{Hidden, Item};
+
+/// Why an update does not happen. Nothing was written.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum UpdateRefusal {
+    /// It changes nothing.
+    #[error("the update of an item of table `{table}` sets and removes nothing")]
+    Empty {
+        /// The table's name in the manifest.
+        table: String,
+    },
+    /// It gives an attribute that is folded from others.
+    #[error("attribute `{attribute}` of table `{table}` is folded from others and cannot be set")]
+    Folded {
+        /// The table's name in the manifest.
+        table: String,
+        /// The folded attribute.
+        attribute: String,
+    },
+    /// It gives an attribute that items do not have: it stands in a folded key alone.
+    #[error("attribute `{attribute}` of table `{table}` stands in a key alone and cannot be updated")]
+    KeyPart {
+        /// The table's name in the manifest.
+        table: String,
+        /// The attribute that is read from a key.
+        attribute: String,
+    },
+    /// It changes the item's primary key, which DynamoDB cannot.
+    #[error(
+        "the update would change attribute `{attribute}`, which is in the primary key of table `{table}`"
+    )]
+    Key {
+        /// The table's name in the manifest.
+        table: String,
+        /// The key attribute.
+        attribute: String,
+    },
+    /// Folded keys are made of attributes that are not known, and the update does not allow reading.
+    #[error("{} of table `{table}` cannot be computed without {}", listed(.keys), listed(.missing))]
+    NeedsReading {
+        /// The table's name in the manifest.
+        table: String,
+        /// The folded attributes that the update touches.
+        keys: Vec<String>,
+        /// What they are made of and is not known.
+        missing: Vec<String>,
+    },
+    /// There is no item with this key.
+    #[error("table `{table}` has no item with this key")]
+    NotFound {
+        /// The table's name in the manifest.
+        table: String,
+    },
+    /// The item is not what was expected.
+    #[error("the item of table `{table}` is not as expected: {}", listed(.attributes))]
+    Expectation {
+        /// The table's name in the manifest.
+        table: String,
+        /// The attributes that differ.
+        attributes: Vec<String>,
+        /// The item as it is.
+        item: Hidden<Box<Item>>,
+    },
+    /// The item changed each time between the read and the write.
+    #[error("the item of table `{table}` changed during each of {attempts} attempts to update it")]
+    Contended {
+        /// The table's name in the manifest.
+        table: String,
+        /// How often the update was tried.
+        attempts: u32,
+    },
+    /// The item would not be one that can be written.
+    #[error(transparent)]
+    Item(#[from] ItemError),
+}
+
+impl UpdateRefusal {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            UpdateRefusal::Empty { .. } => "update-empty",
+            UpdateRefusal::Folded { .. } => "update-folded-attribute",
+            UpdateRefusal::KeyPart { .. } => "update-key-part",
+            UpdateRefusal::Key { .. } => "update-primary-key",
+            UpdateRefusal::NeedsReading { .. } => "update-needs-reading",
+            UpdateRefusal::NotFound { .. } => "item-not-found",
+            UpdateRefusal::Expectation { .. } => "expectation-failed",
+            UpdateRefusal::Contended { .. } => "update-contended",
+            UpdateRefusal::Item(error) => error.code(),
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            UpdateRefusal::Folded { .. } => Some("set the attributes that it is folded from"),
+            UpdateRefusal::KeyPart { .. } => Some("put the whole item: that folds its keys anew"),
+            UpdateRefusal::Key { .. } => Some("delete the item and put it with its new key"),
+            UpdateRefusal::NeedsReading { .. } => {
+                Some("set them too, give their values with `expecting`, or allow `reading`")
+            }
+            UpdateRefusal::Item(error) => error.hint(),
+            _ => None,
+        }
+    }
+
+    /// Can the same update succeed a little later?
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, UpdateRefusal::Contended { .. })
+    }
+}
+
+pub(super) fn not_found(table: &Table) -> UpdateRefusal {
+    UpdateRefusal::NotFound { table: table.id.clone() }
+}
+
+pub(super) fn expectation(table: &Table, attributes: Vec<String>, item: Item) -> UpdateRefusal {
+    UpdateRefusal::Expectation { table: table.id.clone(), attributes, item: Hidden::new(Box::new(item)) }
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,114 @@
+//! The work of one update, from its first request to its last.
+
+use std::borrow::Borrow;
+
+use super::change::{self, Change};
+use super::refusal::{self, UpdateRefusal};
+use super::spec::Update;
+use crate::model::Table;
+use crate::value::Item;
+use crate::write::action::{Action, Guard};
+use crate::write::primary_key::primary_key;
+
+/// How often an update is derived anew because the item changed in between.
+pub const UPDATE_ATTEMPTS_MAX: u32 = 8;
+
+/// The request that an update sends next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum UpdateRequest<'t> {
+    /// Reads the item with this key, with strong consistency. The answer goes to [`UpdateTask::was_read`].
+    Read(&'t Item),
+    /// Writes. If it is carried out, the update is done; if the guard does not hold, the item goes to
+    /// [`UpdateTask::was_refused`].
+    Write(&'t Action, &'t Guard),
+}
+
+/// One update: which request comes next. `T` is the table, borrowed or owned.
+#[derive(Debug)]
+pub struct UpdateTask<T> {
+    table: T,
+    key: Item,
+    update: Update,
+    /// `None`: the item is read first.
+    write: Option<(Action, Guard)>,
+    attempts: u32,
+    read: bool,
+}
+
+impl<T: Borrow<Table>> UpdateTask<T> {
+    /// An update of the item with this key, given as the key itself or as the attributes it is folded from. There must be
+    /// such an item.
+    ///
+    /// Where a folded key is made of attributes that the update does not give, they are taken from the key and from what is
+    /// [expected](Update::expecting). If that is not all of them, the update is refused with `update-needs-reading`; if it
+    /// [allows reading](Update::reading), the item is read with strong consistency, and the write happens on condition
+    /// that it has not changed, [`UPDATE_ATTEMPTS_MAX`] times at most.
+    pub fn new(table: T, key: &Item, update: Update) -> Result<UpdateTask<T>, UpdateRefusal> {
+        let of = table.borrow();
+        let key = primary_key(of, key)?;
+        of.check_names(update.set.keys(), &key)?;
+        change::check(of, &update)?;
+        let write = match change::without_reading(of, &key, &update)? {
+            Ok(change) => Some(guarded(&key, change)),
+            Err(missing) if !update.reading => return Err(missing),
+            Err(_) => None,
+        };
+        Ok(UpdateTask { table, key, update, write, attempts: 0, read: false })
+    }
+
+    /// What is sent next.
+    pub fn request(&self) -> UpdateRequest<'_> {
+        match &self.write {
+            Some((action, guard)) => UpdateRequest::Write(action, guard),
+            None => UpdateRequest::Read(&self.key),
+        }
+    }
+
+    /// The item was read, or there is none.
+    pub fn was_read(&mut self, stored: Option<Item>) -> Result<(), UpdateRefusal> {
+        self.read = true;
+        let stored = stored.ok_or_else(|| refusal::not_found(self.table.borrow()))?;
+        self.derive(stored)
+    }
+
+    /// The write did not happen: its guard does not hold. `found`: the item as it is, if there is one.
+    pub fn was_refused(&mut self, found: Option<Item>) -> Result<(), UpdateRefusal> {
+        let table = self.table.borrow();
+        self.attempts += 1;
+        let Some(found) = found else { return Err(refusal::not_found(table)) };
+        if !self.read {
+            return Err(refusal::expectation(table, self.update.expected.differing(&found), found));
+        }
+        if self.attempts >= UPDATE_ATTEMPTS_MAX {
+            return Err(UpdateRefusal::Contended { table: table.id.clone(), attempts: self.attempts });
+        }
+        self.derive(found)
+    }
+
+    /// How many writes were refused.
+    pub fn refused(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Was the item read?
+    pub fn has_read(&self) -> bool {
+        self.read
+    }
+
+    /// What is written over an item that looks like this.
+    fn derive(&mut self, stored: Item) -> Result<(), UpdateRefusal> {
+        let table = self.table.borrow();
+        let differing = self.update.expected.differing(&stored);
+        if !differing.is_empty() {
+            return Err(refusal::expectation(table, differing, stored));
+        }
+        let change = change::of_stored(table, &self.key, &stored, &self.update)?;
+        self.write = Some(guarded(&self.key, change));
+        Ok(())
+    }
+}
+
+fn guarded(key: &Item, change: Change) -> (Action, Guard) {
+    let (set, remove) = (change.set.into_iter().collect(), change.remove.into_iter().collect());
+    (Action::Update { key: key.clone(), set, remove }, Guard::Present(change.condition))
+}
