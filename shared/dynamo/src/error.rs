@@ -5,7 +5,6 @@
 
 mod call;
 mod fold;
-mod hidden;
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use aws_sdk_dynamodb::error::BoxError;
 use keyfold_core::value::Item;
 
 pub use call::Call;
-pub use hidden::Hidden;
+pub use keyfold_core::value::Hidden;
 
 /// Why a call to DynamoDB failed, after the SDK's own retries.
 #[derive(Debug, thiserror::Error)]

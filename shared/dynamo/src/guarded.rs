@@ -4,7 +4,7 @@
 //! Callers (one item, many new ones, a retrofit) say what is written and when. How that is said to DynamoDB stands here, and
 //! nowhere else, so that a guard cannot get lost on one way and be kept on another.
 
-mod expressions;
+mod builder;
 mod request;
 mod statement;
 mod transaction;

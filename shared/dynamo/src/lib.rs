@@ -35,7 +35,8 @@ pub use consumed::Consumed;
 pub use error::{Call, DynamoError, Hidden, Throttle};
 pub use guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX};
 pub use query::{
-    Answer, CONCURRENCY_DEFAULT, Position, QueryError, READ_ATTEMPTS_MAX, REQUESTS_MAX, RunOptions, run,
+    Answer, AnswerError, CONCURRENCY_DEFAULT, Position, QueryError, READ_ATTEMPTS_MAX, REQUESTS_MAX,
+    RunOptions, run,
 };
 pub use read::{
     BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
@@ -52,6 +53,6 @@ pub use token::{
 pub use write::{
     BATCH_INSERT_BYTES_MAX, BATCH_WRITE_ITEMS_MAX, Collection, Deleted, Expected, INSERT_REQUESTS_IN_FLIGHT,
     Inserted, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, PutNew, PutNewOptions, UPDATE_ATTEMPTS_MAX,
-    Update, UpdateError, Updated, WriteError, delete, item_of, load, primary_key, put, put_new, put_new_all,
-    update,
+    Update, UpdateError, UpdateRefusal, Updated, WriteError, delete, item_of, load, primary_key, put,
+    put_new, put_new_all, update,
 };

@@ -1,44 +1,27 @@
-//! Carries out a query plan: reads, merges, re-checks, fills in, counts, and says where the next page begins.
+//! Carries out a query plan: sends what `keyfold_core::execute` says, several requests at once, and hands it the responses.
 //!
-//! Nothing is decided here that the plan could decide. Start with [`run()`]. Every access of the plan is a lane: what
-//! it has read and not yet given out, and how far it has come. How the lanes become one answer is the delivery:
-//! `sequential`, `merged`, `sorted`, or `counted`. The future reads nothing by itself: dropped, it stops.
+//! The future reads nothing by itself: dropped, it stops.
 
-mod answer;
-mod budget;
-mod counted;
 mod error;
-mod hydrate;
-mod key_value;
-mod lane;
-mod lane_reader;
-mod merged;
-mod options;
-mod own;
-mod position;
-mod reader;
-mod seen;
-mod sequential;
-mod shape;
-mod sorted;
 
 use aws_sdk_dynamodb::Client;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use keyfold_core::execute::{Brought, Execution, Next, PageSource, Read, ReadRequest};
 use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
-use keyfold_core::query::plan::Delivery;
+use keyfold_core::value::Item;
 
-use answer::Run;
-use lane_reader::LaneReader;
+use crate::backoff::pause;
+use crate::error::DynamoError;
+use crate::read::{batch_get, query_from, scan_from};
 
-pub use answer::Answer;
-pub use budget::REQUESTS_MAX;
 pub use error::QueryError;
-pub use options::{CONCURRENCY_DEFAULT, RunOptions};
-pub use position::Position;
-pub use reader::READ_ATTEMPTS_MAX;
+pub use keyfold_core::execute::{
+    Answer, AnswerError, CONCURRENCY_DEFAULT, Position, REQUESTS_MAX, RunOptions,
+};
 
-#[cfg(test)]
-pub(crate) use position::position_of;
+/// How many times a page is asked for, beyond the SDK's own attempts, while DynamoDB throttles or cannot be reached.
+pub const READ_ATTEMPTS_MAX: u32 = 5;
 
 /// Answers a plan: the first page, or the one that begins at `from`. The pages, one after the other, are the whole
 /// answer: nothing twice, nothing lost.
@@ -51,14 +34,45 @@ pub async fn run(
     from: Option<&Position>,
     options: &RunOptions,
 ) -> Result<Answer, QueryError> {
-    let is_sorted = matches!(plan.delivery, Delivery::SortedInMemory { .. }) && !plan.count;
-    let start = position::start(plan, from, is_sorted)?;
-    let lane_reader = LaneReader::new(client, table, plan, &start.lanes, options)?;
-    let run = Run { table, plan, lane_reader, start };
-    match plan.delivery {
-        _ if plan.count => counted::run(run).await,
-        Delivery::Sequential => sequential::run(run).await,
-        Delivery::Merged => merged::run(run).await,
-        Delivery::SortedInMemory { items_max } => sorted::run(run, items_max).await,
+    let mut execution = Execution::new(table, plan, from, options)?;
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        match execution.step()? {
+            Next::Answer(answer) => return Ok(answer),
+            Next::Send(requests) => {
+                under_way.extend(requests.into_iter().map(|request| read(client, request)));
+            }
+        }
+        let Some(done) = under_way.next().await else { unreachable!("a run that waits has sent something") };
+        let (access, brought) = done?;
+        execution.arrived(access, brought)?;
     }
+}
+
+async fn read(client: &Client, request: ReadRequest) -> Result<(usize, Brought), DynamoError> {
+    let brought = match request.read {
+        Read::Page { source, start, items } => page(client, &source, start.as_ref(), items).await?,
+        Read::Items(batch) => Brought::Items(batch_get(client, &batch).await?),
+    };
+    Ok((request.access, brought))
+}
+
+/// Reads a page, waiting and asking again while that can help.
+async fn page(
+    client: &Client,
+    source: &PageSource,
+    start: Option<&Item>,
+    items: u32,
+) -> Result<Brought, DynamoError> {
+    for calls in 1.. {
+        let page = match source {
+            PageSource::Query(query) => query_from(client, query, start, Some(items)).await,
+            PageSource::Scan(scan) => scan_from(client, scan, start, Some(items)).await,
+        };
+        match page {
+            Err(error) if error.is_retryable() && calls < READ_ATTEMPTS_MAX => pause(calls - 1).await,
+            page => return page.map(|page| Brought::Page { page, calls }),
+        }
+    }
+    unreachable!("the last attempt returns")
 }

@@ -2,15 +2,18 @@
 //!
 //! One call each. Which pages to ask for, how many at once and when to stop is the caller's business.
 
+pub use keyfold_core::execute::{
+    BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage, Segment,
+};
+
 mod batch_get;
 mod page;
 mod query;
 mod scan;
 
+pub use batch_get::batch_get;
 pub(crate) use batch_get::batch_get_watched;
-pub use batch_get::{BATCH_GET_KEYS_MAX, BatchGet, Got, batch_get};
-pub use page::{Fetch, PAGE_ITEMS_MAX, Page, PageRequest};
 pub(crate) use query::query_from;
-pub use query::{QueryPage, query_page};
+pub use query::query_page;
 pub(crate) use scan::scan_from;
-pub use scan::{ScanPage, Segment, scan_page};
+pub use scan::scan_page;

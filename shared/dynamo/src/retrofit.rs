@@ -26,7 +26,7 @@ mod worker_lease;
 pub use backfill::{SliceEnd, Watch, backfill_slice};
 pub use finalise::finalise_slice;
 pub use keyfold_core::retrofit::control::Head;
-pub use options::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
+pub use options::{IN_FLIGHT_DEFAULT, LAG_SECONDS_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
 pub use readiness::{KnownReadiness, READINESS_TIME};
 pub use replicate::{ReplicateOptions, Replicated, replicate};
 pub use sender::{RequestSender, RetrofitError, Spent};

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, KeySchemaElement, KeyType, Projection, ProjectionType, TableDescription,
+    AttributeDefinition, KeySchemaElement, KeyType, PointInTimeRecoveryStatus, Projection, ProjectionType,
+    ProvisionedThroughputDescription, TableDescription,
 };
 use keyfold_core::index::item_bytes;
 use keyfold_core::value::Item;
@@ -19,8 +20,10 @@ use crate::read::{PageRequest, ScanPage, Segment, scan_page};
 
 /// The segments that a sample is taken from.
 const SEGMENTS: u32 = 64;
-/// The most items of one page.
+/// The items of one page, if pages come fast.
 const PAGE_ITEMS: u32 = 25;
+/// And at most, if they come slowly.
+const PAGE_ITEMS_MAX: u32 = 500;
 /// The most items of a sample.
 const ITEMS_MAX: usize = 5_000;
 /// The most bytes of a sample: memory stays flat whatever the items' size.
@@ -91,6 +94,14 @@ pub async fn table_description(client: &Client, table: &str) -> Result<Described
     if kinesis.is_ok_and(|answer| !answer.kinesis_data_stream_destinations().is_empty()) {
         value["KinesisDataStreamDestinations"] = json!(["destination"]);
     }
+    let backups = client.describe_continuous_backups().table_name(table).send().await.ok();
+    let recovery = backups
+        .and_then(|answer| answer.continuous_backups_description)
+        .and_then(|backups| backups.point_in_time_recovery_description)
+        .and_then(|recovery| recovery.point_in_time_recovery_status);
+    if recovery == Some(PointInTimeRecoveryStatus::Enabled) {
+        value["PointInTimeRecoverySpecification"] = json!(true);
+    }
     if let Some(arn) = description.table_arn() {
         let policy = client.get_resource_policy().resource_arn(arn).send().await;
         if policy.is_ok_and(|answer| answer.policy().is_some()) {
@@ -141,11 +152,30 @@ fn as_json(table: &TableDescription) -> Value {
     if let Some(view) = table.stream_specification().and_then(|stream| stream.stream_view_type()) {
         value["StreamSpecification"] = json!({ "StreamViewType": view.as_str() });
     }
-    if !table.replicas().is_empty() {
-        value["Replicas"] =
-            json!(table.replicas().iter().map(|replica| replica.region_name()).collect::<Vec<_>>());
+    // What a manifest does not model: it is listed, so the names are enough.
+    let has = [
+        ("Replicas", !table.replicas().is_empty()),
+        ("GlobalTableWitnesses", !table.global_table_witnesses().is_empty()),
+        ("SSEDescription", table.sse_description().is_some()),
+        ("DeletionProtectionEnabled", table.deletion_protection_enabled() == Some(true)),
+        ("OnDemandThroughput", table.on_demand_throughput().is_some()),
+        ("ProvisionedThroughput", capacity(table.provisioned_throughput()) > 0),
+        (
+            "TableClass",
+            table
+                .table_class_summary()
+                .and_then(|class| class.table_class())
+                .is_some_and(|class| class.as_str() != "STANDARD"),
+        ),
+    ];
+    for (field, _) in has.into_iter().filter(|(_, has)| *has) {
+        value[field] = json!(true);
     }
     value
+}
+
+fn capacity(provisioned: Option<&ProvisionedThroughputDescription>) -> i64 {
+    provisioned.and_then(ProvisionedThroughputDescription::read_capacity_units).unwrap_or(0)
 }
 
 fn schema(keys: &[KeySchemaElement]) -> Value {
@@ -223,9 +253,22 @@ impl Taken<'_> {
             return None;
         }
         if left >= PAGE_UNITS_MAX {
-            return Some(PAGE_ITEMS);
+            return Some(self.page_items());
         }
         (1..=PAGE_ITEMS).rev().find(|items| f64::from(*items) * ITEM_UNITS_MAX <= left)
+    }
+
+    /// Where pages come slowly, fewer and larger ones: as many items as a full sample still lacks, over the pages there is
+    /// time for.
+    fn page_items(&self) -> u32 {
+        let elapsed = self.begun.elapsed();
+        if self.sample.pages == 0 || elapsed.is_zero() {
+            return PAGE_ITEMS;
+        }
+        let left = self.options.time.saturating_sub(elapsed).as_secs_f64();
+        let pages = (left * f64::from(self.sample.pages) / elapsed.as_secs_f64()).max(1.0);
+        let wanted = (ITEMS_MAX - self.sample.items.len().min(ITEMS_MAX)) as f64 / pages;
+        (wanted as u32).clamp(PAGE_ITEMS, PAGE_ITEMS_MAX)
     }
 
     /// Reads a page, and says where the next one begins.

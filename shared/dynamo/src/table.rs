@@ -10,7 +10,7 @@ mod stream;
 
 pub use create::{TABLE_ACTIVE_WAIT_MAX, create_table, create_table_input};
 pub use describe::describe;
-pub(crate) use describe::description;
+pub(crate) use describe::{description, expires};
 pub use diff::{Difference, TableDiff};
 pub use ensure::{EnsureError, ensure_table};
 pub use options::TableOptions;

@@ -2,7 +2,7 @@
 //!
 //! A token is encrypted and authenticated (XChaCha20-Poly1305): it shows no key of any item, and not one byte of it can
 //! be changed. It is bound to the request, the caller and the model, and expires. Whatever is wrong with a token, there
-//! is one error for it, [`BadToken`]: whoever guesses learns nothing. The clock is the caller's.
+//! is one error for it, [`BadToken`]: guessing teaches nothing. The clock is the caller's.
 //!
 //! ```
 //! use keyfold_core::query::QueryRequest;

@@ -37,10 +37,32 @@ impl Claims {
         self.0
     }
 
+    /// Who the caller is, as its authorizer says: the subject of a token, an IAM ARN, or a Lambda authorizer's principal.
+    pub fn principal(&self) -> Option<&str> {
+        principal(&self.0)
+    }
+
+    /// Does the caller's token grant this OAuth scope? Tokens list theirs in `scope`, some issuers in `scp`.
+    pub fn grants(&self, scope: &str) -> bool {
+        grants(&self.0, scope)
+    }
+
     /// The claim at a path.
     pub fn get(&self, path: &str) -> Option<&str> {
         self.0.get(path).map(String::as_str)
     }
+}
+
+/// Who the caller with these claims is: see [`Claims::principal`].
+pub fn principal(claims: &BTreeMap<String, String>) -> Option<&str> {
+    let paths = ["jwt.sub", "iam.userArn", "lambda.principalId"];
+    paths.into_iter().find_map(|path| claims.get(path)).map(String::as_str)
+}
+
+/// Do these claims grant an OAuth scope? See [`Claims::grants`].
+pub fn grants(claims: &BTreeMap<String, String>, scope: &str) -> bool {
+    let granted = ["jwt.scope", "jwt.scp"].into_iter().filter_map(|path| claims.get(path));
+    granted.flat_map(|text| text.split_whitespace()).any(|granted| granted == scope)
 }
 
 fn add(found: &mut BTreeMap<String, Option<String>>, path: String, value: &Value, depth: usize) {
@@ -83,6 +105,18 @@ mod tests {
             (None, None, None)
         );
         assert!(Claims::of_authorizer(&Value::Null).is_empty());
+    }
+
+    #[test]
+    fn a_principal_and_its_scopes_come_from_the_authorizer_alone() {
+        let of = |authorizer: Value| Claims::of_authorizer(&authorizer);
+        let token = of(json!({ "jwt": { "claims": { "sub": "joe1", "scope": "audit:read audit:write" } } }));
+        assert_eq!(token.principal(), Some("joe1"));
+        assert!(token.grants("audit:write") && token.grants("audit:read"));
+        assert!(!token.grants("audit") && !token.grants("") && !token.grants("audit:read audit:write"));
+        let role = of(json!({ "iam": { "userArn": "arn:aws:iam::1:role/writer" } }));
+        assert_eq!(role.principal(), Some("arn:aws:iam::1:role/writer"));
+        assert_eq!((of(Value::Null).principal(), role.grants("audit:write")), (None, false));
     }
 
     #[test]

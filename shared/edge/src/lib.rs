@@ -19,7 +19,7 @@ pub mod retrofit;
 #[doc(hidden)]
 pub use tracing;
 
-pub use claims::Claims;
+pub use claims::{Claims, grants, principal};
 pub use deadline::deadline;
 pub use environment::{Auth, Environment, MANIFEST_FILE, SettingsError};
 pub use error_type::error_type;

@@ -77,6 +77,11 @@ impl Problem {
             .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may use it")
     }
 
+    /// A caller whose token lacks the OAuth scope that the function asks for.
+    pub fn not_granted(scope: &str) -> Problem {
+        Problem::new(403, "not-granted", format!("the caller's token does not grant the scope `{scope}`"))
+    }
+
     /// The header that HTTP asks for with this status, besides the content type.
     pub fn response_header(&self) -> Option<(&'static str, &'static str)> {
         match self.status {

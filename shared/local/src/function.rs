@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::runtime_api::{INVOCATION_TIME_MAX, Outcome};
+use crate::runtime_api::{INVOCATION_TIME_MAX, InvocationResult};
 use instance::{Handle, Instance};
 
 /// How a function is run.
@@ -74,17 +74,17 @@ impl LocalFunction {
     }
 
     /// Gives it an event and waits for what becomes of it.
-    pub async fn invoke(&self, event: impl Into<String>) -> Outcome {
+    pub async fn invoke(&self, event: impl Into<String>) -> InvocationResult {
         let Ok(_slot) = self.slots.acquire().await else {
             unreachable!("nobody closes the semaphore");
         };
         let mut instance = match self.instance().await {
             Ok(instance) => instance,
-            Err(error) => return Outcome::Ended(format!("it cannot start: {error}")),
+            Err(error) => return InvocationResult::Ended(format!("it cannot start: {error}")),
         };
         let outcome = instance.invoke(event.into()).await;
         // As in Lambda, a process that was late or could not start is not used again.
-        let usable = matches!(outcome, Outcome::Response(_) | Outcome::Error(_));
+        let usable = matches!(outcome, InvocationResult::Response(_) | InvocationResult::Error(_));
         if usable && instance.ended().is_none() {
             locked(&self.idle).push(instance);
         }

@@ -2,13 +2,13 @@
 //!
 //! [`EmbeddedDynamo`] serves a SQLite database, in memory or in a file, as DynamoDB on a port of this machine. Any client
 //! can use it; [`EmbeddedDynamo::client`] gives one that fits. [`LocalFunction`] runs a function's binary as Lambda does, over
-//! [`runtime_api`]; a [`Pump`] feeds it with a table's stream, as an event source mapping does. All of it is for tests, for the
+//! [`runtime_api`]; a [`StreamPoller`] feeds it with a table's stream, as an event source mapping does. All of it is for tests, for the
 //! command line and for trying things out: where the database differs from DynamoDB is written down in
 //! `docs/adr/0003-embedded-dynamodb.md`.
 
 mod embedded;
 mod function;
-mod pump;
+mod poller;
 pub mod runtime_api;
 #[cfg(feature = "stack")]
 mod stack;
@@ -17,8 +17,9 @@ pub use dynoxide::Database;
 pub use embedded::{EmbeddedDynamo, EmbeddedError, SHUTDOWN_WAIT_MAX, Store};
 pub use function::{FunctionOptions, LocalFunction};
 pub use keyfold_dynamo::Client;
-pub use pump::{
-    BATCH_RECORDS_MAX, Handler, PAYLOAD_BYTES_MAX, Pump, PumpCounts, PumpError, PumpOptions, Start,
+pub use poller::{
+    BATCH_RECORDS_MAX, Handler, PAYLOAD_BYTES_MAX, PollerCounts, PollerError, PollerOptions, Start,
+    StreamPoller,
 };
 #[cfg(feature = "stack")]
 pub use stack::{CONTROL_TABLE, InProcessReplicator, Stack, StackError, StackOptions};

@@ -33,7 +33,7 @@ pub const BINARIES: &str = "KEYFOLD_BINARIES";
 
 /// What became of an invocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum InvocationResult {
     /// The function answered with this text.
     Response(String),
     /// The function said that it failed; the text is its error document.
@@ -57,16 +57,16 @@ struct Invocation {
 struct Shared {
     time_max: Duration,
     waiting: tokio::sync::Mutex<mpsc::UnboundedReceiver<Invocation>>,
-    under_way: Mutex<HashMap<String, oneshot::Sender<Outcome>>>,
+    under_way: Mutex<HashMap<String, oneshot::Sender<InvocationResult>>>,
 }
 
 impl Shared {
-    fn under_way(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {
+    fn under_way(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<InvocationResult>>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends an invocation; `false` if there is none with this id.
-    fn end(&self, id: &str, outcome: Outcome) -> bool {
+    fn end(&self, id: &str, outcome: InvocationResult) -> bool {
         let Some(sender) = self.under_way().remove(id) else { return false };
         // The caller may have given up waiting.
         let _ = sender.send(outcome);
@@ -131,7 +131,7 @@ impl RuntimeApi {
 
     /// Gives an event to the function and waits for what becomes of it. The ids of invocations count up from
     /// `invocation-1`.
-    pub async fn invoke(&self, event: impl Into<String>) -> Outcome {
+    pub async fn invoke(&self, event: impl Into<String>) -> InvocationResult {
         let id = format!("invocation-{}", self.invocations.fetch_add(1, Ordering::Relaxed) + 1);
         let (sender, outcome) = oneshot::channel();
         self.shared.under_way().insert(id.clone(), sender);
@@ -141,7 +141,7 @@ impl RuntimeApi {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) | Err(_) => {
                 self.shared.under_way().remove(&id);
-                Outcome::TimedOut
+                InvocationResult::TimedOut
             }
         }
     }
@@ -190,19 +190,19 @@ async fn next(State(shared): State<Arc<Shared>>) -> Response {
 async fn response(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Bytes) -> StatusCode {
     if body.len() > RESPONSE_BYTES_MAX {
         let message = format!("the answer has {} bytes, over Lambda's limit", body.len());
-        shared.end(&id, Outcome::Error(message));
+        shared.end(&id, InvocationResult::Error(message));
         return StatusCode::PAYLOAD_TOO_LARGE;
     }
-    ended(shared.end(&id, Outcome::Response(text(&body))))
+    ended(shared.end(&id, InvocationResult::Response(text(&body))))
 }
 
 async fn error(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Bytes) -> StatusCode {
-    ended(shared.end(&id, Outcome::Error(text(&body))))
+    ended(shared.end(&id, InvocationResult::Error(text(&body))))
 }
 
 /// No function will answer: every invocation ends.
 async fn init_error(State(shared): State<Arc<Shared>>, body: Bytes) -> StatusCode {
-    let outcome = Outcome::InitError(text(&body));
+    let outcome = InvocationResult::InitError(text(&body));
     for (_, sender) in shared.under_way().drain() {
         let _ = sender.send(outcome.clone());
     }

@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 pub use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT as CONTROL_TABLE;
 pub use replicator::InProcessReplicator;
 
-use crate::runtime_api::Outcome;
+use crate::runtime_api::InvocationResult;
 use crate::{EmbeddedDynamo, EmbeddedError, FunctionOptions, Store};
 
 /// The file that holds the data, in the folder that is given for it.
@@ -166,7 +166,7 @@ async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError
     Ok(())
 }
 
-/// A function's binary, told where manifest and DynamoDB are.
+/// A function's binary, with settings that say where manifest and DynamoDB are.
 fn function(
     name: &'static str,
     folder: &Path,
@@ -180,12 +180,12 @@ fn function(
 }
 
 /// What became of an invocation in this process, as Lambda tells it.
-fn outcome(answer: Result<serde_json::Value, FunctionError>) -> Outcome {
+fn outcome(answer: Result<serde_json::Value, FunctionError>) -> InvocationResult {
     match answer {
-        Ok(value) => Outcome::Response(value.to_string()),
+        Ok(value) => InvocationResult::Response(value.to_string()),
         Err(FunctionError { error_type, message }) => {
             let error = serde_json::json!({ "errorType": error_type, "errorMessage": message });
-            Outcome::Error(error.to_string())
+            InvocationResult::Error(error.to_string())
         }
     }
 }

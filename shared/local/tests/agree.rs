@@ -4,7 +4,7 @@
 //! `KEYFOLD_OPERATIONS` says how many; `KEYFOLD_SEED` the first seed. Where the embedded DynamoDB is known to differ from
 //! DynamoDB is in `agree/differences.rs`, each difference with a name, and how often each was met is printed.
 
-#![expect(clippy::print_stdout, reason = "the tally is for whoever runs the test")]
+#![expect(clippy::print_stdout, reason = "the tally is for the reader of the test's output")]
 
 #[path = "agree/differences.rs"]
 mod differences;

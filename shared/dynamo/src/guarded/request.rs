@@ -7,10 +7,10 @@ use aws_sdk_dynamodb::types::{
 };
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_core::write::{Action, Guard};
+use keyfold_core::write::{Action, Guard, WriteExpressions};
 
-use super::expressions::{Expressions, guarded};
-use crate::consumed::Consumed;
+use super::builder::guarded;
+use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
 use crate::values::{copy_to_sdk, from_sdk};
 
@@ -27,7 +27,7 @@ pub(crate) struct Tell {
     pub(crate) collection: bool,
 }
 
-/// What a write that was carried out told.
+/// What the response to a write says.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) consumed: Consumed,
@@ -43,7 +43,7 @@ pub(crate) async fn send(
     guard: Option<&Guard>,
     tell: Tell,
 ) -> Result<Sent, DynamoError> {
-    let mut expressions = Expressions::of(table, action, guard);
+    let mut expressions = WriteExpressions::of(table, action, guard);
     let refused_by =
         (tell.refused_by && guard.is_some()).then_some(ReturnValuesOnConditionCheckFailure::AllOld);
     let call = |operation| Call::new(operation, &table.name);
@@ -59,7 +59,7 @@ pub(crate) async fn send(
                 .send()
                 .await
                 .map_err(|error| DynamoError::of(call("PutItem"), error))?;
-            let consumed = Consumed::of(sent.consumed_capacity());
+            let consumed = consumed::of(sent.consumed_capacity());
             Ok(Sent { consumed, collection: sent.item_collection_metrics, deleted: None })
         }
         Action::Update { key, .. } => {
@@ -72,7 +72,7 @@ pub(crate) async fn send(
                 .send()
                 .await
                 .map_err(|error| DynamoError::of(call("UpdateItem"), error))?;
-            Ok(Sent { consumed: Consumed::of(sent.consumed_capacity()), ..Sent::default() })
+            Ok(Sent { consumed: consumed::of(sent.consumed_capacity()), ..Sent::default() })
         }
         Action::Delete(key) => {
             let sent = guarded!(client.delete_item(), table, expressions)
@@ -83,7 +83,7 @@ pub(crate) async fn send(
                 .send()
                 .await
                 .map_err(|error| DynamoError::of(call("DeleteItem"), error))?;
-            let consumed = Consumed::of(sent.consumed_capacity());
+            let consumed = consumed::of(sent.consumed_capacity());
             let deleted = sent.attributes.map(from_sdk).transpose();
             let deleted = deleted.map_err(|_| DynamoError::Unreadable { call: call("DeleteItem") })?;
             Ok(Sent { consumed, deleted, collection: None })

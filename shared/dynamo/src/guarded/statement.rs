@@ -13,7 +13,7 @@ use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_core::write::{Action, Guard};
 
-use crate::consumed::Consumed;
+use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError, Hidden};
 
 /// The most statements that DynamoDB takes in one request.
@@ -171,7 +171,7 @@ pub(crate) async fn execute(
     // An answer that lacks a result says nothing of that statement: it may have been carried out.
     let unknown = || StatementResult::Failed(Arc::new(DynamoError::Unreadable { call: call.clone() }));
     results.resize_with(count, unknown);
-    Ok((results, Consumed::of_all(answer.consumed_capacity())))
+    Ok((results, consumed::of_all(answer.consumed_capacity())))
 }
 
 /// What became of one statement.

@@ -3,9 +3,9 @@
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use keyfold_core::model::Table;
-use keyfold_core::write::{Action, Guard};
+use keyfold_core::write::{Action, Guard, WriteExpressions};
 
-use super::expressions::{Expressions, guarded};
+use super::builder::guarded;
 use crate::values::copy_to_sdk;
 
 /// The write with its guard. The transaction happens only if every guard holds.
@@ -14,7 +14,7 @@ pub(crate) fn part_of_transaction(
     action: &Action,
     guard: &Guard,
 ) -> Result<TransactWriteItem, BuildError> {
-    let mut expressions = Expressions::of(table, action, Some(guard));
+    let mut expressions = WriteExpressions::of(table, action, Some(guard));
     let part = TransactWriteItem::builder();
     Ok(match action {
         Action::Put(item) => {

@@ -1,42 +1,13 @@
 //! BatchGetItem: items of one table by their keys, until all are read or the attempts are used up.
 
-use std::collections::BTreeMap;
-
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
-use keyfold_core::value::Item;
+use keyfold_core::execute::{BATCH_GET_KEYS_MAX, BatchGet, Got};
 
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
-use crate::consumed::Consumed;
+use crate::consumed;
 use crate::error::{Call, DynamoError};
 use crate::values::{SdkItem, copy_to_sdk, from_sdk, names_to_sdk};
-
-/// The most keys that DynamoDB takes in one batch.
-pub const BATCH_GET_KEYS_MAX: usize = 100;
-
-/// A batch of items to read.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct BatchGet {
-    /// The table's name in DynamoDB.
-    pub table: String,
-    /// The primary keys, at most [`BATCH_GET_KEYS_MAX`], each once.
-    pub keys: Vec<Item>,
-    /// The projection expression; `None` for everything.
-    pub projection: Option<String>,
-    /// The placeholders for names in it.
-    pub names: BTreeMap<String, String>,
-    /// Strongly consistent?
-    pub consistent: bool,
-}
-
-/// What a batch came to.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Got {
-    /// The items that exist, in no order.
-    pub items: Vec<Item>,
-    /// The read units it cost.
-    pub consumed: Consumed,
-}
 
 /// Reads a batch of items. Keys that DynamoDB leaves unprocessed are asked for again; all are read, or it is an error.
 pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoError> {
@@ -103,7 +74,7 @@ async fn send(
         .send()
         .await
         .map_err(|error| DynamoError::of(call(), error))?;
-    got.consumed.add(&Consumed::of_all(answer.consumed_capacity()));
+    got.consumed.add(&consumed::of_all(answer.consumed_capacity()));
     for item in answer.responses.into_iter().flatten().flat_map(|(_, items)| items) {
         got.items.push(from_sdk(item).map_err(|_| DynamoError::Unreadable { call: call() })?);
     }

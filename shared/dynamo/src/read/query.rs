@@ -2,22 +2,12 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
+use keyfold_core::execute::{Page, QueryPage};
 use keyfold_core::value::Item;
 
-use super::page::{Answer, Page, PageRequest, sent_limit};
+use super::page::{SdkPage, call, projection, select, sent_limit};
 use crate::error::DynamoError;
 use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
-
-/// A page of a Query.
-#[derive(Debug, Clone, PartialEq)]
-pub struct QueryPage {
-    /// Where and how.
-    pub page: PageRequest,
-    /// The key condition expression.
-    pub key_condition: String,
-    /// Ascending?
-    pub forward: bool,
-}
 
 /// Reads one page of a Query.
 pub async fn query_page(client: &Client, query: &QueryPage) -> Result<Page, DynamoError> {
@@ -38,8 +28,8 @@ pub(crate) async fn query_from(
         .set_index_name(page.index.clone())
         .key_condition_expression(&query.key_condition)
         .set_filter_expression(page.filter.clone())
-        .set_projection_expression(page.fetch.expression())
-        .set_select(page.fetch.select())
+        .set_projection_expression(projection(&page.fetch))
+        .set_select(select(&page.fetch))
         .set_expression_attribute_names(names_to_sdk(&page.names))
         .set_expression_attribute_values(values_to_sdk(&page.values))
         .scan_index_forward(query.forward)
@@ -49,13 +39,13 @@ pub(crate) async fn query_from(
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .send()
         .await
-        .map_err(|error| DynamoError::of(page.call("Query"), error))?;
-    let answer = Answer {
+        .map_err(|error| DynamoError::of(call(page, "Query"), error))?;
+    let answer = SdkPage {
         items: answer.items,
         count: answer.count,
         scanned: answer.scanned_count,
         last_key: answer.last_evaluated_key,
         consumed: answer.consumed_capacity,
     };
-    answer.page(|| page.call("Query"))
+    answer.page(|| call(page, "Query"))
 }

@@ -2,29 +2,12 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
+use keyfold_core::execute::{Page, ScanPage};
 use keyfold_core::value::Item;
 
-use super::page::{Answer, Page, PageRequest, sent_limit};
+use super::page::{SdkPage, call, projection, select, sent_limit};
 use crate::error::DynamoError;
 use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
-
-/// A page of a Scan.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ScanPage {
-    /// Where and how.
-    pub page: PageRequest,
-    /// The segment; `None` for everything.
-    pub segment: Option<Segment>,
-}
-
-/// One of the segments that a parallel scan is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    /// Its number, from 0.
-    pub number: u32,
-    /// How many there are.
-    pub total: u32,
-}
 
 /// Reads one page of a Scan.
 pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoError> {
@@ -48,8 +31,8 @@ pub(crate) async fn scan_from(
         .table_name(&page.table)
         .set_index_name(page.index.clone())
         .set_filter_expression(page.filter.clone())
-        .set_projection_expression(page.fetch.expression())
-        .set_select(page.fetch.select())
+        .set_projection_expression(projection(&page.fetch))
+        .set_select(select(&page.fetch))
         .set_expression_attribute_names(names_to_sdk(&page.names))
         .set_expression_attribute_values(values_to_sdk(&page.values))
         .set_segment(segment.map(|segment| sendable(segment.number)))
@@ -60,13 +43,13 @@ pub(crate) async fn scan_from(
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .send()
         .await
-        .map_err(|error| DynamoError::of(page.call("Scan"), error))?;
-    let answer = Answer {
+        .map_err(|error| DynamoError::of(call(page, "Scan"), error))?;
+    let answer = SdkPage {
         items: answer.items,
         count: answer.count,
         scanned: answer.scanned_count,
         last_key: answer.last_evaluated_key,
         consumed: answer.consumed_capacity,
     };
-    answer.page(|| page.call("Scan"))
+    answer.page(|| call(page, "Scan"))
 }

@@ -20,7 +20,7 @@ pub struct SliceEnd {
     pub error: Option<RetrofitError>,
 }
 
-/// Is told the checkpoint after each page, and may end the slice there.
+/// Called with the checkpoint after each page; may end the slice there.
 pub type Watch<'w> = dyn FnMut(&Checkpoint) -> ControlFlow<()> + Send + 'w;
 
 /// Carries pages of the source over, from the checkpoint on.

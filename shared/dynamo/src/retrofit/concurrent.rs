@@ -78,17 +78,17 @@ pub(super) async fn carry_all(
         (!part.is_empty()).then_some((part, (tasks, STARTED_TOGETHER)))
     });
     let groups = parts.map(|part| stream::iter(started(sender, part))).flatten();
-    let mut ready = all_told(sender, groups, in_flight_max, &mut ends).await;
+    let mut ready = all_responses(sender, groups, in_flight_max, &mut ends).await;
     // In rounds: what a task wants after a batch goes together with what others want then.
     while !ready.is_empty() {
         let groups = stream::iter(grouped(sender, ready));
-        ready = all_told(sender, groups, in_flight_max, &mut ends).await;
+        ready = all_responses(sender, groups, in_flight_max, &mut ends).await;
     }
     ends.into_iter().flatten().collect()
 }
 
 /// Sends the groups, so many at once. Notes what has ended, and returns what wants to be sent next.
-async fn all_told(
+async fn all_responses(
     sender: &RequestSender,
     groups: impl Stream<Item = Group>,
     in_flight_max: usize,
@@ -97,8 +97,8 @@ async fn all_told(
     let mut ready = VecDeque::new();
     let running = groups.map(|group| run(sender, group)).buffer_unordered(in_flight_max.max(1));
     let mut running = pin!(running);
-    while let Some(told) = running.next().await {
-        for after in told {
+    while let Some(responses) = running.next().await {
+        for after in responses {
             match after {
                 After::Ended(at, end, task) => ends[at] = Some((end, task)),
                 After::Wants(waiting) => ready.push_back(waiting),
@@ -149,10 +149,10 @@ fn grouped(sender: &RequestSender, ready: VecDeque<Waiting>) -> Vec<Group> {
     groups
 }
 
-type Batch<T> = (TableRole, Vec<(Waiting, T)>);
+type BatchOf<T> = (TableRole, Vec<(Waiting, T)>);
 
-fn batches<T>(given: Vec<(TableRole, Waiting, T)>, most: usize) -> Vec<Batch<T>> {
-    let mut batches: Vec<Batch<T>> = Vec::new();
+fn batches<T>(given: Vec<(TableRole, Waiting, T)>, most: usize) -> Vec<BatchOf<T>> {
+    let mut batches: Vec<BatchOf<T>> = Vec::new();
     for (place, waiting, what) in given {
         match batches.last_mut() {
             Some((of, batch)) if *of == place && batch.len() < most => batch.push((waiting, what)),
@@ -180,14 +180,14 @@ impl After {
 
 /// Sends a group. A request that goes alone takes its task to the end.
 async fn run(sender: &RequestSender, group: Group) -> Vec<After> {
-    let told = match group {
+    let responses = match group {
         Group::Done(after) => return after,
         Group::Alone(waiting) => vec![(*waiting, None)],
         Group::Reads(place, batch) => read_all(sender, place, batch).await,
         Group::Statements(place, batch) => execute_all(sender, place, guarded_statement, batch).await,
     };
-    let mut after = Vec::with_capacity(told.len());
-    for (waiting, outcome) in told {
+    let mut after = Vec::with_capacity(responses.len());
+    for (waiting, outcome) in responses {
         after.push(match outcome {
             Some(outcome) => waiting.respond(sender, outcome),
             None => {
@@ -221,27 +221,27 @@ pub(super) async fn execute_all(
     form: Form,
     batch: Vec<(Waiting, BatchStatementRequest)>,
 ) -> Responses {
-    let mut told: Responses = Vec::with_capacity(batch.len());
+    let mut responses: Responses = Vec::with_capacity(batch.len());
     let (mut left, mut statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
         let Some(answers) = execute_once(sender, place, statements).await else { break };
         let mut again = Vec::new();
         for (waiting, answer) in left.into_iter().zip(answers) {
             match answer {
-                Answered::Response(outcome) => told.push((waiting, Some(outcome))),
+                Answered::Response(outcome) => responses.push((waiting, Some(outcome))),
                 Answered::Again => again.push(waiting),
-                Answered::Alone => told.push((waiting, None)),
+                Answered::Alone => responses.push((waiting, None)),
             }
         }
         left = again;
         if left.is_empty() {
-            return told;
+            return responses;
         }
         pause(attempt).await;
         statements = left.iter().filter_map(|waiting| waiting.statement(sender, form)).collect();
     }
-    told.extend(left.into_iter().map(|waiting| (waiting, None)));
-    told
+    responses.extend(left.into_iter().map(|waiting| (waiting, None)));
+    responses
 }
 
 /// What a statement came to.

@@ -1,16 +1,20 @@
 //! The control table's rows: a retrofit's head, and its quarantine.
 
+use std::collections::BTreeMap;
+
 use futures_util::FutureExt;
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::retrofit::control::{self, Head};
+use keyfold_core::retrofit::progress::{Begun, Verdict};
 use keyfold_core::retrofit::{
-    Action, Checkpoint, Guard, Pass, Quarantined, Request, Response, SegmentId, TableRole, TaskResult, Write,
-    progress,
+    Action, ChangeRecord, Checkpoint, Guard, Lease, Pass, Quarantined, Request, Response, SegmentId,
+    SourceKey, TableRole, TaskResult, Write, progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::backfill::unblock;
+use super::worker_lease::{now_ms, now_seconds};
 use super::{RequestSender, RetrofitError};
 use crate::{Page, PageRequest, QueryPage, query_page};
 
@@ -41,6 +45,44 @@ impl RequestSender {
             Err(RetrofitError::Raced { .. }) => Ok(head),
             Err(error) => Err(error),
         }
+    }
+
+    /// Notes that a batch of records was given up, and where it was set aside. Comparisons that were begun before count no
+    /// more, also when its items have left the quarantine.
+    pub async fn set_aside(&self, place: &str) -> Result<(), RetrofitError> {
+        self.begin_writing().await?;
+        match self.carry(&mut self.job().set_aside(place)).await? {
+            TaskResult::Unrecorded(code) => {
+                Err(RetrofitError::Refused { table: self.table(TableRole::Control).id.clone(), code })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Brings the items of records that were given up to where they should be: each is read anew. True if all are.
+    pub async fn redrive(&self, records: &[ChangeRecord]) -> Result<bool, RetrofitError> {
+        let mut newest: BTreeMap<SourceKey, &ChangeRecord> = BTreeMap::new();
+        for record in records {
+            let Some(key) = SourceKey::of(self.job().mapping().source(), &record.key) else {
+                return Ok(false);
+            };
+            let known = newest.entry(key).or_insert(record);
+            if known.sequence < record.sequence {
+                *known = record;
+            }
+        }
+        for record in newest.values() {
+            // In quarantine first: the repair is then newer than the record, which may still be written by somebody late.
+            self.carry(&mut self.job().discard(record)).await?;
+        }
+        let mut all = true;
+        for entry in self.quarantine().await? {
+            let ours = entry.key.as_ref().and_then(|key| SourceKey::of(self.job().mapping().source(), key));
+            if ours.is_some_and(|key| newest.contains_key(&key)) {
+                all &= self.release(&entry).await?;
+            }
+        }
+        Ok(all)
     }
 
     /// All entries of the quarantine.
@@ -127,14 +169,15 @@ impl RequestSender {
         Ok(())
     }
 
-    /// The beginning of a segment of a comparison, under the mark of this moment; what an earlier one found there is
+    /// The beginning of a segment of a comparison, under what holds at this moment; what an earlier one found there is
     /// forgotten.
     pub async fn begin_comparison(
         &self,
         pass: Pass,
         segment: SegmentId,
     ) -> Result<Checkpoint, RetrofitError> {
-        let checkpoint = Checkpoint::start(self.job(), pass, segment).marked(self.mark().await?);
+        let checkpoint =
+            Checkpoint::start(self.job(), pass, segment).marked(Some(self.moment().await?.text()));
         self.note(progress::begin_segment(self.job(), &checkpoint)).await?;
         Ok(checkpoint)
     }
@@ -145,21 +188,29 @@ impl RequestSender {
         self.note(progress::store_mark(self.job(), &mark)).await
     }
 
-    async fn mark(&self) -> Result<Option<String>, RetrofitError> {
+    /// What a comparison that begins now begins under.
+    async fn moment(&self) -> Result<Begun, RetrofitError> {
         let rows = self.read(TableRole::Control, vec![progress::mark_key(self.job())]).await?;
-        Ok(rows.first().and_then(progress::read_mark))
+        let mark = rows.first().and_then(progress::read_mark).unwrap_or_default();
+        Ok(Begun { mark, version: self.head().await?.version, seconds: now_seconds() })
     }
 
-    /// What comparisons of both sides found since something was last written: how many items do not agree. `None` if none
-    /// is complete.
-    pub async fn differences(&self) -> Result<Option<u64>, RetrofitError> {
+    /// What comparisons of both sides found since something last voided them. `None` if none is complete.
+    pub async fn verdict(&self) -> Result<Option<Verdict>, RetrofitError> {
         let protocol = self.job().mapping().protocol();
-        let mark = self.mark().await?;
+        let now = self.moment().await?;
         let mut segments = Vec::new();
         for pass in progress::comparison(protocol) {
             segments.extend(self.segments(*pass).await?);
         }
-        Ok(progress::differences(protocol, mark.as_deref(), &segments))
+        Ok(progress::verdict(protocol, &now, &segments))
+    }
+
+    /// How many segments somebody still works on.
+    pub(super) async fn leases(&self) -> Result<u64, RetrofitError> {
+        let rows = self.rows(control::leases_partition(self.job().mapping().name())).await?;
+        let now = now_ms();
+        Ok(rows.iter().filter(|row| Lease::is_held(row, now)).count() as u64)
     }
 
     /// A write of a row that another worker may have written already.

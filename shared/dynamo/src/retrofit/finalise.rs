@@ -2,9 +2,13 @@
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, TableRole, finalise};
+use keyfold_core::value::Item;
 
 use super::backfill::read_page;
 use super::{RequestSender, RetrofitError, SliceEnd, SliceOptions, Watch};
+
+/// How often an item is cleaned that somebody keeps writing.
+const ROUNDS_MAX: usize = 8;
 
 /// Cleans pages from the checkpoint on.
 pub async fn finalise_slice(
@@ -26,40 +30,17 @@ async fn run(
 ) -> Result<(), RetrofitError> {
     let ledger = slice.checkpoint().pass() == Pass::EmptyLedger;
     let place = if ledger { TableRole::Control } else { TableRole::Target };
-    let mapping = sender.job().mapping();
     let mut pages = 0;
     while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
         let page = read_page(sender, place, slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
-        let writes = page.items.iter().map(|item| {
-            if ledger {
-                finalise::forget(mapping.name(), item)
-            } else {
-                finalise::clean(mapping.target(), item)
-            }
-        });
-        let mut sent = stream::iter(writes)
-            .map(|write| async {
-                match write {
-                    Some(write) => sender.send(&Request::Write(write)).await.map(Some),
-                    None => Ok(None),
-                }
-            })
+        let mut cleaned = stream::iter(&page.items)
+            .map(|item| clean(sender, ledger, item))
             .buffer_unordered(options.in_flight_max.max(1));
-        while let Some(outcome) = sent.next().await {
-            let name = match outcome? {
-                None => "clean",
-                Some(Response::Written) => "cleaned",
-                // Somebody writes to it by now, without a fence.
-                Some(Response::Refused(_)) => "changed",
-                Some(Response::Rejected(code)) => {
-                    return Err(RetrofitError::Refused { table: sender.table(place).id.clone(), code });
-                }
-                Some(Response::Got(_) | Response::Cancelled(_)) => unreachable!("a write was sent"),
-            };
-            slice.counted(number, name);
+        while let Some(name) = cleaned.next().await {
+            slice.counted(number, name?);
         }
-        drop(sent);
+        drop(cleaned);
         sender.carried(page.items.len());
         pages += 1;
         if watch(slice.checkpoint()).is_break() {
@@ -67,4 +48,35 @@ async fn run(
         }
     }
     Ok(())
+}
+
+/// Cleans one item, or one row of the ledger; returns what it counts as.
+async fn clean(sender: &RequestSender, ledger: bool, item: &Item) -> Result<&'static str, RetrofitError> {
+    let mapping = sender.job().mapping();
+    let mut there = Some(item.clone());
+    for _ in 0..ROUNDS_MAX {
+        let Some(item) = &there else { return Ok("clean") };
+        let write = if ledger {
+            finalise::forget(mapping.name(), item)
+        } else {
+            finalise::clean(mapping.target(), item)
+        };
+        let Some(write) = write else { return Ok("clean") };
+        let place = write.place;
+        match sender.send(&Request::Write(write)).await? {
+            Response::Written if finalise::is_revived(mapping.target(), item) => return Ok("revived"),
+            Response::Written => return Ok("cleaned"),
+            Response::Refused(_) if ledger => return Ok("changed"),
+            // Somebody wrote the item meanwhile, and may have kept the marks.
+            Response::Refused(_) => {
+                let key = mapping.target().key_of(item).unwrap_or_default();
+                there = sender.read(place, vec![key]).await?.pop();
+            }
+            Response::Rejected(code) => {
+                return Err(RetrofitError::Refused { table: sender.table(place).id.clone(), code });
+            }
+            Response::Got(_) | Response::Cancelled(_) => unreachable!("a write was sent"),
+        }
+    }
+    Ok("changed")
 }

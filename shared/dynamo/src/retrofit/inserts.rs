@@ -61,11 +61,11 @@ impl Inserts {
             }
         }
         let (tried, mut written) = (batch.len(), 0);
-        let told = match tried {
+        let responses = match tried {
             0 => Vec::new(),
             _ => execute_all(sender, TableRole::Target, insert, batch).await,
         };
-        for (waiting, outcome) in told {
+        for (waiting, outcome) in responses {
             after.push(match outcome {
                 Some(Response::Written) => {
                     written += 1;

@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use keyfold_core::retrofit::verify::PAUSES_SECONDS;
+
 /// Requests under way at once.
 pub const IN_FLIGHT_DEFAULT: usize = 16;
 /// Items of a page.
 pub const PAGE_ITEMS_DEFAULT: u32 = 500;
-/// The pause before a difference is looked at again.
+/// The pause before a difference is looked at again, where no replicator is behind.
 const RECHECK_PAUSE: Duration = Duration::from_millis(200);
+/// How far a replicator may be behind that works well: the state machine waits until it is.
+pub const LAG_SECONDS_DEFAULT: u64 = 60;
 
 /// The limits of a slice.
 #[derive(Debug, Clone)]
@@ -26,8 +30,8 @@ pub struct SliceOptions {
     pub page_items: u32,
     /// Requests under way at once.
     pub in_flight_max: usize,
-    /// The pause before a difference is looked at again.
-    pub recheck_pause: Duration,
+    /// How far behind the replicator may be: so long, twice, a difference is looked at again. 0 if nobody writes.
+    pub lag_seconds: u64,
     /// Who works on the segment: takes its lease, and stops if another worker has it. `None` works without a lease.
     pub owner: Option<String>,
     /// Is the checkpoint kept in the control table?
@@ -43,7 +47,7 @@ impl Default for SliceOptions {
             pages_max: None,
             page_items: PAGE_ITEMS_DEFAULT,
             in_flight_max: IN_FLIGHT_DEFAULT,
-            recheck_pause: RECHECK_PAUSE,
+            lag_seconds: 0,
             owner: None,
             store: false,
         }
@@ -51,6 +55,14 @@ impl Default for SliceOptions {
 }
 
 impl SliceOptions {
+    /// How long to wait before a difference is looked at for the next time, after so many pauses.
+    pub(super) fn recheck_pause(&self, paused: u32) -> Duration {
+        match self.lag_seconds {
+            0 => RECHECK_PAUSE,
+            _ => Duration::from_secs(PAUSES_SECONDS.get(paused as usize).copied().unwrap_or_default()),
+        }
+    }
+
     /// May page number `page`, counted from 0, be begun?
     pub(super) fn may_begin(&self, page: u32) -> bool {
         self.pages_max.is_none_or(|most| page < most)

@@ -3,10 +3,12 @@
 use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
 use futures_util::FutureExt;
 use keyfold_core::retrofit::gates::Evidence;
-use keyfold_core::retrofit::{Pass, Protocol, TableRole};
+use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
+use keyfold_core::retrofit::{Pass, Protocol, TableRole, control, progress};
 
-use super::{RequestSender, RetrofitError};
-use crate::table::{TableOptions, describe, description};
+use super::{PAGE_ITEMS_DEFAULT, RequestSender, RetrofitError};
+use crate::table::{TableOptions, describe, description, expires};
+use crate::{PageRequest, ScanPage, scan_page};
 
 impl RequestSender {
     /// Checks that both tables are there, that the target has the keys of the manifest, and that the source has a stream
@@ -26,10 +28,37 @@ impl RequestSender {
         if stream { self.stream_of(&source).map(Some) } else { Ok(None) }
     }
 
+    /// What shows that a retrofit without a row was at work all the same: rows of its segments or its quarantine, or items in
+    /// the target that carry marks. `None` if nothing does. Only the first page of the target is looked at: a retrofit that
+    /// has lost its row has marked nearly all items.
+    pub async fn traces(&self) -> Result<Option<String>, RetrofitError> {
+        let mapping = self.job().mapping();
+        for partition in [control::segments_partition, control::quarantine_partition] {
+            let partition = partition(mapping.name());
+            if !self.page_of_rows(partition.clone(), None, Some(1)).await?.items.is_empty() {
+                return Ok(Some(format!("rows under `{partition}`")));
+            }
+        }
+        if mapping.protocol() == Protocol::InPlace {
+            return Ok(None);
+        }
+        let page = PageRequest {
+            table: mapping.target().name.clone(),
+            limit: Some(PAGE_ITEMS_DEFAULT),
+            consistent: true,
+            ..PageRequest::default()
+        };
+        let scan = ScanPage { page, segment: None };
+        let page = self.with_retries(|| scan_page(self.client(), &scan).boxed()).await?;
+        self.has_read(&page.consumed);
+        let marked = page.items.iter().any(|item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name)));
+        Ok(marked.then(|| format!("items of table `{}` carry its marks", mapping.target().id)))
+    }
+
     /// What is known that speaks for or against cutting over.
     pub async fn evidence(&self) -> Result<Evidence, RetrofitError> {
         let segments = self.segments(Pass::Backfill).await?;
-        let done = segments.iter().filter(|segment| segment.is_done()).count();
+        let (segments_done, segments_total) = progress::filled(&segments);
         let target = self.table_there(TableRole::Target).await?;
         let source = self.table_there(TableRole::Source).await?;
         let inactive = target
@@ -38,13 +67,23 @@ impl RequestSender {
             .filter(|index| index.index_status() != Some(&IndexStatus::Active))
             .filter_map(|index| index.index_name().map(str::to_owned));
         Ok(Evidence {
-            segments_done: u32::try_from(done).unwrap_or(u32::MAX),
-            segments_total: segments.first().map_or(0, |segment| segment.segment().total()),
-            differences: self.differences().await?,
+            segments_done,
+            segments_total,
+            verdict: self.verdict().await?,
+            leases: self.leases().await?,
             quarantined: self.quarantine().await?.len() as u64,
             indexes_not_active: inactive.collect(),
             stream: self.stream_of(&source).ok(),
         })
+    }
+
+    /// Is the time to live of this table switched on, for the attribute of the manifest?
+    pub(super) async fn expires(&self, place: TableRole) -> Result<bool, RetrofitError> {
+        let table = self.table(place);
+        if table.ttl.is_none() {
+            return Ok(false);
+        }
+        Ok(self.with_retries(|| expires(self.client(), table).boxed()).await?)
     }
 
     /// About how many items the source has, as DynamoDB counts them every few hours.

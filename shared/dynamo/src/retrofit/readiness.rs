@@ -70,7 +70,7 @@ async fn filling(client: &Client, mapping: Mapping, control_table: &str) -> Resu
     };
     let (mut segments, mut more) = (Vec::new(), false);
     if head.phase == Phase::Running {
-        // The rows of the backfill come first. The job is the row's own: what is told needs no check of the mapping.
+        // The rows of the backfill come first. The job is the row's own: progress needs no check of the mapping.
         let job = head.job(mapping.clone());
         let partition = control::segments_partition(mapping.name());
         let page = sender.page_of_rows(partition, None, Some(SEGMENTS_READ_MAX)).await?;

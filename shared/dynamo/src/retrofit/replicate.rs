@@ -73,6 +73,12 @@ async fn all(
     done: &mut Replicated,
     options: &ReplicateOptions,
 ) {
+    if records.iter().any(Received::names_no_item)
+        && let Err(error) = sender.begin_writing().await
+    {
+        done.error = Some(error);
+        return;
+    }
     let in_flight_max = options.in_flight_max.max(1);
     let (new, mut others): (Vec<_>, Vec<_>) =
         batch.open().into_iter().partition(|&at| Inserts::is_for(&records[at]));

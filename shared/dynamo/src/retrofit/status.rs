@@ -41,7 +41,8 @@ impl Status {
             "epoch": head.epoch.number(),
             "segmentsDone": evidence.segments_done,
             "segments": evidence.segments_total,
-            "differences": evidence.differences,
+            "differences": evidence.verdict.map(|verdict| verdict.differences),
+            "comparedSecondsAgo": evidence.verdict.map(|verdict| verdict.age_seconds),
             "quarantined": evidence.quarantined,
             "gates": gates,
         })

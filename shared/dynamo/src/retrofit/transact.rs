@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{CancellationReason, ReturnConsumedCapacity};
 use keyfold_core::retrofit::{Response, Write};
 
 use super::RequestSender;
-use crate::consumed::Consumed;
+use crate::consumed;
 use crate::error::{Call, DynamoError};
 use crate::guarded::part_of_transaction;
 
@@ -27,7 +27,7 @@ impl RequestSender {
         match sent {
             Ok(answer) => {
                 for one in answer.consumed_capacity() {
-                    self.wrote(one.table_name().unwrap_or_default(), &Consumed::of(Some(one)));
+                    self.wrote(one.table_name().unwrap_or_default(), &consumed::of(Some(one)));
                 }
                 Ok(Response::Written)
             }

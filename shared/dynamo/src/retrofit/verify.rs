@@ -1,7 +1,10 @@
 //! One slice of a verification: of the source against the target, or the other way.
 
+use std::time::{Duration, Instant};
+
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::verify::{Check, CheckStep, Class, Finding};
+use keyfold_core::retrofit::segment::PageNumber;
+use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class, Finding, looks_again};
 use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, TableRole, TaskResult};
 use keyfold_core::value::Item;
 
@@ -10,6 +13,10 @@ use super::worker_lease::{WorkerLease, now_seconds};
 use super::{RequestSender, RetrofitError, SliceOptions, Watch};
 use crate::error::DynamoError;
 
+/// The most items whose difference waits for another look, over all pages.
+const PARKED_MAX: usize = 10_000;
+/// The longest sleep while they wait: the lease must be renewed.
+const PARKED_SLEEP_MAX: Duration = Duration::from_secs(10);
 /// The most differences that a slice names; all are counted.
 const DIFFERENCES_MAX: usize = 100;
 
@@ -77,26 +84,48 @@ async fn run(
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
     let place = if pass == Pass::VerifyTarget { TableRole::Target } else { TableRole::Source };
-    let mut pages = 0;
-    while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
-        let page = read_page(sender, place, slice, options).await?;
-        let number = slice.page(page.items.len(), page.last_key);
+    let checks = check_options(sender, options).await?;
+    let (mut pages, mut parked) = (0, Vec::new());
+    loop {
+        let begins = slice.next().is_some()
+            && parked.len() < PARKED_MAX
+            && options.may_begin(pages)
+            && (pages == 0 || has_time(options))
+            && sender.turn(options).await;
+        let mut open = if begins {
+            let page = read_page(sender, place, slice, options).await?;
+            let number = slice.page(page.items.len(), page.last_key);
+            sender.carried(page.items.len());
+            pages += 1;
+            page.items.iter().map(|item| Looking::begun(sender, pass, item, number, checks)).collect()
+        } else if parked.is_empty() || options.is_stopped() {
+            break;
+        } else {
+            let due = parked.iter().map(|looking: &Looking| looking.due).min().unwrap_or_else(Instant::now);
+            tokio::time::sleep_until(due.min(Instant::now() + PARKED_SLEEP_MAX).into()).await;
+            Vec::new()
+        };
         hold.keep(sender, slice.checkpoint()).await?;
-        sender.carried(page.items.len());
-        let findings = check_all(sender, pass, &page.items, options).await?;
-        let mut ends = stream::iter(findings)
-            .map(async |finding| Ok::<_, RetrofitError>((repair && mend(sender, &finding).await?, finding)))
+        let now = Instant::now();
+        let (due, later): (Vec<_>, Vec<_>) = parked.into_iter().partition(|looking| looking.due <= now);
+        parked = later;
+        open.extend(due.into_iter().map(Looking::resumed));
+        let (ended, paused) = look_all(sender, open, options).await?;
+        parked.extend(paused);
+        let mut ends = stream::iter(ended)
+            .map(async |(page, finding)| {
+                Ok::<_, RetrofitError>((page, repair && mend(sender, &finding).await?, finding))
+            })
             .buffer_unordered(options.in_flight_max.max(1));
         while let Some(end) = ends.next().await {
-            let (repaired, finding) = end?;
+            let (page, repaired, finding) = end?;
             let name = if repaired { "repaired" } else { finding.class.name() };
-            slice.counted(number, name);
+            slice.counted(page, name);
             if finding.class != Class::Same {
                 found(RetrofitDifference { class: finding.class, key: finding.key, repaired });
             }
         }
         drop(ends);
-        pages += 1;
         if watch(slice.checkpoint()).is_break() {
             break;
         }
@@ -104,55 +133,102 @@ async fn run(
     Ok(())
 }
 
-/// Compares the items of a page. All of them look at the same time, and those that differ pause together.
-async fn check_all(
+/// Is there time to look at a difference of another page to the end, before the slice must end?
+fn has_time(options: &SliceOptions) -> bool {
+    let pauses: Duration =
+        (0..looks_again(options.lag_seconds)).map(|paused| options.recheck_pause(paused)).sum();
+    options.stop_at.is_none_or(|end| end.saturating_duration_since(Instant::now()) > pauses)
+}
+
+/// What all checks have in common: whether the tables' time to live is switched on is asked once.
+async fn check_options(
     sender: &RequestSender,
-    pass: Pass,
-    items: &[Item],
     options: &SliceOptions,
-) -> Result<Vec<Finding>, DynamoError> {
-    let job = sender.job();
-    let now = Some(now_seconds());
-    let begun = |item: &Item| match pass {
-        Pass::VerifyTarget => Check::of_target_at(job, item, now),
-        _ => Check::of_source_at(job, item, now),
-    };
-    let mut open: Vec<(Check, CheckStep)> = items.iter().map(begun).collect();
-    let mut findings = Vec::with_capacity(items.len());
-    while !open.is_empty() {
-        open = look(sender, open, options).await?;
-        let mut waiting = Vec::new();
-        for (check, step) in open {
-            match step {
-                CheckStep::Done(finding) => findings.push(finding),
-                step => waiting.push((check, step)),
-            }
-        }
-        open = waiting;
-        // Only when no check has anything left to read: they pause together.
-        if !open.is_empty() && open.iter().all(|(_, step)| *step == CheckStep::Pause) {
-            tokio::time::sleep(options.recheck_pause).await;
-            for (check, step) in &mut open {
-                *step = check.paused();
-            }
-        }
+) -> Result<CheckOptions, RetrofitError> {
+    Ok(CheckOptions {
+        now_seconds: Some(now_seconds()),
+        source_expires: sender.expires(TableRole::Source).await?,
+        target_expires: sender.expires(TableRole::Target).await?,
+        looks_again: looks_again(options.lag_seconds),
+    })
+}
+
+/// The check of one item, and the page that waits for it.
+struct Looking {
+    page: PageNumber,
+    check: Check,
+    step: CheckStep,
+    /// How often it has paused.
+    paused: u32,
+    /// When it looks again, if it pauses.
+    due: Instant,
+}
+
+impl Looking {
+    fn begun(
+        sender: &RequestSender,
+        pass: Pass,
+        item: &Item,
+        page: PageNumber,
+        options: CheckOptions,
+    ) -> Looking {
+        let (check, step) = match pass {
+            Pass::VerifyTarget => Check::of_target(sender.job(), item, options),
+            _ => Check::of_source(sender.job(), item, options),
+        };
+        Looking { page, check, step, paused: 0, due: Instant::now() }
     }
-    Ok(findings)
+
+    /// Its pause is over.
+    fn resumed(mut self) -> Looking {
+        self.step = self.check.paused();
+        Looking { paused: self.paused + 1, ..self }
+    }
+}
+
+/// Findings, each with its page; and the checks that pause.
+type Looked = (Vec<(PageNumber, Finding)>, Vec<Looking>);
+
+/// Lets all of them look, until each has ended or pauses. Those that differ pause together, while other pages are read.
+async fn look_all(
+    sender: &RequestSender,
+    mut open: Vec<Looking>,
+    options: &SliceOptions,
+) -> Result<Looked, DynamoError> {
+    let (mut ended, mut paused) = (Vec::new(), Vec::new());
+    while !open.is_empty() {
+        let mut left = Vec::new();
+        for looking in look(sender, open, options).await? {
+            match looking.step {
+                CheckStep::Done(finding) => ended.push((looking.page, finding)),
+                CheckStep::Pause => {
+                    let due = Instant::now() + options.recheck_pause(looking.paused);
+                    paused.push(Looking { due, ..looking });
+                }
+                CheckStep::Send(_) => left.push(looking),
+            }
+        }
+        open = left;
+    }
+    Ok((ended, paused))
 }
 
 /// Reads what the checks want read, and tells them.
 async fn look(
     sender: &RequestSender,
-    open: Vec<(Check, CheckStep)>,
+    open: Vec<Looking>,
     options: &SliceOptions,
-) -> Result<Vec<(Check, CheckStep)>, DynamoError> {
-    let mut told = Vec::with_capacity(open.len());
-    let mut wanted: [Vec<(Check, Item)>; 3] = Default::default();
-    for (check, step) in open {
-        match step {
-            CheckStep::Send(Request::Get { place, key }) => wanted[at(place)].push((check, key)),
+) -> Result<Vec<Looking>, DynamoError> {
+    let mut decided = Vec::with_capacity(open.len());
+    let mut wanted: [Vec<(Looking, Item)>; 3] = Default::default();
+    for looking in open {
+        match &looking.step {
+            CheckStep::Send(Request::Get { place, key }) => {
+                let (place, key) = (at(*place), key.clone());
+                wanted[place].push((looking, key));
+            }
             CheckStep::Send(_) => unreachable!("a check only reads"),
-            step => told.push((check, step)),
+            CheckStep::Done(_) | CheckStep::Pause => decided.push(looking),
         }
     }
     for (place, asked) in PLACES.into_iter().zip(wanted) {
@@ -161,12 +237,12 @@ async fn look(
         }
         let (checks, keys): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
         let items = sender.look_up(place, &keys, options.in_flight_max).await?;
-        for (mut check, item) in checks.into_iter().zip(items) {
-            let step = check.respond(sender.job(), Response::Got(item));
-            told.push((check, step));
+        for (mut looking, item) in checks.into_iter().zip(items) {
+            looking.step = looking.check.respond(sender.job(), Response::Got(item));
+            decided.push(looking);
         }
     }
-    Ok(told)
+    Ok(decided)
 }
 
 const PLACES: [TableRole; 3] = [TableRole::Source, TableRole::Target, TableRole::Control];
@@ -187,5 +263,7 @@ async fn mend(sender: &RequestSender, finding: &Finding) -> Result<bool, Retrofi
         TaskResult::Blocked => unblock(sender, &mut task).await?,
         verdict => verdict,
     };
-    Ok(matches!(verdict, TaskResult::Written | TaskResult::Unchanged))
+    // An item without a source item that no repair found anything to do for is still there.
+    let unchanged = verdict == TaskResult::Unchanged && finding.class != Class::Extra;
+    Ok(verdict == TaskResult::Written || unchanged)
 }

@@ -92,7 +92,7 @@ fn until_ms(now_ms: u64) -> u64 {
     now_ms.saturating_add(u64::try_from(LEASE_TIME.as_millis()).unwrap_or(u64::MAX))
 }
 
-fn now_ms() -> u64 {
+pub(super) fn now_ms() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! DescribeTable, compared with the model.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::TableDescription;
+use aws_sdk_dynamodb::types::{TableDescription, TimeToLiveStatus};
 use keyfold_core::model::Table;
 
 use super::diff::TableDiff;
@@ -23,4 +23,16 @@ pub(crate) async fn description(client: &Client, table: &Table) -> Result<TableD
     let answer = client.describe_table().table_name(&table.name).send().await;
     let answer = answer.map_err(|error| DynamoError::of(call(), error))?;
     answer.table.ok_or_else(|| DynamoError::NotFound { call: call() })
+}
+
+/// Does the table delete items whose time is over, by the attribute that the model names?
+pub(crate) async fn expires(client: &Client, table: &Table) -> Result<bool, DynamoError> {
+    let answer = client.describe_time_to_live().table_name(&table.name).send().await;
+    let answer =
+        answer.map_err(|error| DynamoError::of(Call::new("DescribeTimeToLive", &table.name), error))?;
+    let found = answer.time_to_live_description;
+    Ok(found.is_some_and(|found| {
+        found.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)
+            && found.attribute_name() == table.ttl.as_deref()
+    }))
 }

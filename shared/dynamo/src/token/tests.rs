@@ -4,10 +4,16 @@ use keyfold_core::query::QueryRequest;
 use proptest::prelude::*;
 
 use super::*;
-use crate::query::position_of;
 
 const NOW: u64 = 1_790_000_000;
 const HOUR: u64 = 3600;
+
+/// A position after an entry with these texts for its key.
+fn position_of(keys: &[&str]) -> Position {
+    let key: Vec<_> = keys.iter().map(|key| serde_json::json!({ "S": key })).collect();
+    let lanes = serde_json::json!(["NotStarted", { "After": key }, "Done"]);
+    serde_json::from_value(serde_json::json!({ "plan": u64::MAX, "place": { "Accesses": lanes } })).unwrap()
+}
 
 fn ring(text: &str) -> TokenKeys {
     let key = |part: &str| format!("{part}:{}", STANDARD.encode([part.as_bytes()[0]; 32]));

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::{PutRequest, ReturnConsumedCapacity, WriteRequest};
 use keyfold_core::value::Item;
 
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
-use crate::consumed::Consumed;
+use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
 use crate::values::to_sdk;
 
@@ -69,7 +69,7 @@ async fn send(
         .send()
         .await
         .map_err(|error| DynamoError::of(Call::new("BatchWriteItem", table), error))?;
-    let consumed = Consumed::of_all(answer.consumed_capacity());
+    let consumed = consumed::of_all(answer.consumed_capacity());
     let left = answer.unprocessed_items.into_iter().flatten().flat_map(|(_, left)| left).collect();
     Ok((left, consumed))
 }

@@ -1,14 +1,11 @@
 //! DeleteItem, on condition that the item is what the caller believes it to be.
 
 use aws_sdk_dynamodb::Client;
-use keyfold_core::condition::Condition;
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_core::write::{Action, Guard};
+use keyfold_core::write::{Expected, delete as deletion};
 
 use super::WriteError;
-use super::expect::Expected;
-use super::identity::primary_key;
 use crate::consumed::Consumed;
 use crate::guarded::{Tell, send};
 
@@ -43,8 +40,7 @@ pub async fn delete(
     key: &Item,
     expected: &Expected,
 ) -> Result<Deleted, WriteError> {
-    let delete = Action::Delete(primary_key(table, key)?);
-    let guard = (!expected.is_empty()).then(|| Guard::Present(Condition::all(expected.conditions())));
+    let (delete, guard) = deletion(table, key, expected)?;
     let tell = Tell { refused_by: true, deleted: true, ..Tell::default() };
     let sent = send(client, table, &delete, guard.as_ref(), tell).await?;
     Ok(Deleted { item: sent.deleted, consumed: sent.consumed })

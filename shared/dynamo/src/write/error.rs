@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use keyfold_core::index::ItemError;
+use keyfold_core::write::NotAnItem;
 
-use crate::error::{DynamoError, Hidden};
+use crate::error::DynamoError;
 
 /// Why an item was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// A value is no item: it is not made of named fields, or has one that DynamoDB has no type for. Nothing was sent.
-    #[error("the value cannot be converted to an item")]
-    NotAnItem {
-        /// Serde's words, which can quote values.
-        detail: Hidden<String>,
-    },
+    #[error(transparent)]
+    NotAnItem(#[from] NotAnItem),
     /// Its keys cannot be made, or DynamoDB would refuse it. Nothing was sent.
     #[error(transparent)]
     Item(#[from] ItemError),
@@ -30,7 +28,7 @@ impl WriteError {
     /// The code that stays the same, whatever the message says.
     pub fn code(&self) -> &'static str {
         match self {
-            WriteError::NotAnItem { .. } => "not-an-item",
+            WriteError::NotAnItem(error) => error.code(),
             WriteError::Item(error) => error.code(),
             _ => self.dynamo().map_or("other", DynamoError::code),
         }
@@ -54,7 +52,7 @@ impl WriteError {
         match self {
             WriteError::Dynamo(error) => Some(error),
             WriteError::Batch(error) => Some(error),
-            WriteError::NotAnItem { .. } | WriteError::Item(_) => None,
+            WriteError::NotAnItem(_) | WriteError::Item(_) => None,
         }
     }
 }

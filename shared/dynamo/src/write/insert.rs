@@ -18,8 +18,8 @@ use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
+use keyfold_core::write::{PrimaryKey, comparable_key};
 
-use super::identity::{PrimaryKey, comparable_key};
 use super::{Collection, WriteError};
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, delay};
 use crate::consumed::Consumed;

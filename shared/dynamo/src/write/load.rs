@@ -8,10 +8,10 @@ use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
+use keyfold_core::write::{PrimaryKey, comparable_key};
 
 use super::WriteError;
 use super::batch::{BATCH_WRITE_ITEMS_MAX, BatchDone, put_batch};
-use super::identity::{PrimaryKey, comparable_key};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
 

@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_core::write::{Action, Guard};
+use keyfold_core::write::{Action, Guard, put as whole, put_new as whole_new};
 
 use super::{Collection, WriteError};
 use crate::consumed::Consumed;
@@ -25,16 +25,16 @@ use crate::guarded::{Tell, send};
 /// # }
 /// ```
 pub async fn put(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let put = Action::Put(table.with_keys(item)?);
+    let put = whole(table, item)?;
     Ok(send(client, table, &put, None, Tell::default()).await?.consumed)
 }
 
 /// Writes an item, with its folded keys, where none has its key. If one has, the error is
 /// [`DynamoError::ConditionFailed`] and holds that one.
 pub async fn put_new(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let put = Action::Put(table.with_keys(item)?);
+    let (put, guard) = whole_new(table, item)?;
     let tell = Tell { refused_by: true, ..Tell::default() };
-    Ok(send(client, table, &put, Some(&Guard::Absent), tell).await?.consumed)
+    Ok(send(client, table, &put, Some(&guard), tell).await?.consumed)
 }
 
 /// Writes an item that has its keys where none has its key, and asks how large its item collection is.

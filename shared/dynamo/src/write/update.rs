@@ -4,25 +4,18 @@
 //! key is made of writes the key anew in the same request, on condition that everything else it is made of is as it was
 //! when the key was made.
 
-mod change;
 mod error;
 mod send;
-mod spec;
 
 use aws_sdk_dynamodb::Client;
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
+use keyfold_core::write::{Update, UpdateRequest, UpdateTask};
 
-use super::identity::primary_key;
-use super::{WriteError, update::change::Change};
 use crate::backoff::pause;
 use crate::consumed::Consumed;
 
 pub use error::UpdateError;
-pub use spec::Update;
-
-/// How often an update is derived anew because the item changed in between.
-pub const UPDATE_ATTEMPTS_MAX: u32 = 8;
 
 /// What an update did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,7 +34,7 @@ pub struct Updated {
 /// Where a folded key is made of attributes that the update does not give, they are taken from the key and from what is
 /// [expected](Update::expecting). If that is not all of them, the update is refused with `update-needs-reading`; if it
 /// [allows reading](Update::reading), the item is read with strong consistency, and the write happens on condition that it
-/// has not changed, [`UPDATE_ATTEMPTS_MAX`] times at most.
+/// has not changed, [`UPDATE_ATTEMPTS_MAX`](crate::UPDATE_ATTEMPTS_MAX) times at most.
 ///
 /// An update whose answer was lost is sent again by the SDK. That does no harm, unless the update sets an attribute that
 /// it also expects: then the second attempt finds its own work, and says `expectation-failed`.
@@ -63,55 +56,26 @@ pub async fn update(
     key: &Item,
     update: &Update,
 ) -> Result<Updated, UpdateError> {
-    let key = primary_key(table, key).map_err(WriteError::from)?;
-    table.check_names(update.set.keys(), &key)?;
-    change::check(table, update)?;
-    match change::without_reading(table, &key, update)? {
-        Ok(change) => {
-            let updated = Updated { attempts: 1, ..Updated::default() };
-            match send::send(client, table, &key, change).await? {
-                Ok(consumed) => Ok(Updated { consumed, ..updated }),
-                Err(found) => Err(refusal(table, update, found)),
+    let mut task = UpdateTask::new(table, key, update.clone())?;
+    let mut updated = Updated::default();
+    loop {
+        match task.request() {
+            UpdateRequest::Read(key) => {
+                let (stored, consumed) = send::read(client, table, key).await?;
+                updated = Updated { consumed, attempts: 0, read: true };
+                task.was_read(stored)?;
+            }
+            UpdateRequest::Write(action, guard) => {
+                updated.attempts += 1;
+                match send::write(client, table, action, guard).await? {
+                    Ok(consumed) => {
+                        updated.consumed.add(&consumed);
+                        return Ok(updated);
+                    }
+                    Err(found) => task.was_refused(found)?,
+                }
+                pause(updated.attempts).await;
             }
         }
-        Err(missing) if !update.reading => Err(missing),
-        Err(_) => with_reading(client, table, &key, update).await,
-    }
-}
-
-async fn with_reading(
-    client: &Client,
-    table: &Table,
-    key: &Item,
-    update: &Update,
-) -> Result<Updated, UpdateError> {
-    let (stored, consumed) = send::read(client, table, key).await?;
-    let mut stored = stored.ok_or_else(|| error::not_found(table))?;
-    let mut updated = Updated { consumed, attempts: 0, read: true };
-    while updated.attempts < UPDATE_ATTEMPTS_MAX {
-        let differing = update.expected.differing(&stored);
-        if !differing.is_empty() {
-            return Err(error::expectation(table, differing, stored));
-        }
-        let change: Change = change::of_stored(table, key, &stored, update)?;
-        updated.attempts += 1;
-        match send::send(client, table, key, change).await? {
-            Ok(consumed) => {
-                updated.consumed.add(&consumed);
-                return Ok(updated);
-            }
-            Err(None) => return Err(error::not_found(table)),
-            Err(Some(now)) => stored = now,
-        }
-        pause(updated.attempts).await;
-    }
-    Err(UpdateError::Contended { table: table.id.clone(), attempts: updated.attempts })
-}
-
-/// Why a write on condition did not happen that took nothing from a read.
-fn refusal(table: &Table, update: &Update, found: Option<Item>) -> UpdateError {
-    match found {
-        Some(item) => error::expectation(table, update.expected.differing(&item), item),
-        None => error::not_found(table),
     }
 }

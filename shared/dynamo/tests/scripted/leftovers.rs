@@ -19,6 +19,7 @@ fn table() -> Table {
         entities: Vec::new(),
         indexes: Vec::new(),
         scope: Default::default(),
+        written_by: Default::default(),
         expect: Default::default(),
         ttl: None,
         collection_bytes_warn: 0,

@@ -5,7 +5,7 @@ use keyfold_core::query::check::RequestError;
 use keyfold_core::query::explain;
 use keyfold_core::retrofit::MappingError;
 use keyfold_dynamo::retrofit::RetrofitError;
-use keyfold_dynamo::{BadToken, DynamoError, QueryError, SealError};
+use keyfold_dynamo::{AnswerError, BadToken, DynamoError, QueryError, SealError};
 use serde_json::json;
 
 use super::Problem;
@@ -58,17 +58,19 @@ impl From<SealError> for Problem {
 impl From<QueryError> for Problem {
     fn from(error: QueryError) -> Problem {
         let status = match error {
-            QueryError::BadPosition => return BadToken.into(),
+            QueryError::Answer(AnswerError::BadPosition) => return BadToken.into(),
             QueryError::Dynamo(error) => {
                 let problem = Problem::from(error);
                 // A read that took too long, or did not reach DynamoDB, would only do so again.
                 let again = problem.again && matches!(problem.status, 429 | 503);
                 return Problem { again, ..problem };
             }
-            QueryError::ReadUnitsCap { .. }
-            | QueryError::TooManyReads { .. }
-            | QueryError::SortTooLarge { .. } => 422,
-            QueryError::UnknownIndex { .. } | QueryError::KeyMissing { .. } => 500,
+            QueryError::Answer(
+                AnswerError::ReadUnitsCap { .. }
+                | AnswerError::TooManyReads { .. }
+                | AnswerError::SortTooLarge { .. },
+            ) => 422,
+            QueryError::Answer(_) => 500,
         };
         Problem::new(status, error.code(), error.to_string()).maybe_hint(error.hint())
     }

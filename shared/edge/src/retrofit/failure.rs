@@ -34,7 +34,7 @@ impl Failure {
             "segment-out-of-range" => "Keyfold.SegmentOutOfRange",
             "retrofit-not-started" => "Keyfold.RetrofitNotStarted",
             "mapping-changed" => "Keyfold.MappingChanged",
-            "retrofit-closed" => "Keyfold.RetrofitClosed",
+            "retrofit-closed" | "already-cut-over" => "Keyfold.RetrofitClosed",
             "other-stream" => "Keyfold.OtherStream",
             "control-row-unreadable" => "Keyfold.ControlRowUnreadable",
             "checkpoint-unreadable" => "Keyfold.CheckpointUnreadable",

@@ -72,7 +72,7 @@ impl Retrofits {
         let sender = self.unstarted(retrofit)?;
         let head = head(&sender).await?;
         let mapping = sender.job().mapping();
-        let checked = if writes { head.check_open(mapping) } else { head.check(mapping) };
+        let checked = if writes { head.check_filling(mapping) } else { head.check(mapping) };
         checked.map_err(RetrofitError::from)?;
         let stream = sender.preflight(head.stream.is_some()).await?;
         if let Some(stream) = stream {

@@ -70,7 +70,7 @@ impl SliceRecord {
     #[expect(clippy::cast_precision_loss, reason = "counts of one invocation are small")]
     fn metrics(&self) -> [(&'static str, &'static str, f64); 9] {
         let count = |name: &str| self.counts.get(name).copied().unwrap_or(0) as f64;
-        let differing: u64 = ["missing", "extra", "different", "in-flight", "collision"]
+        let differing: u64 = ["missing", "extra", "different", "collision"]
             .iter()
             .filter_map(|name| self.counts.get(*name))
             .sum();

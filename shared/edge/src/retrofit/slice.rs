@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId};
-use keyfold_dynamo::retrofit::{RequestSender, SliceOptions};
+use keyfold_dynamo::retrofit::{LAG_SECONDS_DEFAULT, RequestSender, SliceOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,9 +35,16 @@ pub struct SliceEvent {
     /// The most pages of this invocation.
     #[serde(default)]
     pub pages_max: Option<u32>,
+    /// How far behind the replicator may be, in seconds: a comparison looks at differences for twice as long.
+    #[serde(default = "lag_default")]
+    pub lag_seconds: u64,
     /// Who works: the same worker takes up its own segment at once, another waits until the lease is over.
     #[serde(default)]
     pub worker: Option<String>,
+}
+
+fn lag_default() -> u64 {
+    LAG_SECONDS_DEFAULT
 }
 
 impl SliceEvent {
@@ -75,6 +82,7 @@ impl SliceEvent {
             deadline: before(PAGE_MARGIN),
             stop_at: before(ANSWER_MARGIN),
             pages_max: self.pages_max,
+            lag_seconds: self.lag_seconds,
             owner: Some(self.worker.clone().unwrap_or_else(|| request_id.to_owned())),
             store,
             ..SliceOptions::default()

@@ -27,7 +27,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Serves the database until it is told to stop.
+    /// Serves the database until it is stopped.
     pub(super) fn start(listener: TcpListener, database: Database) -> Result<Server, EmbeddedError> {
         let (stop, stopped) = watch::channel(false);
         let (ready, is_ready) = mpsc::channel();
@@ -82,17 +82,17 @@ fn prepare(listener: TcpListener) -> io::Result<(Runtime, tokio::net::TcpListene
     Ok((runtime, listener))
 }
 
-/// Serves until told to stop. A request that never ends, or a client that sends half of one, holds the end up for
+/// Serves until it is stopped. A request that never ends, or a client that sends half of one, holds the end up for
 /// [`SHUTDOWN_WAIT_MAX`] only: dropping the runtime afterwards ends their tasks.
 async fn serve(listener: tokio::net::TcpListener, database: Database, stopped: watch::Receiver<bool>) {
     let late = stopped.clone();
     tokio::select! {
-        _ = serve_with_shutdown(listener, database, told(stopped)) => {}
-        () = async { told(late).await; tokio::time::sleep(SHUTDOWN_WAIT_MAX).await } => {}
+        _ = serve_with_shutdown(listener, database, wait_for_stop(stopped)) => {}
+        () = async { wait_for_stop(late).await; tokio::time::sleep(SHUTDOWN_WAIT_MAX).await } => {}
     }
 }
 
 /// Waits for the word to stop; its sender being gone is one.
-async fn told(mut stopped: watch::Receiver<bool>) {
+async fn wait_for_stop(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

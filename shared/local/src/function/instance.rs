@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::{Notify, oneshot, watch};
 
 use super::FunctionOptions;
-use crate::runtime_api::{Outcome, RuntimeApi};
+use crate::runtime_api::{InvocationResult, RuntimeApi};
 
 /// A running process. It is killed when this is dropped.
 #[derive(Debug)]
@@ -68,14 +68,14 @@ impl Instance {
         self.ended.borrow().clone()
     }
 
-    pub(super) async fn invoke(&mut self, event: String) -> Outcome {
+    pub(super) async fn invoke(&mut self, event: String) -> InvocationResult {
         self.handle.busy.store(true, Ordering::Relaxed);
         let outcome = tokio::select! {
             // What was answered counts, whatever became of the process afterwards.
             biased;
             outcome = self.api.invoke(event) => outcome,
             ended = self.ended.wait_for(Option::is_some) => {
-                Outcome::Ended(ended.ok().and_then(|how| how.clone()).unwrap_or_default())
+                InvocationResult::Ended(ended.ok().and_then(|how| how.clone()).unwrap_or_default())
             }
         };
         self.handle.busy.store(false, Ordering::Relaxed);

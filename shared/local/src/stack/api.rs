@@ -18,7 +18,7 @@ use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, READ_UNITS_MAX_DE
 use tokio::net::TcpListener;
 
 use super::{CONTROL_TABLE, StackError, StackOptions, event, function, writer};
-use crate::runtime_api::Outcome;
+use crate::runtime_api::InvocationResult;
 use crate::{EmbeddedDynamo, FunctionOptions, LocalFunction};
 
 /// The table that audit events go to, where the manifest has it.
@@ -96,6 +96,7 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
         manifest: options.manifest.clone(),
         dynamo: DynamoSettings::at(endpoint),
         control_table: CONTROL_TABLE.to_owned(),
+        grant: None,
         token_keys: TokenKeys::parse(&token_keys()?).map_err(|error| failed(error.to_string()))?,
         limits: Limits {
             auth: Auth::Open,
@@ -162,11 +163,13 @@ fn is_here(authority: &str) -> bool {
 }
 
 /// An outcome as a response; a function that failed is a bad gateway, as behind an HTTP API.
-fn shown(outcome: Outcome) -> Response<String> {
+fn shown(outcome: InvocationResult) -> Response<String> {
     let text = match outcome {
-        Outcome::Response(text) => text,
-        Outcome::Error(text) | Outcome::InitError(text) | Outcome::Ended(text) => return bad(text),
-        Outcome::TimedOut => return bad("the function took too long".to_owned()),
+        InvocationResult::Response(text) => text,
+        InvocationResult::Error(text) | InvocationResult::InitError(text) | InvocationResult::Ended(text) => {
+            return bad(text);
+        }
+        InvocationResult::TimedOut => return bad("the function took too long".to_owned()),
     };
     event::response(&serde_json::from_str(&text).unwrap_or_default())
 }

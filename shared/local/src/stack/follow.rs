@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::CONTROL_TABLE;
 use super::replicator::AnyReplicator;
-use crate::{EmbeddedDynamo, Pump, PumpOptions};
+use crate::{EmbeddedDynamo, PollerOptions, StreamPoller};
 
 /// How often the control table is asked whether the retrofit is open.
 const LOOK: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// outlast what a person looks into.
 const RETRIES_MAX: u32 = 1000;
 
-/// Starts and stops the pump of one retrofit.
+/// Starts and stops the poller of one retrofit.
 pub(super) struct Follower {
     sender: RequestSender,
     database: Database,
@@ -48,15 +48,15 @@ impl Follower {
     }
 
     pub(super) async fn run(self) {
-        let mut pump: Option<Pump> = None;
+        let mut poller: Option<StreamPoller> = None;
         loop {
             let open = self.is_open().await;
-            if open && pump.is_none() {
+            if open && poller.is_none() {
                 // Without a stream there is nothing to follow, until there is one.
-                pump = self.pump().await;
-            } else if !open && let Some(pump) = pump.take() {
+                poller = self.poller().await;
+            } else if !open && let Some(poller) = poller.take() {
                 // What the handler would not take is in the file.
-                let _ = pump.stop().await;
+                let _ = poller.stop().await;
             }
             sleep(LOOK).await;
         }
@@ -69,12 +69,12 @@ impl Follower {
         }
     }
 
-    async fn pump(&self) -> Option<Pump> {
-        let options = PumpOptions {
+    async fn poller(&self) -> Option<StreamPoller> {
+        let options = PollerOptions {
             retries_max: RETRIES_MAX,
             on_failure: self.on_failure.clone(),
-            ..PumpOptions::default()
+            ..PollerOptions::default()
         };
-        Pump::start(&self.database, &self.table, Arc::clone(&self.handler), options).await.ok()
+        StreamPoller::start(&self.database, &self.table, Arc::clone(&self.handler), options).await.ok()
     }
 }

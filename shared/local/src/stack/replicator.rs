@@ -1,4 +1,4 @@
-//! The replicator behind a stream pump: in this process, or as its binary.
+//! The replicator behind a stream poller: in this process, or as its binary.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,8 +10,8 @@ use keyfold_edge::Invocation;
 use keyfold_replicator::{Replicator, Settings, handle};
 
 use super::{CONTROL_TABLE, StackError, StackOptions, function, outcome};
-use crate::pump::Handler;
-use crate::runtime_api::Outcome;
+use crate::poller::Handler;
+use crate::runtime_api::InvocationResult;
 use crate::{EmbeddedDynamo, LocalFunction};
 
 /// Its binary.
@@ -42,7 +42,7 @@ pub(super) fn handler(
 }
 
 impl Handler for AnyReplicator {
-    async fn invoke(&self, event: String) -> Outcome {
+    async fn invoke(&self, event: String) -> InvocationResult {
         match self {
             AnyReplicator::Here(replicator) => replicator.invoke(event).await,
             AnyReplicator::Binary(function) => function.invoke(event).await,
@@ -74,7 +74,7 @@ impl InProcessReplicator {
 }
 
 impl Handler for InProcessReplicator {
-    async fn invoke(&self, event: String) -> Outcome {
+    async fn invoke(&self, event: String) -> InvocationResult {
         let request_id = format!("local-{}", self.invocations.fetch_add(1, Ordering::Relaxed));
         let invocation = Invocation { event: &event, request_id: &request_id, deadline: None };
         outcome(Box::pin(handle(&self.replicator, invocation)).await.answer)

@@ -6,7 +6,7 @@ use keyfold_edge::{Auth, Invocation};
 
 use super::{StackError, StackOptions, outcome};
 use crate::EmbeddedDynamo;
-use crate::runtime_api::Outcome;
+use crate::runtime_api::InvocationResult;
 
 /// Its name in errors, and its binary's.
 pub(super) const NAME: &str = "audit-writer";
@@ -21,13 +21,15 @@ pub(super) async fn start(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Re
         table: super::api::AUDIT_TABLE.to_owned(),
         id: "id".to_owned(),
         time: "timestamp".to_owned(),
+        received: "received".to_owned(),
         auth: Auth::Open,
+        grant: None,
     };
     let started = Writer::start(settings).await;
     started.map_err(|error| StackError::Function { name: NAME, reason: error.to_string() })
 }
 
 /// What becomes of an event.
-pub(super) async fn invoke(writer: &Writer, event: &str, id: &str) -> Outcome {
+pub(super) async fn invoke(writer: &Writer, event: &str, id: &str) -> InvocationResult {
     outcome(Box::pin(handle(writer, Invocation { event, request_id: id, deadline: None })).await.answer)
 }

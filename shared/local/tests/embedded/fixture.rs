@@ -58,6 +58,7 @@ pub(crate) fn table(name: &str, partition: &str, sort: Option<&str>, indexes: Ve
         entities: Vec::new(),
         indexes,
         scope: Default::default(),
+        written_by: Default::default(),
         expect: Default::default(),
         ttl: None,
         collection_bytes_warn: 0,

@@ -53,6 +53,7 @@ pub(crate) fn table() -> Table {
             ),
         ],
         scope: [].into(),
+        written_by: [].into(),
         expect: Expect { item_bytes: Some(150), ..Expect::default() },
         ttl: None,
         collection_bytes_warn: 0,

@@ -2,7 +2,7 @@
 
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_dynamo::{Client, Expected, Update, UpdateError, update};
+use keyfold_dynamo::{Client, Expected, Update, UpdateError, UpdateRefusal, update};
 
 use crate::fixture::{assert_keys_are_right, audit, event, item, key, number, stored, text, things, with};
 
@@ -66,7 +66,9 @@ async fn what_is_expected_counts_as_known_and_must_be_so() {
     };
     let change = |user: &str| Update::new().set("action", text("edited")).expecting(expected(user));
     let error = refused(&client, &audit, &key("1"), &change("sam")).await;
-    let UpdateError::Expectation { attributes, item, .. } = &error else { panic!("{error:?}") };
+    let UpdateError::Refused(UpdateRefusal::Expectation { attributes, item, .. }) = &error else {
+        panic!("{error:?}")
+    };
     assert_eq!((attributes.as_slice(), &item.reveal()["id"]), (&["accessedBy".to_owned()][..], &text("1")));
     assert!(!format!("{error} {error:?}").contains("joe1"), "{error:?}");
     assert!(!update(&client, &audit, &key("1"), &change("joe1")).await.unwrap().read);
@@ -200,4 +202,26 @@ async fn an_update_that_reads_also_repairs_a_stale_key() {
     update(&client, &audit, &key("1"), &change).await.unwrap();
     let now = stored(&client, &audit, &key("1")).await.unwrap();
     assert_eq!(now["byResourceActionUser_pk"], text("other-edited-joe1"));
+}
+
+#[tokio::test]
+async fn an_attribute_that_only_a_key_has_is_read_from_it_and_never_updated() {
+    let text_of = r#"
+        [tables.shop]
+        partition = { attribute = "PK", fold = "c#{customer}" }
+        attributes = { customer = { type = "string", from-key = true }, status = "string", note = "string" }
+        indexes.byStatus = { partition = "{status}#{customer}" }
+    "#;
+    let shop = keyfold_core::manifest::parse("keyfold.toml", text_of).model.unwrap().tables.remove(0);
+    let ann = item([("customer", text("ann")), ("status", text("open"))]);
+    let (_dynamo, client) = with(&shop, [ann.clone()]).await;
+    let key = item([("PK", text("c#ann"))]);
+    for change in [Update::new().set("customer", text("bob")), Update::new().remove("customer").reading()] {
+        assert_eq!(refused(&client, &shop, &key, &change).await.code(), "update-key-part");
+    }
+    let change = Update::new().set("status", text("closed"));
+    update(&client, &shop, &key, &change.reading()).await.unwrap();
+    let now = stored(&client, &shop, &key).await.unwrap();
+    assert_eq!(now["byStatus_pk"], text("closed#ann"));
+    assert!(!now.contains_key("customer"), "{now:?}");
 }

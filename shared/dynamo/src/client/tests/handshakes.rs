@@ -17,13 +17,13 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-
 
 /// What a server has seen.
 #[derive(Default)]
-struct Seen {
+struct Handshake {
     refused: AtomicUsize,
     asked: AtomicUsize,
 }
 
 /// A server with a certificate of this authority.
-async fn server(authority: &CertifiedIssuer<'static, KeyPair>) -> (SocketAddr, Arc<Seen>) {
+async fn server(authority: &CertifiedIssuer<'static, KeyPair>) -> (SocketAddr, Arc<Handshake>) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, authority).unwrap();
@@ -39,7 +39,7 @@ async fn server(authority: &CertifiedIssuer<'static, KeyPair>) -> (SocketAddr, A
         .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (address, seen) = (listener.local_addr().unwrap(), Arc::new(Seen::default()));
+    let (address, seen) = (listener.local_addr().unwrap(), Arc::new(Handshake::default()));
     let counted = Arc::clone(&seen);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -49,7 +49,7 @@ async fn server(authority: &CertifiedIssuer<'static, KeyPair>) -> (SocketAddr, A
     (address, seen)
 }
 
-async fn answer(acceptor: &TlsAcceptor, stream: TcpStream, seen: &Seen) {
+async fn answer(acceptor: &TlsAcceptor, stream: TcpStream, seen: &Handshake) {
     let Ok(mut stream) = acceptor.accept(stream).await else {
         seen.refused.fetch_add(1, Ordering::Relaxed);
         return;

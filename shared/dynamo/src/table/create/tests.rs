@@ -20,6 +20,7 @@ fn table(index: Index) -> Table {
         entities: Vec::new(),
         indexes: vec![index],
         scope: BTreeMap::new(),
+        written_by: BTreeMap::new(),
         expect: Default::default(),
         ttl: None,
         collection_bytes_warn: 0,

@@ -7,7 +7,7 @@ use keyfold_core::model::Table;
 
 use super::new_item::NewItem;
 use crate::guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX, insert_chars};
-use crate::write::identity::canonical;
+use keyfold_core::write::canonical_key;
 
 /// The most bytes of items that are sent in one request of several. A request may have 16 MB, and its JSON is longer than
 /// what it carries.
@@ -30,7 +30,7 @@ pub(super) fn batches<'j>(table: &Table, jobs: impl Iterator<Item = &'j NewItem>
     let mut batches = Vec::new();
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for job in jobs {
-        let collection = || job.item.get(&table.partition.name).map(canonical).unwrap_or_default();
+        let collection = || job.item.get(&table.partition.name).map(canonical_key).unwrap_or_default();
         let alone = insert_chars(&table.name, &job.item) > STATEMENT_CHARS_MAX;
         if alone || (has_local && measured.insert(collection())) {
             batches.push(Batch::Put(job));

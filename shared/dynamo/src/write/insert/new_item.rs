@@ -2,7 +2,7 @@
 
 use keyfold_core::value::Item;
 
-use crate::write::identity::PrimaryKey;
+use keyfold_core::write::PrimaryKey;
 
 /// An item on its way.
 #[derive(Debug, Clone)]

@@ -6,24 +6,20 @@ use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 use keyfold_core::write::{Action, Guard};
 
-use super::change::Change;
-use crate::consumed::Consumed;
+use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
 use crate::guarded::{self, Tell};
 use crate::values::{copy_to_sdk, from_sdk};
 
-/// Writes a change. If its condition does not hold, the item as it is; `None` if there is none.
-pub(super) async fn send(
+/// Writes. If its condition does not hold, the item as it is; `None` if there is none.
+pub(super) async fn write(
     client: &Client,
     table: &Table,
-    key: &Item,
-    change: Change,
+    action: &Action,
+    guard: &Guard,
 ) -> Result<Result<Consumed, Option<Item>>, DynamoError> {
-    let (set, remove) = (change.set.into_iter().collect(), change.remove.into_iter().collect());
-    let action = Action::Update { key: key.clone(), set, remove };
-    let guard = Guard::Present(change.condition);
     let tell = Tell { refused_by: true, ..Tell::default() };
-    match guarded::send(client, table, &action, Some(&guard), tell).await {
+    match guarded::send(client, table, action, Some(guard), tell).await {
         Ok(sent) => Ok(Ok(sent.consumed)),
         Err(DynamoError::ConditionFailed { item, .. }) => Ok(Err(item.into_revealed().map(|item| *item))),
         Err(error) => Err(error),
@@ -46,7 +42,7 @@ pub(super) async fn read(
         .send()
         .await
         .map_err(|error| DynamoError::of(call(), error))?;
-    let consumed = Consumed::of(answer.consumed_capacity());
+    let consumed = consumed::of(answer.consumed_capacity());
     let item = answer.item.map(from_sdk).transpose();
     Ok((item.map_err(|_| DynamoError::Unreadable { call: call() })?, consumed))
 }

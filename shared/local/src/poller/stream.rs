@@ -11,7 +11,7 @@ use dynoxide::actions::list_streams::ListStreamsRequest;
 use keyfold_core::retrofit::SequenceNumber;
 use serde_json::Value;
 
-use super::{PumpError, Start};
+use super::{PollerError, Start};
 
 /// A table's stream.
 pub(super) struct Stream {
@@ -45,11 +45,11 @@ pub(super) struct StreamRecord {
 }
 
 impl Stream {
-    pub(super) async fn open(database: Database, table: String) -> Result<Stream, PumpError> {
+    pub(super) async fn open(database: Database, table: String) -> Result<Stream, PollerError> {
         let request = ListStreamsRequest { table_name: Some(table.clone()), ..ListStreamsRequest::default() };
         let listed = blocking(&database, &table, move |database| database.list_streams(request)).await?;
         let Some(stream) = listed.streams.into_iter().next() else {
-            return Err(PumpError::NoStream { table });
+            return Err(PollerError::NoStream { table });
         };
         let mut opened = Stream { database, table, arn: stream.stream_arn, shard: String::new() };
         opened.shard = opened.shards().await?.into_iter().next().map(|(id, _)| id).unwrap_or_default();
@@ -69,13 +69,13 @@ impl Stream {
     }
 
     /// The last record there is now.
-    pub(super) async fn end(&self) -> Result<Option<SequenceNumber>, PumpError> {
+    pub(super) async fn end(&self) -> Result<Option<SequenceNumber>, PollerError> {
         let end = self.shards().await?.into_iter().next().and_then(|(_, end)| end);
         Ok(end.and_then(|text| SequenceNumber::parse(&text).ok()))
     }
 
     /// A reader that begins there.
-    pub(super) async fn reader(&self, start: &Start) -> Result<Reader, PumpError> {
+    pub(super) async fn reader(&self, start: &Start) -> Result<Reader, PollerError> {
         let (kind, sequence_number) = match start {
             Start::Oldest => ("TRIM_HORIZON", None),
             Start::Latest => ("LATEST", None),
@@ -96,7 +96,7 @@ impl Stream {
         &self,
         reader: &mut Reader,
         most: usize,
-    ) -> Result<Vec<StreamRecord>, PumpError> {
+    ) -> Result<Vec<StreamRecord>, PollerError> {
         let request = GetRecordsRequest { shard_iterator: reader.0.clone(), limit: Some(most) };
         let got = self.call(move |database| database.get_records(request)).await?;
         if let Some(next) = got.next_shard_iterator {
@@ -105,7 +105,7 @@ impl Stream {
         got.records.iter().map(|record| self.record(record)).collect()
     }
 
-    fn record(&self, record: &dynoxide::actions::get_records::Record) -> Result<StreamRecord, PumpError> {
+    fn record(&self, record: &dynoxide::actions::get_records::Record) -> Result<StreamRecord, PollerError> {
         let unreadable = |error: serde_json::Error| self.unreadable(&error.to_string());
         let mut json = serde_json::to_value(record).map_err(unreadable)?;
         json["eventSourceARN"] = Value::from(self.arn.as_str());
@@ -120,7 +120,7 @@ impl Stream {
     }
 
     /// Each shard with the number of its last record.
-    async fn shards(&self) -> Result<Vec<(String, Option<String>)>, PumpError> {
+    async fn shards(&self) -> Result<Vec<(String, Option<String>)>, PollerError> {
         let request =
             DescribeStreamRequest { stream_arn: self.arn.clone(), ..DescribeStreamRequest::default() };
         let described = self.call(move |database| database.describe_stream(request)).await?;
@@ -128,14 +128,14 @@ impl Stream {
         Ok(shards.map(|shard| (shard.shard_id, shard.sequence_number_range.ending_sequence_number)).collect())
     }
 
-    fn unreadable(&self, reason: &str) -> PumpError {
-        PumpError::Unreadable { table: self.table.clone(), reason: reason.to_owned() }
+    fn unreadable(&self, reason: &str) -> PollerError {
+        PollerError::Unreadable { table: self.table.clone(), reason: reason.to_owned() }
     }
 
     async fn call<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Database) -> dynoxide::Result<T> + Send + 'static,
-    ) -> Result<T, PumpError> {
+    ) -> Result<T, PollerError> {
         blocking(&self.database, &self.table, call).await
     }
 }
@@ -145,9 +145,9 @@ async fn blocking<T: Send + 'static>(
     database: &Database,
     table: &str,
     call: impl FnOnce(&Database) -> dynoxide::Result<T> + Send + 'static,
-) -> Result<T, PumpError> {
+) -> Result<T, PollerError> {
     let shared = database.clone();
-    let unreadable = |reason: String| PumpError::Unreadable { table: table.to_owned(), reason };
+    let unreadable = |reason: String| PollerError::Unreadable { table: table.to_owned(), reason };
     match tokio::task::spawn_blocking(move || call(&shared)).await {
         Ok(result) => result.map_err(|error| unreadable(error.to_string())),
         Err(error) => Err(unreadable(error.to_string())),

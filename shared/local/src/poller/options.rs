@@ -1,4 +1,4 @@
-//! How a pump works: the settings of an event source mapping.
+//! How a poller works: the settings of an event source mapping.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,9 +29,9 @@ pub enum Start {
     After(SequenceNumber),
 }
 
-/// How a pump works.
+/// How a poller works.
 #[derive(Debug, Clone)]
-pub struct PumpOptions {
+pub struct PollerOptions {
     /// Where to begin.
     pub start: Start,
     /// The most records of a batch, up to [`BATCH_RECORDS_MAX`].
@@ -52,9 +52,9 @@ pub struct PumpOptions {
     pub on_failure: Option<PathBuf>,
 }
 
-impl Default for PumpOptions {
-    fn default() -> PumpOptions {
-        PumpOptions {
+impl Default for PollerOptions {
+    fn default() -> PollerOptions {
+        PollerOptions {
             start: Start::Oldest,
             batch_records: 100,
             parallel: 1,
@@ -68,7 +68,7 @@ impl Default for PumpOptions {
     }
 }
 
-impl PumpOptions {
+impl PollerOptions {
     pub(super) fn batch_records(&self) -> usize {
         self.batch_records.clamp(1, BATCH_RECORDS_MAX)
     }

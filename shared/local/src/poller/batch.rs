@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::options::{PAYLOAD_BYTES_MAX, PumpOptions};
+use super::options::{PAYLOAD_BYTES_MAX, PollerOptions};
 use super::stream::StreamRecord;
 
 /// The event of these records.
@@ -26,7 +26,7 @@ pub(super) fn lanes(page: Vec<StreamRecord>, parallel: usize) -> Vec<Vec<StreamR
 }
 
 /// The batches of a lane: of so many records, and not larger than an event can be.
-pub(super) fn batches(lane: &[StreamRecord], options: &PumpOptions) -> Vec<Range<usize>> {
+pub(super) fn batches(lane: &[StreamRecord], options: &PollerOptions) -> Vec<Range<usize>> {
     let mut batches: Vec<Range<usize>> = Vec::new();
     let mut bytes = 0;
     for (place, record) in lane.iter().enumerate() {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_batch_is_closed_by_its_records_or_by_its_size() {
-        let options = PumpOptions { batch_records: 3, ..PumpOptions::default() };
+        let options = PollerOptions { batch_records: 3, ..PollerOptions::default() };
         let sizes = |sizes: &[usize]| {
             let lane: Vec<_> = sizes.iter().map(|bytes| record("a", *bytes)).collect();
             batches(&lane, &options).iter().map(Range::len).collect::<Vec<_>>()

@@ -8,8 +8,8 @@ use keyfold_core::manifest;
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{TableOptions, put};
-use keyfold_local::runtime_api::Outcome;
-use keyfold_local::{EmbeddedDynamo, PumpOptions};
+use keyfold_local::runtime_api::InvocationResult;
+use keyfold_local::{EmbeddedDynamo, PollerOptions};
 use serde_json::Value;
 
 const MANIFEST: &str = "
@@ -42,16 +42,16 @@ pub(crate) async fn write(dynamo: &EmbeddedDynamo, id: &str, number: usize) {
 }
 
 /// Options without long pauses.
-pub(crate) fn quick() -> PumpOptions {
-    PumpOptions {
+pub(crate) fn quick() -> PollerOptions {
+    PollerOptions {
         retry_pause: Duration::from_millis(1),
         poll: Duration::from_millis(5),
-        ..PumpOptions::default()
+        ..PollerOptions::default()
     }
 }
 
 /// Ids and numbers of the records of an event.
-pub(crate) fn told(event: &str) -> Vec<(String, usize)> {
+pub(crate) fn records_of(event: &str) -> Vec<(String, usize)> {
     let event: Value = serde_json::from_str(event).unwrap();
     let record = |record: &Value| {
         let id = record["dynamodb"]["Keys"]["id"]["S"].as_str().unwrap().to_owned();
@@ -62,14 +62,14 @@ pub(crate) fn told(event: &str) -> Vec<(String, usize)> {
 }
 
 /// The answer that names this record of an event as the first that failed.
-pub(crate) fn failed_from(event: &str, at: usize) -> Outcome {
+pub(crate) fn failed_from(event: &str, at: usize) -> InvocationResult {
     let event: Value = serde_json::from_str(event).unwrap();
     let number = &event["Records"][at]["dynamodb"]["SequenceNumber"];
-    Outcome::Response(format!(r#"{{"batchItemFailures":[{{"itemIdentifier":{number}}}]}}"#))
+    InvocationResult::Response(format!(r#"{{"batchItemFailures":[{{"itemIdentifier":{number}}}]}}"#))
 }
 
-pub(crate) fn success() -> Outcome {
-    Outcome::Response(r#"{"batchItemFailures":[]}"#.to_owned())
+pub(crate) fn success() -> InvocationResult {
+    InvocationResult::Response(r#"{"batchItemFailures":[]}"#.to_owned())
 }
 
 /// What handlers were given, event by event.

@@ -1,19 +1,21 @@
-//! Records come in their order, once if nothing fails, and where a pump stopped another goes on.
+//! Records come in their order, once if nothing fails, and where a poller stopped another goes on.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use keyfold_local::runtime_api::Outcome;
-use keyfold_local::{Pump, PumpCounts, PumpOptions, Start};
+use keyfold_local::runtime_api::InvocationResult;
+use keyfold_local::{PollerCounts, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
 
-use crate::fixture::{DRAIN_WAIT, Seen, all, dynamo, quick, success, told, write};
+use crate::fixture::{DRAIN_WAIT, Seen, all, dynamo, quick, records_of, success, write};
 
-fn remembering(seen: &Seen) -> Arc<impl Fn(String) -> std::future::Ready<Outcome> + Send + Sync + 'static> {
+fn remembering(
+    seen: &Seen,
+) -> Arc<impl Fn(String) -> std::future::Ready<InvocationResult> + Send + Sync + 'static> {
     let seen = Arc::clone(seen);
     Arc::new(move |event: String| {
-        seen.lock().unwrap().push(told(&event));
+        seen.lock().unwrap().push(records_of(&event));
         std::future::ready(success())
     })
 }
@@ -25,28 +27,30 @@ async fn records_come_once_in_their_order_and_another_pump_goes_on() {
         write(&dynamo, "a", number).await;
     }
     let seen = Seen::default();
-    let options = PumpOptions { batch_records: 10, ..quick() };
-    let pump =
-        Pump::start(dynamo.database(), "streamed-events", remembering(&seen), options.clone()).await.unwrap();
-    pump.drained(DRAIN_WAIT).await.unwrap();
+    let options = PollerOptions { batch_records: 10, ..quick() };
+    let poller =
+        StreamPoller::start(dynamo.database(), "streamed-events", remembering(&seen), options.clone())
+            .await
+            .unwrap();
+    poller.drained(DRAIN_WAIT).await.unwrap();
     let sizes: Vec<usize> = seen.lock().unwrap().iter().map(Vec::len).collect();
     assert_eq!(sizes, [10, 10, 5]);
     write(&dynamo, "a", 25).await;
-    pump.drained(DRAIN_WAIT).await.unwrap();
-    let (counts, position) = pump.stop().await.unwrap();
-    assert_eq!(counts, PumpCounts { records: 26, invocations: 4, ..PumpCounts::default() });
+    poller.drained(DRAIN_WAIT).await.unwrap();
+    let (counts, position) = poller.stop().await.unwrap();
+    assert_eq!(counts, PollerCounts { records: 26, invocations: 4, ..PollerCounts::default() });
     let start = Start::After(position.unwrap());
-    let pump = Pump::start(
+    let poller = StreamPoller::start(
         dynamo.database(),
         "streamed-events",
         remembering(&seen),
-        PumpOptions { start, ..options },
+        PollerOptions { start, ..options },
     )
     .await
     .unwrap();
-    pump.drained(DRAIN_WAIT).await.unwrap();
+    poller.drained(DRAIN_WAIT).await.unwrap();
     write(&dynamo, "a", 26).await;
-    pump.drained(DRAIN_WAIT).await.unwrap();
+    poller.drained(DRAIN_WAIT).await.unwrap();
     assert!(all(&seen).into_iter().map(|(_, number)| number).eq(0..27));
 }
 
@@ -55,11 +59,12 @@ async fn the_latest_record_is_the_first_that_is_written_afterwards() {
     let dynamo = dynamo(true).await;
     write(&dynamo, "a", 1).await;
     let seen = Seen::default();
-    let options = PumpOptions { start: Start::Latest, ..quick() };
-    let pump = Pump::start(dynamo.database(), "streamed-events", remembering(&seen), options).await.unwrap();
-    pump.drained(DRAIN_WAIT).await.unwrap();
+    let options = PollerOptions { start: Start::Latest, ..quick() };
+    let poller =
+        StreamPoller::start(dynamo.database(), "streamed-events", remembering(&seen), options).await.unwrap();
+    poller.drained(DRAIN_WAIT).await.unwrap();
     write(&dynamo, "a", 2).await;
-    pump.drained(DRAIN_WAIT).await.unwrap();
+    poller.drained(DRAIN_WAIT).await.unwrap();
     assert_eq!(all(&seen), [("a".to_owned(), 2)]);
 }
 
@@ -82,15 +87,16 @@ async fn items_at_once_keep_the_order_of_each_item() {
                     at_once.1 = at_once.0.max(at_once.1);
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
-                seen.lock().unwrap().push(told(&event));
+                seen.lock().unwrap().push(records_of(&event));
                 at_once.lock().unwrap().0 -= 1;
                 success()
             }
         }
     };
-    let options = PumpOptions { batch_records: 5, parallel: 4, ..quick() };
-    let pump = Pump::start(dynamo.database(), "streamed-events", Arc::new(handler), options).await.unwrap();
-    pump.drained(DRAIN_WAIT).await.unwrap();
+    let options = PollerOptions { batch_records: 5, parallel: 4, ..quick() };
+    let poller =
+        StreamPoller::start(dynamo.database(), "streamed-events", Arc::new(handler), options).await.unwrap();
+    poller.drained(DRAIN_WAIT).await.unwrap();
     assert!(at_once.lock().unwrap().1 > 1, "never two at once");
     let mut items: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (id, number) in all(&seen) {
@@ -126,12 +132,13 @@ async fn a_record_has_the_shape_that_lambda_gives_it() {
             std::future::ready(success())
         }
     };
-    let pump = Pump::start(dynamo.database(), "streamed-events", Arc::new(handler), quick()).await.unwrap();
-    pump.drained(DRAIN_WAIT).await.unwrap();
+    let poller =
+        StreamPoller::start(dynamo.database(), "streamed-events", Arc::new(handler), quick()).await.unwrap();
+    poller.drained(DRAIN_WAIT).await.unwrap();
     let event: Value = serde_json::from_str(&events.lock().unwrap()[0]).unwrap();
     let [insert, remove] = event["Records"].as_array().unwrap().as_slice() else { panic!("{event}") };
     assert_eq!((&insert["eventName"], &remove["eventName"]), (&"INSERT".into(), &"REMOVE".into()));
-    assert_eq!(insert["eventSourceARN"], pump.stream_arn());
+    assert_eq!(insert["eventSourceARN"], poller.stream_arn());
     assert_eq!(insert["dynamodb"]["StreamViewType"], "NEW_AND_OLD_IMAGES");
     assert_eq!(insert["userIdentity"], Value::Null);
     assert_eq!(remove["userIdentity"]["principalId"], "dynamodb.amazonaws.com");

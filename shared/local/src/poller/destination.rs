@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tokio::fs::OpenOptions;
 use tokio::io::AsyncWriteExt;
 
-use super::PumpError;
+use super::PollerError;
 use super::batch::event;
 use super::stream::{Stream, StreamRecord};
-use crate::runtime_api::Outcome;
+use crate::runtime_api::InvocationResult;
 
 /// Adds a line for these records.
 pub(super) async fn give_up(
@@ -19,15 +19,15 @@ pub(super) async fn give_up(
     stream: &Stream,
     records: &[StreamRecord],
     invocations: u32,
-    outcome: &Outcome,
-) -> Result<(), PumpError> {
+    outcome: &InvocationResult,
+) -> Result<(), PollerError> {
     let text = format!("{}\n", line(stream, records, invocations, outcome));
     let written = async {
         let mut file = OpenOptions::new().create(true).append(true).open(path).await?;
         file.write_all(text.as_bytes()).await?;
         file.flush().await
     };
-    let failed = |error: std::io::Error| PumpError::Destination {
+    let failed = |error: std::io::Error| PollerError::Destination {
         path: path.display().to_string(),
         reason: error.to_string(),
     };
@@ -35,7 +35,7 @@ pub(super) async fn give_up(
 }
 
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>
-fn line(stream: &Stream, records: &[StreamRecord], invocations: u32, outcome: &Outcome) -> Value {
+fn line(stream: &Stream, records: &[StreamRecord], invocations: u32, outcome: &InvocationResult) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     let (first, last) = (records.first(), records.last());
     json!({
@@ -56,12 +56,14 @@ fn line(stream: &Stream, records: &[StreamRecord], invocations: u32, outcome: &O
     })
 }
 
-fn how(outcome: &Outcome) -> Value {
+fn how(outcome: &InvocationResult) -> Value {
     match outcome {
-        Outcome::Response(text) | Outcome::Error(text) | Outcome::InitError(text) => {
+        InvocationResult::Response(text)
+        | InvocationResult::Error(text)
+        | InvocationResult::InitError(text) => {
             serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()))
         }
-        Outcome::TimedOut => Value::from("timed out"),
-        Outcome::Ended(how) => Value::from(how.as_str()),
+        InvocationResult::TimedOut => Value::from("timed out"),
+        InvocationResult::Ended(how) => Value::from(how.as_str()),
     }
 }

@@ -1,4 +1,4 @@
-//! A stream pump: reads a table's stream of the embedded DynamoDB and invokes a handler with its records, as an event source
+//! A stream poller: reads a table's stream of the embedded DynamoDB and invokes a handler with its records, as an event source
 //! mapping of Lambda does.
 //!
 //! As in Lambda: records come in the stream's order and at least once; the handler's answer can name the record to go on from
@@ -6,14 +6,14 @@
 //! file and is passed over. Otherwise than in Lambda: there is one shard, nothing is passed over for its age, and retries are
 //! always bounded. <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>
 //!
-//! Start with [`Pump::start`]; `batch` is a batch's text, `delivery` what is delivered next, `stream` the reader.
+//! Start with [`StreamPoller::start`]; `batch` is a batch's text, `delivery` what is delivered next, `stream` the reader.
 
 mod batch;
+mod batch_result;
 mod delivery;
 mod destination;
 mod options;
 mod stream;
-mod verdict;
 mod work;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,40 +24,40 @@ use keyfold_core::retrofit::SequenceNumber;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use options::{BATCH_RECORDS_MAX, PAYLOAD_BYTES_MAX, PumpOptions, Start};
+pub use options::{BATCH_RECORDS_MAX, PAYLOAD_BYTES_MAX, PollerOptions, Start};
 use stream::Stream;
 
-use crate::runtime_api::Outcome;
+use crate::runtime_api::InvocationResult;
 
-/// How often [`Pump::drained`] looks.
+/// How often [`StreamPoller::drained`] looks.
 const DRAINED_LOOK: Duration = Duration::from_millis(20);
 
 /// What takes a batch's event and says what became of it: a closure in this process, or a
 /// [`LocalFunction`](crate::LocalFunction).
 pub trait Handler: Send + Sync + 'static {
     /// Takes one event.
-    fn invoke(&self, event: String) -> impl Future<Output = Outcome> + Send;
+    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send;
 }
 
 impl<F, R> Handler for F
 where
     F: Fn(String) -> R + Send + Sync + 'static,
-    R: Future<Output = Outcome> + Send,
+    R: Future<Output = InvocationResult> + Send,
 {
-    fn invoke(&self, event: String) -> impl Future<Output = Outcome> + Send {
+    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send {
         self(event)
     }
 }
 
 impl Handler for crate::LocalFunction {
-    fn invoke(&self, event: String) -> impl Future<Output = Outcome> + Send {
+    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send {
         crate::LocalFunction::invoke(self, event)
     }
 }
 
-/// Why a pump ended, or did not do what was asked.
+/// Why a poller ended, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PumpError {
+pub enum PollerError {
     /// The table has no stream, or it is off.
     #[error("table `{table}` has no stream")]
     NoStream {
@@ -90,9 +90,9 @@ pub enum PumpError {
     },
 }
 
-/// What a pump did so far.
+/// What a poller did so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PumpCounts {
+pub struct PollerCounts {
     /// Records that are dealt with, in whatever way.
     pub records: u64,
     /// Times that the handler was invoked.
@@ -105,32 +105,32 @@ pub struct PumpCounts {
     pub given_up: u64,
 }
 
-/// How far a pump is.
+/// How far a poller is.
 #[derive(Debug, Default)]
 struct Progress {
-    counts: PumpCounts,
+    counts: PollerCounts,
     /// The last record that is dealt with, and all before it.
     position: Option<SequenceNumber>,
-    error: Option<PumpError>,
+    error: Option<PollerError>,
 }
 
-/// A running pump. It stops when it is dropped: at once, in the middle of an invocation.
+/// A running poller. It stops when it is dropped: at once, in the middle of an invocation.
 #[derive(Debug)]
-pub struct Pump {
+pub struct StreamPoller {
     stream: Arc<Stream>,
     progress: Arc<Mutex<Progress>>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
-impl Pump {
+impl StreamPoller {
     /// Feeds a handler with this table's stream, until it is stopped.
     pub async fn start<H: Handler>(
         database: &Database,
         table: &str,
         handler: Arc<H>,
-        options: PumpOptions,
-    ) -> Result<Pump, PumpError> {
+        options: PollerOptions,
+    ) -> Result<StreamPoller, PollerError> {
         let stream = Arc::new(Stream::open(database.clone(), table.to_owned()).await?);
         let reader = stream.reader(&options.start).await?;
         // What was there before counts as dealt with.
@@ -149,11 +149,11 @@ impl Pump {
             stream: Arc::clone(&stream),
         };
         let task = tokio::spawn(work.run(reader));
-        Ok(Pump { stream, progress, stop, task })
+        Ok(StreamPoller { stream, progress, stop, task })
     }
 
     /// What it did so far.
-    pub fn counts(&self) -> PumpCounts {
+    pub fn counts(&self) -> PollerCounts {
         locked(&self.progress).counts
     }
 
@@ -164,7 +164,7 @@ impl Pump {
 
     /// Waits until every record is dealt with that the stream has. Says something only if nobody writes to the table
     /// meanwhile, except for the handler itself.
-    pub async fn drained(&self, wait_max: Duration) -> Result<(), PumpError> {
+    pub async fn drained(&self, wait_max: Duration) -> Result<(), PollerError> {
         let begun = Instant::now();
         loop {
             // The end first: a record that comes later is not missed then, it was not there.
@@ -180,7 +180,7 @@ impl Pump {
             }
             if begun.elapsed() >= wait_max {
                 let table = self.stream.table().to_owned();
-                return Err(PumpError::NotDrained { table, seconds: wait_max.as_secs() });
+                return Err(PollerError::NotDrained { table, seconds: wait_max.as_secs() });
             }
             tokio::time::sleep(DRAINED_LOOK).await;
         }
@@ -188,7 +188,7 @@ impl Pump {
 
     /// Stops it after the invocations that are under way, and says what it did. Where it stopped, another can go on:
     /// [`Start::After`].
-    pub async fn stop(mut self) -> Result<(PumpCounts, Option<SequenceNumber>), PumpError> {
+    pub async fn stop(mut self) -> Result<(PollerCounts, Option<SequenceNumber>), PollerError> {
         self.stop.send_replace(true);
         // A panic over there was reported there.
         let _ = (&mut self.task).await;
@@ -200,7 +200,7 @@ impl Pump {
     }
 }
 
-impl Drop for Pump {
+impl Drop for StreamPoller {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::runtime_api::Outcome;
+use crate::runtime_api::InvocationResult;
 
 /// What is dealt with of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum BatchResult {
     /// All of it.
     Done,
     /// Everything before the record at this position.
@@ -19,20 +19,24 @@ pub(super) enum Verdict {
 ///
 /// Faithful to a fault: an answer without `batchItemFailures` is a success, whatever else it says; one that names a record
 /// badly fails the whole batch. The lowest place that is named counts.
-pub(super) fn verdict(outcome: &Outcome, partial: bool, place: impl Fn(&str) -> Option<usize>) -> Verdict {
-    let Outcome::Response(text) = outcome else { return Verdict::Failed };
+pub(super) fn batch_result(
+    outcome: &InvocationResult,
+    partial: bool,
+    place: impl Fn(&str) -> Option<usize>,
+) -> BatchResult {
+    let InvocationResult::Response(text) = outcome else { return BatchResult::Failed };
     if !partial {
-        return Verdict::Done;
+        return BatchResult::Done;
     }
     let answer: Value = serde_json::from_str(text).unwrap_or_default();
     let Some(failures) = answer.get("batchItemFailures").filter(|failures| !failures.is_null()) else {
-        return Verdict::Done;
+        return BatchResult::Done;
     };
-    let Some(failures) = failures.as_array() else { return Verdict::Failed };
+    let Some(failures) = failures.as_array() else { return BatchResult::Failed };
     let named = |failure: &Value| place(failure.get("itemIdentifier")?.as_str()?);
     match failures.iter().map(named).collect::<Option<Vec<usize>>>() {
-        None => Verdict::Failed,
-        Some(places) => places.into_iter().min().map_or(Verdict::Done, Verdict::From),
+        None => BatchResult::Failed,
+        Some(places) => places.into_iter().min().map_or(BatchResult::Done, BatchResult::From),
     }
 }
 
@@ -43,20 +47,27 @@ mod tests {
     #[test]
     fn an_answer_is_read_as_lambda_reads_it() {
         let place = |text: &str| ["10", "11", "12"].iter().position(|known| *known == text);
-        let read = |text: &str| verdict(&Outcome::Response(text.to_owned()), true, place);
+        let read = |text: &str| batch_result(&InvocationResult::Response(text.to_owned()), true, place);
         for done in ["null", "{}", "", r#"{"batchItemFailures":[]}"#, r#"{"batchItemFailures":null}"#] {
-            assert_eq!(read(done), Verdict::Done, "{done}");
+            assert_eq!(read(done), BatchResult::Done, "{done}");
         }
         // Silent loss, in Lambda as here: the member has another name.
-        assert_eq!(read(r#"{"batchItemFailure":[{"itemIdentifier":"10"}]}"#), Verdict::Done);
+        assert_eq!(read(r#"{"batchItemFailure":[{"itemIdentifier":"10"}]}"#), BatchResult::Done);
         let two = r#"{"batchItemFailures":[{"itemIdentifier":"12"},{"itemIdentifier":"11"}]}"#;
-        assert_eq!(read(two), Verdict::From(1));
+        assert_eq!(read(two), BatchResult::From(1));
         for bad in [r#"{"itemIdentifier":""}"#, r#"{"itemIdentifier":null}"#, r#"{"item":"10"}"#, "{}"] {
-            assert_eq!(read(&format!(r#"{{"batchItemFailures":[{bad}]}}"#)), Verdict::Failed, "{bad}");
+            assert_eq!(read(&format!(r#"{{"batchItemFailures":[{bad}]}}"#)), BatchResult::Failed, "{bad}");
         }
-        assert_eq!(verdict(&Outcome::Response(two.to_owned()), false, place), Verdict::Done);
-        for outcome in [Outcome::Error(String::new()), Outcome::TimedOut, Outcome::Ended(String::new())] {
-            assert_eq!(verdict(&outcome, true, place), Verdict::Failed);
+        assert_eq!(
+            batch_result(&InvocationResult::Response(two.to_owned()), false, place),
+            BatchResult::Done
+        );
+        for outcome in [
+            InvocationResult::Error(String::new()),
+            InvocationResult::TimedOut,
+            InvocationResult::Ended(String::new()),
+        ] {
+            assert_eq!(batch_result(&outcome, true, place), BatchResult::Failed);
         }
     }
 }

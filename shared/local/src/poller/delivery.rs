@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::PumpOptions;
-use super::verdict::Verdict;
+use super::PollerOptions;
+use super::batch_result::BatchResult;
 
 /// Records that are being delivered, by their places.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ struct Portion {
     retries: u32,
 }
 
-/// What follows from a verdict.
+/// What follows from a result.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum After {
     /// Go on at once.
@@ -33,7 +33,7 @@ pub(super) enum After {
 
 impl Delivery {
     /// Delivers these portions, one after the other.
-    pub(super) fn new(portions: impl IntoIterator<Item = Range<usize>>, options: &PumpOptions) -> Delivery {
+    pub(super) fn new(portions: impl IntoIterator<Item = Range<usize>>, options: &PollerOptions) -> Delivery {
         let portions = portions.into_iter().map(|places| Portion { places, retries: 0 }).collect();
         Delivery { portions, retries_max: options.retries_max, bisect: options.bisect }
     }
@@ -44,32 +44,32 @@ impl Delivery {
     }
 
     /// Notes what became of it.
-    pub(super) fn ended(&mut self, verdict: Verdict) -> After {
+    pub(super) fn ended(&mut self, result: BatchResult) -> After {
         let Some(Portion { places, retries }) = self.portions.pop_front() else { return After::GoOn };
         let several = self.bisect && places.len() > 1;
-        match verdict {
-            Verdict::Done => After::GoOn,
+        match result {
+            BatchResult::Done => After::GoOn,
             // A split costs no retry.
-            Verdict::From(first) if first > 0 => {
+            BatchResult::From(first) if first > 0 => {
                 self.push(places.start + first..places.end, retries);
                 After::GoOn
             }
-            Verdict::Failed if several => {
+            BatchResult::Failed if several => {
                 let middle = places.start + places.len() / 2;
                 self.push(middle..places.end, retries);
                 self.push(places.start..middle, retries);
                 After::GoOn
             }
-            Verdict::From(_) | Verdict::Failed if retries < self.retries_max => {
+            BatchResult::From(_) | BatchResult::Failed if retries < self.retries_max => {
                 self.push(places, retries + 1);
                 After::Again(retries + 1)
             }
             // The first record was named: it alone is to blame.
-            Verdict::From(_) if several => {
+            BatchResult::From(_) if several => {
                 self.push(places.start + 1..places.end, 0);
                 After::GiveUp(places.start..places.start + 1)
             }
-            Verdict::From(_) | Verdict::Failed => After::GiveUp(places),
+            BatchResult::From(_) | BatchResult::Failed => After::GiveUp(places),
         }
     }
 
@@ -86,7 +86,7 @@ mod tests {
 
     fn delivery(bisect: bool) -> Delivery {
         let portions = [Range { start: 0, end: 4 }, Range { start: 4, end: 6 }];
-        Delivery::new(portions, &PumpOptions { bisect, retries_max: 1, ..PumpOptions::default() })
+        Delivery::new(portions, &PollerOptions { bisect, retries_max: 1, ..PollerOptions::default() })
     }
 
     /// Every portion that is delivered to a handler that cannot take record 2, and what is given up.
@@ -94,13 +94,13 @@ mod tests {
         let mut delivery = delivery(bisect);
         let (mut delivered, mut given_up) = (Vec::new(), Vec::new());
         while let Some(places) = delivery.next() {
-            let verdict = match places.clone().position(|place| place == 2) {
-                None => Verdict::Done,
-                Some(at) if partial => Verdict::From(at),
-                Some(_) => Verdict::Failed,
+            let result = match places.clone().position(|place| place == 2) {
+                None => BatchResult::Done,
+                Some(at) if partial => BatchResult::From(at),
+                Some(_) => BatchResult::Failed,
             };
             delivered.push(places);
-            if let After::GiveUp(places) = delivery.ended(verdict) {
+            if let After::GiveUp(places) = delivery.ended(result) {
                 given_up.push(places);
             }
             assert!(delivered.len() < 100, "it never ends");
@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn retries_are_counted_for_each_record_that_is_left() {
         let mut delivery = delivery(false);
-        assert_eq!(delivery.ended(Verdict::Failed), After::Again(1));
-        assert_eq!(delivery.ended(Verdict::From(1)), After::GoOn);
-        assert_eq!(delivery.ended(Verdict::From(0)), After::GiveUp(1..4));
+        assert_eq!(delivery.ended(BatchResult::Failed), After::Again(1));
+        assert_eq!(delivery.ended(BatchResult::From(1)), After::GoOn);
+        assert_eq!(delivery.ended(BatchResult::From(0)), After::GiveUp(1..4));
         assert_eq!(delivery.next(), Some(4..6));
     }
 }

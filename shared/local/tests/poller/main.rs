@@ -1,4 +1,4 @@
-//! The stream pump, with handlers in this process.
+//! The stream poller, with handlers in this process.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an error is a failure")]
 

@@ -1,6 +1,6 @@
-//! The work of a pump: a page of the stream, its lanes at once, each lane's batches one after the other.
+//! The work of a poller: a page of the stream, its lanes at once, each lane's batches one after the other.
 //!
-//! The position moves when a whole page is dealt with: a pump that ends in the middle of one delivers some records twice
+//! The position moves when a whole page is dealt with: a poller that ends in the middle of one delivers some records twice
 //! when another goes on, never too few.
 
 use std::sync::{Arc, Mutex};
@@ -10,16 +10,16 @@ use keyfold_core::retrofit::SequenceNumber;
 use tokio::sync::watch;
 
 use super::batch::{batches, event, lanes};
+use super::batch_result::{BatchResult, batch_result};
 use super::delivery::{After, Delivery};
 use super::destination::give_up;
 use super::options::BATCH_RECORDS_MAX;
 use super::stream::{Reader, Stream, StreamRecord};
-use super::verdict::{Verdict, verdict};
-use super::{Handler, Progress, PumpError, PumpOptions, locked};
+use super::{Handler, PollerError, PollerOptions, Progress, locked};
 
 pub(super) struct Work<H> {
     pub(super) handler: Arc<H>,
-    pub(super) options: PumpOptions,
+    pub(super) options: PollerOptions,
     pub(super) progress: Arc<Mutex<Progress>>,
     pub(super) stopped: watch::Receiver<bool>,
     pub(super) stream: Arc<Stream>,
@@ -35,7 +35,7 @@ impl<H: Handler> Work<H> {
         }
     }
 
-    async fn page(&self, reader: &mut Reader) -> Result<(), PumpError> {
+    async fn page(&self, reader: &mut Reader) -> Result<(), PollerError> {
         let most = (self.options.batch_records() * self.options.parallel()).min(BATCH_RECORDS_MAX);
         let page = self.stream.read(reader, most).await?;
         let Some(last) = page.last().map(|record| record.sequence.clone()) else {
@@ -56,7 +56,7 @@ impl<H: Handler> Work<H> {
     }
 
     /// Delivers a lane; `false` if it was stopped before its end.
-    async fn lane(&self, lane: &[StreamRecord]) -> Result<bool, PumpError> {
+    async fn lane(&self, lane: &[StreamRecord]) -> Result<bool, PollerError> {
         let mut delivery = Delivery::new(batches(lane, &self.options), &self.options);
         while let Some(places) = delivery.next() {
             if *self.stopped.borrow() {
@@ -65,9 +65,9 @@ impl<H: Handler> Work<H> {
             let records = &lane[places];
             let outcome = self.handler.invoke(event(records)).await;
             let place = |text: &str| records.iter().position(|record| record.sequence == text);
-            let verdict = verdict(&outcome, self.options.partial, place);
-            self.count(verdict);
-            match delivery.ended(verdict) {
+            let result = batch_result(&outcome, self.options.partial, place);
+            self.count(result);
+            match delivery.ended(result) {
                 After::GoOn => {}
                 After::Again(retry) => self.rest(self.options.pause(retry)).await,
                 After::GiveUp(places) => {
@@ -82,13 +82,13 @@ impl<H: Handler> Work<H> {
         Ok(true)
     }
 
-    fn count(&self, verdict: Verdict) {
+    fn count(&self, result: BatchResult) {
         let counts = &mut locked(&self.progress).counts;
         counts.invocations += 1;
-        match verdict {
-            Verdict::Done => {}
-            Verdict::From(_) => counts.partly += 1,
-            Verdict::Failed => counts.failed += 1,
+        match result {
+            BatchResult::Done => {}
+            BatchResult::From(_) => counts.partly += 1,
+            BatchResult::Failed => counts.failed += 1,
         }
     }
 
