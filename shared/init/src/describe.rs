@@ -2,6 +2,7 @@
 //! resource. The three have the same fields.
 
 use keyfold_core::model::ScalarType;
+use serde_json::Value;
 
 use crate::cursor::At;
 use crate::draft::{Draft, IndexDraft, KindDraft, ProjectionDraft, Rank, TableDraft, Ttl};
@@ -12,8 +13,36 @@ pub(crate) const KEY_PARTS_MAX: usize = 8;
 /// The most indexes of a table that are read.
 pub(crate) const INDEXES_MAX: usize = 100;
 
-/// Fields of a table that a manifest does not model, and what to call them.
-const UNMODELLED: &[(&str, &str)] = &[
+/// Fields that a manifest has, and those that only tell of the table.
+const KNOWN: &[&str] = &[
+    "TableName",
+    "KeySchema",
+    "AttributeDefinitions",
+    "GlobalSecondaryIndexes",
+    "LocalSecondaryIndexes",
+    "TimeToLiveSpecification",
+    "StreamSpecification",
+    "BillingModeSummary",
+    "TableStatus",
+    "TableArn",
+    "TableId",
+    "CreationDateTime",
+    "ItemCount",
+    "TableSizeBytes",
+    "LatestStreamLabel",
+    "LatestStreamArn",
+    "RestoreSummary",
+    "IndexName",
+    "IndexArn",
+    "IndexStatus",
+    "IndexSizeBytes",
+    "Backfilling",
+    "Projection",
+    "PrimaryKey",
+];
+
+/// What to call other fields. One that is not here is listed by its name: nothing is lost silently.
+const WORDS: &[(&str, &str)] = &[
     ("Replicas", "replicas in other regions"),
     ("GlobalTableVersion", "a global table"),
     ("GlobalTableWitnesses", "a witness of a global table"),
@@ -26,7 +55,51 @@ const UNMODELLED: &[(&str, &str)] = &[
     ("ContributorInsightsSpecification", "contributor insights"),
     ("WarmThroughput", "warm throughput"),
     ("OnDemandThroughput", "limits of on-demand throughput"),
+    ("OnDemandThroughputOverride", "limits of on-demand throughput"),
+    ("ProvisionedThroughput", "provisioned capacity"),
+    ("WriteProvisionedThroughputSettings", "provisioned capacity"),
+    ("PointInTimeRecoverySpecification", "point-in-time recovery"),
+    ("SSESpecification", "encryption settings"),
+    ("SSEDescription", "encryption settings"),
+    ("DeletionProtectionEnabled", "deletion protection"),
+    ("TableClass", "a table class"),
+    ("TableClassSummary", "a table class"),
+    ("Tags", "tags"),
 ];
+
+/// What an object has and a manifest has not, in words.
+pub(crate) fn unmodelled(at: &At<'_>, known: &[&str], words: &[(&str, &str)]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (name, member) in at.members() {
+        if known.contains(&name) || says_nothing(member.value) {
+            continue;
+        }
+        let word = words.iter().find(|(field, _)| *field == name);
+        let word = word.map_or_else(|| format!("`{name}`"), |(_, word)| (*word).to_owned());
+        if !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found
+}
+
+/// Nothing, off, or what every table has.
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => matches!(text.as_str(), "" | "0" | "PAY_PER_REQUEST" | "STANDARD" | "false"),
+        Value::Array(list) => list.iter().all(says_nothing),
+        Value::Object(map) => {
+            let off = ["Enabled", "enabled", "PointInTimeRecoveryEnabled", "SSEEnabled"];
+            // DescribeTable answers the warm throughput of every table, with a status.
+            off.iter().any(|name| map.get(*name).is_some_and(says_nothing))
+                || map.contains_key("Status") && map.contains_key("ReadUnitsPerSecond")
+                || map.values().all(says_nothing)
+        }
+    }
+}
 
 /// An answer of DescribeTable, or what goes into CreateTable.
 pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
@@ -79,12 +152,14 @@ pub(crate) fn structure(table: &At<'_>) -> Result<TableDraft, ReadError> {
             _ => Ttl::Off,
         };
     }
-    for (field, what) in UNMODELLED {
-        if table.get(field).is_some_and(|at| !at.value.as_array().is_some_and(Vec::is_empty)) {
-            draft.unmodelled.push((*what).to_owned());
+    draft.unmodelled = unmodelled(table, KNOWN, WORDS);
+    for field in ["LocalSecondaryIndexes", "GlobalSecondaryIndexes"] {
+        for index in table.list(field) {
+            let name = index.some_text("IndexName").unwrap_or_default();
+            let more = unmodelled(&index, KNOWN, WORDS);
+            draft.unmodelled.extend(more.into_iter().map(|what| format!("{what} of index `{name}`")));
         }
     }
-    draft.unmodelled.dedup();
     if let Some(stream) = table.get("StreamSpecification").and_then(|at| at.some_text("StreamViewType"))
         && stream != "NEW_AND_OLD_IMAGES"
     {

@@ -231,6 +231,8 @@ pub struct EntityDraft {
     pub attributes: BTreeSet<String>,
     /// Parts of its keys that no attribute of its items holds.
     pub key_only: BTreeSet<String>,
+    /// The entity that this is a part of: it has the same table key, and lacks the keys of an index.
+    pub part_of: Option<String>,
     /// Why this is believed: one line each.
     pub evidence: Vec<String>,
     /// The evidence for one template, by key attribute.
@@ -255,8 +257,8 @@ pub struct QuestionDraft {
     pub name: String,
     /// What it asks, in words.
     pub description: String,
-    /// The entity it asks for.
-    pub entity: Option<String>,
+    /// The entities it asks for; all, if none is named.
+    pub entities: Vec<String>,
     /// `"city beginsWith?"`.
     pub conditions: Vec<String>,
     /// The order.

@@ -252,27 +252,29 @@ fn read_index(
         .extend(stored(&sk_names).into_iter().filter(|part| !pk_names.contains(part)).map(|part| part + "?"));
     table.questions.push(QuestionDraft {
         name: format!("{}-{pattern}", key.entity),
-        entity: Some(key.entity.to_owned()),
+        entities: vec![key.entity.to_owned()],
         conditions,
         stated: true,
         ..QuestionDraft::default()
     });
-    collection_questions(at, &stored(&pk_names), table);
+    collection_questions(at, key.entity, &stored(&pk_names), table);
     Ok(())
 }
 
 /// A collection is a question over several entities.
-fn collection_questions(at: &At<'_>, conditions: &[String], table: &mut TableDraft) {
+fn collection_questions(at: &At<'_>, entity: &str, conditions: &[String], table: &mut TableDraft) {
     for collection in collections(at) {
         let name = format!("collection-{collection}");
-        if !table.questions.iter().any(|known| known.name == name) {
-            table.questions.push(QuestionDraft {
+        match table.questions.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.entities.push(entity.to_owned()),
+            None => table.questions.push(QuestionDraft {
                 name,
                 description: "an ElectroDB collection: items of several entities".to_owned(),
+                entities: vec![entity.to_owned()],
                 conditions: conditions.to_vec(),
                 stated: true,
                 ..QuestionDraft::default()
-            });
+            }),
         }
     }
 }

@@ -16,12 +16,31 @@ pub struct ReadError {
     pub problem: Problem,
 }
 
+/// The most characters of a word of the source that a message repeats.
+const WORD_CHARS_MAX: usize = 80;
+
 struct Prefix<'a>(&'a str, &'a str);
 
 impl fmt::Display for Prefix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: ", self.0)?;
-        if self.1.is_empty() { Ok(()) } else { write!(f, "{}: ", self.1) }
+        write!(f, "`{}`: ", OneLine(self.0))?;
+        if self.1.is_empty() { Ok(()) } else { write!(f, "{}: ", OneLine(self.1)) }
+    }
+}
+
+/// A text of the source, short and without line breaks.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, letter) in self.0.chars().enumerate() {
+            match at {
+                WORD_CHARS_MAX => return f.write_str("..."),
+                _ if letter.is_control() => f.write_str(" ")?,
+                _ => write!(f, "{letter}")?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -38,16 +57,16 @@ pub enum Problem {
     #[error("it is not UTF-8 text")]
     NotUtf8,
     /// Neither JSON nor YAML nor HCL.
-    #[error("it cannot be parsed: {0}")]
+    #[error("it cannot be parsed: {}", OneLine(.0))]
     Syntax(String),
     /// It is none of the formats.
     #[error("it is none of the formats that are read (docs/init.md lists them)")]
     UnknownFormat,
     /// It is for something else.
-    #[error("it is {0}, not a model of DynamoDB tables")]
+    #[error("it is {}, not a model of DynamoDB tables", OneLine(.0))]
     OtherService(String),
     /// Its version is not known.
-    #[error("its version is `{found}`; versions {known} are read")]
+    #[error("its version is `{}`; versions {known} are read", OneLine(.found))]
     Version {
         /// What it says.
         found: String,
@@ -67,7 +86,7 @@ pub enum Problem {
     #[error("it is not an item, in DynamoDB's notation or plain")]
     NotAnItem,
     /// A name that no word of the format.
-    #[error("`{0}` is not known here")]
+    #[error("`{}` is not known here", OneLine(.0))]
     UnknownWord(String),
     /// More of something than is read.
     #[error("there are more than {max} {what}")]

@@ -8,14 +8,17 @@ mod attributes;
 mod columns;
 mod groups;
 mod keys;
+mod naming;
+mod remainders;
 mod split;
 
 pub(crate) use attributes::moment;
 pub(crate) use keys::is_key_name;
 
 use crate::draft::{Draft, TableDraft};
+use crate::tell;
 
-/// Adds to each table what its items show.
+/// Adds to each table what its items show, and what tells its entities apart.
 pub(crate) fn infer(draft: &mut Draft, examples: bool) {
     for table in &mut draft.tables {
         of_table(table, examples);
@@ -24,11 +27,14 @@ pub(crate) fn infer(draft: &mut Draft, examples: bool) {
 
 fn of_table(table: &mut TableDraft, examples: bool) {
     if table.items.is_empty() {
+        tell::apart(table);
         return;
     }
     attributes::types(table);
     groups::find(table);
     keys::find(table);
+    // Before an entity is split: its halves share what tells it from the others.
+    tell::apart(table);
     split::by_condition(table);
     attributes::promises(table, examples);
 }

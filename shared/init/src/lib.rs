@@ -4,7 +4,7 @@
 //! file or calls DynamoDB.
 //!
 //! The way of a source: `source` finds its format by its content, one module for each format fills a [`draft::Draft`],
-//! `overlay` lays several over each other, `infer` adds what items show, `tell` tells entities apart, `questions` asks what
+//! `overlay` lays several over each other, `infer` adds what items show, `tell` finds what distinguishes entities, `questions` asks what
 //! the keys answer, `write` makes the text, and `prove` folds every item again.
 //!
 //! Start with [`init`].
@@ -82,7 +82,6 @@ pub fn init(drafts: Vec<(String, Draft)>, options: Options) -> Result<Report, Re
     let (names, drafts): (Vec<String>, Vec<Draft>) = drafts.into_iter().unzip();
     let mut draft = overlay::overlay(drafts)?;
     infer::infer(&mut draft, options.examples);
-    tell::apart(&mut draft);
     questions::complete(&mut draft);
     let mut refused = Refused::new();
     let (mut text, mut model) = checked(&draft, &names, &mut refused);

@@ -125,6 +125,13 @@ fn read_entity(name: &str, at: &At<'_>, table: &mut TableDraft) -> Result<(), Re
         }
         let number = bare(&template).is_some_and(|field| kinds.get(field) == Some(&KindDraft::Number));
         table.scalars.entry(key.clone()).or_insert(if number { ScalarType::N } else { ScalarType::S });
+        // A number key of another name is an attribute of its own, and there whenever its number is.
+        if number
+            && bare(&template) != Some(key.as_str())
+            && attributes(&template).iter().all(|name| entity.requires.contains(name))
+        {
+            entity.requires.insert(key.clone());
+        }
         if bare(&template) != Some(key.as_str()) {
             entity.templates.insert(key, template);
         }
@@ -207,7 +214,7 @@ fn question(at: &At<'_>, entity: &EntityDraft, table: &TableDraft) -> Option<Que
     Some(QuestionDraft {
         name: at.some_text("name").unwrap_or("question").to_owned(),
         description: at.some_text("description").unwrap_or_default().to_owned(),
-        entity: Some(entity.name.clone()),
+        entities: vec![entity.name.clone()],
         conditions: conditions.iter().map(written).collect(),
         consistent: at.flag("consistent_read"),
         scan: operation == "Scan",

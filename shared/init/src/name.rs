@@ -3,6 +3,15 @@
 /// Upper bound of a made name.
 const NAME_CHARS_MAX: usize = 60;
 
+/// The shortest name of a table or an index in DynamoDB.
+pub(crate) const LEGAL_CHARS_MIN: usize = 3;
+
+/// Does DynamoDB accept it as the name of a table?
+pub(crate) fn is_legal(name: &str) -> bool {
+    let legal = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    (LEGAL_CHARS_MIN..=255).contains(&name.len()) && name.chars().all(legal)
+}
+
 /// A name of the manifest's own: a letter, then letters, digits, `_` and `-`.
 pub(crate) fn id(text: &str, fallback: &str) -> String {
     let mut name = String::new();
@@ -34,4 +43,65 @@ pub(crate) fn capitalised(text: &str) -> String {
 /// Letters and digits alone, in lower case: for comparing names.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+}
+
+/// How the names of a table's attributes are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// `customer_id`
+    Snake,
+    /// `customerId`
+    Camel,
+    /// `CustomerId`
+    Pascal,
+}
+
+/// The style of most of these names. Names of one word say nothing.
+pub(crate) fn style<'a>(names: impl IntoIterator<Item = &'a str> + Clone) -> Style {
+    if names
+        .clone()
+        .into_iter()
+        .any(|name| name.trim_start_matches('_').contains('_') && !name.starts_with('_'))
+    {
+        return Style::Snake;
+    }
+    let camel = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.chars().any(|letter| letter.is_ascii_uppercase())
+    };
+    if names.into_iter().any(camel) { Style::Camel } else { Style::Snake }
+}
+
+/// The words of a name, in lower case: `orderItem`, `ORDER_ITEM` and `order-item` have two.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = ' ';
+    for letter in text.chars() {
+        if !letter.is_ascii_alphanumeric() {
+            before = ' ';
+            continue;
+        }
+        let begins = before == ' ' || (letter.is_ascii_uppercase() && before.is_ascii_lowercase());
+        if begins {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.push(letter.to_ascii_lowercase());
+        }
+        before = letter;
+    }
+    words
+}
+
+/// One name of these words.
+pub(crate) fn joined(words: &[String], style: Style) -> String {
+    let upper = |word: &String| word[..1].to_ascii_uppercase() + &word[1..];
+    match style {
+        Style::Snake => words.join("_"),
+        Style::Pascal => words.iter().map(upper).collect(),
+        Style::Camel => {
+            let mut words = words.iter();
+            words.next().cloned().unwrap_or_default() + &words.map(upper).collect::<String>()
+        }
+    }
 }

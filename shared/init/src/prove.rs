@@ -37,8 +37,12 @@ pub(crate) fn prove(table: &Table, draft: &TableDraft) -> Vec<Proof> {
     }
     let mut proofs: BTreeMap<(String, usize), Proof> = BTreeMap::new();
     for row in &draft.items {
-        let mut item = row.item.clone();
-        for key in &folded {
+        // What only a key holds is read from it first; how a key begins may be all that tells the entity.
+        let mut item = table.with_key_parts(&row.item).into_owned();
+        let reported = |key: &str| {
+            table.entities.iter().any(|entity| entity.when.iter().any(|when| when.attribute == key))
+        };
+        for key in folded.iter().filter(|key| !reported(key)) {
             item.remove(*key);
         }
         let entity = match table.entity_of(&row.item) {

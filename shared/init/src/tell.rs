@@ -5,37 +5,33 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::value::AttributeValue;
 
-use crate::draft::{Draft, EntityDraft, TableDraft, WhenDraft};
+use crate::draft::{EntityDraft, TableDraft, WhenDraft};
 use crate::name::plain;
 use crate::template::prefix;
 
 /// Gives each entity without a `when` one, or says why there is none.
-pub(crate) fn apart(draft: &mut Draft) {
-    for table in &mut draft.tables {
-        let named = table.entities.iter().filter(|entity| !entity.name.is_empty()).count();
-        if named < 2 {
-            continue;
-        }
-        by_attribute(table);
-        for at in 0..table.entities.len() {
-            if table.entities[at].when.is_empty() {
-                let when = by_presence(table, at).or_else(|| by_prefix(table, at));
-                match when {
-                    Some((when, evidence)) => {
-                        table.entities[at].when = when;
-                        table.entities[at].evidence.push(evidence);
-                    }
-                    None => {
-                        let name = table.entities[at].name.clone();
-                        table
-                            .notes
-                            .push(format!("nothing that is known tells items of `{name}` from others"));
-                    }
+pub(crate) fn apart(table: &mut TableDraft) {
+    let named = table.entities.iter().filter(|entity| !entity.name.is_empty()).count();
+    if named < 2 {
+        return;
+    }
+    by_attribute(table);
+    for at in 0..table.entities.len() {
+        if table.entities[at].when.is_empty() {
+            let when = by_presence(table, at).or_else(|| by_prefix(table, at));
+            match when {
+                Some((when, evidence)) => {
+                    table.entities[at].when = when;
+                    table.entities[at].evidence.push(evidence);
+                }
+                None => {
+                    let name = table.entities[at].name.clone();
+                    table.notes.push(format!("nothing that is known tells items of `{name}` from others"));
                 }
             }
         }
-        same_templates(table);
     }
+    same_templates(table);
 }
 
 fn rows<'a>(
@@ -77,10 +73,10 @@ fn by_attribute(table: &mut TableDraft) {
     table.entity_attribute = Some(name);
 }
 
-type Told = (Vec<(String, WhenDraft)>, String);
+type Recognised = (Vec<(String, WhenDraft)>, String);
 
 /// An attribute that all its items have, and no other item.
-fn by_presence(table: &TableDraft, at: usize) -> Option<Told> {
+fn by_presence(table: &TableDraft, at: usize) -> Option<Recognised> {
     let entity = &table.entities[at];
     // A natural key, such as a country, can be what only they have; a folded one cannot.
     let folded = |name: &String| table.entities.iter().any(|other| other.templates.contains_key(name));
@@ -120,7 +116,7 @@ fn by_presence(table: &TableDraft, at: usize) -> Option<Told> {
 }
 
 /// What its keys begin with, if no other entity's keys begin so.
-fn by_prefix(table: &TableDraft, at: usize) -> Option<Told> {
+fn by_prefix(table: &TableDraft, at: usize) -> Option<Recognised> {
     let keys: Vec<&String> = table.partition.iter().chain(&table.sort).collect();
     let start = |entity: &EntityDraft, key: &String| {
         entity.templates.get(key).map(|text| (prefix(text), is_whole(text)))
@@ -129,22 +125,18 @@ fn by_prefix(table: &TableDraft, at: usize) -> Option<Told> {
     let mut when: Vec<(String, WhenDraft)> = Vec::new();
     // The sort key first: partition keys are shared more often.
     for key in keys.iter().rev() {
-        if let Some((text, whole)) = start(entity, key).filter(|(text, _)| !text.is_empty()) {
-            let test = if whole { WhenDraft::In(vec![text]) } else { WhenDraft::BeginsWith(text) };
-            when.push(((*key).clone(), test));
+        if let Some((text, _)) = start(entity, key).filter(|(text, _)| !text.is_empty()) {
+            when.push(((*key).clone(), WhenDraft::BeginsWith(text)));
         }
     }
     let could_be = |other: &EntityDraft, when: &[(String, WhenDraft)]| {
         when.iter().all(|(key, test)| {
             let Some((text, whole)) = start(other, key) else { return true };
             match test {
-                WhenDraft::In(values) => {
-                    values.iter().any(|value| if whole { *value == text } else { value.starts_with(&text) })
-                }
                 WhenDraft::BeginsWith(own) => {
                     text.starts_with(own.as_str()) || (!whole && own.starts_with(&text))
                 }
-                WhenDraft::Exists(_) => true,
+                WhenDraft::In(_) | WhenDraft::Exists(_) => true,
             }
         })
     };
@@ -175,13 +167,11 @@ fn same_templates(table: &mut TableDraft) {
         if own.iter().all(Option::is_none) {
             continue;
         }
-        let split = |one: &EntityDraft, other: &str| one.when.len() > 1 && other.contains("NotIn");
         match seen.get(&own) {
-            Some(first) if !split(entity, first) && !entity.name.contains("NotIn") => notes.push(format!(
+            Some(first) => notes.push(format!(
                 "`{first}` and `{}` have the same table key: an item of one can overwrite an item of the other",
                 entity.name
             )),
-            Some(_) => {}
             None => {
                 seen.insert(own, entity.name.clone());
             }

@@ -9,13 +9,53 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::cursor::At;
-use crate::describe::{INDEXES_MAX, KEY_PARTS_MAX, scalar};
+use crate::describe::{INDEXES_MAX, KEY_PARTS_MAX, scalar, unmodelled};
 use crate::draft::{Draft, IndexDraft, ProjectionDraft, Rank, SampledItem, TableDraft, Ttl};
 use crate::error::{Problem, ReadError};
 use crate::items::read_item;
 
 /// The most tables that are read.
 const TABLES_MAX: usize = 500;
+/// Arguments that a manifest has, and those that only tell of the table.
+const KNOWN: &[&str] = &[
+    "name",
+    "hash_key",
+    "range_key",
+    "attribute",
+    "global_secondary_index",
+    "local_secondary_index",
+    "ttl",
+    "stream_enabled",
+    "stream_view_type",
+    "stream_arn",
+    "stream_label",
+    "id",
+    "arn",
+    "tags_all",
+    "region",
+    "timeouts",
+    "lifecycle",
+    "depends_on",
+    "count",
+    "for_each",
+    "provider",
+];
+/// What to call other arguments.
+const WORDS: &[(&str, &str)] = &[
+    ("replica", "replicas in other regions"),
+    ("import_table", "an import from S3"),
+    ("on_demand_throughput", "limits of on-demand throughput"),
+    ("warm_throughput", "warm throughput"),
+    ("global_table_witness", "a witness of a global table"),
+    ("point_in_time_recovery", "point-in-time recovery"),
+    ("server_side_encryption", "encryption settings"),
+    ("deletion_protection_enabled", "deletion protection"),
+    ("table_class", "a table class"),
+    ("tags", "tags"),
+    ("read_capacity", "provisioned capacity"),
+    ("write_capacity", "provisioned capacity"),
+    ("billing_mode", "provisioned capacity"),
+];
 /// The deepest nesting of modules.
 const MODULES_DEPTH_MAX: usize = 16;
 
@@ -41,6 +81,7 @@ pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
 struct Found {
     tables: Vec<TableDraft>,
     items: BTreeMap<String, Vec<SampledItem>>,
+    notes: Vec<String>,
 }
 
 impl Found {
@@ -56,7 +97,7 @@ impl Found {
             }
             table.items.extend(items.unwrap_or_default());
         }
-        Ok(Draft { tables: self.tables, notes: Vec::new() })
+        Ok(Draft { tables: self.tables, notes: self.notes })
     }
 }
 
@@ -80,6 +121,12 @@ fn collect(module: &At<'_>, depth: usize, found: &mut Found) -> Result<(), ReadE
                 let item = SampledItem { item: read_item(&at)?, entity: None };
                 let table = values.some_text("table_name").unwrap_or_default();
                 found.items.entry(table.to_owned()).or_default().push(item);
+            }
+            Some(kind) if kind.starts_with("aws_dynamodb_") => {
+                let label = resource.some_text("name").unwrap_or_default();
+                found
+                    .notes
+                    .push(format!("`{kind}.{label}` is not modelled: keep it where the table is defined"));
             }
             _ => {}
         }
@@ -136,17 +183,7 @@ fn table(values: &At<'_>, label: Option<&str>) -> Result<TableDraft, ReadError> 
             _ => Ttl::Off,
         };
     }
-    for (field, what) in [
-        ("replica", "replicas in other regions"),
-        ("import_table", "an import from S3"),
-        ("on_demand_throughput", "limits of on-demand throughput"),
-        ("warm_throughput", "warm throughput"),
-        ("global_table_witness", "a witness of a global table"),
-    ] {
-        if !values.list(field).is_empty() {
-            draft.unmodelled.push(what.to_owned());
-        }
-    }
+    draft.unmodelled = unmodelled(values, KNOWN, WORDS);
     Ok(draft)
 }
 

@@ -312,7 +312,7 @@ fn map_functions(at: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The visualizer's entities are told apart by an attribute that holds their name, `type` unless the rows say otherwise.
+/// The visualizer's entities are distinguished by an attribute that holds their name, `type` unless the rows say otherwise.
 fn says_type(entity: &mut EntityDraft, table: &TableDraft) {
     let holds = |name: &&String| {
         table

@@ -54,6 +54,7 @@ pub(crate) fn table_ids(draft: &Draft) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for table in &draft.tables {
         let id = name::id(table.title(), "table");
+        let id = if id.len() < name::LEGAL_CHARS_MIN { format!("{id}-table") } else { id };
         ids.push(name::unique(id, |known| ids.iter().any(|one| one == known)));
     }
     ids
@@ -181,8 +182,15 @@ impl Writer<'_> {
             );
         }
         match &table.name {
-            Some(name) => {
+            Some(name) if name::is_legal(name) => {
                 let _ = writeln!(text, "name = {}", quoted(name));
+            }
+            Some(name) => {
+                let _ = writeln!(
+                    text,
+                    "# name = {} # DynamoDB does not accept this name: the id stands for it",
+                    quoted(&comment(name))
+                );
             }
             None => {
                 let _ = writeln!(
@@ -330,9 +338,29 @@ impl Writer<'_> {
             if attribute.required {
                 fields.push("required = true".to_owned());
             }
+            if self.is_from_key(&name, attribute.key_only) {
+                fields.push("from-key = true".to_owned());
+            }
             let value = if fields.len() == 1 { quoted(kind) } else { format!("{{ {} }}", fields.join(", ")) };
             let _ = writeln!(text, "{} = {value}{notes}", toml_key(&name));
         }
+    }
+
+    /// Is the attribute read from a key? Only if a key keeps it that the manifest declares.
+    fn is_from_key(&self, name: &str, nowhere: bool) -> bool {
+        let entities: Vec<&EntityDraft> = match self.alone() {
+            Some(only) => vec![only],
+            None => self.live(),
+        };
+        let stored = self.table.key_attributes().iter().any(|key| key == name && !self.is_folded(key));
+        let keeps = |(key, template): (&String, &String)| {
+            self.is_folded(key)
+                && (template.contains(&format!("{{{name}}}")) || template.contains(&format!("{{{name}:0")))
+        };
+        let distinguishes = |entity: &&EntityDraft| {
+            (nowhere || entity.key_only.contains(name)) && entity.templates.iter().any(keeps)
+        };
+        !stored && self.table.ttl != Ttl::On(name.to_owned()) && entities.iter().any(distinguishes)
     }
 
     fn index(&self, index: &IndexDraft, text: &mut String) {
@@ -506,15 +534,26 @@ impl Writer<'_> {
                 writeln!(body, "# left out, because it is not declared: {}", comment(&left_out.join(", ")));
         }
         let _ = writeln!(body, "where = {}", quoted_list(&conditions));
-        let entity =
-            question.entity.as_ref().and_then(|name| self.named().into_iter().find(|one| one.name == *name));
         let mut refused = self.refused.get(&section).cloned();
-        if let Some(entity) = entity {
+        let mut ids: Vec<String> = Vec::new();
+        for entity in self.named().into_iter().filter(|one| question.entities.contains(&one.name)) {
             let id = self.entity_id(entity);
             if self.refused.contains_key(&self.section("entities", &id)) {
                 refused = Some(format!("its entity `{id}` is a comment"));
             }
-            let _ = writeln!(body, "entity = {}", quoted(&id));
+            ids.push(id);
+        }
+        if conditions.is_empty() && !question.conditions.is_empty() {
+            refused = Some("nothing that it asks for is declared".to_owned());
+        }
+        match ids.as_slice() {
+            [] => {}
+            [only] => {
+                let _ = writeln!(body, "entity = {}", quoted(only));
+            }
+            several => {
+                let _ = writeln!(body, "entity = {}", quoted_list(several));
+            }
         }
         if !question.order.is_empty() {
             let _ = writeln!(body, "order = {}", quoted_list(&question.order));

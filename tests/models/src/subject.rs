@@ -6,7 +6,7 @@ use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, Readiness, RequestError, check, plan};
 use keyfold_core::value::Item;
-use keyfold_dynamo::{Client, LoadError, QueryError, RunOptions, TableOptions, load, run};
+use keyfold_dynamo::{AnswerError, Client, LoadError, QueryError, RunOptions, TableOptions, load, run};
 use keyfold_local::{EmbeddedDynamo, EmbeddedError};
 
 use crate::case::Case;
@@ -85,7 +85,9 @@ impl AskError {
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
-            AskError::Request(_) | AskError::Plan(_) | AskError::Query(QueryError::SortTooLarge { .. })
+            AskError::Request(_)
+                | AskError::Plan(_)
+                | AskError::Query(QueryError::Answer(AnswerError::SortTooLarge { .. }))
         )
     }
 }

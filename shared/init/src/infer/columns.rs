@@ -37,6 +37,7 @@ pub(super) enum Written {
     Lower,
     Upper,
     Padded(usize),
+    Remainder(u32),
 }
 
 /// A piece of a key.
@@ -60,6 +61,8 @@ pub(super) enum Piece {
 pub(super) struct Search<'a> {
     /// Attributes that are no parts: folded keys, the attribute that says the entity.
     pub(super) never: &'a dyn Fn(&str) -> bool,
+    /// Is a part that was read from a key what another prefix than this word speaks of?
+    pub(super) other: &'a dyn Fn(&str, &str) -> bool,
     /// Where a text could be as it is or in lower case, take it for lower case.
     pub(super) lower: bool,
     /// May a key be nothing but another attribute?
@@ -73,16 +76,33 @@ pub(super) fn find(rows: &[Row<'_>], search: &Search<'_>) -> Option<Vec<Piece>> 
         return all;
     }
     // A few items may break the form that all others have: the proof reports them.
-    let mut forms: BTreeMap<String, Vec<Row<'_>>> = BTreeMap::new();
+    let better = |some: Vec<Row<'_>>| walk(&some, search).filter(|pieces| has_part(pieces));
+    usual_form(rows).and_then(better).or_else(|| holding(rows, search).and_then(better)).or(all)
+}
+
+/// The rows of the form that most have, if some have another.
+fn usual_form<'a>(rows: &[Row<'a>]) -> Option<Vec<Row<'a>>> {
+    let mut forms: BTreeMap<String, Vec<Row<'a>>> = BTreeMap::new();
     for row in rows {
         let form: String = row.value.chars().filter(|letter| !letter.is_alphanumeric()).collect();
         forms.entry(form).or_default().push(*row);
     }
     let usual = forms.into_values().max_by_key(Vec::len)?;
-    if usual.len() == rows.len() || usual.len() * 5 < rows.len() * 4 {
-        return all;
-    }
-    walk(&usual, search).filter(|pieces| has_part(pieces)).or(all)
+    (usual.len() < rows.len() && usual.len() * 5 >= rows.len() * 4).then_some(usual)
+}
+
+/// The rows whose key ends with an attribute, if nearly all do: at most one in ten does not.
+fn holding<'a>(rows: &[Row<'a>], search: &Search<'_>) -> Option<Vec<Row<'a>>> {
+    let ends = |row: &Row<'a>, name: &str| {
+        let text = text_of(row, name, Written::Plain).filter(|text| !text.is_empty());
+        let before = text.and_then(|text| row.value.strip_suffix(text.as_str()));
+        before.is_some_and(|before| !before.ends_with(char::is_alphanumeric))
+    };
+    let first = rows.iter().take(2).flat_map(|row| row.item.keys());
+    first.filter(|name| !(search.never)(name)).find_map(|name| {
+        let some: Vec<Row<'a>> = rows.iter().filter(|row| ends(row, name)).copied().collect();
+        (some.len() < rows.len() && some.len() * 10 >= rows.len() * 9).then_some(some)
+    })
 }
 
 pub(super) fn has_part(pieces: &[Piece]) -> bool {
@@ -124,7 +144,7 @@ fn from<'a>(
                 *rest = rest.get(length..)?;
             }
             pieces.push(Piece::Part { attribute, written });
-        } else if let Some(length) = constant(rests) {
+        } else if let Some(length) = constant(rests, is_behind_separator(&pieces)) {
             let text = rests.first()?.get(..length)?.to_owned();
             match pieces.last_mut() {
                 Some(Piece::Text(known)) => known.push_str(&text),
@@ -199,7 +219,10 @@ fn attribute(
     let names = one.item.keys().chain(one.read.keys());
     let mut best: Option<(usize, usize, bool, bool, std::cmp::Reverse<String>, Written)> = None;
     for name in names {
-        if (search.never)(name) {
+        let is_read = !one.item.contains_key(name);
+        if (search.never)(name)
+            || (is_read && (search.other)(name, word) && time_length(rests.first()?).is_none())
+        {
             continue;
         }
         for written in ways(one, name, rests.first()?, search.lower, rows.len() == 1 && !search.lower) {
@@ -304,11 +327,16 @@ pub(super) fn text_of(row: &Row<'_>, name: &str, written: Written) -> Option<Str
             }
             format!("{text:0>width$}")
         }
+        Written::Remainder(_) => return None,
     })
 }
 
+fn is_behind_separator(pieces: &[Piece]) -> bool {
+    matches!(pieces.last(), Some(Piece::Text(text)) if text.ends_with(HARD))
+}
+
 /// How long the text is that all keys have here: one word with what separates it from the next, or everything.
-fn constant(rests: &[&str]) -> Option<usize> {
+fn constant(rests: &[&str], behind: bool) -> Option<usize> {
     let first = *rests.first()?;
     let common = rests.iter().fold(first.len(), |common, rest| {
         let same = first.bytes().zip(rest.bytes()).take_while(|(one, other)| one == other).count();
@@ -348,8 +376,8 @@ fn constant(rests: &[&str]) -> Option<usize> {
         // A few items that share a number share a thing; the number is no part of the form.
         None if all_end
             && rests.len() < FEW
-            && common >= ID_CHARS_MIN
-            && text.chars().any(char::is_numeric) =>
+            && text.chars().any(char::is_numeric)
+            && (common >= ID_CHARS_MIN || behind && text.bytes().all(|byte| byte.is_ascii_digit())) =>
         {
             None
         }
@@ -432,6 +460,7 @@ pub(super) fn written(pieces: &[Piece]) -> String {
                 Written::Lower => format!("{{{attribute}|lower}}"),
                 Written::Upper => format!("{{{attribute}|upper}}"),
                 Written::Padded(width) => format!("{{{attribute}:0{width}}}"),
+                Written::Remainder(shards) => format!("{{{attribute}|mod:{shards}}}"),
             }),
             Piece::KeyOnly { name, .. } => {
                 text.push_str(&format!("{{{}}}", name.as_deref().unwrap_or("part")));

@@ -9,7 +9,7 @@ use crate::draft::{EntityDraft, TableDraft, WhenDraft};
 use crate::name::plain;
 use crate::template;
 
-/// The most entities that are told apart.
+/// The most entities that are distinguished.
 const ENTITIES_MAX: usize = 40;
 /// How many items in a hundred must have an attribute that says their entity.
 const SAYS_PERCENT_MIN: usize = 90;
@@ -62,21 +62,26 @@ fn form(value: &str, constants: &BTreeSet<String>, item: &Item) -> String {
     match end {
         // A value of the item is no mark of its kind.
         Some(end) if is_value(item, &rest[..end]) => value[..lead].to_owned() + "*",
-        Some(end)
-            if end > 0
-                && rest[..end]
-                    .chars()
-                    .all(|letter| letter.is_alphabetic() || letter == '_' || letter == '-') =>
-        {
-            format!("{}{}", &value[..lead + end], &rest[end..=end])
-        }
+        Some(end) if is_mark(&rest[..end]) => format!("{}{}", &value[..lead + end], &rest[end..=end]),
         None if constants.contains(value) => value.to_owned(),
         _ => value[..lead].to_owned() + "*",
     }
 }
 
+/// Is the word a value of the item? An attribute that says what the item is does not count: the key may say it too.
 fn is_value(item: &Item, word: &str) -> bool {
-    item.values().any(|value| matches!(value, AttributeValue::S(text) if text.eq_ignore_ascii_case(word)))
+    item.iter().any(|(name, value)| {
+        matches!(value, AttributeValue::S(text) if text.eq_ignore_ascii_case(word))
+            && !TYPE_NAMES.contains(&plain(name).as_str())
+    })
+}
+
+/// A word that can mark a kind of item: letters, and perhaps a version behind them, as in `task_1`.
+fn is_mark(word: &str) -> bool {
+    let unversioned = word.trim_end_matches(|last: char| last.is_ascii_digit());
+    let base = if unversioned.ends_with(['_', '-']) { unversioned } else { word };
+    base.starts_with(char::is_alphabetic)
+        && base.chars().all(|letter| letter.is_alphabetic() || letter == '_' || letter == '-')
 }
 
 /// Words without digits that stand in several items: in a sort key, under several partition keys.

@@ -1,6 +1,6 @@
 //! The templates of all keys of all groups: which keys are folded at all, and what to call the parts that stand in keys alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::key::Unfolded;
 use keyfold_core::model::ScalarType;
@@ -8,17 +8,19 @@ use keyfold_core::value::AttributeValue;
 
 use super::columns::{self, Piece, Row, Search, Written};
 use super::counted;
+use super::naming::Names;
+use super::remainders;
 use crate::draft::{AttributeDraft, KindDraft, TableDraft};
-use crate::name::plain;
 use crate::template;
 
 /// One group: an entity, or the whole table.
-struct Group {
-    entity: Option<usize>,
-    rows: Vec<usize>,
+pub(super) struct Group {
+    pub(super) entity: Option<usize>,
+    pub(super) rows: Vec<usize>,
 }
 
-type Found = BTreeMap<(usize, String), Vec<Piece>>;
+/// The pieces of each key of each group.
+pub(super) type Found = BTreeMap<(usize, String), Vec<Piece>>;
 
 /// Finds the templates that the source does not say, and checks those that it says.
 pub(super) fn find(table: &mut TableDraft) {
@@ -29,14 +31,16 @@ pub(super) fn find(table: &mut TableDraft) {
     let all: Vec<String> = table.key_attributes().iter().filter(texts).cloned().collect();
     let (own, others): (Vec<String>, Vec<String>) = all.into_iter().partition(|key| table_keys.contains(key));
     let mut folded: Vec<String> = Vec::new();
-    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut names = Names::default();
     for keys in [own, others] {
         said(table, &groups, &keys, &mut read, &mut folded);
-        let lower = keeps_no_case(&search_all(table, &groups, &keys, &read, &folded, false), table, &groups);
-        let mut found = search_all(table, &groups, &keys, &read, &folded, lower);
+        let known = Known { read: &read, folded: &folded, names: &names };
+        let lower = keeps_no_case(&search_all(table, &groups, &keys, &known, false), table, &groups);
+        let mut found = search_all(table, &groups, &keys, &known, lower);
+        remainders::find(table, &groups, &mut found);
         for key in &keys {
             let structured = (0..groups.len()).any(|at| {
-                found.get(&(at, key.clone())).is_some_and(|pieces| is_folded(pieces, groups.len() > 1))
+                found.get(&(at, key.clone())).is_some_and(|pieces| is_folded(pieces, groups.len() > 1, key))
             });
             let stated = table.entities.iter().any(|entity| entity.templates.contains_key(key));
             if (structured || stated) && !folded.contains(key) {
@@ -44,10 +48,7 @@ pub(super) fn find(table: &mut TableDraft) {
             }
         }
         found.retain(|(_, key), _| folded.contains(key));
-        if owners.is_empty() {
-            owners = self::owners(table, &groups, &found);
-        }
-        name_parts(table, &groups, &mut found, &owners);
+        names.give(table, &groups, &mut found);
         write(table, &groups, &found, &mut read);
     }
 }
@@ -157,12 +158,19 @@ fn read_parts(
     (with, agree)
 }
 
+/// What is known before a search.
+struct Known<'a> {
+    /// Parts that were read from the keys of each item.
+    read: &'a [BTreeMap<String, String>],
+    folded: &'a [String],
+    names: &'a Names,
+}
+
 fn search_all(
     table: &TableDraft,
     groups: &[Group],
     keys: &[String],
-    read: &[BTreeMap<String, String>],
-    folded: &[String],
+    known: &Known<'_>,
     lower: bool,
 ) -> Found {
     let mut found = Found::new();
@@ -180,7 +188,7 @@ fn search_all(
                 .filter_map(|row| {
                     Some(Row {
                         item: &table.items[*row].item,
-                        read: &read[*row],
+                        read: &known.read[*row],
                         value: text(table, *row, key)?,
                     })
                 })
@@ -190,12 +198,14 @@ fn search_all(
             }
             let never = |name: &str| {
                 name == key
-                    || folded.iter().any(|known| known == name)
+                    || known.folded.iter().any(|known| known == name)
                     || (table.entity_attribute.as_deref() == Some(name))
                     || (key_names.iter().any(|known| known == name) && is_key_name(name))
                     || copies.iter().any(|known| known == name)
             };
-            let search = Search { never: &never, lower, bare: is_key_name(key) || groups.len() > 1 };
+            let other = |name: &str, word: &str| known.names.is_of_another(name, word);
+            let bare = is_key_name(key) || groups.len() > 1;
+            let search = Search { never: &never, other: &other, lower, bare };
             if let Some(pieces) = columns::find(&rows, &search) {
                 found.insert((at, key.clone()), pieces);
             }
@@ -244,9 +254,14 @@ pub(crate) fn is_key_name(name: &str) -> bool {
 }
 
 /// Are these pieces more than the attribute's own value?
-fn is_folded(pieces: &[Piece], several: bool) -> bool {
-    if columns::has_part(pieces) {
+fn is_folded(pieces: &[Piece], several: bool, key: &str) -> bool {
+    let is_named = |piece: &Piece| matches!(piece, Piece::KeyOnly { name: Some(_), .. });
+    if columns::has_part(pieces) || pieces.iter().any(is_named) {
         return true;
+    }
+    // `deviceId` with values like `d#12345`: that is how the id is written.
+    if let ([Piece::Text(_), Piece::KeyOnly { .. }], false, false) = (pieces, several, is_key_name(key)) {
+        return false;
     }
     let hard = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(['#', '|']));
     let key_only = pieces.iter().any(|piece| matches!(piece, Piece::KeyOnly { .. }));
@@ -266,7 +281,11 @@ fn keeps_no_case(found: &Found, table: &TableDraft, groups: &[Group]) -> bool {
     let (mut lower, mut capital) = (false, false);
     for ((at, _), pieces) in found {
         for piece in pieces {
-            let Piece::Part { attribute, written } = piece else { continue };
+            let Piece::Part { attribute, written } = piece else {
+                // Who writes all in lower case writes so what is the same in all, too.
+                capital |= matches!(piece, Piece::Text(text) if text.chars().any(char::is_uppercase));
+                continue;
+            };
             let capitals = groups[*at].rows.iter().any(|row| {
                 matches!(table.items[*row].item.get(attribute), Some(AttributeValue::S(text)) if text.chars().any(char::is_uppercase))
             });
@@ -275,127 +294,6 @@ fn keeps_no_case(found: &Found, table: &TableDraft, groups: &[Group]) -> bool {
         }
     }
     lower && !capital
-}
-
-/// Gives parts that stand in keys alone a name.
-fn name_parts(table: &TableDraft, groups: &[Group], found: &mut Found, owners: &BTreeMap<String, String>) {
-    let snake = table.attributes.keys().any(|name| name.contains('_') && !name.starts_with('_'));
-    let camel = table.attributes.keys().any(|name| {
-        name.starts_with(|first: char| first.is_ascii_lowercase())
-            && name.chars().any(|letter| letter.is_ascii_uppercase())
-    });
-    let joined = |word: &str, suffix: &str| {
-        let word: String =
-            word.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
-        if camel && !snake {
-            let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
-            format!("{}{rest}{}{}", first.to_lowercase(), suffix[..1].to_uppercase(), &suffix[1..])
-        } else {
-            let mut lowered = String::new();
-            for letter in word.chars() {
-                if letter.is_ascii_uppercase()
-                    && !lowered.is_empty()
-                    && !lowered.ends_with('_')
-                    && !lowered.ends_with(|last: char| last.is_ascii_uppercase())
-                {
-                    lowered.push('_');
-                }
-                lowered.push(letter.to_ascii_lowercase());
-            }
-            format!("{lowered}_{suffix}")
-        }
-    };
-    for ((at, key), pieces) in found.iter_mut() {
-        let entity = groups[*at].entity.map(|at| table.entities[at].name.clone());
-        let mut before = String::new();
-        let mut taken: Vec<String> = Vec::new();
-        for piece in pieces.iter_mut() {
-            match piece {
-                Piece::Text(text) => {
-                    let mut words = text.split(['#', '|', '/', ':', '$']).filter(|word| !word.is_empty());
-                    before = words.next_back().unwrap_or_default().to_owned();
-                }
-                Piece::Part { attribute, .. } => {
-                    taken.push(attribute.clone());
-                    before.clear();
-                }
-                Piece::KeyOnly { name, is_time, .. } => {
-                    let word = plain(&before);
-                    let same = |attribute: &&String| {
-                        let known = plain(attribute);
-                        !word.is_empty()
-                            && known.len() > 2
-                            && (known == word || word.ends_with(&known) || known == format!("{word}id"))
-                            && !table.key_attributes().contains(attribute)
-                    };
-                    let attribute = table.attributes.keys().filter(same).max_by_key(|name| name.len());
-                    let subject = || entity.clone().unwrap_or_else(|| crate::name::id(table.title(), "item"));
-                    let mut chosen = match (attribute, owners.get(&word)) {
-                        (Some(attribute), _) => attribute.clone(),
-                        _ if *is_time => joined(&subject(), "date"),
-                        (None, Some(owner)) => joined(owner, "id"),
-                        (None, None) if word.len() > 1 => {
-                            joined(before.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()), "id")
-                        }
-                        (None, None) => joined(&subject(), &plain(key)),
-                    };
-                    let base = chosen.clone();
-                    for number in 2..=taken.len() + 2 {
-                        if !taken.contains(&chosen) {
-                            break;
-                        }
-                        chosen = format!("{base}{number}");
-                    }
-                    taken.push(chosen.clone());
-                    *name = Some(chosen);
-                    before.clear();
-                }
-                Piece::Tail(_) => {}
-            }
-        }
-    }
-}
-
-/// Which entity a prefix names: the one whose own key it begins, `c#` customers, `pmn#` payments.
-fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<String, String> {
-    let first_word = |at: usize, key: &Option<String>| -> Option<String> {
-        let pieces = found.get(&(at, key.clone()?))?;
-        match pieces.as_slice() {
-            [Piece::Text(text), Piece::KeyOnly { .. }] => Some(plain(text)),
-            _ => None,
-        }
-    };
-    let mut owners: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
-    for (at, group) in groups.iter().enumerate() {
-        let Some(entity) = group.entity.and_then(|at| table.entities.get(at)) else { continue };
-        let (partition, sort) = (first_word(at, &table.partition), first_word(at, &table.sort));
-        let word = sort.clone().or_else(|| partition.clone());
-        let Some(word) = word else { continue };
-        // Its partition key begins so too, and its name is short: the thing itself, not a part of it.
-        let rank = (usize::from(partition.as_ref() != Some(&word)), entity.name.len(), entity.name.clone());
-        match owners.get(&word) {
-            Some(known) if *known <= rank => {}
-            _ => {
-                owners.insert(word, rank);
-            }
-        }
-    }
-    // What only partition keys begin with: the shortest name that begins with the same letter.
-    for (at, group) in groups.iter().enumerate() {
-        if group.entity.is_none() {
-            continue;
-        }
-        let Some(word) = first_word(at, &table.partition) else { continue };
-        if owners.contains_key(&word) || word.is_empty() {
-            continue;
-        }
-        let fits = |name: &&String| name.to_lowercase().starts_with(&word);
-        let names: Vec<&String> = table.entities.iter().map(|entity| &entity.name).collect();
-        if let Some(name) = names.into_iter().filter(fits).min_by_key(|name| name.len()) {
-            owners.insert(word, (2, name.len(), name.clone()));
-        }
-    }
-    owners.into_iter().map(|(word, (_, _, name))| (word, name)).collect()
 }
 
 /// Writes the templates into the entities; those of a table without entities into one without a name.
@@ -411,6 +309,9 @@ fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BT
                     .entry(name.clone())
                     .or_insert_with(|| AttributeDraft::of(KindDraft::String));
                 attribute.key_only |= nowhere;
+                if attribute.values.is_empty() {
+                    attribute.values = shards(pieces, name);
+                }
             }
         }
         let (with, agree) = read_parts(table, group, key, &written, read);
@@ -434,4 +335,26 @@ fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BT
         entity.templates.insert(key.clone(), written);
         entity.template_evidence.insert(key.clone(), evidence);
     }
+}
+
+/// The shards of a part that nothing else tells: few small numbers at the end of a key, each seen often. A question that does
+/// not know the shard asks each.
+fn shards(pieces: &[Piece], part: &str) -> Vec<String> {
+    const SHARDS_MAX: usize = 200;
+    const SEEN_MIN: usize = 5;
+    let [.., before, Piece::KeyOnly { values, name: Some(name), .. }] = pieces else { return Vec::new() };
+    let says_shard = |text: &str| {
+        let text = crate::name::plain(text);
+        ["shard", "bucket"].iter().any(|word| text.ends_with(word))
+    };
+    let is_shard =
+        matches!(before, Piece::Text(text) if says_shard(text)) || crate::name::plain(name).contains("shard");
+    let numbers: BTreeSet<u64> = values.iter().filter_map(|text| text.parse().ok()).collect();
+    let written: BTreeSet<&String> = values.iter().collect();
+    let dense = numbers.last().is_some_and(|last| *last <= numbers.len() as u64);
+    let often = values.len() >= numbers.len() * SEEN_MIN && (2..=SHARDS_MAX).contains(&numbers.len());
+    if name != part || !is_shard || written.len() != numbers.len() || !dense || !often {
+        return Vec::new();
+    }
+    written.into_iter().cloned().collect()
 }

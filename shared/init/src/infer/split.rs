@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::draft::{EntityDraft, TableDraft, WhenDraft};
-use crate::template;
+use crate::{questions, template};
 
 /// The most values of an attribute that can tell two halves apart.
 const VALUES_MAX: usize = 12;
@@ -152,6 +152,20 @@ fn split(
         .push(format!("`{attribute}` says which have the keys of index `{index}`: {}", count(false)));
     kept.when.push((attribute.to_owned(), here));
     other.when.push((attribute.to_owned(), there));
+    other.part_of = Some(kept.name.clone());
+    // A question by the table's key asks both.
+    let parts: Vec<String> = own
+        .iter()
+        .filter_map(|key| entity.templates.get(key))
+        .flat_map(|text| template::attributes(text))
+        .collect();
+    for question in &mut table.questions {
+        let by_key =
+            question.conditions.iter().all(|one| parts.iter().any(|part| part == questions::attribute(one)));
+        if by_key && question.entities.contains(&entity.name) {
+            question.entities.push(other.name.clone());
+        }
+    }
     let Some(at) = table.entities.iter().position(|known| known.name == entity.name) else { return };
     table.entities[at] = kept;
     table.entities.insert(at + 1, other);

@@ -135,7 +135,7 @@ fn a_generated_schema_gives_patterns_by_position_and_number_keys() {
             "where = [\"user_id\", \"placed >=\"]",
             "partition = \"status\"",
             "sort = \"rank\"",
-            "rank = \"number\"",
+            "rank = { type = \"number\", required = true }",
         ],
     );
     assert!(!report.manifest.contains("questions.Shop.put"), "{}", report.manifest);
@@ -146,4 +146,53 @@ fn a_data_model_brings_items_and_says_its_patterns() {
     let report = import(&[DATA_MODEL]);
     has(&report, &["text = { type = \"string\", required = true }"]);
     assert!(report.notes.iter().any(|note| note.contains("a note by its id")), "{:?}", report.notes);
+}
+
+/// What a manifest does not model is listed by name, in the report and in the manifest, even if nobody here has heard of it.
+#[test]
+fn nothing_of_a_table_is_lost_silently() {
+    let told = |text: &str, words: &[&str]| {
+        let report = import(&[text]);
+        for word in words {
+            let in_notes = report.notes.iter().any(|note| note.contains(word));
+            assert!(in_notes && (report.manifest.contains(word)), "{word}: {:?}", report.notes);
+        }
+        report
+    };
+    let described = DESCRIBE.replace(
+        "\"ItemCount\"",
+        r#""VectorIndexes":[{"IndexName":"v"}],"SSEDescription":{"Status":"ENABLED"},"DeletionProtectionEnabled":false,
+        "WarmThroughput":{"ReadUnitsPerSecond":12000,"WriteUnitsPerSecond":4000,"Status":"ACTIVE"},"SomethingNew":{"A":1},
+        "BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"},"TableStatus":"ACTIVE","ItemCount""#,
+    );
+    let words = ["vector indexes", "encryption settings", "`SomethingNew`", "replicas in other regions"];
+    let report = told(&described, &words);
+    let noise =
+        |note: &&String| ["warm", "deletion", "Billing", "Status"].iter().any(|word| note.contains(word));
+    assert_eq!(report.notes.iter().find(noise), None);
+
+    let template = CLOUDFORMATION.replace(
+        "      KinesisStream",
+        "      ResourcePolicy: { PolicyDocument: {} , Version: x }\n      Tags: [{ Key: a, Value: b }]\n      KinesisStream",
+    );
+    told(&template, &["a policy on the table", "tags", "a Kinesis destination"]);
+
+    let more = HCL.replace(
+        "hash_key = \"customer\"\n  attribute",
+        "hash_key = \"customer\"\n  point_in_time_recovery { enabled = true }\n  novelty = 5\n  attribute",
+    ) + "resource \"aws_dynamodb_kinesis_streaming_destination\" \"out\" {}\n";
+    told(&more, &["point-in-time recovery", "`novelty`", "aws_dynamodb_kinesis_streaming_destination.out"]);
+    assert!(
+        !import(&[HCL]).notes.iter().any(|note| note.contains("not modelled")),
+        "what is not there is not listed"
+    );
+}
+
+#[test]
+fn a_stated_pattern_over_a_folded_key_asks_for_its_parts_and_never_scans_instead() {
+    let patterns = r#""AccessPatterns":[{"Name":"Songs of an artist","Type":"Query","Table":"music"},{"Name":"Odd","Type":"Query","Table":"music","Index":"nowhere"},"#;
+    let report = import(&[&WORKBENCH.replace("\"AccessPatterns\":[", patterns)]);
+    has(&report, &["[questions.music.Songs-of-an-artist]", "where = [\"artistId\"]", "entity = \"Song\""]);
+    has(&report, &["[questions.music.Odd]", "entity = [\"Song\", \"Artist\"]"]);
+    assert!(!report.manifest.contains("scan = true"), "{}", report.manifest);
 }

@@ -94,3 +94,82 @@ fn one_name_with_two_types_stays_undeclared() {
     let report = import(&[TABLE, &lines(rows)]);
     assert!(report.manifest.contains("# v is not declared. # in 2 of 2"), "{}", report.manifest);
 }
+
+/// Rows of a table without attributes for its ids: `o#1` and `c#1` are of different things, though both end in the same digits.
+#[test]
+fn a_part_that_only_the_key_has_is_read_from_it_and_named_by_its_prefix() {
+    let kinds = [("customer", "c#1", "c#1"), ("customer", "c#2", "c#2"), ("orderItem", "o#1", "p#1")];
+    let more = [("orderItem", "o#2", "p#1"), ("product", "p#1", "p#1"), ("product", "p#2", "p#2")];
+    let rows = kinds.iter().chain(&more).map(|(kind, pk, sk)| {
+        let mut row = serde_json::json!({ "pk": pk, "sk": sk, "kind": kind });
+        if *kind == "orderItem" {
+            row["gsi1pk"] = serde_json::json!(pk.replace('o', "c"));
+        }
+        row
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    has(
+        &report,
+        &[
+            "customer_id = { type = \"string\", from-key = true }",
+            "partition = \"c#{customer_id}\"",
+            "partition = \"o#{order_id}\"",
+            "sort = \"p#{product_id}\"",
+            "indexes.byMark.partition = \"c#{customer_id}\"",
+        ],
+    );
+    assert!(report.agrees() && report.items == 6, "{:?}", report.proofs);
+}
+
+#[test]
+fn entities_that_nothing_but_the_key_tells_apart_are_told_by_how_it_begins() {
+    let rows = (0..12).map(|n| {
+        let sk = if n % 3 == 0 { "root".to_owned() } else { format!("title_1#t{n}") };
+        serde_json::json!({ "pk": format!("e#{}", n / 3), "sk": sk, "employee": n / 3, "name": format!("n{n}") })
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    has(
+        &report,
+        &[
+            "when = { sk = { begins-with = \"root\" } }",
+            "when = { sk = { begins-with = \"title_1#\" } }",
+            "partition = \"e#{employee}\"",
+        ],
+    );
+    assert!(report.agrees(), "{:?}", report.proofs);
+}
+
+#[test]
+fn a_shard_that_is_the_remainder_of_the_sort_key_is_found() {
+    let ids = [1024, 2051, 3073, 4099, 5120, 6147, 7170, 8191];
+    let rows = ids.map(|id| {
+        serde_json::json!({ "pk": format!("2026-08-01.{}", id % 4), "sk": id.to_string(), "value": "v" })
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    has(
+        &report,
+        &[
+            "partition = { attribute = \"pk\", fold = \"{date}.{id|mod:4}\" }",
+            "sort = { attribute = \"sk\", fold = \"{id}\" }",
+        ],
+    );
+    assert!(report.agrees(), "{:?}", report.proofs);
+}
+
+#[test]
+fn the_id_of_a_natural_key_keeps_its_prefix_and_a_date_in_one_is_a_part() {
+    let table = r#"{"TableName":"Orders","KeySchema":[{"AttributeName":"DeviceId","KeyType":"HASH"},{"AttributeName":"OrderId","KeyType":"RANGE"}],
+"AttributeDefinitions":[{"AttributeName":"DeviceId","AttributeType":"S"},{"AttributeName":"OrderId","AttributeType":"S"}]}"#;
+    let rows = (0..6).map(|n| {
+        serde_json::json!({ "DeviceId": format!("d#{}", n % 2), "OrderId": format!("2026060{}-{}", n + 1, n * 71 + 5), "Amount": n })
+    });
+    let report = import(&[table, &lines(rows)]);
+    has(
+        &report,
+        &[
+            "partition = \"DeviceId\"",
+            "sort = { attribute = \"OrderId\", fold = \"{OrderDate}-{OrderSeq}\" }",
+        ],
+    );
+    assert!(report.agrees(), "{:?}", report.proofs);
+}

@@ -1,0 +1,227 @@
+//! Names for parts that stand in keys alone: `c#12345` is a `customer_id`, where a customer's own key begins so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::columns::Piece;
+use super::keys::{Found, Group, is_key_name};
+use crate::draft::TableDraft;
+use crate::name::{self, Style, joined, plain, words};
+
+/// Kinds of items that are named after what was done: an order was `ordered_at` some time.
+const DEEDS: [&str; 8] = ["order", "invoice", "visit", "comment", "review", "post", "report", "request"];
+
+/// The names given so far, and which words of keys they go with.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Which entity a prefix names.
+    owners: BTreeMap<String, String>,
+    /// The prefixes that stood before each name.
+    prefixes: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Names {
+    /// Was the name given to what another prefix speaks of? `c#1` is no order, even if there is an order `o#1`.
+    pub(super) fn is_of_another(&self, name: &str, word: &str) -> bool {
+        let known = self.prefixes.get(name);
+        !word.is_empty()
+            && known.is_some_and(|known| {
+                !known.contains(word)
+                    && known.iter().any(|one| !one.is_empty())
+                    && !plain(name).contains(word)
+            })
+    }
+
+    /// Gives each part that no attribute holds a name.
+    pub(super) fn give(&mut self, table: &TableDraft, groups: &[Group], found: &mut Found) {
+        if self.owners.is_empty() {
+            self.owners = owners(table, groups, found);
+        }
+        let style = name::style(table.attributes.keys().map(String::as_str));
+        let mut of_group: BTreeMap<(usize, String), Vec<String>> = BTreeMap::new();
+        for ((at, key), pieces) in found.iter_mut() {
+            let entity = groups[*at].entity.map(|at| table.entities[at].name.as_str());
+            let mut before = String::new();
+            let mut taken: Vec<String> = Vec::new();
+            for piece in pieces.iter_mut() {
+                match piece {
+                    Piece::Text(text) => {
+                        let mut words = text.split(['#', '|', '/', ':', '$']).filter(|word| !word.is_empty());
+                        before = words.next_back().unwrap_or_default().to_owned();
+                    }
+                    Piece::Part { attribute, .. } => {
+                        taken.push(attribute.clone());
+                        before.clear();
+                    }
+                    Piece::KeyOnly { name: Some(name), .. } => taken.push(name.clone()),
+                    Piece::KeyOnly { name, values, is_time } => {
+                        let part =
+                            Part { table, entity, key, style, before: &before, values, is_time: *is_time };
+                        let base = self.name(&part, taken.is_empty());
+                        // Another value needs another name.
+                        let free = |chosen: &String| {
+                            let known = of_group.get(&(*at, chosen.clone()));
+                            !taken.contains(chosen)
+                                && known.is_none_or(|known| known.len() != values.len() || known == values)
+                        };
+                        let mut numbered = (2..).map(|number: usize| format!("{base}{number}"));
+                        let chosen = if free(&base) {
+                            base.clone()
+                        } else {
+                            numbered.find(free).unwrap_or(base.clone())
+                        };
+                        of_group.entry((*at, chosen.clone())).or_insert_with(|| values.clone());
+                        self.prefixes.entry(chosen.clone()).or_default().insert(plain(&before));
+                        taken.push(chosen.clone());
+                        *name = Some(chosen);
+                        before.clear();
+                    }
+                    Piece::Tail(_) => {}
+                }
+            }
+        }
+    }
+
+    fn name(&self, part: &Part<'_>, is_first: bool) -> String {
+        let word = plain(part.before.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()));
+        if let Some(attribute) = part.attribute(&word) {
+            return attribute;
+        }
+        if let Some(owner) = self.owners.get(&word).filter(|_| !part.is_time) {
+            return joined(&[words(owner), vec!["id".to_owned()]].concat(), part.style);
+        }
+        if part.is_time || word.len() < 2 {
+            return part.by_key(is_first);
+        }
+        let mut all = words(part.before);
+        if matches!(word.as_str(), "shard" | "bucket") {
+            return joined(&all, part.style);
+        }
+        if all.last().is_none_or(|last| last != "id") {
+            all.push("id".to_owned());
+        }
+        joined(&all, part.style)
+    }
+}
+
+/// A part that no attribute holds, and where it stands.
+struct Part<'a> {
+    table: &'a TableDraft,
+    entity: Option<&'a str>,
+    key: &'a str,
+    style: Style,
+    before: &'a str,
+    values: &'a [String],
+    is_time: bool,
+}
+
+impl Part<'_> {
+    /// An attribute of the table that the prefix names.
+    fn attribute(&self, word: &str) -> Option<String> {
+        let keys = self.table.key_attributes();
+        let same = |attribute: &&String| {
+            let known = plain(attribute);
+            !word.is_empty()
+                && known.len() > 2
+                && (known == word || word.ends_with(&known) || known == format!("{word}id"))
+                && !keys.contains(attribute)
+        };
+        self.table.attributes.keys().filter(same).max_by_key(|name| name.len()).cloned()
+    }
+
+    fn is_own_key(&self) -> bool {
+        self.table.sort.as_ref().or(self.table.partition.as_ref()).is_some_and(|own| own == self.key)
+    }
+
+    /// A name without a prefix to speak of: of the key, `OrderId` has an `OrderDate`; of the entity; or a plain one.
+    fn by_key(&self, is_first: bool) -> String {
+        let has_hour = self.values.iter().all(|value| value.contains('T'));
+        let digits = self.values.iter().all(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+        let word = |text: &str| vec![text.to_owned()];
+        if !is_key_name(self.key) {
+            let mut all = words(self.key);
+            let style = match self.key.chars().next() {
+                Some(first) if first.is_ascii_uppercase() => Style::Pascal,
+                _ => self.style,
+            };
+            if all.len() > 1 && all.last().is_some_and(|last| matches!(last.as_str(), "id" | "key")) {
+                all.pop();
+            }
+            let suffix = if self.is_time {
+                "date"
+            } else if digits {
+                "seq"
+            } else {
+                "part"
+            };
+            return joined(&[all, word(suffix)].concat(), style);
+        }
+        let plain_name = match (self.is_time, has_hour) {
+            (true, true) => "timestamp",
+            (true, false) => "date",
+            (false, _) => "id",
+        };
+        let is_free = !self.table.attributes.contains_key(plain_name);
+        let Some(entity) = self.entity.filter(|name| !name.is_empty()) else {
+            let subject = name::id(self.table.title(), "item");
+            return match is_free && (self.is_time || is_first) {
+                true => plain_name.to_owned(),
+                false => joined(&[words(&subject), word(&plain(self.key))].concat(), self.style),
+            };
+        };
+        let all = words(entity);
+        let first = all.first().cloned().unwrap_or_default();
+        match (self.is_time, has_hour) {
+            (true, true) if DEEDS.contains(&first.as_str()) => {
+                let past = if first.ends_with('e') { first + "d" } else { first + "ed" };
+                joined(&[past, "at".to_owned()], self.style)
+            }
+            (true, true) => joined(&[all, word("at")].concat(), self.style),
+            (true, false) => joined(&[all, word("date")].concat(), self.style),
+            (false, _) if self.is_own_key() => joined(&[all, word("id")].concat(), self.style),
+            (false, _) => joined(&[all, word(&plain(self.key))].concat(), self.style),
+        }
+    }
+}
+
+/// Which entity a prefix names: the one whose own key it begins, `c#` customers, `pmn#` payments.
+fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<String, String> {
+    let first_word = |at: usize, key: &Option<String>| -> Option<String> {
+        let pieces = found.get(&(at, key.clone()?))?;
+        match pieces.as_slice() {
+            [Piece::Text(text), Piece::KeyOnly { .. }] => Some(plain(text)),
+            _ => None,
+        }
+    };
+    let mut owners: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        let Some(entity) = group.entity.and_then(|at| table.entities.get(at)) else { continue };
+        let (partition, sort) = (first_word(at, &table.partition), first_word(at, &table.sort));
+        let Some(word) = sort.clone().or_else(|| partition.clone()) else { continue };
+        // Its partition key begins so too, and its name is short: the thing itself, not a part of it.
+        let rank = (usize::from(partition.as_ref() != Some(&word)), entity.name.len(), entity.name.clone());
+        match owners.get(&word) {
+            Some(known) if *known <= rank => {}
+            _ => {
+                owners.insert(word, rank);
+            }
+        }
+    }
+    // What only partition keys begin with: the first word of the shortest name that begins with the same letters. An
+    // `orderItem` is a part of an `order`.
+    for (at, group) in groups.iter().enumerate() {
+        if group.entity.is_none() {
+            continue;
+        }
+        let Some(word) = first_word(at, &table.partition) else { continue };
+        if owners.contains_key(&word) || word.is_empty() {
+            continue;
+        }
+        let fits = |name: &&String| name.to_lowercase().starts_with(&word);
+        let names: Vec<&String> = table.entities.iter().map(|entity| &entity.name).collect();
+        if let Some(name) = names.into_iter().filter(fits).min_by_key(|name| name.len()) {
+            let first = words(name).into_iter().next().unwrap_or_default();
+            owners.insert(word, (2, name.len(), first));
+        }
+    }
+    owners.into_iter().map(|(word, (_, _, name))| (word, name)).collect()
+}
