@@ -1,9 +1,11 @@
 //! One audit event: from JSON to an item that can be written.
 
+use std::collections::HashMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use keyfold_core::model::AttributeKind;
+use keyfold_core::model::{AttributeKind, Precision};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_edge::{Claims, Problem};
 use serde_json::value::RawValue;
@@ -11,15 +13,50 @@ use serde_json::value::RawValue;
 use crate::limits::{ATTRIBUTES_MAX, NAMES_BYTES_MAX, VALUES_MAX};
 use crate::{Writer, identity, json, problem, stamp};
 
+/// The precision of the time at which an event was received.
+const RECEIVED_PRECISION: AttributeKind = AttributeKind::Timestamp(Precision::Milliseconds);
+
 /// Where an event comes from, as far as it adds to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin<'o> {
     /// The server's time for an event that says none.
     pub(crate) time: Timestamp,
-    /// What tells two deliveries apart that say the same and have neither id nor time; a message's id.
-    pub(crate) mark: Option<&'o str>,
-    /// The caller's claims, where the caller is not trusted with the table's scope.
+    /// The caller's claims, where the caller is not trusted with the attributes that claims fix.
     pub(crate) claims: Option<&'o Claims>,
+    /// What the writer notes on each event.
+    pub(crate) received: Received<'o>,
+}
+
+/// How an event reached the writer: nothing of it comes from the event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received<'o> {
+    /// `http`, `sqs`, `direct`.
+    pub(crate) source: &'static str,
+    /// Who sent it, as the authorizer or SQS says. Lambda does not tell a function who invoked it.
+    pub(crate) principal: Option<&'o str>,
+    /// The id of the request or of the message: the same when SQS delivers it again, or Lambda retries it.
+    pub(crate) request_id: &'o str,
+}
+
+impl Received<'_> {
+    fn attribute(&self) -> AttributeValue {
+        let text = |value: &str| AttributeValue::S(value.to_owned());
+        let mut members = HashMap::new();
+        members.insert("at".to_owned(), text(&stamp::text(stamp::now(), Some(RECEIVED_PRECISION))));
+        members.insert("source".to_owned(), text(self.source));
+        members.insert("requestId".to_owned(), text(self.request_id));
+        if let Some(principal) = self.principal {
+            members.insert("principal".to_owned(), text(principal));
+        }
+        AttributeValue::M(members)
+    }
+}
+
+impl Origin<'_> {
+    /// Reads the events of one body.
+    pub(crate) fn drafts(&self, writer: &Writer, events: &[&RawValue]) -> Vec<Result<Draft, Problem>> {
+        events.iter().enumerate().map(|(number, text)| draft(writer, text, number, self)).collect()
+    }
 }
 
 /// An audit event that can be written.
@@ -31,8 +68,8 @@ pub(crate) struct Draft {
     pub(crate) timed: bool,
 }
 
-/// Reads one event.
-pub(crate) fn draft(writer: &Writer, text: &RawValue, origin: &Origin<'_>) -> Result<Draft, Problem> {
+/// Reads one event, by its number in the body.
+fn draft(writer: &Writer, text: &RawValue, number: usize, origin: &Origin<'_>) -> Result<Draft, Problem> {
     let members = json::members(text)?;
     let names: usize = members.iter().map(|(name, _)| name.len()).sum();
     if members.len() > ATTRIBUTES_MAX || names > NAMES_BYTES_MAX {
@@ -44,6 +81,10 @@ pub(crate) fn draft(writer: &Writer, text: &RawValue, origin: &Origin<'_>) -> Re
     let mut item = Item::default();
     let mut values_left = VALUES_MAX;
     for (name, value) in members {
+        if name == writer.received {
+            let detail = format!("attribute `{name}` is stamped by the audit writer and cannot be set");
+            return Err(Problem::new(400, "stamped-attribute", detail));
+        }
         if writer.folded.contains(&name) {
             let detail = format!("attribute `{name}` is folded from others and cannot be set");
             return Err(Problem::new(400, "folded-attribute", detail));
@@ -55,13 +96,21 @@ pub(crate) fn draft(writer: &Writer, text: &RawValue, origin: &Origin<'_>) -> Re
         };
         item.insert(name, value);
     }
-    scope(writer, &mut item, origin)?;
+    if let Some(claims) = origin.claims {
+        claimed(writer, &mut item, claims)?;
+        if writer.makes_ids && item.contains_key(&writer.id) {
+            let detail =
+                format!("attribute `{}` cannot be set: the writer makes the ids of this table", writer.id);
+            return Err(Problem::new(403, "id-not-yours", detail)
+                .hint("the table has a scope that its primary key lacks, so an id of yours could be somebody else's too"));
+        }
+    }
     writer.stamps.normalise(&mut item)?;
-    complete(writer, item, origin)
+    complete(writer, item, number, origin)
 }
 
-/// Adds the id and the time where they are not given.
-fn complete(writer: &Writer, mut item: Item, origin: &Origin<'_>) -> Result<Draft, Problem> {
+/// Adds the id and the time where they are not given, and how the event was received.
+fn complete(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>) -> Result<Draft, Problem> {
     let timed = item.contains_key(&writer.time);
     if !timed && writer.time_in_key {
         let detail = format!("attribute `{}` is missing, but the table's key contains it", writer.time);
@@ -72,8 +121,8 @@ fn complete(writer: &Writer, mut item: Item, origin: &Origin<'_>) -> Result<Draf
         // Of another type: refused where all types are checked.
         Some(_) => String::new(),
         None => {
-            let mark = origin.mark.filter(|_| !timed);
-            let id = identity::of_content(&item, mark);
+            let mark = (!timed).then(|| format!("{}/{number}", origin.received.request_id));
+            let id = identity::of_content(&item, mark.as_deref());
             item.insert(writer.id.clone(), AttributeValue::S(id.clone()));
             id
         }
@@ -83,31 +132,34 @@ fn complete(writer: &Writer, mut item: Item, origin: &Origin<'_>) -> Result<Draf
         item.insert(writer.time.clone(), AttributeValue::S(stamp::text(origin.time, kind)));
         writer.stamps.normalise(&mut item)?;
     }
+    item.insert(writer.received.clone(), origin.received.attribute());
     // Said before any key is folded: a wrong type is the cause, and a key that cannot be folded its consequence.
     let promised = writer.table.check_promises(&item);
     promised.map_err(|error| problem::of_write(&error.into()))?;
     Ok(Draft { id, item, timed })
 }
 
-/// Attributes of the table's scope are what the caller's claims say, whatever the event says.
-fn scope(writer: &Writer, item: &mut Item, origin: &Origin<'_>) -> Result<(), Problem> {
-    let Some(claims) = origin.claims else { return Ok(()) };
-    for (name, path) in &writer.table.scope {
+/// Attributes that claims fix are what the caller's claims say, whatever the event says.
+fn claimed(writer: &Writer, item: &mut Item, claims: &Claims) -> Result<(), Problem> {
+    let Writer { table, .. } = writer;
+    let fixed = table.scope.iter().map(|fixed| (fixed, "out-of-scope"));
+    let fixed = fixed.chain(table.written_by.iter().map(|fixed| (fixed, "not-the-caller")));
+    for ((name, path), code) in fixed {
         let Some(claim) = claims.get(path) else {
             let detail = format!(
                 "table `{}` only accepts audit events from callers with the claim `{path}`",
-                writer.table.id
+                table.id
             );
             return Err(Problem::new(403, "claim-missing", detail));
         };
-        let claim = match writer.table.attributes.get(name).map(|attribute| attribute.kind) {
+        let claim = match table.attributes.get(name).map(|attribute| attribute.kind) {
             Some(AttributeKind::Number) => AttributeValue::N(json::number(claim)?),
             _ => AttributeValue::S(claim.to_owned()),
         };
         match item.get(name) {
             Some(given) if !keyfold_core::value::equal(given, &claim) => {
                 let detail = format!("attribute `{name}` differs from the caller's claim `{path}`");
-                return Err(Problem::new(403, "out-of-scope", detail));
+                return Err(Problem::new(403, code, detail));
             }
             _ => drop(item.insert(name.clone(), claim)),
         }

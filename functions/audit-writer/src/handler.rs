@@ -5,7 +5,7 @@ use std::time::Instant;
 use keyfold_edge::{Handled, Invocation};
 
 use crate::source::Source;
-use crate::{Record, Writer, direct, http, sqs};
+use crate::{Record, Writer, direct, http, problem, sqs};
 
 /// Takes one event. There is always an answer, and it names what was not written.
 pub async fn handle(writer: &Writer, invocation: Invocation<'_>) -> Handled<Record> {
@@ -24,6 +24,7 @@ pub async fn handle(writer: &Writer, invocation: Invocation<'_>) -> Handled<Reco
         Source::Http(event) => Ok(http::respond(writer, &event, deadline, &mut record).await),
         Source::Sqs(event) => Ok(sqs::take(writer, &event, deadline, &mut record).await),
         Source::Direct(event) => direct::invoke(writer, event, deadline, &mut record).await,
+        Source::Unknown => Err(direct::failed(&problem::unknown_event(), &mut record)),
     };
     record.duration = started.elapsed();
     Handled { answer, record }

@@ -7,7 +7,7 @@ use keyfold_edge::{Auth, PROBLEM_CONTENT_TYPE, Problem};
 use serde_json::Value;
 
 use crate::content::content;
-use crate::event::{Origin, draft};
+use crate::event::{Origin, Received};
 use crate::limits::BODY_BYTES_MAX;
 use crate::outcome::answer;
 use crate::write::write;
@@ -51,11 +51,16 @@ async fn accepted(
     if claims.is_empty() && writer.auth == Auth::Claims {
         return Err(Problem::not_authenticated().into());
     }
+    record.principal = claims.principal().map(str::to_owned);
+    if let Some(scope) = writer.grant.as_deref().filter(|scope| !claims.grants(scope)) {
+        return Err(Problem::not_granted(scope).into());
+    }
     let body = String::from_utf8(event.body(BODY_BYTES_MAX)?)
         .map_err(|_| Problem::malformed("the body is not UTF-8"))?;
     let content = content(&body)?;
-    let origin = Origin { time: stamp::now(), mark: None, claims: Some(&claims) };
-    let drafts = content.events.iter().map(|text| draft(writer, text, &origin)).collect();
+    let received = Received { source: "http", principal: claims.principal(), request_id: &record.request_id };
+    let origin = Origin { time: stamp::now(), claims: Some(&claims), received };
+    let drafts = origin.drafts(writer, &content.events);
     let outcomes = write(writer, drafts, deadline, record).await;
     answer(&outcomes, content.listed)
 }

@@ -1,7 +1,7 @@
 //! The id of an event that has none: what it says, as a digest.
 //!
-//! The server's time is no part of it, so that an event that is sent again is the same event. Two events that say the same
-//! and have neither id nor time are therefore one; a message from a queue has an id of its own, which tells them apart.
+//! The server's time is no part of it, so that an event that is sent again is the same event. Two events with the same content
+//! and neither id nor time may be two: the id of their request or message, and their number in it, tells them apart.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

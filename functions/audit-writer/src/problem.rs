@@ -7,6 +7,13 @@ pub(crate) fn over_limit(detail: impl Into<String>) -> Problem {
     Problem::new(400, "over-limit", detail)
 }
 
+pub(crate) fn unknown_event() -> Problem {
+    let detail =
+        "the event is no request of an HTTP API (payload format 2.0), no batch of SQS and no audit event";
+    Problem::new(400, "unknown-event", detail)
+        .hint("an audit event has no members `requestContext`, `httpMethod`, `routeKey`, `Records` or `detail-type`")
+}
+
 pub(crate) fn conflict(id: &str) -> Problem {
     let detail = format!("another audit event has the id {id:?}");
     Problem::new(409, "id-conflict", detail)

@@ -17,6 +17,8 @@ pub struct Record {
     pub request_id: String,
     /// `http`, `sqs`, `direct`.
     pub source: &'static str,
+    /// Who sent it, as the authorizer of an HTTP request says.
+    pub principal: Option<String>,
     /// The table's id in the manifest.
     pub table: String,
     /// The HTTP status, or what it would be.
@@ -85,6 +87,7 @@ impl keyfold_edge::Record for Record {
             self.status >= 500,
             request_id = self.request_id,
             source = self.source,
+            principal = self.principal,
             table = self.table,
             status = self.status,
             code = self.code,

@@ -11,9 +11,15 @@ const ID: &str = "KEYFOLD_AUDIT_ID";
 /// The attribute that says when it happened.
 const TIME: &str = "KEYFOLD_AUDIT_TIME";
 
+/// The attribute in which the writer notes how an event reached it.
+const RECEIVED: &str = "KEYFOLD_AUDIT_RECEIVED";
+/// The OAuth scope that a caller's token must grant.
+const WRITE_SCOPE: &str = "KEYFOLD_WRITE_SCOPE";
+
 const TABLE_DEFAULT: &str = "audit";
 const ID_DEFAULT: &str = "id";
 const TIME_DEFAULT: &str = "timestamp";
+const RECEIVED_DEFAULT: &str = "received";
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]
@@ -28,8 +34,12 @@ pub struct Settings {
     pub id: String,
     /// The attribute that says when it happened.
     pub time: String,
+    /// The attribute in which the writer notes how an event reached it.
+    pub received: String,
     /// Who may send.
     pub auth: Auth,
+    /// The OAuth scope that a caller's token must grant, if it must.
+    pub grant: Option<String>,
 }
 
 impl Settings {
@@ -47,7 +57,9 @@ impl Settings {
             table: or(TABLE, TABLE_DEFAULT),
             id: or(ID, ID_DEFAULT),
             time: or(TIME, TIME_DEFAULT),
+            received: or(RECEIVED, RECEIVED_DEFAULT),
             auth: environment.auth()?,
+            grant: environment.get(WRITE_SCOPE),
         })
     }
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::content::content;
-use crate::event::{Draft, Origin, draft};
+use crate::event::{Draft, Origin, Received};
 use crate::outcome::Outcome;
 use crate::write::write;
 use crate::{Record, Writer, stamp};
@@ -73,13 +73,10 @@ fn drafts_of(writer: &Writer, message: &Message<'_>) -> Vec<Result<Draft, Proble
         Ok(content) => content,
         Err(problem) => return vec![Err(problem)],
     };
-    let events = content.events.iter().enumerate();
-    events
-        .map(|(number, text)| {
-            let mark = format!("{}/{number}", message.message_id);
-            draft(writer, text, &Origin { time, mark: Some(&mark), claims: None })
-        })
-        .collect()
+    // SQS itself says who sent a message; the sender cannot.
+    let principal = message.attributes.get("SenderId").map(String::as_str);
+    let received = Received { source: "sqs", principal, request_id: &message.message_id };
+    Origin { time, claims: None, received }.drafts(writer, &content.events)
 }
 
 fn tell(record: &Record, message_id: &str, problem: &Problem) {

@@ -18,7 +18,13 @@ pub struct Writer {
     pub(crate) id: String,
     /// The attribute that says when it happened.
     pub(crate) time: String,
+    /// The attribute in which the writer notes how an event reached it.
+    pub(crate) received: String,
     pub(crate) auth: Auth,
+    /// The OAuth scope that a caller's token must grant.
+    pub(crate) grant: Option<String>,
+    /// May callers with claims not choose ids, because another scope's event could have the same key?
+    pub(crate) makes_ids: bool,
     pub(crate) stamps: Stamps,
     /// Attributes that are folded from others, and cannot be given.
     pub(crate) folded: BTreeSet<String>,
@@ -65,7 +71,7 @@ impl Writer {
 
     /// The writer of a table, with a client.
     pub fn new(table: Table, client: Client, settings: Settings) -> Result<Writer, StartError> {
-        let Settings { id, time, auth, .. } = settings;
+        let Settings { id, time, received, auth, grant, .. } = settings;
         let wrong = |attribute: &str, wanted| {
             Err(StartError::Attribute { table: table.id.clone(), attribute: attribute.to_owned(), wanted })
         };
@@ -77,10 +83,14 @@ impl Writer {
         if !matches!(kind(&time), Some(AttributeKind::Timestamp(_))) {
             return wrong(&time, "a declared timestamp (`KEYFOLD_AUDIT_TIME`)");
         }
+        if !matches!(kind(&received), None | Some(AttributeKind::Map)) || in_key.contains(&received) {
+            return wrong(&received, "undeclared, or a declared map (`KEYFOLD_AUDIT_RECEIVED`)");
+        }
+        let makes_ids = table.scope.keys().any(|name| !in_key.contains(name));
         let stamps = Stamps::of(&table);
         let folded = folded(&table);
         let time_in_key = in_key.contains(&time);
-        Ok(Writer { table, client, id, time, auth, stamps, folded, time_in_key })
+        Ok(Writer { table, client, id, time, received, auth, grant, makes_ids, stamps, folded, time_in_key })
     }
 }
 

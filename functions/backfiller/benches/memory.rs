@@ -19,7 +19,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::RequestSender;
 use keyfold_dynamo::{TableOptions, enable_stream, load};
 use keyfold_local::EmbeddedDynamo;
-use keyfold_local::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 use serde_json::{Value, json};
 
 /// What the process may take at most, in kB.
@@ -72,7 +72,7 @@ async fn measure(items: usize) -> (usize, u64, f64) {
         invocation += 1;
         assert!(invocation <= INVOCATIONS_MAX, "not done after {INVOCATIONS_MAX} invocations");
         let answer = match runtime.invoke(event.to_string()).await {
-            Outcome::Response(answer) => answer,
+            InvocationResult::Response(answer) => answer,
             other => panic!("invocation {invocation}: {other:?}"),
         };
         let answer: Value = serde_json::from_str(&answer).unwrap();

@@ -384,7 +384,7 @@ async function retrofitView(retrofit, turn) {
   const box = h("div", { id: "retrofit" });
   add(main, box);
   let before = "";
-  let told = "";
+  let announced = "";
   let asking = false;
   const refresh = async () => {
     if (asking) return;
@@ -394,7 +394,7 @@ async function retrofitView(retrofit, turn) {
     asking = false;
     if (turn !== state.shown) return;
     const news = ok && body.started ? `${body.phase}, ${body.segmentsDone} of ${plural(body.segments, "segment")} backfilled, ${plural(body.gates.length, "gate")} closed, ${body.quarantined} in quarantine` : "";
-    if (news !== told) say(told = news);
+    if (news !== announced) say(announced = news);
     const now = JSON.stringify(body);
     if (now !== before) {
       const focused = document.activeElement && document.activeElement.getAttribute("aria-label");

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
+use keyfold_core::query::check::Caller;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, KnownReadiness, RetrofitError};
 use keyfold_dynamo::{Client, TokenKeys, model_version};
-use keyfold_edge::{ManifestError, SettingsError, parse_manifest, read_manifest};
+use keyfold_edge::{ManifestError, Problem, SettingsError, parse_manifest, read_manifest};
 
 use crate::settings::{Limits, Settings};
 
@@ -20,6 +21,8 @@ pub struct Api {
     pub(crate) token_keys: TokenKeys,
     pub(crate) limits: Limits,
     pub(crate) control_table: String,
+    /// The OAuth scope that a caller's token must grant.
+    grant: Option<String>,
     /// `None`: every index is complete.
     readiness: Option<KnownReadiness>,
 }
@@ -42,7 +45,7 @@ impl Api {
         let client = keyfold_dynamo::client(&settings.dynamo).await;
         let file_name = settings.manifest.to_string_lossy();
         let api = Api::new(&file_name, &text, client, settings.token_keys, settings.limits)?;
-        Ok(api.with_control_table(settings.control_table))
+        Ok(Api { grant: settings.grant, ..api.with_control_table(settings.control_table) })
     }
 
     /// The API of a manifest's text, asking this client.
@@ -62,6 +65,7 @@ impl Api {
             token_keys,
             limits,
             control_table: CONTROL_TABLE_DEFAULT.to_owned(),
+            grant: None,
             readiness: Some(KnownReadiness::new(CONTROL_TABLE_DEFAULT)),
         })
     }
@@ -83,6 +87,12 @@ impl Api {
             Some(known) => known.of(&self.client, &self.model, table).await,
             None => Ok(Arc::default()),
         }
+    }
+
+    /// Refuses a caller whose token does not grant what the settings ask for.
+    pub(crate) fn granted(&self, caller: &Caller) -> Result<(), Problem> {
+        let (Some(scope), Caller::Claims(claims)) = (&self.grant, caller) else { return Ok(()) };
+        if keyfold_edge::grants(claims, scope) { Ok(()) } else { Err(Problem::not_granted(scope)) }
     }
 
     /// The model that questions are asked of.

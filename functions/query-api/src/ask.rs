@@ -96,6 +96,7 @@ async fn prepare<'a>(
     if checked.table.scope.is_empty() && !asker.may_ask() {
         return Err(Problem::not_authenticated());
     }
+    api.granted(caller)?;
     let readiness = tokio::time::timeout(time_left(asker.deadline), api.readiness(checked.table));
     let readiness = readiness.await.map_err(|_| problem::timed_out())??;
     let plan = plan(&checked, &readiness).map_err(|error| refused(error, api.limits.allow_scan))?;
@@ -110,18 +111,15 @@ async fn prepare<'a>(
     Ok(Planned { table: checked.table, plan })
 }
 
-/// Core's hint is to allow a scan; where that is not to be had, it would mislead.
+/// Core's hint, but without the scan where that is not to be had.
 fn refused(error: PlanError, allow_scan: bool) -> Problem {
-    let needs_scan = matches!(error, PlanError::Unserved { .. });
-    let problem = Problem::from(error);
-    let suggested = problem.members.contains_key("suggestion");
-    match (needs_scan && !allow_scan, suggested) {
-        (false, _) => problem,
-        (true, true) => problem.hint("this API does not scan: add the index in `suggestion`"),
-        (true, false) => {
-            problem.hint("this API does not scan: ask for an attribute of a partition key by equality")
-        }
+    if allow_scan || matches!(error, PlanError::Unordered { .. }) {
+        return error.into();
     }
+    let ways = error.hint_without_scan();
+    let ways = if ways.is_empty() { "ask for an attribute of a partition key by equality" } else { &ways };
+    let hint = format!("this API does not scan: {ways}");
+    Problem::from(error).hint(hint)
 }
 
 fn run_options(asker: &Asker<'_>, request: &QueryRequest) -> Result<RunOptions, Problem> {

@@ -25,7 +25,7 @@ use keyfold_edge::Problem;
 
 /// What of the console is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Route<'p> {
+pub(crate) enum ConsoleRoute<'p> {
     /// `GET /`, `GET /console.js`, `GET /console.css`
     File(File),
     /// `GET /console/model`
@@ -42,23 +42,23 @@ pub(crate) enum Route<'p> {
     },
 }
 
-impl<'p> Route<'p> {
+impl<'p> ConsoleRoute<'p> {
     /// The route with these segments of a path.
-    pub(crate) fn of(segments: &[&'p str]) -> Option<Route<'p>> {
+    pub(crate) fn of(segments: &[&'p str]) -> Option<ConsoleRoute<'p>> {
         Some(match segments {
-            [""] => Route::File(File::Page),
-            ["console.js"] => Route::File(File::Script),
-            ["console.css"] => Route::File(File::Style),
-            ["console", "model"] => Route::Model,
-            ["console", "tables", table, "entries"] => Route::Entries { table },
-            ["console", "retrofits", retrofit] => Route::Retrofit { retrofit },
+            [""] => ConsoleRoute::File(File::Page),
+            ["console.js"] => ConsoleRoute::File(File::Script),
+            ["console.css"] => ConsoleRoute::File(File::Style),
+            ["console", "model"] => ConsoleRoute::Model,
+            ["console", "tables", table, "entries"] => ConsoleRoute::Entries { table },
+            ["console", "retrofits", retrofit] => ConsoleRoute::Retrofit { retrofit },
             _ => return None,
         })
     }
 }
 
 /// What the console answers.
-pub(crate) enum Answer {
+pub(crate) enum ConsoleResponse {
     /// A file of the page.
     File(File),
     /// What the page shows.
@@ -68,32 +68,33 @@ pub(crate) enum Answer {
 /// Answers a request of the console.
 pub(crate) async fn answer(
     asker: &Asker<'_>,
-    route: Route<'_>,
+    route: ConsoleRoute<'_>,
     mut params: Params,
     record: &mut Record,
-) -> Result<Answer, Problem> {
-    if let Route::File(file) = route {
-        return Ok(Answer::File(file));
+) -> Result<ConsoleResponse, Problem> {
+    if let ConsoleRoute::File(file) = route {
+        return Ok(ConsoleResponse::File(file));
     }
     if !asker.may_ask() {
         return Err(Problem::not_authenticated());
     }
+    asker.api.granted(asker.caller)?;
     let value = match route {
-        Route::File(_) | Route::Model => {
+        ConsoleRoute::File(_) | ConsoleRoute::Model => {
             nothing_left(&params, "")?;
             model::describe(asker)
         }
-        Route::Entries { table } => {
+        ConsoleRoute::Entries { table } => {
             let index = params.take("index").pop();
             nothing_left(&params, "index")?;
             entries::read(asker, table, index.as_deref(), record).await?
         }
-        Route::Retrofit { retrofit } => {
+        ConsoleRoute::Retrofit { retrofit } => {
             nothing_left(&params, "")?;
             retrofit::read(asker, retrofit, record).await?
         }
     };
-    Ok(Answer::Json(value))
+    Ok(ConsoleResponse::Json(value))
 }
 
 /// May this caller see what the table holds?

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use keyfold_core::query::QueryRequest;
+use keyfold_core::query::check::Caller;
 use keyfold_core::value::NumberError;
 use keyfold_edge::{PROBLEM_CONTENT_TYPE, Problem};
 use serde::Serialize;
@@ -66,6 +67,9 @@ fn refusal(problem: &Problem, request_id: &str) -> Response<String> {
 async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<Response<String>, Problem> {
     let route = route(&request.method, &request.path, api.limits.console)?;
     record.route = route.name();
+    if let Caller::Claims(claims) = &request.caller {
+        record.principal = keyfold_edge::principal(claims).map(str::to_owned);
+    }
     let mut params = params(request)?;
     let format = format(&mut params)?;
     let asker = Asker { api, caller: &request.caller, deadline: request.deadline };
@@ -82,8 +86,8 @@ async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<
             answer_text(&query(&asker, &asked, record).await?, format)
         }
         Route::Console(route) => match console::answer(&asker, route, params, record).await? {
-            console::Answer::File(file) => return Ok(file.response()),
-            console::Answer::Json(value) => json_text(&value),
+            console::ConsoleResponse::File(file) => return Ok(file.response()),
+            console::ConsoleResponse::Json(value) => json_text(&value),
         },
     }?;
     Ok(success(body))

@@ -104,8 +104,7 @@ pub(crate) fn request(
         let branch = |branch: &QuestionBranch| {
             let mut parts = of(&branch.conditions);
             if !branch.entities.is_empty() {
-                let names = branch.entities.iter().map(|id| entity(&table.entities[id.0]));
-                parts.push(json!({ "or": names.collect::<Vec<_>>() }));
+                parts.push(of_entities(table, branch));
             }
             Value::Array(parts)
         };
@@ -136,8 +135,17 @@ pub(crate) fn request(
     }
 }
 
+/// The entities of a branch. Where an attribute is called `entity`, the word means that one, and the `when`s are written out.
+fn of_entities(table: &Table, branch: &QuestionBranch) -> Value {
+    let entities = || branch.entities.iter().map(|id| &table.entities[id.0]);
+    match table.attributes.contains_key("entity") {
+        false => json!({ "entity": entities().map(|entity| &entity.name).collect::<Vec<_>>() }),
+        true => json!({ "or": entities().map(when).collect::<Vec<_>>() }),
+    }
+}
+
 /// The `when` of an entity, as conditions of a request.
-fn entity(entity: &Entity) -> Value {
+fn when(entity: &Entity) -> Value {
     let test = |when: &When| {
         let (operator, value) = match &when.test {
             WhenTest::In(values) => ("in", json!(values)),

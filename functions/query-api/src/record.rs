@@ -24,6 +24,8 @@ pub struct Record {
     pub sources: Vec<String>,
     /// How many reads the plan has.
     pub reads: usize,
+    /// Who asked, as the authorizer says.
+    pub principal: Option<String>,
     /// The HTTP status.
     pub status: u16,
     /// The problem's code, or `ok`.
@@ -59,6 +61,7 @@ impl keyfold_edge::Record for Record {
             self.status >= 500,
             request_id = self.request_id,
             route = self.route,
+            principal = self.principal,
             table = self.table,
             question = self.question,
             sources = self.sources.join(", "),

@@ -7,7 +7,7 @@ use keyfold_core::query::check::Caller;
 
 /// One HTTP request to the API.
 ///
-/// Headers are no part of it: whoever sends them can write them, and nothing that the API decides depends on one.
+/// Headers are no part of it: a client writes them as it likes, so nothing that the API decides depends on one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiRequest {
     /// The method.

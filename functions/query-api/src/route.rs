@@ -24,7 +24,7 @@ pub(crate) enum Route<'p> {
     /// `GET /health`
     Health,
     /// `GET /` and what is behind it, where the console is on.
-    Console(console::Route<'p>),
+    Console(console::ConsoleRoute<'p>),
 }
 
 impl Route<'_> {
@@ -57,7 +57,7 @@ pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> R
         ["tables", table, "questions", question] => Route::Question { table, question },
         ["openapi.json"] => Route::OpenApi,
         ["health"] => Route::Health,
-        other => match console::Route::of(other).filter(|_| with_console) {
+        other => match console::ConsoleRoute::of(other).filter(|_| with_console) {
             Some(route) => Route::Console(route),
             None => return Err(Problem::unknown_route().hint("GET /openapi.json lists every path")),
         },

@@ -13,6 +13,8 @@ const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
 const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
 /// `on`: the console is served at `/`. Otherwise there is nothing at its paths.
 const CONSOLE: &str = "KEYFOLD_CONSOLE";
+/// The OAuth scope that a caller's token must grant.
+const READ_SCOPE: &str = "KEYFOLD_READ_SCOPE";
 /// The most read units that one request may consume.
 const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
 
@@ -44,6 +46,8 @@ pub struct Settings {
     pub limits: Limits,
     /// The table where retrofits keep how far they are.
     pub control_table: String,
+    /// The OAuth scope that a caller's token must grant, if it must.
+    pub grant: Option<String>,
 }
 
 /// What a request may do.
@@ -89,6 +93,7 @@ impl Settings {
                 console: environment.one_of(CONSOLE, [("off", false), ("on", true)])?,
             },
             control_table: environment.control_table(),
+            grant: environment.get(READ_SCOPE),
         })
     }
 }

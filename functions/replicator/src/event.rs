@@ -139,3 +139,32 @@ impl<'t> RawRecord<'t> {
 fn text(raw: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(raw?.get()).ok()
 }
+
+/// The place where Lambda has set a batch aside, if the event is EventBridge's of a new object in a bucket.
+///
+/// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html>
+pub(crate) fn set_aside(event: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Created {
+        source: String,
+        #[serde(rename = "detail-type")]
+        kind: String,
+        detail: Detail,
+    }
+    #[derive(Deserialize)]
+    struct Detail {
+        bucket: Bucket,
+        object: Object,
+    }
+    #[derive(Deserialize)]
+    struct Bucket {
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Object {
+        key: String,
+    }
+    let event: Created = serde_json::from_str(event).ok()?;
+    let created = event.source == "aws.s3" && event.kind == "Object Created";
+    created.then(|| format!("s3://{}/{}", event.detail.bucket.name, event.detail.object.key))
+}

@@ -13,7 +13,7 @@ use tokio::time::timeout_at;
 
 use crate::answer::answer;
 use crate::change::received;
-use crate::event::{RawBatch, RawRecord};
+use crate::event::{RawBatch, RawRecord, set_aside};
 use crate::limits::DEADLINE_MARGIN;
 use crate::{Refusal, Replicator, Report};
 
@@ -41,12 +41,19 @@ async fn carry_over(
     stop: Option<Instant>,
     report: &mut Report,
 ) -> Result<Value, Refusal> {
+    if let Some(place) = set_aside(event) {
+        let sender = in_time(stop, replicator.open(None)).await?;
+        in_time(stop, async { sender.set_aside(&place).await.map_err(Refusal::from) }).await?;
+        report.code = "batch-set-aside";
+        report.quarantined = 1;
+        return Ok(answer(None));
+    }
     let source = replicator.mapping()?.source();
     let batch = RawBatch::read(event)?;
     report.records = batch.records.len() as u64;
     report.age = batch.records.last().and_then(age);
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
-    let (sender, records) = join!(in_time(stop, replicator.open(stream)), read(source, &batch.records));
+    let (sender, records) = join!(in_time(stop, replicator.open(Some(stream))), read(source, &batch.records));
     let sender = sender?;
     report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
     let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };

@@ -53,16 +53,19 @@ impl Replicator {
         self.mapping.as_ref().map_err(|error| Refusal::Mapping(error.clone()))
     }
 
-    /// What carries records of this stream over, if the control table allows it.
+    /// What carries records of this stream over, if the control table allows it; without a stream, what writes to the control
+    /// table alone.
     ///
     /// The retrofit's row is read for every batch, strongly consistent, and never kept: one read unit buys that nothing is
     /// written under a mapping or in a phase that is over. Kept is what follows from the row: the sender of its epoch.
-    pub(crate) async fn open(&self, stream: &str) -> Result<Arc<RequestSender>, Refusal> {
+    pub(crate) async fn open(&self, stream: Option<&str>) -> Result<Arc<RequestSender>, Refusal> {
         let mapping = self.mapping()?;
         let sender = self.kept().unwrap_or_else(|| self.sender(Job::new(mapping.clone(), Epoch::FIRST)));
         let head = sender.head().await?;
         head.check_open(mapping).map_err(RetrofitError::from)?;
-        head.check_stream(stream).map_err(RetrofitError::from)?;
+        if let Some(stream) = stream {
+            head.check_stream(stream).map_err(RetrofitError::from)?;
+        }
         let head = sender.adopt(head).await?;
         let same = sender.job().epoch() == head.epoch;
         let sender = if same { sender } else { self.sender(head.job(mapping.clone())) };

@@ -30,7 +30,7 @@ pub struct Report {
     pub records: u64,
     /// Those for which something was written.
     pub written: u64,
-    /// Those that told nothing new, or of items that the retrofit does not take.
+    /// Records that are superseded, or of items that the retrofit does not take.
     pub unchanged: u64,
     /// Those that something newer had overtaken.
     pub superseded: u64,

@@ -6,8 +6,18 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// Every member that an event may have.
-const MEMBERS: [&str; 9] =
-    ["retrofit", "side", "segment", "totalSegments", "checkpoint", "repair", "rate", "pagesMax", "worker"];
+const MEMBERS: [&str; 10] = [
+    "retrofit",
+    "side",
+    "segment",
+    "totalSegments",
+    "checkpoint",
+    "repair",
+    "rate",
+    "pagesMax",
+    "lagSeconds",
+    "worker",
+];
 
 /// Which table is scanned, and looked for in the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]

@@ -1,7 +1,7 @@
 //! Every event in `events/audit-writer`, one after another, with what became of it and of the table.
 
 use keyfold_core::value::AttributeValue;
-use keyfold_local::runtime_api::Outcome;
+use keyfold_local::runtime_api::InvocationResult;
 use serde_json::Value;
 
 use crate::function::{Function, SAMPLE};
@@ -11,15 +11,15 @@ fn pretty(text: &str) -> String {
 }
 
 /// The outcome in a form that is the same every time.
-fn shown(outcome: &Outcome) -> String {
+fn shown(outcome: &InvocationResult) -> String {
     match outcome {
-        Outcome::Response(text) => {
+        InvocationResult::Response(text) => {
             let response: Value = serde_json::from_str(text).unwrap();
             let Some(body) = response["body"].as_str() else { return pretty(text) };
             let headers = serde_json::to_string_pretty(&response["headers"]).unwrap();
             format!("{}\n{headers}\n{}", response["statusCode"], pretty(body))
         }
-        Outcome::Error(text) => {
+        InvocationResult::Error(text) => {
             let mut error: Value = serde_json::from_str(text).unwrap();
             let message = error["errorMessage"].take();
             format!("failed: {}\n{}", error["errorType"], pretty(message.as_str().unwrap()))

@@ -9,7 +9,7 @@ use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, scan_page};
 use keyfold_local::EmbeddedDynamo;
-use keyfold_local::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 use serde_json::{Value, json};
 
 /// The project's own sample.
@@ -45,7 +45,7 @@ impl Function {
         Function { process, runtime, dynamo, table, _manifest: manifest }
     }
 
-    pub(crate) async fn invoke(&self, event: impl Into<String>) -> Outcome {
+    pub(crate) async fn invoke(&self, event: impl Into<String>) -> InvocationResult {
         self.runtime.invoke(event).await
     }
 
@@ -53,7 +53,7 @@ impl Function {
     pub(crate) async fn post(&self, body: &str) -> (u64, Value) {
         let outcome =
             self.invoke(request(body, &json!({ "jwt": { "claims": { "sub": "service1" } } }))).await;
-        let Outcome::Response(text) = outcome else { panic!("{outcome:?}") };
+        let InvocationResult::Response(text) = outcome else { panic!("{outcome:?}") };
         parts(&text)
     }
 

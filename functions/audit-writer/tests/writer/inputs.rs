@@ -1,7 +1,7 @@
 //! What can be wrong with an audit event, and that the others are written all the same.
 
 use keyfold_core::value::AttributeValue;
-use keyfold_local::runtime_api::Outcome;
+use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
 
 use crate::function::{Function, SAMPLE, event};
@@ -113,7 +113,10 @@ async fn without_a_table_nothing_is_called_written() {
     let (status, body) = function.post(&event("1", &json!({})).to_string()).await;
     assert_eq!((status, &body["code"]), (502, &json!("table-not-found")));
     let outcome = function.invoke(event("1", &json!({})).to_string()).await;
-    assert!(matches!(&outcome, Outcome::Error(text) if text.contains("table-not-found")), "{outcome:?}");
+    assert!(
+        matches!(&outcome, InvocationResult::Error(text) if text.contains("table-not-found")),
+        "{outcome:?}"
+    );
 }
 
 /// Events of one resource lie together, and are counted.

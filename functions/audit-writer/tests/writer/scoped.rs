@@ -1,7 +1,7 @@
-//! In a table with a scope, callers write for themselves alone.
+//! In a table with a scope, callers write for themselves alone; what says who wrote an event comes from the authorizer.
 
 use keyfold_core::value::AttributeValue;
-use keyfold_local::runtime_api::Outcome;
+use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
 
 use crate::function::{Function, event, parts, request};
@@ -26,8 +26,15 @@ allow = ["native-would-serve"]
 
 async fn post(function: &Function, body: &Value, authorizer: &Value) -> (u64, Value) {
     let outcome = function.invoke(request(&body.to_string(), authorizer)).await;
-    let Outcome::Response(text) = outcome else { panic!("{outcome:?}") };
+    let InvocationResult::Response(text) = outcome else { panic!("{outcome:?}") };
     parts(&text)
+}
+
+/// An event without an id.
+fn unnamed(more: &Value) -> Value {
+    let mut event = event("1", more);
+    event.as_object_mut().unwrap().remove("id");
+    event
 }
 
 fn member(org: &str) -> Value {
@@ -37,24 +44,85 @@ fn member(org: &str) -> Value {
 #[tokio::test]
 async fn the_callers_claim_is_written_and_nobody_elses_can_be() {
     let function = Function::start(MANIFEST, &[("KEYFOLD_AUTH", "open")]).await;
-    assert_eq!(post(&function, &event("1", &json!({})), &member("acme")).await.0, 201);
-    let item = function.item("1").await.unwrap();
+    let (status, body) = post(&function, &unnamed(&json!({})), &member("acme")).await;
+    assert_eq!(status, 201);
+    let item = function.item(body["events"][0]["id"].as_str().unwrap()).await.unwrap();
     assert_eq!(item["org"], AttributeValue::S("acme".to_owned()));
     assert_eq!(item["byOrg_pk"], AttributeValue::S("acme-viewed".to_owned()));
-    let forged = event("2", &json!({ "org": "umbrella" }));
+    let forged = unnamed(&json!({ "org": "umbrella" }));
     let (status, body) = post(&function, &forged, &member("acme")).await;
     assert_eq!((status, &body["code"]), (403, &json!("out-of-scope")));
     for nobody in [Value::Null, json!({ "jwt": { "claims": { "sub": "a" } } })] {
-        let (status, body) = post(&function, &event("3", &json!({})), &nobody).await;
+        let (status, body) = post(&function, &unnamed(&json!({})), &nobody).await;
         assert_eq!((status, &body["code"]), (403, &json!("claim-missing")));
     }
     assert_eq!(function.items().await.len(), 1);
 }
 
 #[tokio::test]
-async fn whoever_may_invoke_the_function_is_trusted_with_the_scope() {
+async fn a_direct_caller_is_trusted_with_the_scope() {
     let function = Function::start(MANIFEST, &[]).await;
     let outcome = function.invoke(event("1", &json!({ "org": "umbrella" })).to_string()).await;
-    assert!(matches!(outcome, Outcome::Response(_)), "{outcome:?}");
+    assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
     assert_eq!(function.item("1").await.unwrap()["org"], AttributeValue::S("umbrella".to_owned()));
+}
+
+/// An id that another organisation has used, or could use, would say so by its conflict and block the event.
+#[tokio::test]
+async fn ids_are_the_writers_where_a_key_lacks_the_scope() {
+    let function = Function::start(MANIFEST, &[]).await;
+    let (status, body) = post(&function, &event("payroll-2016", &json!({})), &member("acme")).await;
+    assert_eq!((status, &body["code"]), (403, &json!("id-not-yours")));
+    let mut ids = std::collections::BTreeSet::new();
+    for org in ["acme", "umbrella"] {
+        let (status, body) = post(&function, &unnamed(&json!({})), &member(org)).await;
+        assert_eq!(status, 201, "{body}");
+        ids.insert(body["events"][0]["id"].as_str().unwrap().to_owned());
+    }
+    assert_eq!((ids.len(), function.items().await.len()), (2, 2));
+}
+
+/// The same table for one organisation: who did it is the caller, whatever the event says.
+fn signed() -> String {
+    MANIFEST.replace(r#"scope = { org = "jwt.org" }"#, r#"written-by = { accessedBy = "jwt.sub" }"#)
+}
+
+#[tokio::test]
+async fn an_event_says_who_sent_it_and_when_and_nobody_can_say_otherwise() {
+    let function = Function::start(&signed(), &[]).await;
+    let joe = json!({ "jwt": { "claims": { "sub": "joe1" } } });
+    let ceo = json!({ "accessedBy": "ceo", "action": "deleted", "timestamp": "2016-01-01T00:00:00Z" });
+    let (status, body) = post(&function, &event("1", &ceo), &joe).await;
+    assert_eq!((status, &body["code"]), (403, &json!("not-the-caller")));
+    let noted = event("2", &json!({ "received": { "principal": "ceo" } }));
+    let (status, body) = post(&function, &noted, &joe).await;
+    assert_eq!((status, &body["code"]), (400, &json!("stamped-attribute")));
+    assert!(function.items().await.is_empty());
+
+    let mut own = event("3", &json!({ "timestamp": "2016-01-01T00:00:00Z" }));
+    own.as_object_mut().unwrap().remove("accessedBy");
+    assert_eq!(post(&function, &own, &joe).await.0, 201);
+    // The same event again is the same event, though it was received again.
+    assert_eq!(post(&function, &own, &joe).await.0, 200);
+    let item = function.item("3").await.unwrap();
+    assert_eq!(item["accessedBy"], AttributeValue::S("joe1".to_owned()));
+    let AttributeValue::M(received) = &item["received"] else { panic!("{item:?}") };
+    assert_eq!(received["principal"], AttributeValue::S("joe1".to_owned()));
+    assert_eq!(received["source"], AttributeValue::S("http".to_owned()));
+    // The event says 2016; the writer knows better.
+    assert!(matches!(&received["at"], AttributeValue::S(at) if at.as_str() > "2020" && at.ends_with('Z')));
+    assert!(matches!(&received["requestId"], AttributeValue::S(id) if !id.is_empty()));
+}
+
+#[tokio::test]
+async fn a_token_must_grant_the_scope_that_is_asked_for() {
+    let function = Function::start(&signed(), &[("KEYFOLD_WRITE_SCOPE", "audit:write")]).await;
+    let mut own = event("1", &json!({}));
+    own.as_object_mut().unwrap().remove("accessedBy");
+    for (granted, expected) in [("audit:read", 403), ("audit:read audit:write", 201)] {
+        let caller = json!({ "jwt": { "claims": { "sub": "joe1", "scope": granted } } });
+        let (status, body) = post(&function, &own, &caller).await;
+        assert_eq!(status, expected, "{body}");
+        assert_eq!(body["code"] == "not-granted", expected == 403);
+    }
 }

@@ -2,23 +2,23 @@
 
 use keyfold_core::retrofit::Mapping;
 use keyfold_core::value::AttributeValue;
-use keyfold_local::runtime_api::Outcome;
+use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
 
 use crate::BINARY;
 use keyfold_harness::{Function, SAMPLE};
 
 /// The outcome in a form that is the same every time: how often a checkpoint is stored depends on the clock.
-fn shown(outcome: &Outcome) -> String {
+fn shown(outcome: &InvocationResult) -> String {
     match outcome {
-        Outcome::Response(text) => {
+        InvocationResult::Response(text) => {
             let mut answer: Value = serde_json::from_str(text).unwrap();
             if answer["units"]["control"].as_f64().is_some_and(|units| units > 0.0) {
                 answer["units"]["control"] = json!("some");
             }
             serde_json::to_string_pretty(&answer).unwrap()
         }
-        Outcome::Error(text) => {
+        InvocationResult::Error(text) => {
             let error: Value = serde_json::from_str(text).unwrap();
             let text = |name: &str| error[name].as_str().unwrap().to_owned();
             format!("failed: {}\n{}", text("errorType"), text("errorMessage"))
@@ -48,7 +48,7 @@ async fn every_event_has_its_outcome() {
             name.as_str(),
             shown(&outcome).replace(&mapping, "MAPPING").replace(&in_place, "MAPPING-IN-PLACE")
         );
-        if matches!(outcome, Outcome::Error(_)) || name.contains("dry-run") {
+        if matches!(outcome, InvocationResult::Error(_)) || name.contains("dry-run") {
             assert_eq!(function.everything().await, before, "{name} has written something");
         }
     }

@@ -5,6 +5,7 @@ mod collections;
 
 use keyfold_core::index::item_bytes;
 use keyfold_core::model::{Index, KeyAttribute, Table};
+use keyfold_core::query::own;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, DynamoError, PageRequest, ScanPage, scan_page};
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ const PAGES_MAX: u32 = 8;
 /// The beginning of what a table or an index holds.
 struct Held {
     items: Vec<Item>,
+    /// The keys of tombstones: there is no item.
+    deleted: Vec<Item>,
     more: bool,
     read_units: f64,
     pages: u32,
@@ -55,15 +58,17 @@ async fn view(
     record: &mut Record,
 ) -> Result<Value, Problem> {
     let client = &asker.api.client;
-    let held = scan(client, table, index).await?;
-    let mut read = vec![&held];
+    let mut held = scan(client, table, index).await?;
     let whole;
     let mut absent = None;
+    let mut others = None;
     if let Some(index) = index {
         whole = scan(client, table, None).await?;
         absent = Some(absent::from(index, &whole.items, whole.more));
-        read.push(&whole);
+        held.leave_out(table, &whole.deleted);
+        others = Some(&whole);
     }
+    let read: Vec<&Held> = std::iter::once(&held).chain(others).collect();
     record.reads = read.len();
     record.requests = read.iter().map(|held| u64::from(held.pages)).sum();
     record.items_read = read.iter().map(|held| held.items.len() as u64).sum();
@@ -95,11 +100,30 @@ fn find_index<'t>(table: &'t Table, name: &str) -> Result<&'t Index, Problem> {
     table.index(name).ok_or_else(|| problem::index_not_declared(&table.id, name, &known()))
 }
 
+impl Held {
+    /// Takes in a page, without what a retrofit keeps on items for itself.
+    fn add(&mut self, table: &Table, items: Vec<Item>) {
+        for mut item in items {
+            if own::is_tombstone(&item) {
+                self.deleted.extend(table.key_of(&item));
+            } else {
+                item.retain(|name, _| !own::is_own(name));
+                self.items.push(item);
+            }
+        }
+    }
+
+    /// Takes out the entries of tombstones: an index that does not hold their mark shows them as items.
+    fn leave_out(&mut self, table: &Table, deleted: &[Item]) {
+        self.items.retain(|item| table.key_of(item).is_none_or(|key| !deleted.contains(&key)));
+    }
+}
+
 /// The first entries in DynamoDB's own order, which has whole item collections one after the other. One more than is shown
 /// is asked for: it tells whether there is more.
 async fn scan(client: &Client, table: &Table, index: Option<&Index>) -> Result<Held, DynamoError> {
     let most = ENTRIES_MAX as usize;
-    let mut held = Held { items: Vec::new(), more: true, read_units: 0.0, pages: 0 };
+    let mut held = Held { items: Vec::new(), deleted: Vec::new(), more: true, read_units: 0.0, pages: 0 };
     let (mut bytes, mut start_key) = (0, None);
     while held.more && held.pages < PAGES_MAX && held.items.len() <= most && bytes < ENTRIES_BYTES_MAX {
         let page = PageRequest {
@@ -113,11 +137,40 @@ async fn scan(client: &Client, table: &Table, index: Option<&Index>) -> Result<H
         held.pages += 1;
         held.read_units += page.consumed.units;
         bytes += page.items.iter().map(item_bytes).sum::<u64>();
-        held.items.extend(page.items);
+        held.add(table, page.items);
         start_key = page.last_key;
         held.more = start_key.is_some();
     }
     held.more |= held.items.len() > most;
     held.items.truncate(most);
     Ok(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use keyfold_core::manifest;
+
+    use super::*;
+
+    #[test]
+    fn what_a_retrofit_keeps_is_not_shown() {
+        let text = "[tables.things]\npartition = \"id\"\nattributes = { id = \"string\" }\n";
+        let table = &manifest::parse("keyfold.toml", text).model.unwrap().tables[0];
+        let item = |value: Value| serde_json::from_value::<Item>(value).unwrap();
+        let fence = json!({ "S": "1.2" });
+        let kept = item(json!({ "id": { "S": "1" }, "keyfold_fence": fence }));
+        let gone = item(
+            json!({ "id": { "S": "2" }, "keyfold_fence": fence, "keyfold_tombstone": { "BOOL": true } }),
+        );
+        let empty =
+            || Held { items: Vec::new(), deleted: Vec::new(), more: false, read_units: 0.0, pages: 0 };
+        let mut whole = empty();
+        whole.add(table, vec![kept, gone]);
+        assert_eq!(whole.items, [item(json!({ "id": { "S": "1" } }))]);
+        // An index of keys alone does not hold the mark.
+        let mut index = empty();
+        index.add(table, vec![item(json!({ "id": { "S": "1" } })), item(json!({ "id": { "S": "2" } }))]);
+        index.leave_out(table, &whole.deleted);
+        assert_eq!(index.items, whole.items);
+    }
 }

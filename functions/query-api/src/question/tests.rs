@@ -1,4 +1,5 @@
 use keyfold_core::manifest;
+use keyfold_core::query::check::{Caller, check};
 use serde_json::json;
 
 use super::*;
@@ -91,4 +92,31 @@ fn a_mistake_says_what_would_do() {
     let hint = |query: &str| ask(query).unwrap_err().hint().unwrap();
     assert!(hint("id.in=a&colour=red").contains("`and.between`"));
     assert_eq!(ask("").unwrap_err().to_string(), "question `all` needs the parameter `id.in`");
+}
+
+#[test]
+fn a_branch_can_ask_for_an_entity_that_only_its_key_tells() {
+    let text = |named: &str| {
+        format!(
+            r#"
+            [tables.things]
+            partition = {{ attribute = "PK" }}
+            attributes = {{ id = "string", {named} = "string" }}
+            entities.user = {{ when = {{ {named} = "u" }}, partition = "U#{{id}}" }}
+            entities.order = {{ when = {{ PK = {{ begins-with = "O#" }} }}, partition = "O#{{id}}" }}
+            [questions.things.one]
+            or = [{{ entity = "user", where = ["id"] }}, {{ entity = "order", where = ["id"] }}]
+            "#
+        )
+    };
+    let ask = |named: &str| {
+        let parsed = manifest::parse("keyfold.toml", &text(named));
+        let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+        let (table, question) = find(&model, "things", "one").unwrap();
+        let request = request(table, question, Params::read("id=1").unwrap()).unwrap();
+        check(&model, &request, &Caller::Trusted).map(drop)
+    };
+    ask("kind").unwrap();
+    // Where an attribute has taken the word, the key cannot be named, and the refusal says which one.
+    assert!(ask("entity").unwrap_err().to_string().contains("declares no attribute `PK`"));
 }

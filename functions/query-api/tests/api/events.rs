@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::answers::filled;
 use crate::{MANIFEST, TOKEN_KEYS};
-use keyfold_local::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 
 /// A running function. It is ended when it is dropped.
 struct Function(Child);
@@ -48,8 +48,8 @@ fn manifest_file() -> tempfile::NamedTempFile {
 }
 
 /// Status, headers that matter and body, in a form that is the same every time.
-fn shown(outcome: &Outcome) -> String {
-    let Outcome::Response(text) = outcome else { return format!("{outcome:#?}") };
+fn shown(outcome: &InvocationResult) -> String {
+    let InvocationResult::Response(text) = outcome else { return format!("{outcome:#?}") };
     let response: Value = serde_json::from_str(text).unwrap();
     let mut body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
     if let Some(page) = body.get_mut("page") {
@@ -92,11 +92,17 @@ async fn every_event_has_its_outcome() {
     assert_eq!(query["sources"], "index byResourceActionUser");
     assert_eq!(query["request_id"], "JKJaXmPLvHcESHA=");
     assert_eq!(query["items_returned"], 3);
+    assert_eq!(query["principal"], "joe1");
 }
 
-/// Neither what items hold nor what was asked for is told to the log.
+/// Neither what items hold nor what was asked for is written to the log. Who asked is.
 fn shows_no_value(lines: &[Value]) {
-    let text = lines.iter().map(Value::to_string).collect::<String>();
+    let without_principal = |line: &Value| {
+        let mut line = line.clone();
+        line.as_object_mut().unwrap().remove("principal");
+        line.to_string()
+    };
+    let text = lines.iter().map(without_principal).collect::<String>();
     for value in ["123bbb", "joe1", "event-01", "2017-03-1", "secret-label", "umbrella", "AP8="] {
         assert!(!text.contains(value), "the log shows `{value}`");
     }
@@ -120,8 +126,8 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
         let mut function = Function::start(&runtime, &variables);
         assert!(!function.0.wait().unwrap().success());
         let lines = function.end();
-        let told =
+        let logged =
             lines.iter().any(|line| line["error"].as_str().is_some_and(|error| error.contains(wanted)));
-        assert!(told, "{wanted}: {lines:?}");
+        assert!(logged, "{wanted}: {lines:?}");
     }
 }

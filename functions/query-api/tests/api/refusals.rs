@@ -143,6 +143,39 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
             "inverted-between",
         ),
         (
+            "a date that is none",
+            Sent::get(
+                "/tables/audit/questions/whenDidUserActOnResource",
+                "resourceId=1&action=viewed&accessedBy=joe1&timestamp.between=2015-02-31..2016-01-01",
+            ),
+            400,
+            "invalid-value",
+        ),
+        (
+            "a question by what Keyfold keeps",
+            question(&format!("{found}&keyfold_fence=1")),
+            400,
+            "unknown-parameter",
+        ),
+        (
+            "a question in the order of what Keyfold keeps",
+            question(&format!("{found}&order=keyfold_fence")),
+            400,
+            "reserved-name",
+        ),
+        (
+            "a condition on what Keyfold keeps",
+            audit(&json!({ "id": "1", "keyfold_tombstone": true })),
+            400,
+            "reserved-name",
+        ),
+        (
+            "what Keyfold keeps, selected",
+            with(&id, &json!({ "select": ["keyfold_fence"] })),
+            400,
+            "reserved-name",
+        ),
+        (
             "a range without an end",
             Sent::get(
                 "/tables/audit/questions/whenDidUserActOnResource",
@@ -344,7 +377,9 @@ async fn a_refused_plan_says_which_index_would_answer() {
     let sources: Vec<&Value> =
         got.body["rejected"].as_array().unwrap().iter().map(|turned| &turned["source"]).collect();
     assert_eq!(sources, ["table", "index byResourceActionUser"]);
-    assert!(got.body["hint"].as_str().unwrap().contains("does not scan"));
+    let hint = got.body["hint"].as_str().unwrap();
+    assert!(hint.starts_with("this API does not scan: add an index that answers it"), "{hint}");
+    assert!(hint.contains(suggestion) && !hint.contains("allow a scan"), "{hint}");
 }
 
 #[tokio::test]

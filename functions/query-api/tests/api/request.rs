@@ -88,7 +88,7 @@ pub(crate) fn api_of(manifest: &str, endpoint: &str, limits: Limits) -> Api {
     Api::new("keyfold.toml", manifest, client, keys, limits).unwrap()
 }
 
-/// The response to an event, and what is told of it.
+/// The response to an event, and what is logged about it.
 pub(crate) struct Got {
     pub(crate) status: u16,
     pub(crate) headers: Value,

@@ -9,7 +9,7 @@ use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, ensure_table, scan_page};
-use keyfold_local::runtime_api::Outcome;
+use keyfold_local::runtime_api::InvocationResult;
 use keyfold_local::{EmbeddedDynamo, FunctionOptions, LocalFunction};
 use serde_json::{Value, json};
 
@@ -65,14 +65,14 @@ impl Function {
         STREAM.replace("ResourceAccessAudit", &self.sender.table(TableRole::Source).name)
     }
 
-    pub(crate) async fn invoke(&self, event: impl Into<String>) -> Outcome {
+    pub(crate) async fn invoke(&self, event: impl Into<String>) -> InvocationResult {
         self.process.invoke(event).await
     }
 
     /// The answer to these records.
     pub(crate) async fn answer(&self, records: &[Value]) -> Value {
         match self.invoke(json!({ "Records": records }).to_string()).await {
-            Outcome::Response(text) => serde_json::from_str(&text).unwrap(),
+            InvocationResult::Response(text) => serde_json::from_str(&text).unwrap(),
             other => panic!("{other:?}"),
         }
     }
@@ -80,7 +80,7 @@ impl Function {
     /// The type of the error that these records end with.
     pub(crate) async fn refusal(&self, records: &[Value]) -> String {
         match self.invoke(json!({ "Records": records }).to_string()).await {
-            Outcome::Error(text) => {
+            InvocationResult::Error(text) => {
                 let error: Value = serde_json::from_str(&text).unwrap();
                 error["errorType"].as_str().unwrap().to_owned()
             }

@@ -1,8 +1,9 @@
 //! What fails a whole batch, or a part of it, and what is written all the same.
 
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::{MappingHash, TableRole};
+use keyfold_core::retrofit::{MappingHash, Pass, SegmentId, Slice, TableRole};
 use keyfold_dynamo::retrofit::Head;
+use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
 
 use crate::function::Function;
@@ -112,4 +113,46 @@ async fn more_records_than_lambda_hands_over_are_refused() {
     let function = Function::start("moved").await;
     let records: Vec<Value> = (0..10_001).map(|_| json!(null)).collect();
     assert_eq!(function.refusal(&records).await, "Keyfold.MalformedBatch");
+}
+
+#[tokio::test]
+async fn a_batch_that_lambda_gave_up_enters_the_quarantine_and_voids_the_comparison() {
+    let function = Function::start("moved").await;
+    for pass in [Pass::VerifySource, Pass::VerifyTarget] {
+        let begun = function.sender.begin_comparison(pass, SegmentId::WHOLE).await.unwrap();
+        let mut slice = Slice::from(begun);
+        slice.page(0, None);
+        function.sender.store_checkpoint(slice.checkpoint()).await.unwrap();
+    }
+    assert_eq!(function.sender.verdict().await.unwrap().unwrap().differences, 0);
+    let created = json!({
+        "version": "0", "source": "aws.s3", "detail-type": "Object Created",
+        "detail": { "bucket": { "name": "set-aside" }, "object": { "key": "aws/lambda/mapping/shard/one", "size": 7 } },
+    });
+    for _ in 0..2 {
+        let InvocationResult::Response(answer) = function.invoke(created.to_string()).await else {
+            panic!("refused")
+        };
+        assert_eq!(answer, r#"{"batchItemFailures":[]}"#);
+        let entries = function.sender.quarantine().await.unwrap();
+        let places: Vec<_> = entries.iter().map(|entry| entry.place()).collect();
+        assert_eq!(places, [Some("s3://set-aside/aws/lambda/mapping/shard/one")]);
+    }
+    assert_eq!(function.sender.verdict().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_record_that_names_no_item_voids_the_comparison() {
+    let function = Function::start("moved").await;
+    let begin =
+        async || function.sender.begin_comparison(Pass::VerifySource, SegmentId::WHOLE).await.unwrap();
+    let mark = async || begin().await.mark().unwrap().split('@').next().unwrap().to_owned();
+    let before = mark().await;
+    function.answer(&[function.record("1", 1)]).await;
+    assert_eq!(mark().await, before, "an ordinary record does not");
+    let mut record = function.record("2", 2);
+    record["dynamodb"]["Keys"] = json!({});
+    function.answer(&[record]).await;
+    assert_ne!(mark().await, before);
+    assert_eq!(function.sender.quarantine().await.unwrap().len(), 1);
 }

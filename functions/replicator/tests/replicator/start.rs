@@ -3,14 +3,14 @@
 use std::fs;
 
 use keyfold_local::FunctionOptions;
-use keyfold_local::runtime_api::Outcome;
+use keyfold_local::runtime_api::InvocationResult;
 
 use crate::function::Function;
 
 async fn said(change: impl FnOnce(FunctionOptions) -> FunctionOptions) -> String {
     let function = Function::unstarted("moved", change).await;
     let outcome = function.invoke("{}").await;
-    assert!(matches!(outcome, Outcome::Ended(_) | Outcome::InitError(_)), "{outcome:?}");
+    assert!(matches!(outcome, InvocationResult::Ended(_) | InvocationResult::InitError(_)), "{outcome:?}");
     fs::read_to_string(function.path("log")).unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use aws_sdk_dynamodb::types::TimeToLiveSpecification;
 use keyfold_core::value::AttributeValue;
 use keyfold_dynamo::put;
 use serde_json::json;
@@ -49,8 +50,12 @@ async fn an_item_whose_time_is_over_is_no_drift_and_is_not_repaired() {
     for item in [session("over", now - minute), session("alive", now + minute * 60), event("for-ever")] {
         put(&function.dynamo.client(), table, item).await.unwrap();
     }
-    let slice =
-        |repair| json!({ "retrofit": "sessions", "segment": 0, "totalSegments": 1, "repair": repair });
+    let slice = |repair| json!({ "retrofit": "sessions", "segment": 0, "totalSegments": 1, "repair": repair, "lagSeconds": 0 });
+    let counts = function.answered(slice(false)).await["counts"].clone();
+    assert_eq!(counts, json!({ "items": 3, "missing": 3 }), "the table's time to live is not switched on");
+    let ttl = TimeToLiveSpecification::builder().enabled(true).attribute_name("ends").build().unwrap();
+    let switch = function.dynamo.client().update_time_to_live().table_name("sessions-old");
+    switch.time_to_live_specification(ttl).send().await.unwrap();
     let counts = function.answered(slice(false)).await["counts"].clone();
     assert_eq!(counts, json!({ "items": 3, "expired": 1, "missing": 2 }));
     let counts = function.answered(slice(true)).await["counts"].clone();

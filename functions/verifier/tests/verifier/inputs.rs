@@ -8,7 +8,7 @@ use crate::BINARY;
 use keyfold_harness::{Function, SAMPLE};
 
 fn slice(repair: bool) -> Value {
-    json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1, "repair": repair })
+    json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1, "repair": repair, "lagSeconds": 0 })
 }
 
 async fn tables() -> Function {
