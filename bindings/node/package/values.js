@@ -1,0 +1,175 @@
+// JavaScript's values and DynamoDB's. Texts for the core hold DynamoDB's notation, with bytes as base64.
+
+/** A number that neither `number` nor `bigint` holds exactly: its digits. The document client's `NumberValue` has the same form. */
+export class ExactNumber {
+  constructor(value) {
+    this.value = String(value);
+  }
+  toString() {
+    return this.value;
+  }
+  toJSON() {
+    return this.value;
+  }
+}
+
+const isBytes = (value) => value instanceof Uint8Array || value instanceof ArrayBuffer || ArrayBuffer.isView(value);
+
+const bytesOf = (value) =>
+  value instanceof Uint8Array
+    ? value
+    : value instanceof ArrayBuffer
+      ? new Uint8Array(value)
+      : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+
+const toBase64 = (value) => {
+  const bytes = bytesOf(value);
+  if (typeof Buffer !== "undefined") {
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+  }
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+};
+
+const fromBase64 = (text) => {
+  if (typeof Buffer !== "undefined") return new Uint8Array(Buffer.from(text, "base64"));
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+};
+
+// The SDK's NumberValue, of whichever copy of the SDK: an object that says it is a number's digits.
+const isNumberValue = (value) =>
+  value instanceof ExactNumber || (typeof value.toAttributeValue === "function" && typeof value.value === "string");
+
+const wrong = (value) => new TypeError(`a ${value?.constructor?.name ?? typeof value} is no value of DynamoDB`);
+
+const digits = (value) => {
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw new TypeError("DynamoDB has no such number");
+    return String(value);
+  }
+  return typeof value === "bigint" ? value.toString() : value.value;
+};
+
+/** A value of a program, in DynamoDB's notation. */
+export const toTyped = (value) => {
+  switch (typeof value) {
+    case "string":
+      return { S: value };
+    case "number":
+    case "bigint":
+      return { N: digits(value) };
+    case "boolean":
+      return { BOOL: value };
+    case "object":
+      break;
+    default:
+      throw wrong(value);
+  }
+  if (value === null) return { NULL: true };
+  if (Array.isArray(value)) return { L: value.map(toTyped) };
+  if (isBytes(value)) return { B: toBase64(value) };
+  if (value instanceof Set) return setToTyped(value);
+  if (isNumberValue(value)) return { N: digits(value) };
+  if (value instanceof Map) return { M: itemToTyped(Object.fromEntries(value)) };
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return { M: itemToTyped(value) };
+  throw wrong(value);
+};
+
+const setToTyped = (set) => {
+  const values = [...set];
+  const [first] = values;
+  if (values.length === 0) throw new TypeError("DynamoDB has no empty sets");
+  if (typeof first === "string" && values.every((one) => typeof one === "string")) return { SS: values };
+  if (isBytes(first) && values.every(isBytes)) return { BS: values.map(toBase64) };
+  const isNumber = (one) =>
+    typeof one === "number" || typeof one === "bigint" || (typeof one === "object" && one !== null && isNumberValue(one));
+  if (values.every(isNumber)) return { NS: values.map(digits) };
+  throw new TypeError("a set holds texts, or numbers, or bytes");
+};
+
+/** An item of a program, in DynamoDB's notation. What is `undefined` is left out. */
+export const itemToTyped = (item) => {
+  const typed = {};
+  for (const name of Object.keys(item)) {
+    if (item[name] !== undefined) define(typed, name, toTyped(item[name]));
+  }
+  return typed;
+};
+
+// `__proto__` is a name like any other.
+const define = (object, name, value) => {
+  if (name === "__proto__") Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  else object[name] = value;
+};
+
+/** An attribute value of the plain client, as the core takes it: bytes become base64. */
+export const rawToTyped = (value) => {
+  if (value.B !== undefined) return { B: typeof value.B === "string" ? value.B : toBase64(value.B) };
+  if (value.BS !== undefined) return { BS: value.BS.map((one) => (typeof one === "string" ? one : toBase64(one))) };
+  if (value.L !== undefined) return { L: value.L.map(rawToTyped) };
+  if (value.M !== undefined) return { M: rawItemToTyped(value.M) };
+  return value;
+};
+
+export const rawItemToTyped = (item) => {
+  const typed = {};
+  for (const name of Object.keys(item)) define(typed, name, rawToTyped(item[name]));
+  return typed;
+};
+
+/** What the core writes, as the plain client takes it. */
+export const typedToRaw = (value) => {
+  if (value.B !== undefined) return { B: fromBase64(value.B) };
+  if (value.BS !== undefined) return { BS: value.BS.map(fromBase64) };
+  if (value.L !== undefined) return { L: value.L.map(typedToRaw) };
+  if (value.M !== undefined) return { M: typedItemToRaw(value.M) };
+  return value;
+};
+
+export const typedItemToRaw = (item) => {
+  const raw = {};
+  for (const name of Object.keys(item)) define(raw, name, typedToRaw(item[name]));
+  return raw;
+};
+
+// Plain decimal digits without an exponent or a superfluous zero, as DynamoDB returns numbers.
+const normal = (text) => {
+  const [, sign, whole, part = "", exponent = "0"] = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  if (whole === undefined) return text;
+  let all = (whole + part).replace(/^0+/, "");
+  let scale = Number(exponent) - part.length;
+  const kept = all.replace(/0+$/, "");
+  scale += all.length - kept.length;
+  return kept === "" ? "0" : `${sign === "-" ? "-" : ""}${kept}e${scale}`;
+};
+
+/** A number's digits as a `number`, where that is exact, or a `bigint`, or what `exact` makes of them. */
+export const numberOf = (text, exact = (digits) => new ExactNumber(digits)) => {
+  const number = Number(text);
+  if (Number.isFinite(number) && normal(String(number)) === normal(text)) {
+    if (!Number.isInteger(number) || Number.isSafeInteger(number)) return number;
+  }
+  return /^-?\d+$/.test(text) ? BigInt(text) : exact(text);
+};
+
+/** What the core writes, as a program's values. */
+export const fromTyped = (value, exact) => {
+  if (value.S !== undefined) return value.S;
+  if (value.N !== undefined) return numberOf(value.N, exact);
+  if (value.BOOL !== undefined) return value.BOOL;
+  if (value.NULL !== undefined) return null;
+  if (value.M !== undefined) return itemFromTyped(value.M, exact);
+  if (value.L !== undefined) return value.L.map((one) => fromTyped(one, exact));
+  if (value.B !== undefined) return fromBase64(value.B);
+  if (value.SS !== undefined) return new Set(value.SS);
+  if (value.NS !== undefined) return new Set(value.NS.map((one) => numberOf(one, exact)));
+  return new Set(value.BS.map(fromBase64));
+};
+
+export const itemFromTyped = (item, exact) => {
+  const plain = {};
+  for (const name of Object.keys(item)) define(plain, name, fromTyped(item[name], exact));
+  return plain;
+};

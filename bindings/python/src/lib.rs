@@ -1,0 +1,120 @@
+//! The extension module of the wheel: `keyfold-bindings` for Python. `python/keyfold/__init__.py` is what users import.
+//!
+//! A refusal is raised as `Refused` with the JSON text of its code, message and hint. So is a panic, as `internal`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use keyfold_bindings::{Change, Failure, Keyfold, Question};
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+create_exception!(_core, Refused, PyException);
+
+/// Calls the core. Nothing of Python is touched inside, so a panic leaves nothing half done.
+fn called<T>(call: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(done) => done.map_err(|failure| Refused::new_err(failure.json())),
+        Err(_) => Err(Refused::new_err(r#"{"code":"internal","message":"a mistake of Keyfold itself"}"#)),
+    }
+}
+
+/// The tables of a manifest.
+#[pyclass(frozen)]
+struct Tables(Keyfold);
+
+#[pymethods]
+impl Tables {
+    #[new]
+    fn new(manifest: &str) -> PyResult<Tables> {
+        called(|| Keyfold::load(manifest)).map(Tables)
+    }
+
+    fn fold(&self, table: &str, item: &str) -> PyResult<String> {
+        called(|| self.0.fold(table, item))
+    }
+
+    #[pyo3(signature = (table, key, index=None))]
+    fn unfold(&self, table: &str, key: &str, index: Option<&str>) -> PyResult<String> {
+        called(|| self.0.unfold(table, key, index))
+    }
+
+    fn key_of(&self, table: &str, attributes: &str) -> PyResult<String> {
+        called(|| self.0.key_of(table, attributes))
+    }
+
+    fn entries_of(&self, table: &str, item: &str) -> PyResult<String> {
+        called(|| self.0.entries_of(table, item))
+    }
+
+    fn put(&self, table: &str, item: &str, is_new: bool) -> PyResult<String> {
+        called(|| self.0.put(table, item, is_new))
+    }
+
+    fn delete(&self, table: &str, key: &str, expecting: &str) -> PyResult<String> {
+        called(|| self.0.delete(table, key, expecting))
+    }
+
+    fn update(&self, table: &str, key: &str, update: &str) -> PyResult<Updating> {
+        called(|| self.0.update(table, key, update)).map(Updating)
+    }
+
+    fn plan(&self, request: &str) -> PyResult<String> {
+        called(|| self.0.plan(request))
+    }
+
+    fn readiness_reads(&self, request: &str, control: &str) -> PyResult<String> {
+        called(|| self.0.readiness_reads(request, control))
+    }
+
+    #[pyo3(signature = (request, rows=None))]
+    fn question(&self, request: &str, rows: Option<&str>) -> PyResult<Asking> {
+        called(|| self.0.question(request, rows)).map(Asking)
+    }
+}
+
+/// An update of one item.
+#[pyclass]
+struct Updating(Change);
+
+#[pymethods]
+impl Updating {
+    fn request(&self) -> PyResult<String> {
+        called(|| Ok(self.0.request()))
+    }
+
+    fn was_read(&mut self, item: &str) -> PyResult<()> {
+        called(|| self.0.was_read(item))
+    }
+
+    fn was_refused(&mut self, item: &str) -> PyResult<()> {
+        called(|| self.0.was_refused(item))
+    }
+
+    fn refused(&self) -> u32 {
+        self.0.refused()
+    }
+}
+
+/// A request while it is answered.
+#[pyclass]
+struct Asking(Question);
+
+#[pymethods]
+impl Asking {
+    fn step(&mut self) -> PyResult<String> {
+        called(|| self.0.step())
+    }
+
+    fn arrived(&mut self, access: usize, response: &str) -> PyResult<()> {
+        called(|| self.0.arrived(access, response))
+    }
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Refused", module.py().get_type::<Refused>())?;
+    module.add_class::<Tables>()?;
+    module.add_class::<Updating>()?;
+    module.add_class::<Asking>()
+}

@@ -1,0 +1,51 @@
+//! An update: the request that comes next.
+
+use keyfold_core::value::Item;
+use keyfold_core::write::{Update, UpdateRequest, UpdateTask};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::requests::{self, read, text};
+use crate::table_of::TableOf;
+
+/// An update of one item.
+#[derive(Debug)]
+pub struct Change {
+    of: TableOf,
+    task: UpdateTask<TableOf>,
+}
+
+impl Change {
+    pub(crate) fn new(of: TableOf, key: &Item, update: Update) -> Result<Change, Failure> {
+        let task = UpdateTask::new(of.clone(), key, update)?;
+        Ok(Change { of, task })
+    }
+
+    /// What is sent next: `{"operation": "GetItem" or "UpdateItem", "input": ...}`.
+    pub fn request(&self) -> String {
+        let table = self.of.table();
+        text(&match self.task.request() {
+            UpdateRequest::Read(key) => {
+                json!({ "operation": "GetItem", "input": requests::get(&table.name, key) })
+            }
+            UpdateRequest::Write(action, guard) => {
+                json!({ "operation": "UpdateItem", "input": requests::write(table, action, Some(guard)) })
+            }
+        })
+    }
+
+    /// The item was read; `null` if there is none.
+    pub fn was_read(&mut self, item: &str) -> Result<(), Failure> {
+        Ok(self.task.was_read(read("the item", item)?)?)
+    }
+
+    /// The condition of the write did not hold; the item as it is, or `null`.
+    pub fn was_refused(&mut self, item: &str) -> Result<(), Failure> {
+        Ok(self.task.was_refused(read("the item", item)?)?)
+    }
+
+    /// How many writes were refused.
+    pub fn refused(&self) -> u32 {
+        self.task.refused()
+    }
+}

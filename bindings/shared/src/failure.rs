@@ -1,0 +1,73 @@
+//! An error of the core, as a package shows it: its code, its message, its hint.
+
+use std::fmt::Display;
+
+use keyfold_core::execute::AnswerError;
+use keyfold_core::index::ItemError;
+use keyfold_core::query::RequestError;
+use keyfold_core::query::plan::PlanError;
+use keyfold_core::write::UpdateRefusal;
+use serde::Serialize;
+
+/// Why something was refused.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failure {
+    /// The code that stays the same, as docs/errors.md lists it.
+    pub code: &'static str,
+    /// What is wrong. Never an item's contents.
+    pub message: String,
+    /// What the reader can do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    fn new(code: &'static str, message: &impl Display, hint: Option<impl Into<String>>) -> Failure {
+        Failure { code, message: message.to_string(), hint: hint.map(Into::into) }
+    }
+
+    /// A call that is not as its function wants it.
+    pub(crate) fn call(message: impl Display) -> Failure {
+        Failure::new("invalid-call", &message, None::<String>)
+    }
+
+    /// A manifest with mistakes; the text shows all of them.
+    pub(crate) fn manifest(report: &str) -> Failure {
+        Failure::new("invalid-manifest", &report.trim_end(), None::<String>)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        crate::requests::text(self)
+    }
+}
+
+impl From<ItemError> for Failure {
+    fn from(error: ItemError) -> Failure {
+        Failure::new(error.code(), &error, error.hint())
+    }
+}
+
+impl From<UpdateRefusal> for Failure {
+    fn from(error: UpdateRefusal) -> Failure {
+        Failure::new(error.code(), &error, error.hint())
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Failure {
+        Failure::new(error.code(), &error, error.hint())
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Failure {
+        Failure::new(error.code(), &error, Some(error.hint()))
+    }
+}
+
+impl From<AnswerError> for Failure {
+    fn from(error: AnswerError) -> Failure {
+        Failure::new(error.code(), &error, error.hint())
+    }
+}

@@ -1,0 +1,190 @@
+//! A manifest, loaded: keys, writes and plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use keyfold_core::execute::page_sources;
+use keyfold_core::index::Entry;
+use keyfold_core::manifest;
+use keyfold_core::model::{Model, Table};
+use keyfold_core::query::check::Caller;
+use keyfold_core::query::explain::explain;
+use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, plan};
+use keyfold_core::value::{AttributeValue, Item, equal};
+use keyfold_core::write::{Action, Expected, Guard, Update, delete, primary_key};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::change::Change;
+use crate::failure::Failure;
+use crate::keys;
+use crate::question::Question;
+use crate::readiness::{self, Rows};
+use crate::requests::{self, read, sorted, text};
+use crate::table_of::TableOf;
+
+/// The tables of a manifest.
+#[derive(Debug)]
+pub struct Keyfold {
+    model: Arc<Model>,
+}
+
+/// What an update sets, removes and expects.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Asked {
+    set: BTreeMap<String, AttributeValue>,
+    remove: BTreeSet<String>,
+    expecting: BTreeMap<String, AttributeValue>,
+    absent: BTreeSet<String>,
+    reading: bool,
+}
+
+impl Asked {
+    fn expected(&self) -> Expected {
+        let values = self.expecting.iter();
+        let expected = values
+            .fold(Expected::nothing(), |expected, (name, value)| expected.value(name.clone(), value.clone()));
+        self.absent.iter().fold(expected, |expected, name| expected.absent(name.clone()))
+    }
+
+    fn update(self) -> Result<Update, Failure> {
+        if let Some(name) = self.remove.iter().find(|name| self.set.contains_key(*name)) {
+            return Err(Failure::call(format_args!("the update sets and removes attribute `{name}`")));
+        }
+        let mut update = Update::new().expecting(self.expected());
+        for (name, value) in self.set {
+            update = update.set(name, value);
+        }
+        for name in self.remove {
+            update = update.remove(name);
+        }
+        Ok(if self.reading { update.reading() } else { update })
+    }
+}
+
+impl Keyfold {
+    /// Reads a manifest. If it has mistakes, the failure's message shows all of them.
+    pub fn load(manifest_text: &str) -> Result<Keyfold, Failure> {
+        let parsed = manifest::parse("keyfold.toml", manifest_text);
+        let report = parsed.render(manifest_text, false);
+        match parsed.model {
+            Some(model) => Ok(Keyfold { model: Arc::new(model) }),
+            None => Err(Failure::manifest(&report)),
+        }
+    }
+
+    fn table(&self, name: &str) -> Result<TableOf, Failure> {
+        TableOf::find(&self.model, name)
+    }
+
+    /// What folding changes of an item: the attributes that it sets, and those that it removes.
+    pub fn fold(&self, table: &str, item: &str) -> Result<String, Failure> {
+        let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
+        let stored = of.table().with_keys(item.clone())?;
+        Ok(text(&patch(&item, &stored)))
+    }
+
+    /// The parts of a folded key.
+    pub fn unfold(&self, table: &str, key: &str, index: Option<&str>) -> Result<String, Failure> {
+        Ok(text(&keys::unfold(self.table(table)?.table(), key, index)?))
+    }
+
+    /// The primary key that these attributes make.
+    pub fn key_of(&self, table: &str, attributes: &str) -> Result<String, Failure> {
+        let key = primary_key(self.table(table)?.table(), &read("the key", attributes)?)?;
+        Ok(text(&sorted(&key)))
+    }
+
+    /// What each index holds of an item.
+    pub fn entries_of(&self, table: &str, item: &str) -> Result<String, Failure> {
+        let of = self.table(table)?;
+        let stored = of.table().with_keys(read("the item", item)?)?;
+        let entries = of.table().indexes.iter().map(|index| match index.entry(of.table(), &stored) {
+            Entry::In(entry) => json!({ "index": index.name, "entry": sorted(&entry) }),
+            Entry::Absent(why) => json!({ "index": index.name, "absent": why.to_string() }),
+        });
+        Ok(text(&entries.collect::<Vec<_>>()))
+    }
+
+    /// What a put changes of the item, and the rest of the input of PutItem. `is_new`: only where no item has its key.
+    pub fn put(&self, table: &str, item: &str, is_new: bool) -> Result<String, Failure> {
+        let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
+        let stored = of.table().written(item.clone())?;
+        let patch = patch(&item, &stored);
+        let guard = is_new.then_some(Guard::Absent);
+        let input = requests::write(of.table(), &Action::Put(stored), guard.as_ref());
+        Ok(text(&json!({ "patch": patch, "input": input })))
+    }
+
+    /// The input of DeleteItem.
+    pub fn delete(&self, table: &str, key: &str, expecting: &str) -> Result<String, Failure> {
+        let of = self.table(table)?;
+        let asked: Asked = read("what is expected", expecting)?;
+        let (action, guard) = delete(of.table(), &read("the key", key)?, &asked.expected())?;
+        Ok(text(&requests::write(of.table(), &action, guard.as_ref())))
+    }
+
+    /// Begins an update.
+    pub fn update(&self, table: &str, key: &str, update: &str) -> Result<Change, Failure> {
+        let asked: Asked = read("the update", update)?;
+        Change::new(self.table(table)?, &read("the key", key)?, asked.update()?)
+    }
+
+    /// The reads of the control table that say which indexes of a request's table a retrofit still fills.
+    pub fn readiness_reads(&self, request: &str, control_table: &str) -> Result<String, Failure> {
+        let request: QueryRequest = read("the request", request)?;
+        let checked = check(&self.model, &request, &Caller::Trusted)?;
+        Ok(text(&readiness::reads(&self.model, checked.table, control_table)))
+    }
+
+    fn planned(&self, request: &QueryRequest, readiness: &Readiness) -> Result<QueryPlan, Failure> {
+        let checked = check(&self.model, request, &Caller::Trusted)?;
+        Ok(plan(&checked, readiness)?)
+    }
+
+    fn readiness(&self, table: &Table, rows: Option<&str>) -> Result<Readiness, Failure> {
+        let Some(rows) = rows else { return Ok(Readiness::complete()) };
+        let rows: Vec<Rows> = read("the rows of the control table", rows)?;
+        Ok(readiness::of_rows(&self.model, table, rows))
+    }
+
+    /// The plan of a request, explained, with the input of each of its reads. Nothing is read; every index counts as complete.
+    pub fn plan(&self, request: &str) -> Result<String, Failure> {
+        let request: QueryRequest = read("the request", request)?;
+        let plan = self.planned(&request, &Readiness::complete())?;
+        let of = self.table(&plan.table)?;
+        let inputs = page_sources(of.table(), &plan)?;
+        let inputs: Vec<Value> = inputs
+            .iter()
+            .map(|source| {
+                let (operation, input) = requests::page(source);
+                json!({ "operation": operation, "input": input })
+            })
+            .collect();
+        let mut explained = match serde_json::to_value(explain(&plan)) {
+            Ok(Value::Object(explained)) => explained,
+            _ => Map::new(),
+        };
+        explained.insert("requests".to_owned(), Value::Array(inputs));
+        Ok(text(&explained))
+    }
+
+    /// Begins to answer a request. `rows`: what was read for [`readiness_reads`](Self::readiness_reads); without it, every
+    /// index counts as complete.
+    pub fn question(&self, request: &str, rows: Option<&str>) -> Result<Question, Failure> {
+        let request: QueryRequest = read("the request", request)?;
+        let of = self.table(&request.table)?;
+        let readiness = self.readiness(of.table(), rows)?;
+        let plan = self.planned(&request, &readiness)?;
+        Question::new(of, plan, &request)
+    }
+}
+
+/// What makes one item of another.
+fn patch(item: &Item, stored: &Item) -> Value {
+    let is_same = |name: &String, value| item.get(name).is_some_and(|known| equal(known, value));
+    let set: BTreeMap<_, _> = stored.iter().filter(|(name, value)| !is_same(name, value)).collect();
+    let remove: BTreeSet<_> = item.keys().filter(|name| !stored.contains_key(*name)).collect();
+    json!({ "set": set, "remove": remove })
+}
