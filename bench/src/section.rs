@@ -30,7 +30,7 @@ pub const SECTIONS: [Section; 7] = [
     Section { name: "simulation", run: simulation::run },
 ];
 
-/// A runtime whose one thread is the client's, so that its CPU can be told from the server's.
+/// A runtime whose one thread is the client's, so that its CPU is counted apart from the server's.
 fn one_thread() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

@@ -34,7 +34,7 @@ pub struct Setting {
     pub target: PathBuf,
     /// The workspace's folder.
     pub workspace: PathBuf,
-    /// Is told what is being done, where that takes long.
+    /// Called with what is being done, where that takes long.
     pub progress: fn(&str),
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
+use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, LAG_SECONDS_DEFAULT};
 
 /// Make a DynamoDB table answer questions it was not designed for.
 #[derive(Debug, Parser)]
@@ -51,6 +51,8 @@ pub(crate) enum Command {
         after_help = "Example:\n  keyfold unfold --table audit --index byResourceActionUser 123ccc-viewed-joe1"
     )]
     Unfold(UnfoldArgs),
+    /// Print the types of the manifest's items, keys and questions in a language.
+    Types(TypesArgs),
     /// Print the JSON Schema of the manifest, so that your editor can complete it.
     #[command(after_help = "Example:\n  keyfold schema > keyfold.schema.json")]
     Schema,
@@ -140,6 +142,24 @@ pub(crate) struct InitArgs {
     /// Add an index to the manifest: partition attributes, and sort attributes behind a slash.
     #[arg(long, value_name = "A, B / C", conflicts_with_all = ["sources", "out", "examples"])]
     pub(crate) new_index: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TypesArgs {
+    /// The language.
+    #[arg(long, value_enum)]
+    pub(crate) lang: Language,
+}
+
+/// A language that `keyfold types` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Language {
+    /// Interfaces, for the npm package.
+    Typescript,
+    /// Typed dictionaries.
+    Python,
+    /// Structs for serde.
+    Rust,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -300,6 +320,9 @@ pub(crate) enum RetrofitCommand {
     Status(RetrofitTarget),
     /// List the items that could not be carried over, and why.
     Quarantine(RetrofitQuarantineArgs),
+    /// Bring the items of batches that were set aside to where they should be. Each item is read anew from the source. Reads the
+    /// batches with the AWS CLI.
+    Redrive(RetrofitTarget),
     /// Record that readers and writers are switched to the target, if all gates are open.
     Cutover(RetrofitTarget),
     /// Take the cut-over back.
@@ -410,6 +433,9 @@ pub(crate) struct RetrofitVerifyArgs {
     /// Capacity units per second, as for a backfill.
     #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
+    /// How far behind the replicator may be: a difference is looked at again for twice as long. 0 if nobody writes.
+    #[arg(long, default_value_t = LAG_SECONDS_DEFAULT, value_name = "SECONDS")]
+    pub(crate) lag: u64,
     /// How many differences to list, by their keys.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) show: usize,

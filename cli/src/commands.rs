@@ -13,9 +13,12 @@ mod request;
 mod retrofit;
 mod schema;
 mod template;
+mod types;
 mod unfold;
 
 use std::process::ExitCode;
+
+use keyfold_dynamo::{Endpoint, Settings};
 
 use crate::args::{Args, Command};
 use crate::output::Output;
@@ -27,6 +30,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Fold(fold) => fold::run(&args.manifest, fold, out),
         Command::Unfold(unfold) => unfold::run(&args.manifest, unfold, out),
         Command::Schema => schema::run(out),
+        Command::Types(types) => types::run(&args.manifest, types, out),
         Command::Completions { shell } => completions::run(*shell, out),
         Command::Plan(plan) => plan::run(&args.manifest, plan, out),
         Command::Query(query) => query::run(&args.manifest, query, out),
@@ -36,5 +40,13 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Init(init) => init::run(&args.manifest, init, out),
         Command::Local(local) => local::run(&args.manifest, local, out),
         Command::Demo(demo) => demo::run(demo, out),
+    }
+}
+
+/// How to reach DynamoDB: at this endpoint, or as the environment configures AWS.
+fn settings(endpoint: Option<&str>) -> anyhow::Result<Settings> {
+    match endpoint {
+        Some(url) => Ok(Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?),
+        None => Ok(Settings::from_env()?),
     }
 }

@@ -86,50 +86,64 @@ async fn audit(items: usize) -> EmbeddedDynamo {
     server
 }
 
+/// The commands of the walk-through, as docs/init.md has them: words, without comments.
+fn walk_through() -> Vec<Vec<String>> {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/init.md")).unwrap();
+    let block = page.split("## From a live table to an answer").nth(1).unwrap();
+    let block = block.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let commands = block.lines().flat_map(|line| line.split(" #").next().unwrap_or(line).split(" && "));
+    let words = |command: &str| {
+        let parts = command.trim().split('"').enumerate();
+        let words = parts.flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
+            _ => vec![part.to_owned()],
+        });
+        words.skip(1).collect()
+    };
+    commands.filter(|command| !command.trim().is_empty()).map(words).collect()
+}
+
 #[tokio::test]
-async fn a_live_table_gets_a_manifest_a_new_index_and_an_answer() {
+async fn the_walk_through_of_the_page_goes_from_a_live_table_to_the_answer() {
     let server = audit(ITEMS).await;
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let endpoint = ["--endpoint", server.endpoint()];
-    let with = |arguments: &[&'static str]| [arguments, &endpoint].concat();
-
-    let told: Value =
-        serde_json::from_str(&done(at, &with(&["--json", "init", "--table", "ResourceAccessAudit"])))
-            .unwrap();
-    assert_eq!((told["errors"].as_u64(), told["agrees"].as_bool()), (Some(0), Some(true)));
-    assert_eq!(told["sample"]["items"].as_u64(), Some(ITEMS as u64));
-    done(at, &["check"]);
-    done(at, &["plan"]);
-
-    let index = ["init", "--new-index", "resourceId, action, accessedBy / timestamp"];
-    let added: Value =
-        serde_json::from_str(&done(at, &[&["--json"], &index[..], &endpoint].concat())).unwrap();
-    let retrofit = added["retrofit"].as_str().unwrap().to_owned();
-    done(at, &["check"]);
-    assert!(done(at, &["template"]).contains(added["index"].as_str().unwrap()));
-
-    // What a deployment of the template does: the index is added to the live table.
-    let text = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
-    let model = manifest::parse("keyfold.toml", &text).model.unwrap();
-    add_indexes(&server, &model.tables[0]).await;
-    let rate = ["--rate", "1000000"];
-    done(at, &[&["retrofit", "start", &retrofit], &endpoint[..]].concat());
-    done(at, &[&["retrofit", "backfill", &retrofit], &endpoint[..], &rate].concat());
-    done(at, &[&["retrofit", "verify", &retrofit], &endpoint[..], &rate].concat());
-
-    let table = &model.tables[0];
-    let index = table.index(added["index"].as_str().unwrap()).unwrap();
-    let key = &index.partition[0].name;
-    let described = table_description(&server.client(), &table.name).await.unwrap();
-    let all = sample(&server.client(), &table.name, &described, SampleOptions::default()).await.unwrap();
-    assert_eq!(all.items.len(), ITEMS);
-    assert!(all.items.iter().all(|item| item.contains_key(key)));
+    let step = |words: &[String]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+        command.current_dir(at).env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1");
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", server.endpoint()).args(words);
+        command.output().unwrap()
+    };
+    let commands = walk_through();
+    let question = commands.last().unwrap();
+    let counted =
+        |more: &[&str]| [question.clone(), more.iter().map(|&word| word.to_owned()).collect()].concat();
+    for words in &commands {
+        if words[0] == "retrofit" && words[1] == "start" {
+            // What a deployment of the template does: the index is added to the live table. Nothing is in it yet, and a
+            // question for it is refused rather than answered in part.
+            let text = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
+            let model = manifest::parse("keyfold.toml", &text).model.unwrap();
+            add_indexes(&server, &model.tables[0]).await;
+            let early = String::from_utf8(step(question).stderr).unwrap();
+            assert!(early.contains("is being filled"), "{early}");
+        }
+        let output = step(words);
+        let shown = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&shown));
+    }
+    let wanted = (0..ITEMS).filter(|number| number % 7 == 1 && number % 11 == 1).count();
+    let answer = step(&counted(&["--json", "--count"]));
+    let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(answer["count"].as_u64(), Some(wanted as u64), "{answer}");
+    let plan = String::from_utf8(step(&counted(&["--explain"])).stdout).unwrap();
+    assert!(plan.contains("byResourceIdActionAccessedBy"), "{plan}");
 }
 
 #[tokio::test]
 async fn a_sample_stays_within_its_read_units_and_reads_nothing_it_may_not() {
-    let server = audit(2_000).await;
+    let items = std::env::var("KEYFOLD_ITEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let server = audit(items).await;
     let client = server.client();
     let described = table_description(&client, "ResourceAccessAudit").await.unwrap();
     for units in [50.0, 60.0, 200.0] {
@@ -191,4 +205,31 @@ fn a_new_index_of_single_attributes_needs_no_retrofit_and_wrong_ones_change_noth
         "{added}"
     );
     done(at, &["check"]);
+}
+
+#[test]
+fn a_table_with_all_the_indexes_it_may_have_gets_a_second_table_for_a_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut text =
+        "[tables.notes]\nname = \"Notes\"\npartition = \"id\"\nsort = \"at\"\n\n[tables.notes.attributes]\n\
+                    id = \"string\"\nat = \"timestamp\"\nname = \"string\"\nowner = \"string\"\n"
+            .to_owned();
+    for number in 0..20 {
+        let index = format!("\n[tables.notes.indexes.by{number:02}]\npartition = \"owner\"\nsort = \"id\"\n");
+        text.push_str(&index);
+    }
+    std::fs::write(at.join("keyfold.toml"), text).unwrap();
+    let added: Value =
+        serde_json::from_str(&done(at, &["--json", "init", "--new-index", "owner, name / at"])).unwrap();
+    assert!(added["why"].as_str().unwrap().contains("has 20 global indexes"), "{added}");
+    let text = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
+    let model = manifest::parse("keyfold.toml", &text).model.unwrap();
+    let (first, second) = (model.table("notes").unwrap(), model.table("notesV2").unwrap());
+    assert_eq!((second.name.as_str(), second.indexes.len()), ("Notes-v2", 1));
+    assert!(second.attributes.keys().eq(first.attributes.keys()));
+    let retrofit = model.retrofits.first().map(|retrofit| retrofit.name.as_str());
+    assert_eq!((retrofit, added["retrofit"].as_str()), (Some("notesByOwnerNameCopy"), retrofit));
+    done(at, &["check"]);
+    done(at, &["plan"]);
 }

@@ -12,7 +12,7 @@ use keyfold_core::retrofit::{Action, Epoch, Fence, Mapping, Quarantined, control
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{BatchGet, Expected, TableOptions, batch_get, delete, load, put};
 use keyfold_local::EmbeddedDynamo;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const ITEMS: usize = 1200;
 /// A rate that holds nothing up.
@@ -107,12 +107,21 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     let mut changed = event(5);
     changed.insert("resourceId".to_owned(), AttributeValue::S("elsewhere".to_owned()));
     put(&server.client(), model.table("audit-legacy").unwrap(), changed).await.unwrap();
-    assert_eq!(retrofit(&server, &["verify", "auditV2"]).status.code(), Some(1));
+    assert_eq!(retrofit(&server, &["verify", "auditV2", "--lag", "0"]).status.code(), Some(1));
     assert!(refused(&server, &["cutover", "auditV2"]).contains("items that differ"));
-    done(&server, &["repair", "auditV2"]);
+    done(&server, &["repair", "auditV2", "--lag", "0"]);
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("not compared since"));
     done(&server, &["verify", "auditV2"]);
     assert_eq!(done(&server, &["status", "auditV2"])["gates"], Value::Array(Vec::new()));
     assert_eq!(done(&server, &["cutover", "auditV2"])["phase"], "cut-over");
+    for work in ["backfill", "repair"] {
+        let said = refused(&server, &[work, "auditV2"]);
+        assert!(said.contains("already-cut-over") && said.contains("take back what was written"), "{said}");
+    }
+    done(&server, &["undo", "auditV2"]);
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("not compared since"), "an old verdict");
+    done(&server, &["verify", "auditV2"]);
+    done(&server, &["cutover", "auditV2"]);
     assert_eq!(done(&server, &["finalise", "auditV2", "--settle", "0"])["phase"], "finalised");
     assert!(refused(&server, &["backfill", "auditV2"]).contains("nothing is written any more"));
     server.shutdown();
@@ -210,7 +219,7 @@ async fn a_deleted_item_is_gone_after_the_cut_over_and_nothing_of_the_retrofit_s
     let old = model.table("audit-legacy").unwrap();
     let key = old.key_of(&event(2)).unwrap();
     delete(&server.client(), old, &key, &Expected::nothing()).await.unwrap();
-    done(&server, &["repair", "auditV2"]);
+    done(&server, &["repair", "auditV2", "--lag", "0"]);
     done(&server, &["verify", "auditV2"]);
     done(&server, &["cutover", "auditV2"]);
     let new = BatchGet { table: "ResourceAccessAuditV2".to_owned(), keys: vec![key], ..BatchGet::default() };
@@ -278,6 +287,59 @@ async fn an_entry_that_names_no_item_is_dismissed_after_a_comparison_that_found_
     assert_eq!(done(&server, &["quarantine", "auditV2", "--dismiss"])["dismissed"], 1);
     assert_eq!(done(&server, &["status", "auditV2"])["quarantined"], 0);
     done(&server, &["cutover", "auditV2"]);
+    server.shutdown();
+}
+
+fn event_key(number: usize) -> Item {
+    let mut key = event(number);
+    key.retain(|name, _| name == "id");
+    key
+}
+
+/// A folder with a program `aws` that prints this.
+fn aws(prints: &Value) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("object"), prints.to_string()).unwrap();
+    let program = folder.path().join("aws");
+    std::fs::write(&program, "#!/bin/sh\ncat \"$(dirname \"$0\")/object\"\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn the_items_of_a_batch_that_was_set_aside_are_read_anew() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    done(&server, &["start", "auditV2"]);
+    done(&server, &["backfill", "auditV2", "--rate", FAST]);
+    // Two changes of an item whose records are given up, and a delete.
+    let mut changed = event(5);
+    changed.insert("resourceId".to_owned(), AttributeValue::S("elsewhere".to_owned()));
+    put(&server.client(), model.table("audit-legacy").unwrap(), changed).await.unwrap();
+    let entry = Quarantined::set_aside("s3://bucket/aws/lambda/one", Fence::of_scan(Epoch::FIRST));
+    let Action::Put(row) = entry.enter(&Mapping::of(&model, "auditV2").unwrap()).action else { panic!() };
+    put(&server.client(), &control::table("keyfold-control"), row).await.unwrap();
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("1 items are in quarantine"));
+    let record = |sequence: &str| json!({ "dynamodb": { "Keys": { "id": { "S": "event-00005" } }, "SequenceNumber": sequence } });
+    let batch = json!({ "Records": [record("900"), record("1000")] });
+    let folder = aws(&json!({ "payload": batch.to_string() }));
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let output = command(&server, &["redrive", "auditV2"]).env("PATH", &path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said, json!({ "retrofit": "auditV2", "batches": 1, "records": 2, "batchesLeft": 0 }));
+    assert_eq!(done(&server, &["status", "auditV2"])["quarantined"], 0);
+    let found = done(&server, &["verify", "auditV2", "--rate", FAST]);
+    assert_eq!(found["counts"]["same"], 2 * ITEMS, "the changed item has arrived: {found}");
+    // What was given up may still be written by somebody late: the item's fence is newer.
+    let key = BatchGet {
+        table: "ResourceAccessAuditV2".to_owned(),
+        keys: vec![event_key(5)],
+        ..BatchGet::default()
+    };
+    let there = batch_get(&server.client(), &key).await.unwrap().items;
+    let AttributeValue::S(fence) = &there[0]["keyfold_fence"] else { panic!() };
+    assert!(fence.as_str() >= "0001.0000000000000000000000000000000000001000", "{fence}");
     server.shutdown();
 }
 

@@ -1,6 +1,6 @@
 //! The retrofit's real programs, killed at random while writers go on: whatever dies, nothing is lost.
 //!
-//! The replicator is its real binary, fed by the stream pump. Old items are carried over by the backfiller's, while the verifier's
+//! The replicator is its real binary, fed by the stream poller. Old items are carried over by the backfiller's, while the verifier's
 //! compares, in slices that follow one another as in the state machine; in one test by the command. Every step is the command's.
 //! `KEYFOLD_KILLS` says how often something is killed (a few times if unset), `KEYFOLD_SEED` repeats a run's choices as far as
 //! the machine allows. At the end a comparison of its own, in plain code, must agree with the command's.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use keyfold_local::{FunctionOptions, LocalFunction, Pump, PumpOptions, Start};
+use keyfold_local::{FunctionOptions, LocalFunction, PollerOptions, Start, StreamPoller};
 use serde_json::json;
 
 use crate::carrying::{Carrying, Means};
@@ -60,7 +60,7 @@ impl Scenario {
         println!("{} by {:?}: KEYFOLD_SEED={seed} KEYFOLD_KILLS={kills}", self.retrofit, self.means);
         let begun = Instant::now();
         let deployment = Arc::new(Deployment::start(self.source).await);
-        let (function, pump) = self.follow(&deployment).await;
+        let (function, poller) = self.follow(&deployment).await;
         deployment.done(&["start", self.retrofit]).await;
 
         let unaware = deployment.unaware(self.source);
@@ -72,10 +72,10 @@ impl Scenario {
         }
         let writes = writers.stop().await;
         let (passes, verifiers) = carrying.finish().await;
-        pump.drained(DRAIN_WAIT).await.unwrap();
+        poller.drained(DRAIN_WAIT).await.unwrap();
         let compared = verifiers.clean().await;
 
-        let counts = pump.counts();
+        let counts = poller.counts();
         println!(
             "{}: {writes} writes, {} records in {} invocations, {} failed, {} partly; killed {killed:?}; {passes} passes, \
              {compared} comparisons; {} replicators; {:.1} s",
@@ -90,11 +90,11 @@ impl Scenario {
         assert_eq!(killed.all(), kills);
         assert_eq!(counts.given_up, 0, "records went to the on-failure file");
         self.agrees(&deployment).await;
-        self.ends(&deployment, pump).await;
+        self.ends(&deployment, poller).await;
     }
 
     /// The replicator, fed with what is written from now on. What is there already is the backfill's.
-    async fn follow(&self, deployment: &Deployment) -> (Arc<LocalFunction>, Pump) {
+    async fn follow(&self, deployment: &Deployment) -> (Arc<LocalFunction>, StreamPoller) {
         let options = FunctionOptions::of(program("replicator"))
             .env("KEYFOLD_MANIFEST", deployment.manifest().to_str().unwrap())
             .env("KEYFOLD_ENDPOINT", deployment.dynamo.endpoint())
@@ -102,19 +102,20 @@ impl Scenario {
         let log = Some(deployment.folder.path().join("replicator.log"));
         let options = FunctionOptions { concurrency: REPLICATORS, log, ..options };
         let function = Arc::new(LocalFunction::new(options));
-        let options = PumpOptions {
+        let options = PollerOptions {
             start: Start::Latest,
             batch_records: 50,
             parallel: REPLICATORS,
             retries_max: RETRIES_MAX,
             retry_pause: Duration::from_millis(5),
             on_failure: Some(deployment.folder.path().join("failures.jsonl")),
-            ..PumpOptions::default()
+            ..PollerOptions::default()
         };
         let table = &deployment.table(self.source).name;
-        let pump =
-            Pump::start(deployment.dynamo.database(), table, Arc::clone(&function), options).await.unwrap();
-        (function, pump)
+        let poller = StreamPoller::start(deployment.dynamo.database(), table, Arc::clone(&function), options)
+            .await
+            .unwrap();
+        (function, poller)
     }
 
     /// The command's verification and our own say the same.
@@ -137,8 +138,8 @@ impl Scenario {
     }
 
     /// After the cut-over nothing is left of the retrofit on the target's items.
-    async fn ends(&self, deployment: &Deployment, pump: Pump) {
-        pump.stop().await.unwrap();
+    async fn ends(&self, deployment: &Deployment, poller: StreamPoller) {
+        poller.stop().await.unwrap();
         deployment.done(&["cutover", self.retrofit]).await;
         deployment.done(&["finalise", self.retrofit, "--settle", "0"]).await;
         let found = deployment.items(self.target).await;

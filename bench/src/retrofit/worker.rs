@@ -17,7 +17,7 @@ use crate::{data, machine};
 pub struct Work {
     /// By which program.
     #[arg(long)]
-    pub program: Program,
+    pub program: Role,
     /// In place? Otherwise into a new table.
     #[arg(long)]
     pub in_place: bool,
@@ -31,7 +31,7 @@ pub struct Work {
 
 /// A program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Program {
+pub enum Role {
     /// The retrofit.
     Ours,
     /// The same calls, without deciding anything.
@@ -40,13 +40,13 @@ pub enum Program {
     Seed,
 }
 
-impl Program {
+impl Role {
     /// Its name as an argument.
     pub fn argument(self) -> &'static str {
         match self {
-            Program::Ours => "ours",
-            Program::Raw => "raw",
-            Program::Seed => "seed",
+            Role::Ours => "ours",
+            Role::Raw => "raw",
+            Role::Seed => "seed",
         }
     }
 }
@@ -68,9 +68,9 @@ async fn carry_out(work: &Work, model: &Model, client: Client) -> anyhow::Result
     let job = Job::new(Mapping::of(model, retrofit)?, Epoch::FIRST);
     let (source, target) = (job.mapping().source().name.clone(), job.mapping().target().name.clone());
     match work.program {
-        Program::Ours => ours::run(client, job).await,
-        Program::Raw => raw::run(&client, &source, &target).await,
-        Program::Seed => seed::run(&client, &source, &target).await,
+        Role::Ours => ours::run(client, job).await,
+        Role::Raw => raw::run(&client, &source, &target).await,
+        Role::Seed => seed::run(&client, &source, &target).await,
     }
 }
 

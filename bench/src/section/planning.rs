@@ -15,7 +15,7 @@ use crate::{Report, Setting, figure};
 /// How many indexes the tables have.
 const INDEXES: [usize; 3] = [1, 5, 20];
 /// What a request with three conditions over 20 indexes is to stay under, in nanoseconds.
-const TARGET: f64 = 10_000.0;
+const TARGET: f64 = 5_000.0;
 
 /// A row: what is planned.
 struct Row {
@@ -123,6 +123,16 @@ mod tests {
         }
     }
 
+    /// A time cannot be tested where other work goes on; what makes planning slow can.
+    #[test]
+    fn three_conditions_over_twenty_indexes_take_fewer_than_sixty_allocations() {
+        let model = requests::model(20).unwrap();
+        let (checked, complete) =
+            (requests::checked(&model, requests::THREE).unwrap(), Readiness::complete());
+        let counted = crate::allocations::during(|| plan(&checked, &complete));
+        assert!((1..60).contains(&counted.count), "{counted:?}");
+    }
+
     #[test]
     fn the_target_is_judged_by_the_row_with_the_most_indexes() {
         let of = |nanoseconds: f64| Measured {
@@ -131,7 +141,7 @@ mod tests {
             allocations: Default::default(),
         };
         let row = |last| Row { name: requests::THREE_NAME, measured: vec![of(99_000.0), of(last)] };
-        assert!(target(&[row(9_000.0)]).unwrap().contains("is under"));
-        assert!(target(&[row(12_000.0)]).unwrap().contains("**over**"));
+        assert!(target(&[row(4_900.0)]).unwrap().contains("is under"));
+        assert!(target(&[row(5_100.0)]).unwrap().contains("**over**"));
     }
 }

@@ -12,8 +12,8 @@ use cpu_time::ThreadTime;
 
 use crate::report::{Bars, Plot, Table};
 use crate::{Report, Setting, Spread, figure};
-use requests::{Kind, REQUESTS};
-use stage::Stage;
+use requests::{Question, REQUESTS};
+use stage::QueryStage;
 
 /// Calls before the first one that counts.
 const WARM_UP_CALLS: usize = 20;
@@ -26,9 +26,9 @@ struct Times {
 }
 
 /// A question asked in both ways.
-struct Asked {
+struct ComparedQuestion {
     name: &'static str,
-    kind: Kind,
+    kind: Question,
     raw: Times,
     ours: Times,
     /// Requests and read units, raw and ours.
@@ -40,7 +40,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let (events, calls) = setting.scale.of((2000, 50), (20_000, 300));
     let runtime = super::one_thread()?;
     runtime.block_on(async {
-        let stage = Stage::new(events).await?;
+        let stage = QueryStage::new(events).await?;
         let mut asked = Vec::new();
         for (name, kind) in REQUESTS {
             asked.push(ask(&stage, name, kind, calls).await?);
@@ -51,11 +51,21 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     })
 }
 
-async fn ask(stage: &Stage, name: &'static str, kind: Kind, calls: usize) -> anyhow::Result<Asked> {
+async fn ask(
+    stage: &QueryStage,
+    name: &'static str,
+    kind: Question,
+    calls: usize,
+) -> anyhow::Result<ComparedQuestion> {
     let (raw, ours) = (stage.raw(kind).await?, stage.ours(kind).await?);
     ensure!(raw.ids == ours.ids && !ours.ids.is_empty(), "{name}: the two answers differ");
-    let mut asked =
-        Asked { name, kind, raw: Times::default(), ours: Times::default(), spent: [raw.spent, ours.spent] };
+    let mut asked = ComparedQuestion {
+        name,
+        kind,
+        raw: Times::default(),
+        ours: Times::default(),
+        spent: [raw.spent, ours.spent],
+    };
     for call in 0..WARM_UP_CALLS + calls {
         for turn in 0..2 {
             // Each goes first as often as the other.
@@ -77,7 +87,7 @@ async fn ask(stage: &Stage, name: &'static str, kind: Kind, calls: usize) -> any
     Ok(asked)
 }
 
-fn report(asked: &[Asked], events: usize) -> Report {
+fn report(asked: &[ComparedQuestion], events: usize) -> Report {
     let about = format!(
         "One question about {} events on the embedded DynamoDB: by the SDK alone, with code written by hand for the right index, and by Keyfold from a request, which it checks, plans, runs, merges and completes. The CPU is that of the client's thread; the server has its own.",
         figure::count(events as u64)
@@ -97,7 +107,7 @@ fn report(asked: &[Asked], events: usize) -> Report {
     let mut table = Table::new("One answer. Requests and read units: SDK / ours.", columns);
     let mut bars = Bars::new("query", "CPU of the client for one answer", "microseconds");
     for asked in asked {
-        let Asked { name, raw, ours, spent: [by_sdk, by_us], .. } = asked;
+        let ComparedQuestion { name, raw, ours, spent: [by_sdk, by_us], .. } = asked;
         table.row([
             (*name).to_owned(),
             figure::spread(Spread::of(&raw.cpu)),

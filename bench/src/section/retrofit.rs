@@ -9,7 +9,7 @@ use crate::peers::Python;
 use crate::{Report, Scale, Setting};
 use matrix::{Cell, Matrix};
 use program::Program;
-use stage::Stage;
+use stage::RetrofitStage;
 
 /// Into a new table, or in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ fn sizes(scale: Scale, place: Where) -> Vec<Size> {
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let (programs, absent) = programs(setting);
-    let stage = Stage::new()?;
+    let stage = RetrofitStage::new()?;
     let mut report = tell::opening();
     for place in [Where::NewTable, Where::InPlace] {
         let mut matrix = Matrix::new(place, programs.clone());
@@ -54,7 +54,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn measure(setting: &Setting, stage: &Stage, matrix: &mut Matrix, size: Size) -> anyhow::Result<()> {
+fn measure(setting: &Setting, stage: &RetrofitStage, matrix: &mut Matrix, size: Size) -> anyhow::Result<()> {
     let place = matrix.place;
     let taking_part: Vec<usize> =
         (0..matrix.programs.len()).filter(|at| size.items <= matrix.programs[*at].items_max(place)).collect();

@@ -9,22 +9,22 @@ mod writer;
 use crate::report::{Bars, Plot, Table};
 use crate::{Report, Setting, figure};
 use pace::Paces;
-use stage::Stage;
+use stage::StreamStage;
 
 /// Puts under way at once where they are sent by hand.
 const IN_FLIGHT: usize = keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 
 /// Two ways to do the same, in the same rounds.
 #[derive(Debug)]
-struct Pair {
+struct Compared {
     name: String,
     raw: Paces,
     ours: Paces,
 }
 
-impl Pair {
-    fn new(name: String) -> Pair {
-        Pair { name, raw: Paces::default(), ours: Paces::default() }
+impl Compared {
+    fn new(name: String) -> Compared {
+        Compared { name, raw: Paces::default(), ours: Paces::default() }
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
         "The replicator's handler gets batches of stream records as Lambda delivers them; the audit writer's handler gets lists of events. They are compared with the conditional puts alone: the same items, with keys computed in advance, and the same number of parallel requests. Only our figures include reading the event and writing the answer. Changes are records of items that are already in the target, with an older fence.",
     );
     super::one_thread()?.block_on(async {
-        let stage = Stage::new().await?;
+        let stage = StreamStage::new().await?;
         let replicated = replicator::measure(&stage, setting.scale).await?;
         let written = writer::measure(&stage, setting.scale).await?;
         let by_library = library::measure(&stage, setting.scale).await?;
@@ -53,10 +53,10 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     })
 }
 
-fn pairs(caption: &str, pairs: &[Pair]) -> Table {
+fn pairs(caption: &str, pairs: &[Compared]) -> Table {
     let columns = ["", "puts alone", "ours", "rate", "puts alone, CPU µs", "ours, CPU µs", "CPU"];
     let mut table = Table::new(caption, columns);
-    for Pair { name, raw, ours } in pairs {
+    for Compared { name, raw, ours } in pairs {
         table.row([
             name.clone(),
             figure::spread(raw.rate()),
@@ -70,16 +70,16 @@ fn pairs(caption: &str, pairs: &[Pair]) -> Table {
     table
 }
 
-fn bars<'p>(pairs: impl Iterator<Item = &'p Pair>) -> Bars {
+fn bars<'p>(pairs: impl Iterator<Item = &'p Compared>) -> Bars {
     let mut bars = Bars::new("streams", "Records and events per second", "per second");
-    for Pair { name, raw, ours } in pairs {
+    for Compared { name, raw, ours } in pairs {
         bars.peer(format!("{name}: puts alone"), raw.rate());
         bars.ours(format!("{name}: ours"), ours.rate());
     }
     bars
 }
 
-fn verdict(pair: &Pair) -> String {
+fn verdict(pair: &Compared) -> String {
     figure::verdict(
         &format!("{}, time", pair.name),
         "the puts alone",

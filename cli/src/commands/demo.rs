@@ -22,7 +22,7 @@ use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryRequest, Readiness};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{TableOptions, create_table};
-use keyfold_local::{CONTROL_TABLE, InProcessReplicator, Pump, PumpOptions};
+use keyfold_local::{CONTROL_TABLE, InProcessReplicator, PollerOptions, StreamPoller};
 use serde_json::Value;
 
 use super::request;
@@ -69,11 +69,11 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     let started = stage.retrofit(&["start", stage.retrofit], out).await?;
     tell.line(text(&started, "said"));
     let replicator = InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL_TABLE, &stage.server);
-    let pump = Pump::start(
+    let poller = StreamPoller::start(
         stage.server.database(),
         &stage.source.name,
         Arc::new(replicator),
-        PumpOptions::default(),
+        PollerOptions::default(),
     )
     .await?;
     tell.line("the replicator follows the table's stream");
@@ -96,10 +96,10 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
 
     let plain = if args.in_place { None } else { Some(play_plain(&stage, &tell).await?) };
     let writes = writers.stop().await?;
-    pump.drained(DRAIN_WAIT_MAX).await?;
+    poller.drained(DRAIN_WAIT_MAX).await?;
     let plain = match plain {
-        Some((table, pump)) => {
-            pump.drained(DRAIN_WAIT_MAX).await?;
+        Some((table, poller)) => {
+            poller.drained(DRAIN_WAIT_MAX).await?;
             Some(table)
         }
         None => None,
@@ -122,7 +122,7 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
 
     tell.title(&format!("The question again: {QUESTION_IN_WORDS}"));
     let summary =
-        sum_up(args, &stage, &sample, &backfill, plain.as_ref(), (writes, pump.counts().records)).await?;
+        sum_up(args, &stage, &sample, &backfill, plain.as_ref(), (writes, poller.counts().records)).await?;
     tell.line(&format!(
         "{} of {} events found, for {} read units",
         summary.answer, summary.expected, summary.by_index
@@ -134,16 +134,16 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
 }
 
 /// Copies the same table with the naive protocol, while the same writers work.
-async fn play_plain(stage: &Stage, tell: &Teller<'_>) -> anyhow::Result<(Table, Pump)> {
+async fn play_plain(stage: &Stage, tell: &Teller<'_>) -> anyhow::Result<(Table, StreamPoller)> {
     tell.title("For comparison, the naive protocol: update the items that exist, copy those that do not.");
     // Only the index that the question needs: what this protocol loses does not depend on the others.
     let mut table = Table { name: PLAIN_TABLE.to_owned(), ..stage.target.clone() };
     table.indexes.retain(|index| index.name == "byResourceActionUser");
     create_table(&stage.client, &table, TableOptions::default()).await?;
-    let pump = plain::follow(stage.server.database(), &stage.source, &stage.client, &table).await?;
+    let poller = plain::follow(stage.server.database(), &stage.source, &stage.client, &table).await?;
     let written = plain::copy(&stage.client, &stage.source, &table).await?;
     tell.line(&format!("{} items copied; at first sight everything is right", grouped(written)));
-    Ok((table, pump))
+    Ok((table, poller))
 }
 
 async fn sum_up(

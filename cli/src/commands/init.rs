@@ -38,9 +38,9 @@ pub(super) fn run(path: &Path, args: &InitArgs, out: &Output) -> anyhow::Result<
     }
     let mut sampled = None;
     if let Some(table) = &args.table {
-        let (draft, told) = sample::live(table, args)?;
+        let (draft, described) = sample::live(table, args)?;
         drafts.push((format!("table {table}"), draft));
-        sampled = Some(told);
+        sampled = Some(described);
     }
     let report = keyfold_init::init(drafts, Options { examples: args.examples }).map_err(said)?;
     if printed {
@@ -92,7 +92,7 @@ fn read_source(path: &PathBuf) -> anyhow::Result<Source> {
     Ok(Source { name, text })
 }
 
-fn as_json(args: &InitArgs, report: &Report, errors: usize, sampled: Option<&sample::Told>) -> Value {
+fn as_json(args: &InitArgs, report: &Report, errors: usize, sampled: Option<&sample::Sampled>) -> Value {
     let proof = |proof: &Proof| {
         json!({
             "table": proof.table, "entity": proof.entity, "key": proof.key,
@@ -110,18 +110,18 @@ fn as_json(args: &InitArgs, report: &Report, errors: usize, sampled: Option<&sam
         "questions": { "planned": report.planned.0, "asked": report.planned.1 },
         "asComments": report.refused.iter().map(|(section, why)| json!({ "section": section, "why": why })).collect::<Vec<_>>(),
         "notes": report.notes,
-        "sample": sampled.map(sample::Told::as_json),
+        "sample": sampled.map(sample::Sampled::as_json),
     })
 }
 
-fn for_people(args: &InitArgs, report: &Report, errors: usize, sampled: Option<&sample::Told>) -> String {
+fn for_people(args: &InitArgs, report: &Report, errors: usize, sampled: Option<&sample::Sampled>) -> String {
     let mut text = String::new();
     let mut line = |one: String| {
         text.push_str(&one);
         text.push('\n');
     };
-    if let Some(told) = sampled {
-        line(told.to_string());
+    if let Some(sampled) = sampled {
+        line(sampled.to_string());
     }
     for note in &report.notes {
         line(format!("note: {note}"));

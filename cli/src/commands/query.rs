@@ -11,12 +11,12 @@ use keyfold_core::query::{QueryPlan, QueryRequest};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::KnownReadiness;
 use keyfold_dynamo::{
-    Answer, Binding, Client, Endpoint, Position, RunOptions, Settings, TokenKeys, client, model_version,
-    run as run_plan,
+    Answer, Binding, Client, Position, RunOptions, TokenKeys, client, model_version, run as run_plan,
 };
 use serde_json::{Value, json};
 
 use super::request::{self, with_hint};
+use super::settings;
 use crate::args::QueryArgs;
 use crate::items::{plain, plain_value};
 use crate::manifest_file::model;
@@ -38,7 +38,7 @@ pub(super) fn run(path: &Path, args: &QueryArgs, out: &Output) -> anyhow::Result
     let from = tokens.open(&request)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (plan, answer) = runtime.block_on(async {
-        let client = client(&settings(args)?).await;
+        let client = client(&settings(args.endpoint.as_deref())?).await;
         let known = KnownReadiness::new(&args.control);
         let readiness = known.of(&client, &model, checked.table).await;
         let readiness = readiness.map_err(|error| with_hint(&error, error.hint()))?;
@@ -48,13 +48,6 @@ pub(super) fn run(path: &Path, args: &QueryArgs, out: &Output) -> anyhow::Result
     })?;
     show(&plan, &answer, tokens.seal(answer.next.as_ref())?, args, out)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn settings(args: &QueryArgs) -> anyhow::Result<Settings> {
-    match &args.endpoint {
-        Some(url) => Ok(Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?),
-        None => Ok(Settings::from_env()?),
-    }
 }
 
 /// Reads one page, or with `--all` all pages, as one answer.

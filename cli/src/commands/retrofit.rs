@@ -5,6 +5,7 @@ mod passes;
 mod plan;
 mod progress;
 mod quarantine;
+mod redrive;
 mod run;
 mod status;
 mod steps;
@@ -16,8 +17,9 @@ use anyhow::Context;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
-use keyfold_dynamo::{Endpoint, Settings, client};
+use keyfold_dynamo::{Settings, client};
 
+use super::settings;
 use crate::args::{RetrofitArgs, RetrofitCommand, RetrofitTarget};
 use crate::manifest_file::model;
 use crate::output::Output;
@@ -39,6 +41,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Run(args) => run::run(model, args, out),
         RetrofitCommand::Status(args) => status::run(model, args, out).await,
         RetrofitCommand::Quarantine(args) => quarantine::run(model, args, out).await,
+        RetrofitCommand::Redrive(args) => redrive::run(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
         RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,
@@ -48,15 +51,12 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
 
 /// For a retrofit that was not started yet, or whose epoch does not matter.
 async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<RequestSender> {
-    let endpoint = match &args.endpoint {
-        Some(url) => Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?,
-        None => Settings::from_env()?,
-    };
+    let settings = settings(args.endpoint.as_deref())?;
     // The SDK must not retry throttled requests silently: the retrofit has its own retries, and lowers its rate.
-    let endpoint = Settings { attempts_max: 1, ..endpoint };
+    let settings = Settings { attempts_max: 1, ..settings };
     let mapping = Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
     let job = Job::new(mapping, Epoch::FIRST);
-    Ok(RequestSender::new(client(&endpoint).await, job, &args.control))
+    Ok(RequestSender::new(client(&settings).await, job, &args.control))
 }
 
 /// For a retrofit that was started, in its current epoch; with its row of the control table.

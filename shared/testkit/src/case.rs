@@ -1,5 +1,6 @@
 //! One seed, one case, one result: a random model with items and a request; the planner's answer against the naive one.
 
+mod features;
 mod judge;
 mod report;
 mod shrink;
@@ -7,9 +8,9 @@ mod shrink;
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::readiness::{Pending, Readiness};
-use keyfold_core::value::Item;
 
-use crate::generate::{self, Asking, Random, Words};
+use crate::generate::{self, Asking, CaseItem, Random, Words};
+pub use features::{FEATURES, features};
 pub use judge::{CaseResult, Failure, judge};
 pub use report::report;
 pub use shrink::shrunk;
@@ -29,13 +30,13 @@ pub struct Case {
     /// What it says.
     pub model: Model,
     /// The items, with their keys.
-    pub items: Vec<Item>,
+    pub items: Vec<CaseItem>,
     /// The request.
     pub asking: Asking,
     /// The indexes that a retrofit still fills. They hold no item: the hardest case of an index that lacks some.
     pub pending: Vec<String>,
     /// Later versions of some items, under the same primary keys, which no global index has seen yet.
-    pub changed: Vec<Item>,
+    pub changed: Vec<CaseItem>,
     /// How many manifests were drawn that had mistakes, before this one.
     pub manifests_refused: usize,
 }
@@ -60,7 +61,7 @@ impl Case {
         &self.model.tables[0]
     }
 
-    /// What the planner is told about the indexes.
+    /// What the planner knows about the indexes' readiness.
     pub fn readiness(&self) -> Readiness {
         let mut readiness = Readiness::complete();
         for index in &self.pending {

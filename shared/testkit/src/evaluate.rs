@@ -7,6 +7,7 @@ mod stream;
 
 use keyfold_core::model::Table;
 use keyfold_core::query::order::compare_items;
+use keyfold_core::query::own;
 use keyfold_core::query::plan::{Delivery, QueryPlan};
 use keyfold_core::value::Item;
 
@@ -94,9 +95,10 @@ pub fn all(plan: &QueryPlan, table: &ModelTable, limit: usize) -> Result<Vec<Ite
 
 /// The attributes that the answer shows of an item.
 pub fn shown(plan: &QueryPlan, item: &Item) -> Item {
-    let Some(names) = &plan.select else { return item.clone() };
-    let of = |name: &String| Some((name.clone(), item.get(name)?.clone()));
-    Item::from(names.iter().filter_map(of).collect::<std::collections::HashMap<_, _>>())
+    let mut shown = item.clone();
+    let is_selected = |name: &String| plan.select.as_ref().is_none_or(|names| names.contains(name));
+    shown.retain(|name, _| is_selected(name) && !own::is_own(name));
+    shown
 }
 
 /// An item's primary key.

@@ -3,7 +3,7 @@
 //! Everything is made of few values, so that keys collide, ranges meet and conditions match; and the values are awkward
 //! ones: separators, escapes, prefixes of each other, the ends of every range.
 
-mod asked;
+pub(crate) mod asked;
 mod items;
 mod manifest;
 mod operation;
@@ -13,7 +13,7 @@ mod template;
 mod words;
 
 pub use asked::{Asked, Operator};
-pub use items::{changed, items, pending};
+pub use items::{CaseItem, changed, items, pending};
 pub use manifest::manifest;
 pub use operation::operation;
 pub use random::Random;

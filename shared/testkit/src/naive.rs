@@ -3,14 +3,20 @@
 
 use std::cmp::Ordering;
 
-use keyfold_core::model::{Table, WhenTest};
+use keyfold_core::model::Table;
 use keyfold_core::query::check::Caller;
 use keyfold_core::value::{AttributeValue, Item, Number};
 
-use crate::generate::Asking;
+use crate::generate::asked::is_of;
+use crate::generate::{Asking, CaseItem};
 
-/// Is this item asked for?
-pub fn wanted(table: &Table, asking: &Asking, item: &Item) -> bool {
+/// Is this item asked for? What is stored for Keyfold alone never is.
+pub fn wanted(table: &Table, asking: &Asking, item: &CaseItem) -> bool {
+    item.seen.as_ref().is_some_and(|item| fulfils(table, asking, item))
+}
+
+/// Is an item as a reader sees it asked for?
+pub fn fulfils(table: &Table, asking: &Asking, item: &Item) -> bool {
     asking.asked.holds(item) && of_entity(table, asking, item) && in_scope(table, &asking.caller, item)
 }
 
@@ -18,9 +24,10 @@ pub fn wanted(table: &Table, asking: &Asking, item: &Item) -> bool {
 pub fn answer<'i>(
     table: &Table,
     asking: &Asking,
-    items: impl IntoIterator<Item = &'i Item>,
+    items: impl IntoIterator<Item = &'i CaseItem>,
 ) -> Vec<&'i Item> {
-    let mut found: Vec<&Item> = items.into_iter().filter(|item| wanted(table, asking, item)).collect();
+    let seen = items.into_iter().filter_map(|item| item.seen.as_ref());
+    let mut found: Vec<&Item> = seen.filter(|item| fulfils(table, asking, item)).collect();
     found.sort_by(|a, b| compare(&asking.request.order, a, b));
     found
 }
@@ -58,14 +65,7 @@ fn compare_values(a: &AttributeValue, b: &AttributeValue) -> Ordering {
 fn of_entity(table: &Table, asking: &Asking, item: &Item) -> bool {
     let names = &asking.request.entity;
     names.is_empty()
-        || table.entities.iter().filter(|entity| names.contains(&entity.name)).any(|entity| {
-            entity.when.iter().all(|when| match (&when.test, item.get(&when.attribute)) {
-                (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
-                (WhenTest::In(values), Some(value)) => values.contains(value),
-                (WhenTest::BeginsWith(prefix), Some(AttributeValue::S(text))) => text.starts_with(prefix),
-                (WhenTest::In(_), None) | (WhenTest::BeginsWith(_), _) => false,
-            })
-        })
+        || table.entities.iter().any(|entity| names.contains(&entity.name) && is_of(entity, item))
 }
 
 fn in_scope(table: &Table, caller: &Caller, item: &Item) -> bool {

@@ -7,7 +7,7 @@
 //!
 //! - [`scenario`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on, `truth` is what
 //!   writers wrote;
-//! - `play` has the turns, `conclude` the end; `writers`, `invoke`, `scan` and `verifier` are who takes turns;
+//! - `play` has the turns, `conclude` the end; `writers`, `target_writers`, `invoke`, `scan` and `verifier` are who takes turns;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
 //! - [`campaign`] plays many histories, on several threads;
@@ -29,6 +29,7 @@ mod send;
 mod state;
 mod store;
 mod stream;
+mod target_writers;
 mod tasks;
 mod throttle;
 mod truth;

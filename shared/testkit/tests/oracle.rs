@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_testkit::case::{Case, CaseResult, judge, report, shrunk};
+use keyfold_testkit::case::{Case, CaseResult, FEATURES, features, judge, report, shrunk};
 
 const CASES_DEFAULT: u64 = 5_000;
 
@@ -20,10 +20,12 @@ fn a_planned_answer_is_the_naive_answer() {
     let (first, count) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_CASES", CASES_DEFAULT));
     let mut tally: BTreeMap<CaseResult, u64> = BTreeMap::new();
     let (mut manifests_refused, mut items) = (0, 0);
+    let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in first..first + count {
         let case = Case::new(seed);
         manifests_refused += case.manifests_refused;
         items += case.items.len();
+        features(&case).into_iter().for_each(|feature| *seen.entry(feature).or_default() += 1);
         match judge(&case) {
             Ok(judge) => *tally.entry(judge).or_default() += 1,
             Err(failure) => {
@@ -47,4 +49,13 @@ fn a_planned_answer_is_the_naive_answer() {
         "a planner that refuses most requests is none: {answered} of {count} answered"
     );
     assert!(matched * 4 >= answered, "answers without items prove little: {matched} of {answered} have one");
+    for (feature, least) in FEATURES {
+        let cases = seen.get(feature).copied().unwrap_or_default();
+        println!("{cases:>7}  {feature}");
+        // A few cases say nothing of how often something occurs.
+        assert!(
+            count < 1000 || cases * 1000 >= least * count,
+            "{feature}: in {cases} of {count} cases, and it must be at least {least} of a thousand"
+        );
+    }
 }

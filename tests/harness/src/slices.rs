@@ -14,7 +14,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::{RequestSender, SliceOptions, backfill_slice};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, load, scan_page};
 use keyfold_local::EmbeddedDynamo;
-use keyfold_local::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 use serde_json::Value;
 
 /// The project's own sample.
@@ -51,14 +51,14 @@ impl Function {
     }
 
     /// The result of an event.
-    pub async fn invoke(&self, event: impl ToString) -> Outcome {
+    pub async fn invoke(&self, event: impl ToString) -> InvocationResult {
         self.runtime.invoke(event.to_string()).await
     }
 
     /// The name and the message of the error that an event gets.
     pub async fn refused(&self, event: impl ToString) -> (String, String) {
         match self.invoke(event).await {
-            Outcome::Error(text) => {
+            InvocationResult::Error(text) => {
                 let error: Value = serde_json::from_str(&text).unwrap();
                 let text = |name: &str| error[name].as_str().unwrap().to_owned();
                 (text("errorType"), text("errorMessage"))
@@ -70,7 +70,7 @@ impl Function {
     /// The answer that an event gets.
     pub async fn answered(&self, event: impl ToString) -> Value {
         match self.invoke(event).await {
-            Outcome::Response(text) => serde_json::from_str(&text).unwrap(),
+            InvocationResult::Response(text) => serde_json::from_str(&text).unwrap(),
             other => panic!("{other:?}"),
         }
     }

@@ -19,7 +19,7 @@ use super::start::command;
 const SETTLED: Duration = Duration::from_millis(2);
 
 /// A request of the function, and where its answer goes.
-type Asked = (String, Sender<String>);
+type Call = (String, Sender<String>);
 
 /// The CPU of the first event and of the second, from the event to its answer.
 pub(super) fn calls(
@@ -56,7 +56,7 @@ pub(super) fn calls(
 fn invoke(
     child: &Child,
     event: &str,
-    requests: &Receiver<Asked>,
+    requests: &Receiver<Call>,
     server: &Server,
 ) -> anyhow::Result<Duration> {
     let before = server.asked();
@@ -93,7 +93,7 @@ fn next(event: &str) -> anyhow::Result<String> {
     Ok(format!("HTTP/1.1 200 OK\r\n{headers}\r\n{event}"))
 }
 
-fn listen(mut stream: TcpStream, requests: &Sender<Asked>) -> anyhow::Result<()> {
+fn listen(mut stream: TcpStream, requests: &Sender<Call>) -> anyhow::Result<()> {
     stream.set_nodelay(true)?;
     while let Some(head) = request(&mut stream)? {
         let (sender, answer) = channel();

@@ -13,7 +13,7 @@ use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, Head, RequestSender};
 use keyfold_dynamo::{TableOptions, ensure_table, load};
 use keyfold_local::EmbeddedDynamo;
-use keyfold_local::runtime_api::{Outcome, RuntimeApi};
+use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 use serde_json::{Value, json};
 
 use super::subject::Subject;
@@ -154,7 +154,7 @@ fn address(api: &RuntimeApi) -> anyhow::Result<String> {
 }
 
 async fn ask(api: &RuntimeApi) -> anyhow::Result<Vec<String>> {
-    let Outcome::Response(answer) = api.invoke(event()).await else { bail!("there is no answer") };
+    let InvocationResult::Response(answer) = api.invoke(event()).await else { bail!("there is no answer") };
     let answer: Value = serde_json::from_str(&answer)?;
     ensure!(answer["statusCode"] == 200, "the answer's status is {}", answer["statusCode"]);
     let body: Value = serde_json::from_str(answer["body"].as_str().context("an answer without a body")?)?;

@@ -1,10 +1,10 @@
 //! What is measured of keys.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hint::black_box;
 
 use anyhow::anyhow;
-use keyfold_core::key::{KeyMode, KeyRole, Template, Test};
+use keyfold_core::key::{KeyMode, KeyRole, Template, Test, Tests};
 use keyfold_core::model::{Attribute, AttributeKind, Precision};
 use keyfold_core::value::{AttributeValue, Item};
 use serde::Deserialize;
@@ -97,7 +97,7 @@ fn select() -> anyhow::Result<Case<'static>> {
     const KEYS_MAX: usize = 64;
     let template = template("{resourceId}-{action}-{timestamp}")?;
     let value = |text: &str| AttributeValue::S(text.to_owned());
-    let tests = BTreeMap::from([
+    let tests = Tests::from_iter([
         ("resourceId", Test::Equal(value("123ccc"))),
         ("action", Test::Equal(value("viewed"))),
         ("timestamp", Test::BeginsWith(value("2017-03"))),

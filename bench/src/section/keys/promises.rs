@@ -13,12 +13,12 @@ use crate::peers::Node;
 use crate::report::Table;
 
 /// Two texts that belong together.
-type Pair = [&'static str; 2];
+type KeyPair = [&'static str; 2];
 
 /// Two pairs that a delimiter alone does not keep apart: by itself, and with ElectroDB's labels.
-const DELIMITERS: [[Pair; 2]; 2] = [[["x#y", "z"], ["x", "y#z"]], [["x#b_y", "z"], ["x", "y#b_z"]]];
+const DELIMITERS: [[KeyPair; 2]; 2] = [[["x#y", "z"], ["x", "y#z"]], [["x#b_y", "z"], ["x", "y#b_z"]]];
 /// Two pairs that differ in the case of a letter.
-const LETTERS: [Pair; 2] = [["X", "y"], ["x", "y"]];
+const LETTERS: [KeyPair; 2] = [["X", "y"], ["x", "y"]];
 /// In this order.
 const NUMBERS: [&str; 2] = ["9", "10"];
 
@@ -57,7 +57,7 @@ pub(super) fn table(node: Option<&Node>) -> anyhow::Result<Table> {
 }
 
 fn joined() -> Keys {
-    let key = |[one, other]: Pair| format!("{one}#{other}");
+    let key = |[one, other]: KeyPair| format!("{one}#{other}");
     Keys {
         delimiters: DELIMITERS[0].map(key),
         letters: LETTERS.map(key),
@@ -67,13 +67,13 @@ fn joined() -> Keys {
 }
 
 fn folded() -> anyhow::Result<Keys> {
-    let pair = |[one, other]: Pair| fold("{a}#{b}", &[("a", text(one)), ("b", text(other))]);
+    let pair = |[one, other]: KeyPair| fold("{a}#{b}", &[("a", text(one)), ("b", text(other))]);
     let number = |number: &str| fold("{n:number}", &[("n", AttributeValue::N(number.to_owned()))]);
     let mut delimiters = Vec::new();
     for [one, other] in DELIMITERS {
         delimiters.push([pair(one)?, pair(other)?]);
     }
-    // If one of them came to one key, that is what is told.
+    // If two of them share a key, that is reported.
     let worst = delimiters.iter().position(|[one, other]| one == other).unwrap_or(0);
     Ok(Keys {
         delimiters: delimiters.swap_remove(worst),

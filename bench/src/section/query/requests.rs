@@ -11,7 +11,7 @@ pub(super) const SHARDS: u32 = 10;
 
 /// A kind of question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Question {
     /// A page of one partition of a folded index.
     OnePage,
     /// Ten shards, merged in order.
@@ -23,27 +23,27 @@ pub(super) enum Kind {
 }
 
 /// All of them.
-pub(super) const REQUESTS: [(&str, Kind); 4] = [
-    ("one page of 20", Kind::OnePage),
-    ("20 merged from 10 shards", Kind::FanOut),
-    ("the latest 10 of many", Kind::Top),
-    ("20 through a keys-only index", Kind::Hydration),
+pub(super) const REQUESTS: [(&str, Question); 4] = [
+    ("one page of 20", Question::OnePage),
+    ("20 merged from 10 shards", Question::FanOut),
+    ("the latest 10 of many", Question::Top),
+    ("20 through a keys-only index", Question::Hydration),
 ];
 
-impl Kind {
+impl Question {
     /// The request.
     pub(super) fn request(self) -> String {
         match self {
-            Kind::OnePage => format!(
+            Question::OnePage => format!(
                 r#"{{"table":"events","where":{{"resourceId":"{RESOURCE}","action":"viewed","accessedBy":"joe1"}},"order":"timestamp","limit":{LIMIT}}}"#
             ),
-            Kind::FanOut => format!(
+            Question::FanOut => format!(
                 r#"{{"table":"events","where":{{"action":"viewed"}},"order":"-timestamp","limit":{LIMIT}}}"#
             ),
-            Kind::Top => format!(
+            Question::Top => format!(
                 r#"{{"table":"events","where":{{"accessedBy":"joe1"}},"order":"-timestamp","limit":{TOP}}}"#
             ),
-            Kind::Hydration => format!(
+            Question::Hydration => format!(
                 r#"{{"table":"events","where":{{"resourceId":"{RESOURCE}"}},"order":"timestamp","limit":{LIMIT}}}"#
             ),
         }
@@ -52,13 +52,13 @@ impl Kind {
     /// Why the SDK stays ahead where it is.
     pub(super) fn why(self) -> &'static str {
         match self {
-            Kind::OnePage | Kind::Top => {
+            Question::OnePage | Question::Top => {
                 "Keyfold also checks the request, plans it and converts every item to its own values. That takes microseconds; a network takes milliseconds."
             }
-            Kind::FanOut => {
+            Question::FanOut => {
                 "The merge reads each shard only as far as necessary, which takes more steps than ten blind parallel reads."
             }
-            Kind::Hydration => {
+            Question::Hydration => {
                 "The items are sorted back into the index's order and checked again, because they may have changed between the two reads."
             }
         }

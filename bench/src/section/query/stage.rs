@@ -9,7 +9,7 @@ use keyfold_dynamo::{RunOptions, TableOptions, load, run};
 use keyfold_local::EmbeddedDynamo;
 
 use super::raw;
-use super::requests::Kind;
+use super::requests::Question;
 use crate::data;
 
 /// What an answer took.
@@ -27,35 +27,35 @@ pub(super) struct Answered {
 }
 
 /// The table of events.
-pub(super) struct Stage {
+pub(super) struct QueryStage {
     pub(super) model: Model,
     pub(super) client: Client,
     _dynamo: EmbeddedDynamo,
 }
 
-impl Stage {
-    pub(super) async fn new(events: usize) -> anyhow::Result<Stage> {
+impl QueryStage {
+    pub(super) async fn new(events: usize) -> anyhow::Result<QueryStage> {
         let model = data::model(data::MANIFEST)?;
         let dynamo = EmbeddedDynamo::memory()?;
         let table = data::table(&model, "events")?;
         dynamo.create_tables([table], TableOptions::default()).await?;
         let client = dynamo.client();
         load(&client, table, stream::iter((0..events).map(data::event))).await?;
-        Ok(Stage { model, client, _dynamo: dynamo })
+        Ok(QueryStage { model, client, _dynamo: dynamo })
     }
 
     /// By the SDK alone.
-    pub(super) async fn raw(&self, kind: Kind) -> anyhow::Result<Answered> {
+    pub(super) async fn raw(&self, kind: Question) -> anyhow::Result<Answered> {
         match kind {
-            Kind::OnePage => raw::one_page(&self.client).await,
-            Kind::FanOut => raw::fan_out(&self.client).await,
-            Kind::Top => raw::top(&self.client).await,
-            Kind::Hydration => raw::hydration(&self.client).await,
+            Question::OnePage => raw::one_page(&self.client).await,
+            Question::FanOut => raw::fan_out(&self.client).await,
+            Question::Top => raw::top(&self.client).await,
+            Question::Hydration => raw::hydration(&self.client).await,
         }
     }
 
     /// By us, from the request's text on.
-    pub(super) async fn ours(&self, kind: Kind) -> anyhow::Result<Answered> {
+    pub(super) async fn ours(&self, kind: Question) -> anyhow::Result<Answered> {
         self.ask(&kind.request()).await
     }
 

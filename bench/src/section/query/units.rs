@@ -9,7 +9,7 @@ use keyfold_core::value::AttributeValue;
 use keyfold_dynamo::{PageRequest, QueryPage, ScanPage, query_page, scan_page};
 
 use super::requests::RESOURCE;
-use super::stage::{Answered, Spent, Stage};
+use super::stage::{Answered, QueryStage, Spent};
 use crate::data::{self, BUSY_USER};
 use crate::report::{Bars, Plot, Table};
 use crate::{Report, Scale, Spread, figure};
@@ -18,7 +18,7 @@ const IN_WORDS: &str = "\"When did joe1 view r0007 in 2017?\"";
 const YEAR: &str = "2017";
 
 /// A way to ask, and what it took.
-struct Way {
+struct WayToRead {
     name: &'static str,
     is_ours: bool,
     answered: Answered,
@@ -27,11 +27,11 @@ struct Way {
 }
 
 /// Adds table, plot and note.
-pub(super) async fn add(stage: &Stage, scale: Scale, report: &mut Report) -> anyhow::Result<()> {
+pub(super) async fn add(stage: &QueryStage, scale: Scale, report: &mut Report) -> anyhow::Result<()> {
     let mut ways = [
-        Way::new("Keyfold: the folded index", true),
-        Way::new("a filter over the index by user", false),
-        Way::new("a filter over a scan", false),
+        WayToRead::new("Keyfold: the folded index", true),
+        WayToRead::new("a filter over the index by user", false),
+        WayToRead::new("a filter over a scan", false),
     ];
     for _ in 0..scale.of(3, 15) {
         for (at, way) in ways.iter_mut().enumerate() {
@@ -53,13 +53,13 @@ pub(super) async fn add(stage: &Stage, scale: Scale, report: &mut Report) -> any
     Ok(())
 }
 
-impl Way {
-    fn new(name: &'static str, is_ours: bool) -> Way {
-        Way { name, is_ours, answered: Answered::default(), read: 0, milliseconds: Vec::new() }
+impl WayToRead {
+    fn new(name: &'static str, is_ours: bool) -> WayToRead {
+        WayToRead { name, is_ours, answered: Answered::default(), read: 0, milliseconds: Vec::new() }
     }
 }
 
-fn tell(ways: &[Way], report: &mut Report) {
+fn tell(ways: &[WayToRead], report: &mut Report) {
     let columns =
         ["", "items", "items read", "requests", "read units", "wall ms", "dollars for a million answers"];
     let mut table = Table::new(format!("{IN_WORDS}, one answer."), columns);
@@ -88,7 +88,7 @@ fn tell(ways: &[Way], report: &mut Report) {
     );
 }
 
-async fn by_index(stage: &Stage) -> anyhow::Result<(Answered, u64)> {
+async fn by_index(stage: &QueryStage) -> anyhow::Result<(Answered, u64)> {
     let request = format!(
         r#"{{"table":"events","where":{{"resourceId":"{RESOURCE}","action":"viewed","accessedBy":"{BUSY_USER}",
 "timestamp":{{"beginsWith":"{YEAR}"}}}},"order":"timestamp","limit":1000}}"#
@@ -98,7 +98,7 @@ async fn by_index(stage: &Stage) -> anyhow::Result<(Answered, u64)> {
     Ok((answered, read))
 }
 
-async fn by_filter(stage: &Stage) -> anyhow::Result<(Answered, u64)> {
+async fn by_filter(stage: &QueryStage) -> anyhow::Result<(Answered, u64)> {
     let mut sum = Sum::default();
     loop {
         let query = QueryPage {
@@ -112,7 +112,7 @@ async fn by_filter(stage: &Stage) -> anyhow::Result<(Answered, u64)> {
     }
 }
 
-async fn by_scan(stage: &Stage) -> anyhow::Result<(Answered, u64)> {
+async fn by_scan(stage: &QueryStage) -> anyhow::Result<(Answered, u64)> {
     let filter = "resourceId = :r AND #a = :a AND accessedBy = :u AND begins_with(#t, :t)";
     let mut sum = Sum::default();
     loop {

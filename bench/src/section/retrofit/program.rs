@@ -19,7 +19,7 @@ pub(super) const TARGET: &str = "benchAudit";
 #[derive(Debug, Clone)]
 pub(super) enum Program {
     /// This one, in a role.
-    Rust { program: PathBuf, role: worker::Program },
+    Rust { program: PathBuf, role: worker::Role },
     /// The script.
     Boto3(Python),
 }
@@ -27,19 +27,19 @@ pub(super) enum Program {
 impl Program {
     /// Those that are part of this one. The raw loop is first: the others are compared with it.
     pub(super) fn of_ours(setting: &Setting) -> Vec<Program> {
-        let roles = [worker::Program::Raw, worker::Program::Ours, worker::Program::Seed];
+        let roles = [worker::Role::Raw, worker::Role::Ours, worker::Role::Seed];
         roles.map(|role| Program::Rust { program: setting.program.clone(), role }).into()
     }
 
     pub(super) fn is_ours(&self) -> bool {
-        matches!(self, Program::Rust { role: worker::Program::Ours, .. })
+        matches!(self, Program::Rust { role: worker::Role::Ours, .. })
     }
 
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Program::Rust { role: worker::Program::Raw, .. } => "raw loop, same calls",
-            Program::Rust { role: worker::Program::Ours, .. } => "Keyfold",
-            Program::Rust { role: worker::Program::Seed, .. } => "scan, queue, 10 plain puts",
+            Program::Rust { role: worker::Role::Raw, .. } => "raw loop, same calls",
+            Program::Rust { role: worker::Role::Ours, .. } => "Keyfold",
+            Program::Rust { role: worker::Role::Seed, .. } => "scan, queue, 10 plain puts",
             Program::Boto3(_) => "boto3 script",
         }
     }
@@ -49,7 +49,7 @@ impl Program {
         match (self, place) {
             (Program::Boto3(_), Where::NewTable) => 100_000,
             (Program::Boto3(_), Where::InPlace) => 10_000,
-            (Program::Rust { role: worker::Program::Seed, .. }, _) => 100_000,
+            (Program::Rust { role: worker::Role::Seed, .. }, _) => 100_000,
             (Program::Rust { .. }, _) => u64::MAX,
         }
     }

@@ -16,16 +16,16 @@ use crate::retrofit::KEY;
 const CHECKED: u64 = 20;
 
 /// An embedded DynamoDB without streams: with one, it slows down with every change it keeps.
-pub(super) struct Stage {
+pub(super) struct RetrofitStage {
     model: Model,
     dynamo: EmbeddedDynamo,
     runtime: Runtime,
 }
 
-impl Stage {
-    pub(super) fn new() -> anyhow::Result<Stage> {
+impl RetrofitStage {
+    pub(super) fn new() -> anyhow::Result<RetrofitStage> {
         let model = data::model(data::MANIFEST)?;
-        Ok(Stage { model, dynamo: EmbeddedDynamo::memory()?, runtime: super::super::one_thread()? })
+        Ok(RetrofitStage { model, dynamo: EmbeddedDynamo::memory()?, runtime: super::super::one_thread()? })
     }
 
     pub(super) fn endpoint(&self) -> &str {

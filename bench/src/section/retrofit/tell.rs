@@ -159,7 +159,7 @@ mod tests {
 
     fn matrix(cpu_of_large: f64, peak_of_large: u64) -> Matrix {
         let program = |role| Program::Rust { program: "program".into(), role };
-        let programs = vec![program(worker::Program::Raw), program(worker::Program::Ours)];
+        let programs = vec![program(worker::Role::Raw), program(worker::Role::Ours)];
         let mut matrix = Matrix::new(Where::NewTable, programs);
         for (program, seconds) in [(0, 1.0), (1, 1.5)] {
             for (items, cpu_seconds, peak_kb) in [(10, 1.0, 10_240), (1000, cpu_of_large, peak_of_large)] {

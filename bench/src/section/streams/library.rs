@@ -6,7 +6,7 @@ use keyfold_core::value::Item;
 use keyfold_dynamo::{PutNew, PutNewOptions, put_new, put_new_all};
 
 use super::pace::Paces;
-use super::stage::Stage;
+use super::stage::StreamStage;
 use crate::report::Table;
 use crate::{Scale, data, figure};
 
@@ -15,28 +15,28 @@ const CONCURRENCY: usize = 8;
 
 /// How items are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum WayToWrite {
     ByHand,
     One,
     BatchOfOne,
     BatchOf25,
 }
 
-const WAYS: [(Way, &str); 4] = [
-    (Way::ByHand, "conditional puts alone"),
-    (Way::One, "`put_new`"),
-    (Way::BatchOfOne, "`put_new_all`, 1 item"),
-    (Way::BatchOf25, "`put_new_all`, 25 items"),
+const WAYS: [(WayToWrite, &str); 4] = [
+    (WayToWrite::ByHand, "conditional puts alone"),
+    (WayToWrite::One, "`put_new`"),
+    (WayToWrite::BatchOfOne, "`put_new_all`, 1 item"),
+    (WayToWrite::BatchOf25, "`put_new_all`, 25 items"),
 ];
 
-pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<[Paces; WAYS.len()]> {
+pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result<[Paces; WAYS.len()]> {
     let items = scale.of(100, 500);
     let mut paces: [Paces; WAYS.len()] = Default::default();
     for round in 0..=scale.of(1, 15) {
         for (number, (way, _)) in WAYS.into_iter().enumerate() {
             let new: Vec<Item> =
                 (0..items).map(|at| data::event_called(format!("l{round}-{number}-{at}"), at)).collect();
-            if way == Way::ByHand {
+            if way == WayToWrite::ByHand {
                 let keyed = stage.keyed(new.into_iter())?;
                 paces[number].round(items, stage.put_new(keyed, CONCURRENCY)).await?;
             } else {
@@ -50,16 +50,16 @@ pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<[Pace
     Ok(paces)
 }
 
-async fn through_the_model(stage: &Stage, way: Way, items: Vec<Item>) -> anyhow::Result<()> {
-    let size = if way == Way::BatchOf25 { 25 } else { 1 };
+async fn through_the_model(stage: &StreamStage, way: WayToWrite, items: Vec<Item>) -> anyhow::Result<()> {
+    let size = if way == WayToWrite::BatchOf25 { 25 } else { 1 };
     let groups: Vec<_> = items.chunks(size).map(<[Item]>::to_vec).map(Ok).collect();
     let write = |group| write(stage, way, group);
     stream::iter(groups).try_for_each_concurrent(CONCURRENCY, write).await
 }
 
-async fn write(stage: &Stage, way: Way, mut group: Vec<Item>) -> anyhow::Result<()> {
+async fn write(stage: &StreamStage, way: WayToWrite, mut group: Vec<Item>) -> anyhow::Result<()> {
     let (client, table) = (&stage.client, stage.target()?);
-    if way == Way::One {
+    if way == WayToWrite::One {
         // An item that is there already is an error.
         put_new(client, table, group.remove(0)).await?;
         return Ok(());

@@ -8,12 +8,12 @@ use keyfold_edge::Invocation;
 use keyfold_replicator::{Replicator, Settings, handle};
 use serde_json::{Value, json};
 
-use super::stage::{RETROFIT, SdkItem, Stage};
-use super::{IN_FLIGHT, Pair};
+use super::stage::{RETROFIT, SdkItem, StreamStage};
+use super::{Compared, IN_FLIGHT};
 use crate::{Scale, data};
 
 /// Batches of one kind.
-struct Kind {
+struct BatchShape {
     name: &'static str,
     /// Changes of items that are in the target already, or new items?
     changes: bool,
@@ -23,15 +23,15 @@ struct Kind {
     batches: [usize; 2],
 }
 
-const KINDS: [Kind; 5] = [
-    Kind { name: "new items, 1 in a batch", changes: false, records: 1, batches: [50, 400] },
-    Kind { name: "new items, 100 in a batch", changes: false, records: 100, batches: [4, 20] },
-    Kind { name: "new items, 10000 in a batch", changes: false, records: 10_000, batches: [1, 1] },
-    Kind { name: "changes, 100 in a batch", changes: true, records: 100, batches: [4, 20] },
-    Kind { name: "changes, 10000 in a batch", changes: true, records: 10_000, batches: [1, 1] },
+const SHAPES: [BatchShape; 5] = [
+    BatchShape { name: "new items, 1 in a batch", changes: false, records: 1, batches: [50, 400] },
+    BatchShape { name: "new items, 100 in a batch", changes: false, records: 100, batches: [4, 20] },
+    BatchShape { name: "new items, 10000 in a batch", changes: false, records: 10_000, batches: [1, 1] },
+    BatchShape { name: "changes, 100 in a batch", changes: true, records: 100, batches: [4, 20] },
+    BatchShape { name: "changes, 10000 in a batch", changes: true, records: 10_000, batches: [1, 1] },
 ];
 
-pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<Pair>> {
+pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result<Vec<Compared>> {
     let settings = Settings {
         manifest: "keyfold.toml".into(),
         dynamo: keyfold_dynamo::Settings::default(),
@@ -41,8 +41,8 @@ pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<P
     };
     let replicator = Replicator::new(Mapping::of(&stage.model, RETROFIT), stage.client.clone(), settings);
     let mut pairs = Vec::new();
-    for (number, kind) in KINDS.iter().enumerate() {
-        let mut pair = Pair::new(kind.name.to_owned());
+    for (number, kind) in SHAPES.iter().enumerate() {
+        let mut pair = Compared::new(kind.name.to_owned());
         for round in 0..=scale.of(1, 5) {
             for turn in 0..2 {
                 // Each goes first as often as the other.
@@ -76,7 +76,7 @@ pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<P
     Ok(pairs)
 }
 
-async fn by_hand(stage: &Stage, batches: Vec<Vec<SdkItem>>) -> anyhow::Result<()> {
+async fn by_hand(stage: &StreamStage, batches: Vec<Vec<SdkItem>>) -> anyhow::Result<()> {
     let fence = Fence::of_record(Epoch::FIRST, SequenceNumber::parse(&sequence(0))?);
     for batch in batches {
         stage.put_over_older(batch, &fence).await?;
@@ -101,7 +101,7 @@ fn events(batch: &str, records: usize) -> impl Iterator<Item = Item> {
 }
 
 /// A batch as Lambda delivers it.
-fn batch_text(stream: &str, kind: &Kind, batch: &str) -> String {
+fn batch_text(stream: &str, kind: &BatchShape, batch: &str) -> String {
     let name = if kind.changes { "MODIFY" } else { "INSERT" };
     let record = |(at, item): (usize, Item)| record(stream, name, at, &item);
     let records: Vec<Value> = events(batch, kind.records).enumerate().map(record).collect();
@@ -134,5 +134,5 @@ fn record(stream: &str, name: &str, at: usize, item: &Item) -> Value {
 /// How large the largest batch is, as text.
 pub(super) fn batch_bytes() -> usize {
     let stream = "arn:aws:dynamodb:us-east-1:123456789012:table/T/stream/S";
-    KINDS.iter().map(|kind| batch_text(stream, kind, "batch").len()).max().unwrap_or_default()
+    SHAPES.iter().map(|kind| batch_text(stream, kind, "batch").len()).max().unwrap_or_default()
 }

@@ -24,7 +24,7 @@ const TARGET: &str = "audit";
 pub(super) type SdkItem = HashMap<String, AttributeValue>;
 
 /// Where everything is written.
-pub(super) struct Stage {
+pub(super) struct StreamStage {
     pub(super) model: Model,
     pub(super) client: Client,
     /// The stream that the retrofit follows.
@@ -32,8 +32,8 @@ pub(super) struct Stage {
     _dynamo: EmbeddedDynamo,
 }
 
-impl Stage {
-    pub(super) async fn new() -> anyhow::Result<Stage> {
+impl StreamStage {
+    pub(super) async fn new() -> anyhow::Result<StreamStage> {
         let model = data::model(data::SAMPLE_MANIFEST)?;
         let dynamo = EmbeddedDynamo::memory()?;
         let client = dynamo.client();
@@ -45,7 +45,7 @@ impl Stage {
         dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await?;
         let stream = sender.preflight(true).await?;
         sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await?;
-        Ok(Stage { model, client, stream: stream.unwrap_or_default(), _dynamo: dynamo })
+        Ok(StreamStage { model, client, stream: stream.unwrap_or_default(), _dynamo: dynamo })
     }
 
     /// The table that is written to.

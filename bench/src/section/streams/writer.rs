@@ -6,8 +6,8 @@ use keyfold_core::value::Item;
 use keyfold_edge::{Auth, Invocation};
 use serde_json::{Map, Value};
 
-use super::stage::Stage;
-use super::{IN_FLIGHT, Pair};
+use super::stage::StreamStage;
+use super::{Compared, IN_FLIGHT};
 use crate::{Scale, data};
 
 /// Events of an invocation.
@@ -15,19 +15,21 @@ const LISTS: [usize; 3] = [1, 25, 100];
 /// Events of a round, quick and full.
 const EVENTS: [usize; 2] = [200, 1000];
 
-pub(super) async fn measure(stage: &Stage, scale: Scale) -> anyhow::Result<Vec<Pair>> {
+pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result<Vec<Compared>> {
     let settings = Settings {
         manifest: "keyfold.toml".into(),
         dynamo: keyfold_dynamo::Settings::default(),
         table: stage.target()?.id.clone(),
         id: "id".to_owned(),
         time: "timestamp".to_owned(),
+        received: "received".to_owned(),
         auth: Auth::Open,
+        grant: None,
     };
     let writer = Writer::new(stage.target()?.clone(), stage.client.clone(), settings)?;
     let (mut pairs, events) = (Vec::new(), scale.of(EVENTS[0], EVENTS[1]));
     for size in LISTS {
-        let mut pair = Pair::new(format!("events by {size}"));
+        let mut pair = Compared::new(format!("events by {size}"));
         for round in 0..=scale.of(1, 9) {
             for turn in 0..2 {
                 let is_raw = (turn + round) % 2 == 0;

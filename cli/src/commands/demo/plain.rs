@@ -7,8 +7,8 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, Expected, PutNewOptions, Update, WriteError, delete, put, put_new_all, update};
-use keyfold_local::runtime_api::Outcome;
-use keyfold_local::{Database, Pump, PumpError, PumpOptions, Start};
+use keyfold_local::runtime_api::InvocationResult;
+use keyfold_local::{Database, PollerError, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
 
 use super::pages::Pages;
@@ -28,19 +28,19 @@ pub(super) async fn follow(
     source: &Table,
     client: &Client,
     table: &Table,
-) -> Result<Pump, PumpError> {
+) -> Result<StreamPoller, PollerError> {
     let (client, table) = (client.clone(), Arc::new(table.clone()));
     let handler = move |event: String| {
         let (client, table) = (client.clone(), Arc::clone(&table));
         async move {
             match apply_all(&client, &table, &event).await {
-                Ok(()) => Outcome::Response(r#"{"batchItemFailures":[]}"#.to_owned()),
-                Err(error) => Outcome::Error(error.to_string()),
+                Ok(()) => InvocationResult::Response(r#"{"batchItemFailures":[]}"#.to_owned()),
+                Err(error) => InvocationResult::Error(error.to_string()),
             }
         }
     };
-    let options = PumpOptions { start: Start::Latest, ..PumpOptions::default() };
-    Pump::start(database, &source.name, Arc::new(handler), options).await
+    let options = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
+    StreamPoller::start(database, &source.name, Arc::new(handler), options).await
 }
 
 async fn apply_all(client: &Client, table: &Table, event: &str) -> anyhow::Result<()> {

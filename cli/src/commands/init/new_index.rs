@@ -50,8 +50,8 @@ pub(super) fn run(path: &Path, args: &InitArgs, wanted: &str, out: &Output) -> a
         Some(_) => Some(super::sample::any_item(&table.name, args)?),
         None => None,
     };
-    let addition = addition(&model, table, &partition, &sort, has_items)?;
     let file = ManifestFile::read(path)?;
+    let addition = addition(&model, &file.text, table, &partition, &sort, has_items)?;
     let text = format!("{}\n{}", file.text.trim_end(), addition.text);
     let parsed = manifest::parse(&file.name, &text);
     if parsed.model.is_none() {
@@ -118,38 +118,33 @@ fn check(table: &Table, name: &str) -> anyhow::Result<()> {
 
 fn addition(
     model: &Model,
+    text_before: &str,
     table: &Table,
     partition: &[String],
     sort: &[String],
     has_items: Option<bool>,
 ) -> anyhow::Result<Addition> {
     let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
-    if global >= GLOBAL_INDEXES_MAX {
-        bail!(
-            "table `{}` has {global} global indexes, the quota of a table: take one away, ask AWS for more, or declare a second \
-             table with this index and a retrofit from `{}` to it",
-            table.id,
-            table.id
-        );
-    }
+    let is_full = global >= GLOBAL_INDEXES_MAX;
     let capital = |name: &String| {
         let mut letters = name.chars();
         letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
     };
     let words: String = partition.iter().map(capital).collect();
     let words: String = words.chars().filter(char::is_ascii_alphanumeric).take(60).collect();
-    let free = |name: String, taken: &dyn Fn(&str) -> bool| {
-        let numbered = (2..).map(|number: u32| format!("{name}{number}"));
-        std::iter::once(name.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(name.clone())
-    };
-    let index = free(format!("by{words}"), &|name| {
+    let index = free(format!("by{words}"), |name| {
         table.index(name).is_some() || model.questions_of(table).any(|question| question.name == name)
     });
+    // A table that has all the indexes it may have gets a successor with this one.
+    let (id, copy) = match is_full {
+        true => successor(model, text_before, table),
+        false => (table.id.clone(), String::new()),
+    };
     let (partition_key, partition_folds) = key(table, partition, &format!("{index}_pk"));
     let (sort_key, sort_folds) = key(table, sort, &format!("{index}_sk"));
     let folds = partition_folds || sort_folds;
-    let mut text = String::new();
-    let _ = writeln!(text, "\n[tables.{}.indexes.{index}]", table.id);
+    let mut text = copy;
+    let _ = writeln!(text, "\n[tables.{id}.indexes.{index}]");
     // With the table's own partition key alone it would be local, and those come with the table only.
     let _ = writeln!(text, "type = \"global\"\npartition = {partition_key}");
     if !sort.is_empty() {
@@ -161,24 +156,30 @@ fn addition(
         .map(|name| format!("{name:?}"))
         .chain(sort.iter().map(|name| format!("\"{name}{}?\"", operator(table, name))))
         .collect();
-    let _ = writeln!(text, "\n[questions.{}.{index}]\nwhere = [{}]", table.id, conditions.join(", "));
+    let _ = writeln!(text, "\n[questions.{id}.{index}]\nwhere = [{}]", conditions.join(", "));
     if let Some(first) = sort.first() {
         let _ = writeln!(text, "order = {first:?}");
     }
-    let needs_retrofit = folds && has_items != Some(false);
+    let needs_retrofit = (folds || is_full) && has_items != Some(false);
     let retrofit = needs_retrofit.then(|| {
-        free(format!("{}{}InPlace", table.id, capital(&index)), &|name| {
+        let place = if is_full { "Copy" } else { "InPlace" };
+        free(format!("{}{}{place}", table.id, capital(&index)), |name| {
             model.retrofits.iter().any(|retrofit| retrofit.name == name)
         })
     });
     if let Some(retrofit) = &retrofit {
-        let _ = writeln!(
-            text,
-            "\n[retrofits.{retrofit}]\nfrom = {:?}\nto = {:?}\nfills = [{index:?}]",
-            table.id, table.id
-        );
+        let _ = writeln!(text, "\n[retrofits.{retrofit}]\nfrom = {:?}\nto = {id:?}", table.id);
+        if !is_full {
+            let _ = writeln!(text, "fills = [{index:?}]");
+        }
     }
+    let full = format!(
+        "A new table: `{}` has {global} global indexes, the quota of a table. `{id}` has its keys and this index alone; questions \
+         that need another index stay with `{}`. You can also take an index away, or ask AWS for more, and run this again.",
+        table.id, table.id
+    );
     let why = match (folds, has_items) {
+        _ if is_full => full.as_str(),
         (false, _) => {
             "No retrofit: each key is one attribute, so DynamoDB itself fills the index when it is created."
         }
@@ -190,6 +191,46 @@ fn addition(
         }
     };
     Ok(Addition { index, retrofit, text, why: why.to_owned() })
+}
+
+/// The name, or the name with the first number that makes it a new one.
+fn free(name: String, taken: impl Fn(&str) -> bool) -> String {
+    let mut numbered = (2..).map(|number: u32| format!("{name}{number}"));
+    match taken(&name) {
+        true => numbered.find(|name| !taken(name)).unwrap_or_default(),
+        false => name,
+    }
+}
+
+/// A second table: its id, and its sections, which are those of the first without indexes.
+fn successor(model: &Model, text: &str, table: &Table) -> (String, String) {
+    let id = free(format!("{}V", table.id), |id| id.ends_with('V') || model.table(id).is_some());
+    let name = free(format!("{}-v", table.name), |name| {
+        name.ends_with('v') || model.tables.iter().any(|known| known.name == name)
+    });
+    let own = format!("tables.{}", table.id);
+    let mut copy = String::new();
+    let (mut copies, mut in_attributes) = (false, false);
+    for line in text.lines() {
+        if let Some(section) = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            let below = section.strip_prefix(&own).filter(|below| below.is_empty() || below.starts_with('.'));
+            copies = below.is_some_and(|below| !below.starts_with(".indexes"));
+            in_attributes = below.is_some_and(|below| below.starts_with(".attributes"));
+            if let Some(below) = below.filter(|_| copies) {
+                let _ = writeln!(copy, "\n[tables.{id}{below}]");
+                if below.is_empty() {
+                    let _ = writeln!(copy, "name = {name:?}");
+                }
+            }
+            continue;
+        }
+        let field = line.split('=').next().unwrap_or_default().trim();
+        let is_own_name = field == "name" && !in_attributes;
+        if copies && !line.trim().is_empty() && !is_own_name && !field.starts_with("indexes.") {
+            let _ = writeln!(copy, "{line}");
+        }
+    }
+    (id, copy)
 }
 
 /// The key as the manifest writes it, and whether it is folded. One attribute is the key itself.

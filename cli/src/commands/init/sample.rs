@@ -2,31 +2,30 @@
 
 use std::fmt;
 
-use keyfold_dynamo::{
-    Endpoint, PageRequest, SampleOptions, ScanPage, Settings, client, sample, scan_page, table_description,
-};
+use keyfold_dynamo::{PageRequest, SampleOptions, ScanPage, client, sample, scan_page, table_description};
 use keyfold_init::Source;
 use keyfold_init::draft::{Draft, SampledItem};
 use serde_json::{Value, json};
 
 use crate::args::InitArgs;
+use crate::commands::settings;
 use crate::output::grouped;
 
 /// What was read, and what it cost.
-pub(super) struct Told {
+pub(super) struct Sampled {
     items: usize,
     pages: u32,
     units: f64,
     allowed: u32,
 }
 
-impl Told {
+impl Sampled {
     pub(super) fn as_json(&self) -> Value {
         json!({ "items": self.items, "pages": self.pages, "readUnits": self.units, "allowed": self.allowed })
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Sampled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -40,10 +39,10 @@ impl fmt::Display for Told {
 }
 
 /// Describes and samples a table.
-pub(super) fn live(table: &str, args: &InitArgs) -> anyhow::Result<(Draft, Told)> {
+pub(super) fn live(table: &str, args: &InitArgs) -> anyhow::Result<(Draft, Sampled)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = client(&settings(args)?).await;
+        let client = client(&settings(args.endpoint.as_deref())?).await;
         let described = table_description(&client, table).await?;
         let name = format!("table {table}");
         let source = Source { name: name.clone(), text: described.table.to_string() };
@@ -57,7 +56,7 @@ pub(super) fn live(table: &str, args: &InitArgs) -> anyhow::Result<(Draft, Told)
         let options =
             SampleOptions { read_units_max: f64::from(args.read_units), ..SampleOptions::default() };
         let sampled = sample(&client, table, &described, options).await?;
-        let told = Told {
+        let described = Sampled {
             items: sampled.items.len(),
             pages: sampled.pages,
             units: sampled.read_units,
@@ -67,22 +66,15 @@ pub(super) fn live(table: &str, args: &InitArgs) -> anyhow::Result<(Draft, Told)
             let rows = sampled.items.iter().map(|item| SampledItem { item: item.clone(), entity: None });
             table.items.extend(rows);
         }
-        Ok((draft, told))
+        Ok((draft, described))
     })
-}
-
-fn settings(args: &InitArgs) -> anyhow::Result<Settings> {
-    match &args.endpoint {
-        Some(url) => Ok(Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?),
-        None => Ok(Settings::from_env()?),
-    }
 }
 
 /// Does a live table hold any item?
 pub(super) fn any_item(table: &str, args: &InitArgs) -> anyhow::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = client(&settings(args)?).await;
+        let client = client(&settings(args.endpoint.as_deref())?).await;
         let page = PageRequest { table: table.to_owned(), limit: Some(1), ..PageRequest::default() };
         Ok(!scan_page(&client, &ScanPage { page, segment: None }).await?.items.is_empty())
     })

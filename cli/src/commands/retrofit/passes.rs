@@ -28,7 +28,7 @@ pub(super) async fn backfill(
 ) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, &args.target).await?;
     let sender = sender.paced(args.rate);
-    head.check_open(sender.job().mapping()).map_err(|error| explained(error.into()))?;
+    head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
     let head = sender.adopt(head).await.map_err(explained)?;
     if args.again {
         sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
@@ -103,7 +103,7 @@ pub(super) async fn verify(
     let (sender, head) = started(model, &args.target).await?;
     let sender = sender.paced(args.rate);
     if repair {
-        head.check_open(sender.job().mapping()).map_err(|error| explained(error.into()))?;
+        head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
         sender.adopt(head).await.map_err(explained)?;
         sender.begin_writing().await.map_err(explained)?;
         for entry in sender.quarantine().await.map_err(explained)? {
@@ -117,6 +117,7 @@ pub(super) async fn verify(
         stop: watched(out),
         owner: Some(owner(args.work.worker.as_deref())),
         store: !repair,
+        lag_seconds: args.lag,
         ..SliceOptions::default()
     };
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();

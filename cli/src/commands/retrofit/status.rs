@@ -19,9 +19,9 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
     }
     let Status { head, evidence, gates } = status;
     let row = |name: &str, value: String| vec![name.to_owned(), value];
-    let differences = match evidence.differences {
+    let differences = match evidence.verdict {
         None => "not compared".to_owned(),
-        Some(count) => count.to_string(),
+        Some(verdict) => format!("{}, {} min ago", verdict.differences, verdict.age_seconds / 60),
     };
     out.text(columns(&[
         row("phase", head.phase.name().to_owned()),

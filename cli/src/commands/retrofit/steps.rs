@@ -28,14 +28,16 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
         );
     }
     ensure_table(sender.client(), sender.table(TableRole::Control), TableOptions::default()).await?;
-    source_is_settled(model, &sender).await?;
+    let given_up = tables_are_settled(model, &sender).await?;
     let (head, before) = match sender.head().await {
         Ok(before) => {
             let head = before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?;
             (head.adopted(mapping).unwrap_or(head), Some(before))
         }
         Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
-            (Head::begun(mapping, stream.as_deref()), None)
+            let traces = sender.traces().await.map_err(explained)?;
+            let head = Head::begun(mapping, stream.as_deref()).after(&given_up, traces);
+            (head.map_err(|error| explained(error.into()))?, None)
         }
         Err(error) => return Err(explained(error)),
     };
@@ -45,9 +47,11 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     report(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
 }
 
-/// Refuses a source that another unfinished retrofit still fills: its fences would be carried over as attributes.
-async fn source_is_settled(model: &Model, sender: &RequestSender) -> anyhow::Result<()> {
+/// Refuses tables that another unfinished retrofit still fills: its fences would be carried over as attributes, or be taken
+/// for this one's. Returns the retrofits into the same target that were given up: their marks may still be there.
+async fn tables_are_settled(model: &Model, sender: &RequestSender) -> anyhow::Result<Vec<Head>> {
     let mapping = sender.job().mapping();
+    let mut given_up = Vec::new();
     for retrofit in model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
         // A retrofit that cannot be mapped was never started.
         let Ok(other) = Mapping::of(model, &retrofit.name) else { continue };
@@ -56,12 +60,16 @@ async fn source_is_settled(model: &Model, sender: &RequestSender) -> anyhow::Res
             .head()
             .await;
         match row {
-            Ok(head) => head.check_apart(&other, mapping).map_err(|error| explained(error.into()))?,
+            Ok(head) => {
+                head.check_apart(&other, mapping).map_err(|error| explained(error.into()))?;
+                let same = other.target().name == mapping.target().name;
+                given_up.extend((same && head.phase == Phase::Abandoned).then_some(head));
+            }
             Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {}
             Err(error) => return Err(explained(error)),
         }
     }
-    Ok(())
+    Ok(given_up)
 }
 
 pub(super) async fn cutover(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
@@ -107,7 +115,7 @@ pub(super) async fn finalise(
     }
     let ledger = (head.protocol == Protocol::Ledger).then_some(Pass::EmptyLedger);
     let target = (head.protocol != Protocol::InPlace).then_some(Pass::Finalise);
-    let mut cleaned = 0;
+    let (mut cleaned, mut revived, mut changed) = (0, 0, 0);
     for pass in target.into_iter().chain(ledger) {
         for segment in segments(1)? {
             let checkpoint = Checkpoint::start(sender.job(), pass, segment);
@@ -119,9 +127,24 @@ pub(super) async fn finalise(
                 return Err(explained(error));
             }
             cleaned += end.checkpoint.count("cleaned");
+            revived += end.checkpoint.count("revived");
+            changed += end.checkpoint.count("changed");
         }
     }
-    step(&sender, &head, Phase::Finalised, out, &format!("{cleaned} items and rows cleaned")).await
+    if revived > 0 {
+        out.note(format!(
+            "{revived} items that the source had deleted were written again in the target: they stay\n"
+        ));
+    }
+    if changed > 0 {
+        bail!(
+            "{changed} items and rows changed each time they were cleaned, and still carry marks\n\
+             hint: run `keyfold retrofit finalise {}` again",
+            head.retrofit
+        );
+    }
+    step(&sender, &head, Phase::Finalised, out, &format!("{} items and rows cleaned", cleaned + revived))
+        .await
 }
 
 async fn step(

@@ -1,7 +1,9 @@
 //! What becomes of a case, and what must not.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use keyfold_core::query::own;
 use keyfold_core::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, ReadFrom};
 use keyfold_core::query::{CheckedRequest, Condition, check, plan};
 use keyfold_core::value::Item;
@@ -56,7 +58,7 @@ fn compare(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Resul
     let mut table = ModelTable::new(case.table());
     for item in &case.items {
         table
-            .put(item.clone(), &Condition::always())
+            .put(item.stored.clone(), &Condition::always())
             .map_err(|error| format!("an item is refused: {error}"))?;
     }
     case.pending.iter().for_each(|index| table.empty_index(index));
@@ -86,10 +88,12 @@ fn allowed(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Resul
 
 /// Key condition AND filter AND recheck say of every item what the request says, by exactly one access.
 fn equivalent(case: &Case, plan: &QueryPlan) -> Result<(), String> {
+    let accesses: Vec<Cow<'_, Access>> =
+        plan.accesses.iter().map(|access| own::without_tombstones(case.table(), access)).collect();
     for item in &case.items {
         let wanted = usize::from(naive::wanted(case.table(), &case.asking, item));
-        let by: Vec<usize> =
-            (0..plan.accesses.len()).filter(|at| gives(case, &plan.accesses[*at], item)).collect();
+        let item = &item.stored;
+        let by: Vec<usize> = (0..accesses.len()).filter(|at| gives(case, &accesses[*at], item)).collect();
         match by.len().cmp(&wanted) {
             std::cmp::Ordering::Less => return Err(format!("no access gives the item {}", text(item))),
             std::cmp::Ordering::Equal => {}
@@ -114,30 +118,34 @@ fn gives(case: &Case, access: &Access, item: &Item) -> bool {
         Some(name) => case.table().index(name).and_then(|index| index.entry(case.table(), item).item()),
     };
     entry.is_some_and(|entry| {
-        key_holds(&access.operation, &entry) && access.filter.holds(&entry) && access.recheck.holds(item)
+        key_holds(&access.operation, &entry)
+            && access.filter.holds(&entry)
+            && access.recheck.holds(&case.table().with_key_parts(item))
+            && !own::is_tombstone(item)
     })
 }
 
 /// A global index is behind its table. An item that the plan reads by key after the index may have changed since: what it is now
 /// must be what the request asks for.
 fn rechecked(case: &Case, plan: &QueryPlan) -> Result<(), String> {
+    let hydration = |access: &Access| own::without_tombstones(case.table(), access).hydration;
     let is_current = |access: &Access| {
-        access.hydration == Hydration::ByKey || !matches!(access.source, ReadFrom::Global(_))
+        hydration(access) == Hydration::ByKey || !matches!(access.source, ReadFrom::Global(_))
     };
-    let is_behind = plan.accesses.iter().any(|access| access.hydration == Hydration::ByKey);
+    let is_behind = plan.accesses.iter().any(|access| hydration(access) == Hydration::ByKey);
     if !is_behind || plan.count || !plan.accesses.iter().all(is_current) {
         return Ok(());
     }
     let mut table = ModelTable::new(case.table()).lagging();
     for item in &case.items {
-        table.put(item.clone(), &Condition::always()).map_err(|error| error.to_string())?;
+        table.put(item.stored.clone(), &Condition::always()).map_err(|error| error.to_string())?;
     }
     table.catch_up(usize::MAX);
     for item in &case.changed {
-        table.put(item.clone(), &Condition::always()).map_err(|error| error.to_string())?;
+        table.put(item.stored.clone(), &Condition::always()).map_err(|error| error.to_string())?;
     }
     let given = evaluate::all(plan, &table, plan.limit as usize).map_err(|error| error.to_string())?;
-    match given.iter().find(|item| !naive::wanted(case.table(), &case.asking, item)) {
+    match given.iter().find(|item| !naive::fulfils(case.table(), &case.asking, item)) {
         Some(item) => Err(format!("the item {} has changed and is not asked for any more", text(item))),
         None => Ok(()),
     }
@@ -145,7 +153,7 @@ fn rechecked(case: &Case, plan: &QueryPlan) -> Result<(), String> {
 
 /// The answer in pages: the same items, each once, in the order asked for, none too many on a page.
 fn answered(case: &Case, plan: &QueryPlan, table: &ModelTable, limit: usize) -> Result<(), String> {
-    let wanted = naive::answer(case.table(), &case.asking, table.items());
+    let wanted = naive::answer(case.table(), &case.asking, &case.items);
     let mut given: Vec<Item> = Vec::new();
     let mut cursor = None;
     loop {

@@ -14,10 +14,10 @@ pub fn report(case: &Case, failure: &Failure) -> String {
     let request = serde_json::to_string(&case.asking.request).unwrap_or_default();
     let _ = writeln!(all, "seed {}: {}\n\n{}", case.seed, failure.what, case.manifest);
     for item in &case.items {
-        let _ = writeln!(all, "item {}", text(item));
+        let _ = writeln!(all, "item {}", text(&item.stored));
     }
     for item in &case.changed {
-        let _ = writeln!(all, "later {}", text(item));
+        let _ = writeln!(all, "later {}", text(&item.stored));
     }
     let _ = writeln!(all, "pending {:?}", case.pending);
     let _ = writeln!(all, "\nrequest {request}\ncaller {:?}\n", case.asking.caller);

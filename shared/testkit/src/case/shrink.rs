@@ -56,7 +56,7 @@ fn smaller(case: &Case) -> Vec<Case> {
 
 fn simpler(asked: &Asked) -> Vec<Asked> {
     let (parts, join): (_, fn(Vec<Asked>) -> Asked) = match asked {
-        Asked::Is(..) => return Vec::new(),
+        Asked::Is(..) | Asked::Of(_) => return Vec::new(),
         Asked::Not(inner) => {
             let inner_simpler = simpler(inner).into_iter().map(|inner| Asked::Not(Box::new(inner)));
             return std::iter::once(inner.as_ref().clone()).chain(inner_simpler).collect();

@@ -1,7 +1,9 @@
 //! The items of one access, one after the other.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use keyfold_core::query::own;
 use keyfold_core::query::plan::{Access, Hydration};
 use keyfold_core::value::Item;
 
@@ -14,7 +16,7 @@ const PAGE_ITEMS: u32 = 3;
 /// One access, being read.
 pub(super) struct AccessReader<'p> {
     number: usize,
-    access: &'p Access,
+    access: Cow<'p, Access>,
     table: &'p ModelTable,
     consistent: bool,
     /// Where the next page starts; `None` at the beginning.
@@ -38,7 +40,7 @@ impl<'p> AccessReader<'p> {
     ) -> AccessReader<'p> {
         AccessReader {
             number,
-            access,
+            access: own::without_tombstones(table.model(), access),
             table,
             consistent,
             start: after.clone(),
@@ -70,7 +72,7 @@ impl<'p> AccessReader<'p> {
     }
 
     fn read(&mut self) -> Result<(), EvaluateError> {
-        let access = self.access;
+        let access = &*self.access;
         let refused = |source| EvaluateError::Refused { access: self.number, source };
         let page = self
             .table
@@ -85,13 +87,15 @@ impl<'p> AccessReader<'p> {
                 start: self.start.as_ref(),
             })
             .map_err(refused)?;
-        self.consumed.push(page.consumed);
+        let mut ready = Vec::new();
         for item in page.items {
             let key = self.table.start_key(access.source.index(), &item).map_err(refused)?;
             if let Some(item) = self.hydrated(item).map_err(refused)? {
-                self.ready.push_back((item, key));
+                ready.push((item, key));
             }
         }
+        self.consumed.push(page.consumed);
+        self.ready.extend(ready);
         self.exhausted = page.last_key.is_none();
         self.start = page.last_key;
         Ok(())
@@ -106,6 +110,7 @@ impl<'p> AccessReader<'p> {
                 self.table.get(&key)?.cloned()
             }
         };
-        Ok(item.filter(|item| self.access.recheck.holds(item)))
+        let whole = |item: Item| self.table.model().with_key_parts(&item).into_owned();
+        Ok(item.map(whole).filter(|item| !own::is_tombstone(item) && self.access.recheck.holds(item)))
     }
 }

@@ -1,12 +1,15 @@
 //! What a request asks, in the generator's own words: what it says of an item is worked out here again, from nothing but
 //! the words, so that a mistake in core's reading of a request cannot hide.
 
+use keyfold_core::model::{Entity, When, WhenTest};
 use keyfold_core::value::{AttributeValue, Item, Number};
 use serde_json::{Value, json};
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
+    /// One of these entities: a branch can name its own.
+    Of(Vec<Entity>),
     /// One attribute (or a place inside of a map, with a point), one operator.
     Is(String, Operator),
     /// `and`
@@ -53,6 +56,9 @@ impl Asked {
     /// As a request's `where`. `spelled`: in the long form, which takes any attribute name.
     pub fn json(&self, spelled: bool) -> Value {
         match self {
+            Asked::Of(entities) => {
+                json!({ "entity": entities.iter().map(|entity| &entity.name).collect::<Vec<_>>() })
+            }
             Asked::Is(name, operator) => {
                 let (word, value) = operator.json();
                 match (spelled, word) {
@@ -75,12 +81,24 @@ impl Asked {
     /// Does the item fulfil it?
     pub fn holds(&self, item: &Item) -> bool {
         match self {
+            Asked::Of(entities) => entities.iter().any(|entity| is_of(entity, item)),
             Asked::Is(name, operator) => operator.holds(find(item, name)),
             Asked::All(parts) => parts.iter().all(|part| part.holds(item)),
             Asked::Any(parts) => parts.iter().any(|part| part.holds(item)),
             Asked::Not(inner) => !inner.holds(item),
         }
     }
+}
+
+/// Is this an item of the entity?
+pub(crate) fn is_of(entity: &Entity, item: &Item) -> bool {
+    let holds = |When { attribute, test }: &When| match (test, item.get(attribute)) {
+        (WhenTest::Exists(wanted), value) => value.is_some() == *wanted,
+        (WhenTest::In(values), Some(value)) => values.contains(value),
+        (WhenTest::BeginsWith(prefix), Some(AttributeValue::S(text))) => text.starts_with(prefix),
+        (WhenTest::In(_), None) | (WhenTest::BeginsWith(_), _) => false,
+    };
+    entity.when.iter().all(holds)
 }
 
 impl Operator {

@@ -1,32 +1,62 @@
 //! Random items for a table, as they are stored: with their folded keys.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use keyfold_core::model::{Table, WhenTest};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::attribute::TOMBSTONE_ATTRIBUTE;
+use keyfold_core::model::{Entity, Table, WhenTest};
+use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
+use keyfold_core::value::{AttributeValue, Item, equal};
 
+use super::asked::is_of;
 use super::random::Random;
 use super::words::Words;
 
 /// How often an item is drawn anew, on average: many are refused, or have the key of another.
 const ATTEMPTS: usize = 4;
 
+/// One item of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseItem {
+    /// What the table holds.
+    pub stored: Item,
+    /// What a reader must see of it: with what stands in its keys alone, and without what Keyfold keeps for itself. `None`
+    /// for a tombstone.
+    pub seen: Option<Item>,
+}
+
 /// Up to so many items, no two with one key. What the write path refuses is left out.
-pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> Vec<Item> {
-    let mut all: Vec<Item> = Vec::new();
+pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> Vec<CaseItem> {
+    let mut all: Vec<CaseItem> = Vec::new();
     let mut keys: Vec<Item> = Vec::new();
+    // What a retrofit has left on the items of this table, if there was one.
+    let (fenced, deleted) = *random.pick(&[(0, 0), (0, 0), (60, 0), (80, 30)]);
     for _ in 0..most * ATTEMPTS {
         if all.len() == most {
             break;
         }
-        let Some(item) = item(table, words, random) else { continue };
-        let Some(key) = table.key_of(&item) else { continue };
-        if !keys.contains(&key) {
+        let Some(mut item) = drawn(table, words, random) else { continue };
+        let Some(key) = table.key_of(&item.stored) else { continue };
+        // `1000` and `1E+3` are one key.
+        let is_same = |known: &Item| key.iter().all(|(name, value)| equal(&known[name], value));
+        if !keys.iter().any(is_same) {
+            if random.chance(deleted) {
+                item = tombstone(&key);
+            } else if random.chance(fenced) {
+                item.stored.insert(FENCE_ATTRIBUTE.to_owned(), AttributeValue::S("1.1".to_owned()));
+            }
             keys.push(key);
             all.push(item);
         }
     }
     all
+}
+
+/// What a retrofit leaves where it deleted an item.
+fn tombstone(key: &Item) -> CaseItem {
+    let mut stored = key.clone();
+    stored.insert(FENCE_ATTRIBUTE.to_owned(), AttributeValue::S("1.2".to_owned()));
+    stored.insert(TOMBSTONE_ATTRIBUTE.to_owned(), AttributeValue::Bool(true));
+    CaseItem { stored, seen: None }
 }
 
 /// The indexes that a retrofit still fills: in most cases none.
@@ -39,26 +69,37 @@ pub fn pending(table: &Table, random: &mut Random) -> Vec<String> {
     random.some(&names, count)
 }
 
-/// Later versions of some items: the same primary key, other values. An item can change like this while a global index still
-/// has its old entry.
-pub fn changed(table: &Table, words: &Words, items: &[Item], random: &mut Random) -> Vec<Item> {
-    let change = |item: &Item| {
-        let declared =
-            |(name, _): &(&String, _)| table.attributes.contains_key(name.as_str()) || *name == "other";
-        let natural = item.iter().filter(declared).map(|(name, value)| (name.clone(), value.clone()));
+/// Later versions of some items: the same primary key, other values, or nothing but a tombstone. An item can change like this
+/// while a global index still has its old entry.
+pub fn changed(table: &Table, words: &Words, items: &[CaseItem], random: &mut Random) -> Vec<CaseItem> {
+    let mut change = |item: &CaseItem| {
+        let (seen, key) = (item.seen.as_ref()?, table.key_of(&item.stored)?);
+        if random.chance(10) {
+            return Some(tombstone(&key));
+        }
+        let kept = |(name, _): &(&String, _)| {
+            table.attributes.contains_key(name.as_str())
+                || *name == "other"
+                || key.contains_key(name.as_str())
+        };
+        let natural = seen.iter().filter(kept).map(|(name, value)| (name.clone(), value.clone()));
         let mut raw: HashMap<String, AttributeValue> = natural.collect();
         for _ in 0..2 {
             let name = random.any(&table.attributes.keys().collect::<Vec<_>>()).copied()?;
             raw.insert(name.clone(), random.any(words.of(name))?.clone());
         }
-        let later = table.with_keys(Item::from(raw)).ok()?;
-        (table.key_of(&later) == table.key_of(item)).then_some(later)
+        let later = written(table, &Item::from(raw))?;
+        (table.key_of(&later.stored)? == key).then_some(later)
     };
-    items.iter().filter_map(change).collect()
+    items.iter().filter_map(&mut change).collect()
 }
 
-/// One item; `None` if it is not one that could be written.
+/// One item as it is stored; `None` if it is not one that could be written.
 pub(super) fn item(table: &Table, words: &Words, random: &mut Random) -> Option<Item> {
+    drawn(table, words, random).map(|item| item.stored)
+}
+
+fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> {
     let mut raw: HashMap<String, AttributeValue> = HashMap::new();
     let missing = *random.pick(&[5, 15, 40]);
     for name in table.attributes.keys() {
@@ -69,18 +110,47 @@ pub(super) fn item(table: &Table, words: &Words, random: &mut Random) -> Option<
     if random.chance(30) {
         raw.insert("other".to_owned(), AttributeValue::N(random.below(5).to_string()));
     }
-    make_entity(table, words, &mut raw, random);
-    for name in needed(table, &raw) {
-        if !raw.contains_key(&name) {
-            raw.insert(name.clone(), random.any(words.of(&name))?.clone());
+    // Some stay what they happened to become.
+    let entity = random.any(&table.entities).filter(|_| random.chance(90));
+    if let Some(entity) = entity {
+        make_entity(entity, table, words, &mut raw, random);
+    }
+    let mut needed: Vec<&String> =
+        table.attributes.values().filter(|known| known.required).map(|known| &known.name).collect();
+    let item = Item::from(raw.clone());
+    for of in table.entities.iter().filter(|known| entity == Some(known) || is_of(known, &item)) {
+        needed.extend(&of.requires);
+        of.never.iter().for_each(|name| drop(raw.remove(name)));
+    }
+    for name in needed {
+        if !raw.contains_key(name) {
+            raw.insert(name.clone(), random.any(words.of(name))?.clone());
         }
     }
-    table.with_keys(Item::from(raw)).ok()
+    let item = Item::from(raw);
+    written(
+        table,
+        &entity.and_then(|entity| table.as_entity(item.clone(), &entity.name).ok()).unwrap_or(item),
+    )
 }
 
-fn make_entity(table: &Table, words: &Words, raw: &mut HashMap<String, AttributeValue>, random: &mut Random) {
-    // Some stay what they happened to become.
-    let Some(entity) = random.any(&table.entities).filter(|_| random.chance(90)) else { return };
+/// The item as it is stored, and as a reader sees it.
+fn written(table: &Table, raw: &Item) -> Option<CaseItem> {
+    let stored = table.with_keys(raw.clone()).ok()?;
+    let mut seen = stored.clone();
+    for attribute in table.attributes.values().filter(|attribute| attribute.from_key) {
+        seen.extend(raw.get(&attribute.name).map(|value| (attribute.name.clone(), value.clone())));
+    }
+    Some(CaseItem { stored, seen: Some(seen) })
+}
+
+fn make_entity(
+    entity: &Entity,
+    table: &Table,
+    words: &Words,
+    raw: &mut HashMap<String, AttributeValue>,
+    random: &mut Random,
+) {
     for when in &entity.when {
         match &when.test {
             WhenTest::In(values) => {
@@ -88,7 +158,8 @@ fn make_entity(table: &Table, words: &Words, raw: &mut HashMap<String, Attribute
             }
             // A declared attribute gets the text; a folded key begins so by its template.
             WhenTest::BeginsWith(prefix) if table.attributes.contains_key(&when.attribute) => {
-                raw.insert(when.attribute.clone(), AttributeValue::S(prefix.clone()));
+                let text = format!("{prefix}{}", random.pick::<&str>(&["", "a", "-b", "olf"]));
+                raw.insert(when.attribute.clone(), AttributeValue::S(text));
             }
             WhenTest::BeginsWith(_) => {}
             WhenTest::Exists(false) => {
@@ -101,15 +172,4 @@ fn make_entity(table: &Table, words: &Words, raw: &mut HashMap<String, Attribute
             }
         }
     }
-}
-
-/// What the manifest promises of every item, and of those of its entity.
-fn needed(table: &Table, raw: &HashMap<String, AttributeValue>) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> =
-        table.attributes.values().filter(|known| known.required).map(|known| known.name.clone()).collect();
-    let item = Item::from(raw.clone());
-    for entity in table.entities.iter().filter(|entity| entity.when.iter().all(|when| when.holds(&item))) {
-        names.extend(entity.requires.iter().cloned());
-    }
-    names
 }

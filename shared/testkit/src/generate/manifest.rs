@@ -17,13 +17,18 @@ pub(super) enum ValueKind {
     Date,
     Boolean,
     Binary,
+    /// A text that may stand in a key alone.
+    KeyPart,
     /// Never part of a key.
     Document,
 }
 
+/// The attribute that may stand in a key alone.
+const KEY_PART: &str = "k1";
+
 impl ValueKind {
     fn is_scalar(self) -> bool {
-        !matches!(self, ValueKind::Boolean | ValueKind::Document)
+        !matches!(self, ValueKind::Boolean | ValueKind::KeyPart | ValueKind::Document)
     }
 
     fn is_foldable(self) -> bool {
@@ -93,6 +98,7 @@ fn attributes(random: &mut Random) -> Vec<(String, ValueKind, String)> {
     add("d1", ValueKind::Date, "\"date\"".to_owned());
     add("b1", ValueKind::Boolean, "\"boolean\"".to_owned());
     add("x1", ValueKind::Binary, "\"binary\"".to_owned());
+    add(KEY_PART, ValueKind::KeyPart, "\"string\"".to_owned());
     for (name, kind) in [("m1", "map"), ("l1", "list"), ("z1", "string-set"), ("z2", "number-set")] {
         if random.chance(40) {
             add(name, ValueKind::Document, format!("\"{kind}\""));
@@ -118,6 +124,9 @@ fn entities(random: &mut Random) -> Vec<EntityDraft> {
     if random.chance(20) {
         "{ kind = [\"dog\", \"hound\"] }".clone_into(&mut all[0].when);
     }
+    if random.chance(20) {
+        "{ kind = { begins-with = \"w\" } }".clone_into(&mut all[count - 1].when);
+    }
     if random.chance(15) {
         all.push(EntityDraft {
             name: "marked".to_owned(),
@@ -139,7 +148,7 @@ impl ManifestDraft {
                 }
             }
         }
-        let overloaded = !self.entities.is_empty() && random.chance(50);
+        let overloaded = !self.entities.is_empty() && random.chance(60);
         self.table_key("partition", "PK", overloaded, false, random);
         let sorted = random.chance(80);
         if sorted {
@@ -149,6 +158,12 @@ impl ManifestDraft {
             let local = sorted && random.chance(35);
             self.index(&format!("index{number}"), local, random);
         }
+        if overloaded && random.chance(35) {
+            self.tell_by_key("partition", "PK", random);
+        } else if overloaded && sorted && random.chance(25) {
+            self.tell_by_key("sort", "SK", random);
+        }
+        self.rule_out(random);
         if random.chance(10) {
             let name = random.pick(&["s1", "s2", "e1"]);
             self.table.push(format!("scope = {{ {name} = \"jwt.org\" }}"));
@@ -159,6 +174,49 @@ impl ManifestDraft {
                 random.pick(&[10, 10_000_000]),
                 random.pick(&[2, 100_000])
             ));
+        }
+    }
+
+    /// Nothing but the beginning of a key tells the entities apart.
+    fn tell_by_key(&mut self, field: &str, attribute: &str, random: &mut Random) {
+        let start = format!("{field} = \"");
+        if !self.entities.iter().all(|entity| entity.lines.iter().any(|line| line.starts_with(&start))) {
+            return;
+        }
+        let prefixes = random.shuffled(&["D#", "E#", "a", "b-", "x:", "do"]);
+        for (entity, prefix) in self.entities.iter_mut().zip(prefixes) {
+            entity.when = format!("{{ {attribute} = {{ begins-with = \"{prefix}\" }} }}");
+            for line in entity.lines.iter_mut().filter(|line| line.starts_with(&start)) {
+                line.insert_str(start.len(), prefix);
+            }
+            // Without a `when`, the beginnings of its keys tell the entity.
+            if random.chance(25) {
+                entity.when.clear();
+            }
+        }
+    }
+
+    /// What some entities never have.
+    fn rule_out(&mut self, random: &mut Random) {
+        for entity in &mut self.entities {
+            if random.chance(60) {
+                continue;
+            }
+            let is_free = |name: &&str| {
+                let is_named = |line: &String| {
+                    line.contains(&format!("\"{name}\"")) || line.contains(&format!("{{{name}"))
+                };
+                let declared = self.attributes.iter().find(|(known, ..)| known == name);
+                !self.table.iter().chain(&entity.lines).any(is_named)
+                    && !entity.when.contains(*name)
+                    && declared.is_some_and(|(.., text)| !text.contains("required"))
+            };
+            let free: Vec<&str> =
+                ["s1", "s2", "s3", "n1", "n2", "e1", "t1", "d1"].into_iter().filter(is_free).collect();
+            let names = random.some(&free, 2);
+            if !names.is_empty() {
+                entity.lines.push(format!("never = {names:?}"));
+            }
         }
     }
 
@@ -197,8 +255,10 @@ impl ManifestDraft {
                 String::new()
             };
             self.table.push(format!("{field} = {{ attribute = \"{attribute}\"{fallback} }}"));
+            let shared = self.fold(sort, random);
             for at in 0..self.entities.len() {
-                let text = self.fold(sort, random);
+                let alike = random.chance(if sort { 10 } else { 40 });
+                let text = if alike { shared.clone() } else { self.fold(sort, random) };
                 self.entities[at].lines.push(format!("{field} = {text:?}"));
             }
         } else if random.chance(55) {
@@ -219,14 +279,8 @@ impl ManifestDraft {
         if local || random.chance(75) {
             self.index_key(name, "sort", local, &mut lines, random);
         }
-        if !local && lines.len() == 2 && random.chance(10) {
-            // The inverted index.
-            let folded = |attribute: &str| {
-                self.table.iter().any(|line| line.contains(&format!("attribute = \"{attribute}\"")))
-            };
-            if folded("PK") && folded("SK") {
-                lines = vec!["partition = \"SK\"".to_owned(), "sort = \"PK\"".to_owned()];
-            }
+        if !local && lines.len() == 2 && random.chance(15) {
+            lines = self.inverted().unwrap_or(lines);
         }
         match random.below(4) {
             0 => lines.push("projection = \"keys-only\"".to_owned()),
@@ -240,6 +294,17 @@ impl ManifestDraft {
         self.indexes.push((name.to_owned(), lines));
     }
 
+    /// The keys of the table in the other order.
+    fn inverted(&self) -> Option<Vec<String>> {
+        let name = |field: &str| {
+            let text = self.table.iter().find_map(|line| line.strip_prefix(&format!("{field} = ")))?;
+            let quoted = text.strip_prefix("{ attribute = ").unwrap_or(text).strip_prefix('"')?;
+            quoted.split_once('"').map(|(name, _)| name.to_owned())
+        };
+        let (partition, sort) = (name("sort")?, name("partition")?);
+        Some(vec![format!("partition = \"{partition}\""), format!("sort = \"{sort}\"")])
+    }
+
     fn index_key(
         &mut self,
         index: &str,
@@ -251,9 +316,12 @@ impl ManifestDraft {
         let sort = field == "sort";
         match random.below(4) {
             0 if !self.entities.is_empty() => {
+                let shared = self.fold(sort, random);
                 for at in 0..self.entities.len() {
                     if random.chance(70) {
-                        let text = self.fold(sort, random);
+                        // Entities that share a partition lie beside each other, or in one range.
+                        let alike = random.chance(if sort { 15 } else { 50 });
+                        let text = if alike { shared.clone() } else { self.fold(sort, random) };
                         self.entities[at].lines.push(format!("indexes.{index}.{field} = {text:?}"));
                     }
                 }
@@ -288,7 +356,14 @@ impl ManifestDraft {
             let _ = writeln!(text, "{line}");
         }
         text.push_str("\n[tables.t.attributes]\n");
-        for (name, _, declared) in &self.attributes {
+        let lines = || {
+            let of_indexes = self.indexes.iter().flat_map(|(_, lines)| lines);
+            self.table.iter().chain(of_indexes).chain(self.entities.iter().flat_map(|entity| &entity.lines))
+        };
+        let in_key = lines().any(|line| line.contains(&format!("{{{KEY_PART}}}")));
+        for (name, kind, declared) in &self.attributes {
+            let from_key = in_key && *kind == ValueKind::KeyPart;
+            let declared = if from_key { "{ type = \"string\", from-key = true }" } else { declared };
             let _ = writeln!(text, "{name} = {declared}");
         }
         for (name, lines) in &self.indexes {
@@ -298,7 +373,10 @@ impl ManifestDraft {
             }
         }
         for entity in &self.entities {
-            let _ = writeln!(text, "\n[tables.t.entities.{}]\nwhen = {}", entity.name, entity.when);
+            let _ = writeln!(text, "\n[tables.t.entities.{}]", entity.name);
+            if !entity.when.is_empty() {
+                let _ = writeln!(text, "when = {}", entity.when);
+            }
             for line in &entity.lines {
                 let _ = writeln!(text, "{line}");
             }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::{AttributeKind, KeyAttribute, KeySource, Table};
+use keyfold_core::model::{AttributeKind, EntityId, KeyAttribute, KeySource, Table};
 use keyfold_core::query::QueryRequest;
 use keyfold_core::query::check::Caller;
 use keyfold_core::value::{AttributeValue, Item, compare};
 
 use super::asked::{Asked, Operator};
+use super::items::CaseItem;
 use super::random::Random;
 use super::words::Words;
 
@@ -26,23 +27,29 @@ pub struct Asking {
 struct RequestDraft<'s> {
     table: &'s Table,
     words: &'s Words,
-    items: &'s [Item],
+    items: &'s [&'s Item],
     /// In how many of a hundred cases a value is that of the item which the request is made after.
     faith: usize,
 }
 
 /// One request.
-pub fn request(table: &Table, words: &Words, items: &[Item], random: &mut Random) -> Asking {
-    let source = RequestDraft { table, words, items, faith: *random.pick(&[98, 98, 75]) };
+pub fn request(table: &Table, words: &Words, items: &[CaseItem], random: &mut Random) -> Asking {
+    let items: Vec<&Item> = items.iter().filter_map(|item| item.seen.as_ref()).collect();
+    let source = RequestDraft { table, words, items: &items, faith: *random.pick(&[98, 98, 75]) };
     let keys = source.keys(random);
-    let model = random.any(items);
+    let model = random.any(&items).copied();
     let mut parts = source.aimed(&keys, model, random);
     for _ in 0..random.below(3) {
         parts.push(source.any_condition(2, random));
     }
-    let asked = if random.chance(12) {
-        let other = source.keys(random);
-        Asked::Any(vec![joined(parts), joined(source.aimed(&other, random.any(items), random))])
+    let asked = if random.chance(if table.entities.is_empty() { 12 } else { 25 }) {
+        let mut branches = vec![source.branch(&keys, model, parts, random)];
+        for _ in 0..random.between(1, 2) {
+            let (keys, model) = (source.keys(random), random.any(&items).copied());
+            let parts = source.aimed(&keys, model, random);
+            branches.push(source.branch(&keys, model, parts, random));
+        }
+        Asked::Any(branches)
     } else {
         joined(parts)
     };
@@ -68,6 +75,8 @@ fn joined(mut parts: Vec<Asked>) -> Asked {
 
 /// The attributes of one key: partition and sort.
 struct Aim {
+    /// The number of the index; one above the last is the table.
+    index: usize,
     partition: Vec<String>,
     sort: Vec<String>,
 }
@@ -75,13 +84,19 @@ struct Aim {
 impl RequestDraft<'_> {
     /// The key of the table or of an index, as the items of one entity have it.
     fn keys(&self, random: &mut Random) -> Aim {
-        let at = random.below(self.table.indexes.len() + 1);
+        self.keys_at(random.below(self.table.indexes.len() + 1), None, random)
+    }
+
+    /// The key of one index (a number above the last is the table), by the template of one entity, if it has one.
+    fn keys_at(&self, at: usize, entity: Option<EntityId>, random: &mut Random) -> Aim {
         let inputs = |keys: Vec<&KeyAttribute>, random: &mut Random| -> Vec<String> {
             keys.into_iter()
                 .flat_map(|key| match &key.source {
                     KeySource::Natural => vec![key.name.clone()],
-                    KeySource::Folded(rules) => random
-                        .any(rules)
+                    KeySource::Folded(rules) => rules
+                        .iter()
+                        .find(|rule| entity.is_some() && rule.entity == entity)
+                        .or_else(|| random.any(rules))
                         .map(|rule| rule.template.attributes().map(str::to_owned).collect())
                         .unwrap_or_default(),
                 })
@@ -91,7 +106,7 @@ impl RequestDraft<'_> {
             None => (vec![&self.table.partition], self.table.sort.iter().collect()),
             Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
         };
-        Aim { partition: inputs(partition, random), sort: inputs(sort, random) }
+        Aim { index: at, partition: inputs(partition, random), sort: inputs(sort, random) }
     }
 
     fn aimed(&self, keys: &Aim, model: Option<&Item>, random: &mut Random) -> Vec<Asked> {
@@ -120,9 +135,30 @@ impl RequestDraft<'_> {
         parts
     }
 
+    /// One branch of an `or`, mostly with an entity of its own: then it is asked by that entity's key.
+    fn branch(&self, keys: &Aim, model: Option<&Item>, parts: Vec<Asked>, random: &mut Random) -> Asked {
+        let own = model.and_then(|item| self.table.entity_of(item).ok().flatten());
+        let Some(own) = own.filter(|_| random.chance(70)) else { return joined(parts) };
+        let mut parts = if random.chance(50) {
+            let keys = self.keys_at(keys.index, Some(own), random);
+            self.aimed(&keys, model, random)
+        } else {
+            parts
+        };
+        let mut entities = vec![self.table.entities[own.0].clone()];
+        if random.chance(20) {
+            entities.extend(random.any(&self.table.entities).cloned());
+        }
+        parts.insert(0, Asked::Of(entities));
+        Asked::All(parts)
+    }
+
     /// Any condition on any attribute, nested at most so deep.
     fn any_condition(&self, depth: usize, random: &mut Random) -> Asked {
-        let model = random.any(self.items);
+        let model = random.any(self.items).copied();
+        if random.chance(6) && !self.table.entities.is_empty() {
+            return Asked::Of(vec![random.pick(&self.table.entities).clone()]);
+        }
         match random.below(if depth == 0 { 6 } else { 9 }) {
             6 => Asked::Not(Box::new(self.any_condition(depth - 1, random))),
             7 => {
@@ -288,7 +324,7 @@ impl RequestDraft<'_> {
         }
         let mut claims = BTreeMap::new();
         for (name, claim) in &self.table.scope {
-            if let Some(AttributeValue::S(text)) = self.value(name, random.any(self.items), random) {
+            if let Some(AttributeValue::S(text)) = self.value(name, random.any(self.items).copied(), random) {
                 claims.insert(claim.clone(), text);
             }
         }

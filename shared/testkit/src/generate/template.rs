@@ -37,13 +37,17 @@ fn part(name: &str, kind: ValueKind, may_shard: bool, random: &mut Random) -> St
         return format!("{{{name}|shard:{}}}", random.between(2, 5));
     }
     match kind {
-        ValueKind::Text if random.chance(15) => format!("{{{name}|{}}}", random.pick(&["upper", "lower"])),
-        ValueKind::Number => match random.below(7) {
+        ValueKind::Text | ValueKind::KeyPart if random.chance(15) => {
+            format!("{{{name}|{}}}", random.pick(&["upper", "lower"]))
+        }
+        ValueKind::Number => match random.below(8) {
             0 => format!("{{{name}}}"),
             1 | 2 => format!("{{{name}:03}}"),
             3 | 4 => format!("{{{name}:010}}"),
+            5 => format!("{{{name}|mod:{}}}", random.between(2, 12)),
             _ => format!("{{{name}:number}}"),
         },
+        ValueKind::Time | ValueKind::Date if random.chance(25) => format!("{{{name}|lower}}"),
         ValueKind::Binary => format!("{{{name}|hex}}"),
         ValueKind::Mapped => format!("{{{name}|map:codes}}"),
         _ => format!("{{{name}}}"),

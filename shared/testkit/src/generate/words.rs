@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::{Attribute, AttributeKind, Precision, Table};
+use keyfold_core::model::{Attribute, AttributeKind, Precision, Table, WhenTest};
 use keyfold_core::value::AttributeValue;
 
 use super::random::Random;
@@ -159,11 +159,19 @@ impl Words {
                 AttributeKind::Map => maps(&texts, random),
             }
         };
-        let by_attribute = table
+        let mut by_attribute: BTreeMap<String, Vec<AttributeValue>> = table
             .attributes
             .values()
             .map(|attribute| (attribute.name.clone(), of(attribute, random)))
             .collect();
+        // Requests also ask for what tells entities apart.
+        for when in table.entities.iter().flat_map(|entity| &entity.when) {
+            if let (WhenTest::In(values), Some(words)) = (&when.test, by_attribute.get_mut(&when.attribute)) {
+                words.extend(
+                    values.iter().filter(|value| !words.contains(value)).cloned().collect::<Vec<_>>(),
+                );
+            }
+        }
         Words { by_attribute }
     }
 

@@ -260,10 +260,14 @@ impl SimulationState<'_> {
 
     /// After finalising: nothing of the retrofit is left, and items are what they are mapped to.
     pub(super) fn check_finalised(&self) -> Result<(), Violation> {
+        self.check_target_writers()?;
+        let target = self.scenario.mapping().target();
+        let theirs = |at: &str| self.written_in_target.contains_key(at);
         let (known, states) = (self.quarantined(), self.states());
         let mut wanted = 0;
         for number in 0..self.keys {
             match self.truth.wanted(number) {
+                Wanted::Item(mapped) if theirs(&place(target, mapped)) => {}
                 Wanted::Item(mapped) if self.get(TableRole::Target, mapped) == Some(mapped) => wanted += 1,
                 Wanted::Nothing | Wanted::Impossible => {}
                 Wanted::Item(_) if known[number].is_some() || states[number] == KeyState::Occupied => {}
@@ -276,7 +280,7 @@ impl SimulationState<'_> {
             return Err(Violation::new(format!("finalised, and {at} still has marks")));
         }
         let unmappable = states.iter().filter(|state| **state == KeyState::Unmappable).count();
-        let ours = self.target.iter().filter(|(_, item)| !is_foreign(item)).count();
+        let ours = self.target.iter().filter(|(at, item)| !is_foreign(item) && !theirs(at)).count();
         if ours < wanted || ours > wanted + unmappable {
             return Err(Violation::new(format!("finalised: {wanted} items should be there, and {ours} are")));
         }

@@ -3,7 +3,8 @@
 
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::verify::{Class, Finding};
-use keyfold_core::retrofit::{Pass, Request, finalise};
+use keyfold_core::retrofit::{Action, Pass, Quarantined, Request, Response, TableRole, Write, finalise};
+use keyfold_core::value::Item;
 
 use super::check::{KeyState, Violation};
 use super::fault::Fault;
@@ -144,6 +145,11 @@ impl SimulationState<'_> {
             let job = self.job();
             let task = match job.release(&entry) {
                 Some(task) => task,
+                // Its item goes into quarantine by itself, and is read anew in the next round.
+                None if entry.place().is_some() => {
+                    self.redrive_record(&entry)?;
+                    job.dismiss(&entry)
+                }
                 // What no item is known of can be dismissed once nothing else is the matter.
                 None if clean || self.is_settled() => job.dismiss(&entry),
                 None => continue,
@@ -161,6 +167,19 @@ impl SimulationState<'_> {
         Ok(())
     }
 
+    /// Enters the item of a record that was set aside.
+    fn redrive_record(&mut self, entry: &Quarantined) -> Result<(), Violation> {
+        let Some(record) = entry.place().and_then(Self::set_aside_at) else { return Ok(()) };
+        let of = &self.stream.records[record];
+        if of.record.key.is_empty() {
+            return Ok(());
+        }
+        let version = super::state::Version { epoch: of.epoch, other: false };
+        let task = self.job_of(version).discard(&of.record);
+        self.start(task, TaskOrigin::Discard, Waiter::Nobody, version);
+        self.drain()
+    }
+
     /// Is everything right that can be?
     fn is_settled(&self) -> bool {
         let fixed =
@@ -173,6 +192,9 @@ impl SimulationState<'_> {
     fn finalise(&mut self) -> Result<(), Violation> {
         for phase in [Phase::CutOver, Phase::Finalising] {
             self.head = self.head.to(phase).map_err(|error| Violation::new(error.to_string()))?;
+        }
+        for _ in 0..self.random.below(6) {
+            self.write_target_now_and_then(false);
         }
         for attempt in 0..FINALISE_MAX {
             if attempt == FINALISE_MAX / 2 {
@@ -192,29 +214,62 @@ impl SimulationState<'_> {
         Err(Violation::new("finalising never ends"))
     }
 
-    /// One pass over target and ledger; false if it crashes.
+    /// One pass over target and ledger; false if it crashes. Writers of the target go on meanwhile.
     fn clean(&mut self) -> bool {
-        let (mapping, target) = (self.scenario.mapping(), self.target.items());
-        let writes = target.iter().filter_map(|item| finalise::clean(mapping.target(), item));
-        let rows = self.control.items();
-        let writes = writes.chain(rows.iter().filter_map(|row| finalise::forget(mapping.name(), row)));
-        for write in writes.map(Request::Write) {
-            if self.faults.strikes(Fault::CrashBefore, &mut self.random, 3) {
-                return false;
-            }
-            if self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
-                self.late.push(LateRequest { request: write, kind: TaskOrigin::Finalise });
-                return false;
-            }
-            self.send(&write, TaskOrigin::Finalise);
-            if self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
-                self.send(&write, TaskOrigin::Finalise);
-            }
-            if self.faults.strikes(Fault::CrashAfter, &mut self.random, 3) {
+        let read = self.target.items();
+        for item in read {
+            self.write_target_now_and_then(true);
+            if !self.clean_one(item) {
                 return false;
             }
         }
+        let name = self.scenario.mapping().name();
+        let rows = self.control.items();
+        let writes: Vec<_> = rows.iter().filter_map(|row| finalise::forget(name, row)).collect();
+        writes.into_iter().all(|write| self.send_cleaning(Request::Write(write)).is_some())
+    }
+
+    /// Cleans an item as it was read, and again when somebody has written it meanwhile.
+    fn clean_one(&mut self, read: Item) -> bool {
+        let target = self.scenario.mapping().target();
+        let mut there = Some(read);
+        while let Some(item) = there {
+            let Some(write) = self.cleaning(&item) else { return true };
+            match self.send_cleaning(Request::Write(write)) {
+                None => return false,
+                Some(Response::Refused(_)) => {}
+                Some(_) => return true,
+            }
+            there = self.get(TableRole::Target, &target.key_of(&item).unwrap_or_default()).cloned();
+        }
         true
+    }
+
+    fn cleaning(&mut self, item: &Item) -> Option<Write> {
+        let target = self.scenario.mapping().target();
+        let write = finalise::clean(target, item)?;
+        if self.has(Mutant::FinaliseDeletes) && finalise::is_revived(target, item) {
+            self.bitten();
+            return Some(Write { action: Action::Delete(target.key_of(item)?), ..write });
+        }
+        Some(write)
+    }
+
+    /// Sends a write of the cleaning; `None` if its sender crashes.
+    fn send_cleaning(&mut self, write: Request) -> Option<Response> {
+        if self.faults.strikes(Fault::CrashBefore, &mut self.random, 3) {
+            return None;
+        }
+        if self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
+            self.late.push(LateRequest { request: write, kind: TaskOrigin::Finalise });
+            return None;
+        }
+        let mut outcome = self.send(&write, TaskOrigin::Finalise);
+        if self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
+            outcome = self.send(&write, TaskOrigin::Finalise);
+        }
+        let crashes = self.faults.strikes(Fault::CrashAfter, &mut self.random, 3);
+        (!crashes).then_some(outcome)
     }
 }
 

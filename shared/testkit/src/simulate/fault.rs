@@ -113,12 +113,16 @@ WriterAction {
     Update = "update",
     /// It updates an attribute that is in a key: the item's place changes.
     Move = "key-moving-update",
+    /// It removes an attribute of an item: what is made of it must go too.
+    Remove = "remove-attribute",
     /// It deletes an item: a late record must not bring it back.
     Delete = "delete",
     /// It puts an item again that was deleted: the tombstone must give way, and late records of the first life must not.
     Recreate = "re-create",
     /// It exchanges the key attributes of two items.
     Swap = "swap",
+    /// After the cut-over it puts, updates or deletes an item of the target.
+    Target = "target-writer",
     /// DynamoDB deletes an item whose time to live is over.
     Expire = "ttl-delete",
 }

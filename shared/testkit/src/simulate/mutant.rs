@@ -34,6 +34,10 @@ Mutant {
     OneSided = "one-sided",
     /// The verifier reports the first difference that it sees: writes under way are called drift.
     HastyVerifier = "hasty-verifier",
+    /// The verifier looks several times, at once: a record that waits for its batch alone is longer under way.
+    ShortPauses = "short-pauses",
+    /// An item that is carried over just now counts as the same: nobody looks whether it arrives.
+    MovingIsSame = "moving-is-same",
     /// An error of the backfill's scan counts as its end: the rest of the segment is never read.
     ErrorIsEnd = "error-is-end",
     /// An error of the verifier's scan counts as its end: a clean result of a comparison that never took place.
@@ -102,6 +106,14 @@ Mutant {
     CrashForgotten = "crash-forgotten",
     /// An item whose place another holds is given up without a row in quarantine: nobody tries it again.
     BlockedForgotten = "blocked-forgotten",
+    /// The verifier takes no notice of attributes that only the target has: an attribute that was removed stays there.
+    ExtraIgnored = "extra-ignored",
+    /// In place, a folded key stays when an attribute that it is made of has gone: it finds the item under what it was.
+    StaleKeyStays = "stale-key-stays",
+    /// The end of the retrofit cleans items without a condition: it deletes what an application has written meanwhile.
+    CleanUnguarded = "clean-unguarded",
+    /// The end of the retrofit deletes whatever carries a tombstone's mark: an application's update keeps that mark.
+    FinaliseDeletes = "finalise-deletes",
     /// The scan begins before the stream: changes between the two are in neither.
     ScanFirst = "scan-first",
 }
@@ -117,14 +129,18 @@ impl Mutant {
     pub fn concerns(self, protocol: Protocol) -> bool {
         use Protocol::{Fenced, InPlace, Ledger};
         match self {
-            Mutant::NoTombstone | Mutant::NoFence | Mutant::TombstonesEarly => protocol == Fenced,
+            Mutant::NoTombstone | Mutant::NoFence | Mutant::TombstonesEarly | Mutant::FinaliseDeletes => {
+                protocol == Fenced
+            }
             Mutant::NoOwner
             | Mutant::NotAtomic
             | Mutant::NoLedger
             | Mutant::LedgerUnguarded
             | Mutant::BlockedForgotten
             | Mutant::OldStays => protocol == Ledger,
-            Mutant::NoInputs | Mutant::Stub | Mutant::WholeItem | Mutant::NoEcho => protocol == InPlace,
+            Mutant::NoInputs | Mutant::Stub | Mutant::WholeItem | Mutant::NoEcho | Mutant::StaleKeyStays => {
+                protocol == InPlace
+            }
             // In place, every record makes what is there right; only the last one of an item matters.
             Mutant::PoisonSkipped
             | Mutant::UnreadableSkipped
@@ -132,6 +148,7 @@ impl Mutant {
             | Mutant::ErrorIsEnd
             | Mutant::CheckpointFirst
             | Mutant::HastyVerifier
+            | Mutant::ShortPauses
             | Mutant::Latest
             | Mutant::NoRescan
             | Mutant::VerifyErrorIsEnd
@@ -186,6 +203,14 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
         Mutant::LedgerUnguarded if is_row(write, "ledger#") => unguarded(write),
         Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weakened::Nothing),
         Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weakened::Nothing),
+        Mutant::CleanUnguarded if kind == TaskOrigin::Finalise && is_target => unguarded(write),
+        Mutant::StaleKeyStays => match &write.action {
+            Action::Update { key, set, remove } if !remove.is_empty() => {
+                let action = Action::Update { key: key.clone(), set: set.clone(), remove: Vec::new() };
+                Some(Weakened::Write(Write { action, ..write.clone() }))
+            }
+            _ => None,
+        },
         Mutant::NoInputs if write.place == TableRole::Source => {
             guarded(write, Guard::Present(Condition::All(Vec::new())))
         }

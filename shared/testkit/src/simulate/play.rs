@@ -1,5 +1,7 @@
 //! One history: writers, stream, replicator and segments take turns as the seed says, then everything drains.
 
+use keyfold_core::retrofit::Quarantined;
+
 use super::check::Violation;
 use super::fault::Fault;
 use super::mutant::Mutant;
@@ -122,13 +124,22 @@ impl SimulationState<'_> {
         true
     }
 
-    /// A record was given up: its item goes into quarantine.
+    /// A record was given up: the place where it was set aside goes into quarantine. Nobody looks into it before it is redriven.
     fn note_discarded(&mut self, at: usize) {
         let record = self.notes.swap_remove(at);
         let delivered = &self.stream.records[record];
-        let version = super::state::Version { epoch: delivered.epoch, other: false };
-        let task = self.job_of(version).discard(&delivered.record);
+        let (epoch, number) = (delivered.epoch, delivered.number);
+        let place = format!("set-aside-{record}");
+        let fence = keyfold_core::retrofit::Fence::of_scan(self.job().epoch());
+        self.unreadable.push((number, Quarantined::set_aside(&place, fence).row));
+        let version = super::state::Version { epoch, other: false };
+        let task = self.job_of(version).set_aside(&place);
         self.start(task, TaskOrigin::Discard, Waiter::Note(record), version);
+    }
+
+    /// The record that was set aside at this place.
+    pub(super) fn set_aside_at(place: &str) -> Option<usize> {
+        place.strip_prefix("set-aside-")?.parse().ok()
     }
 
     /// Nothing can be done now. Is there anything that only waits?

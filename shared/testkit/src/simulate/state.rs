@@ -62,6 +62,8 @@ pub(super) struct SimulationState<'s> {
     pub(super) keys: usize,
     /// Items of somebody else in the target.
     pub(super) foreign: Vec<Item>,
+    /// What writers of the target wrote last, by its place, without marks; `None` where they deleted.
+    pub(super) written_in_target: BTreeMap<String, Option<Item>>,
     /// Whose places in the target somebody else's item has been at.
     pub(super) obstructed: [bool; KEYS_MAX],
     /// Of which items a stream took records with it when it was switched off.
@@ -121,6 +123,7 @@ impl<'s> SimulationState<'s> {
             epoch: 0,
             keys,
             foreign: Vec::new(),
+            written_in_target: BTreeMap::new(),
             obstructed: [false; KEYS_MAX],
             unseen: [false; KEYS_MAX],
             unreadable: Vec::new(),
@@ -189,7 +192,7 @@ impl<'s> SimulationState<'s> {
     /// Takes a line down.
     pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
-            trace.push(line());
+            trace.push(format!("{:4} {}", self.turns, line()));
         }
     }
 
@@ -238,7 +241,7 @@ impl<'s> SimulationState<'s> {
             self.unseen[number] = true;
         }
         let as_text = self.mutant == Some(Mutant::TextSequence);
-        let change = SourceChange { number, old, new, expired };
+        let change = SourceChange { number, turn: self.turns, old, new, expired };
         if !self.stream.push(&mut self.random, &change, as_text) {
             return;
         }

@@ -18,6 +18,8 @@ pub(super) struct Delivered {
     pub(super) epoch: usize,
     /// The number of its source item.
     pub(super) number: usize,
+    /// The turn in which it was written.
+    pub(super) turn: u64,
     /// Was it dealt with, or given up, at least once?
     pub(super) dealt_with: bool,
 }
@@ -25,6 +27,7 @@ pub(super) struct Delivered {
 /// What happens to an item.
 pub(super) struct SourceChange<'i> {
     pub(super) number: usize,
+    pub(super) turn: u64,
     pub(super) old: Option<&'i Item>,
     pub(super) new: Option<&'i Item>,
     /// Its time to live is over.
@@ -101,7 +104,13 @@ impl SimulatedStream {
             unreachable!("the open shards have every key")
         };
         leaf.records.push(self.records.len());
-        self.records.push(Delivered { record, epoch: self.epoch, number, dealt_with: false });
+        self.records.push(Delivered {
+            record,
+            epoch: self.epoch,
+            number,
+            turn: change.turn,
+            dealt_with: false,
+        });
         true
     }
 
@@ -148,11 +157,13 @@ impl SimulatedStream {
         shard.at = end;
     }
 
-    /// Is a record of this item, of those before this place, still to be dealt with for the first time?
-    pub(super) fn is_under_way(&self, number: usize, before: usize) -> bool {
-        let open =
-            |at: &usize| *at < before && self.records[*at].number == number && !self.records[*at].dealt_with;
-        self.shards.iter().any(|shard| shard.records[shard.at..].iter().any(open))
+    /// Since which turn is a record of this item, of those before this place, still to be dealt with for the first time?
+    pub(super) fn under_way_since(&self, number: usize, before: usize) -> Option<u64> {
+        let open = |at: &&usize| {
+            **at < before && self.records[**at].number == number && !self.records[**at].dealt_with
+        };
+        let left = self.shards.iter().flat_map(|shard| shard.records[shard.at..].iter().filter(open));
+        left.map(|at| self.records[*at].turn).min()
     }
 
     /// Has everything been dealt with?

@@ -1,7 +1,8 @@
 //! The verifier at work while everything goes on: it must not call a write under way a difference, nor miss one that
 //! stands still, and what it repairs must do no harm.
 
-use keyfold_core::retrofit::verify::{Check, CheckStep, Class, Finding};
+use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
+use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class, Finding, LOOKS_AGAIN_MIN};
 use keyfold_core::retrofit::{Pass, Request, Response, TableRole};
 use keyfold_core::value::Item;
 
@@ -10,8 +11,12 @@ use super::fault::Fault;
 use super::mutant::Mutant;
 use super::scenario::number_of;
 use super::state::SimulationState;
+use super::truth::Wanted;
 use super::work::TaskOrigin;
 
+/// The pauses between two looks, in turns: production's, eight times faster. A shard may stand still for longer than all of
+/// them, so a comparison can meet more lag than it was given.
+const PAUSE_TURNS: [u64; 4] = [1, 2, 6, 27];
 /// Steps of one check.
 const CHECK_STEPS_MAX: usize = 64;
 
@@ -20,6 +25,8 @@ pub(super) struct Verification {
     pass: Pass,
     /// Repairs what it finds.
     repairs: bool,
+    /// How often it pauses before it calls something a difference.
+    looks_again: usize,
     /// The place of the last item that was scanned.
     after: String,
     looking: Option<Looking>,
@@ -36,8 +43,9 @@ struct Looking {
     /// What there was when the check began: writes of the item, and records.
     writes: u32,
     records: usize,
-    /// What there was when its pause began.
-    paused_at: usize,
+    /// How often it has paused, and the turn in which its pause ends.
+    paused: usize,
+    due: u64,
     /// Was the item right when its target was last read?
     right: Option<bool>,
     steps: usize,
@@ -47,10 +55,11 @@ struct Looking {
 }
 
 impl Verification {
-    fn new(pass: Pass, repairs: bool) -> Verification {
+    fn new(pass: Pass, repairs: bool, looks_again: usize) -> Verification {
         Verification {
             pass,
             repairs,
+            looks_again,
             after: String::new(),
             looking: None,
             alone: false,
@@ -60,7 +69,7 @@ impl Verification {
 
     /// One that runs while nothing else goes on.
     pub(super) fn alone(pass: Pass) -> Verification {
-        Verification { alone: true, ..Verification::new(pass, false) }
+        Verification { alone: true, ..Verification::new(pass, false, PAUSE_TURNS.len()) }
     }
 }
 
@@ -73,9 +82,11 @@ impl SimulationState<'_> {
         self.faults.hit(Fault::Verify);
         let repairs = self.random.chance(60);
         self.note(|| format!("a verification begins, repairs: {repairs}"));
-        self.verifications.push(Verification::new(Pass::VerifySource, repairs));
+        // It may be given little lag.
+        let looks = *self.random.pick(&[LOOKS_AGAIN_MIN as usize, PAUSE_TURNS.len()]);
+        self.verifications.push(Verification::new(Pass::VerifySource, repairs, looks));
         if !self.scenario.is_in_place() {
-            self.verifications.push(Verification::new(Pass::VerifyTarget, repairs));
+            self.verifications.push(Verification::new(Pass::VerifyTarget, repairs, looks));
         }
     }
 
@@ -84,17 +95,16 @@ impl SimulationState<'_> {
         self.verifications.iter().filter(|verification| !self.pauses(verification)).count()
     }
 
-    /// A pause is longer than what was under way when it began.
+    /// A pause lasts as long as it does, whatever is under way meanwhile.
     fn pauses(&self, verification: &Verification) -> bool {
-        let Some(looking) = &verification.looking else { return false };
-        let Some(number) = looking.number else { return false };
-        looking.step == CheckStep::Pause && self.stream.is_under_way(number, looking.paused_at)
+        let looking = verification.looking.as_ref();
+        looking.is_some_and(|looking| looking.step == CheckStep::Pause && self.turns < looking.due)
     }
 
     /// What pauses waits for nothing any more.
     pub(super) fn end_pauses(&mut self) {
         for looking in self.verifications.iter_mut().filter_map(|one| one.looking.as_mut()) {
-            looking.paused_at = 0;
+            looking.due = 0;
         }
     }
 
@@ -129,25 +139,35 @@ impl SimulationState<'_> {
         let store = if is_source { &self.source } else { &self.target };
         let Some((place, item)) = store.after(&verification.after) else { return false };
         let job = self.job();
-        let (check, step) = if is_source { Check::of_source(job, item) } else { Check::of_target(job, item) };
+        let options =
+            CheckOptions { looks_again: verification.looks_again as u32, ..CheckOptions::default() };
+        let (check, step) = match is_source {
+            true => Check::of_source(job, item, options),
+            false => Check::of_target(job, item, options),
+        };
         let number = if is_source { Some(number_of(item)) } else { self.owner_of(item) };
         let remembered = self.has(Mutant::HastyVerifier).then(|| item.clone());
         let (source, target) = if is_source { (remembered, None) } else { (None, remembered) };
         verification.after = place.to_owned();
         let writes = number.map_or(0, |number| self.truth.writes(number));
         let records = self.stream.records.len();
-        verification.looking = Some(Looking {
+        let scanned = number.filter(|_| self.scenario.is_in_place() && !verification.alone);
+        let right = scanned.and_then(|number| self.is_right(number));
+        let mut looking = Looking {
             check,
             step,
             number,
             writes,
             records,
-            paused_at: records,
-            right: None,
+            paused: 0,
+            due: 0,
+            right,
             steps: 0,
             source,
             target,
-        });
+        };
+        self.pause(&mut looking);
+        verification.looking = Some(looking);
         true
     }
 
@@ -170,28 +190,42 @@ impl SimulationState<'_> {
                 }
             }
         };
-        if looking.step == CheckStep::Pause {
-            looking.paused_at = if self.bites(Mutant::HastyVerifier) { 0 } else { self.stream.records.len() };
-        }
+        self.pause(&mut looking);
         verification.looking = Some(looking);
+    }
+
+    /// If it pauses, until when?
+    fn pause(&mut self, looking: &mut Looking) {
+        if looking.step != CheckStep::Pause {
+            return;
+        }
+        let at_once = self.bites(Mutant::HastyVerifier) || self.bites(Mutant::ShortPauses);
+        let pause = PAUSE_TURNS.get(looking.paused).copied().unwrap_or_default();
+        looking.due = if at_once { 0 } else { self.turns + pause };
+        looking.paused += 1;
+    }
+
+    /// Is the item right now, as far as a comparison of the two sides can see?
+    fn is_right(&self, number: usize) -> Option<bool> {
+        match self.state_of(number) {
+            KeyState::Right => Some(true),
+            KeyState::Unmappable | KeyState::Occupied | KeyState::Stale => Some(false),
+            KeyState::Ghost | KeyState::Lost => None,
+        }
     }
 
     /// Reads one side of the item.
     fn looked(&mut self, looking: &mut Looking, request: &Request, alone: bool) -> Response {
         let Request::Get { place, .. } = request else { unreachable!("a check only reads") };
         let is_target = *place == TableRole::Target;
-        if is_target
-            && !alone
-            && let Some(number) = looking.number
-        {
-            looking.right = match self.state_of(number) {
-                KeyState::Right => Some(true),
-                KeyState::Unmappable | KeyState::Occupied | KeyState::Stale => Some(false),
-                // No comparison of the two sides can see that.
-                KeyState::Ghost | KeyState::Lost => None,
-            };
+        let is_last = if self.scenario.is_in_place() { *place == TableRole::Source } else { is_target };
+        if !alone && is_last {
+            looking.right = looking.number.and_then(|number| self.is_right(number));
         }
-        let outcome = self.send(request, TaskOrigin::Verify);
+        let mut outcome = self.send(request, TaskOrigin::Verify);
+        if is_target && self.has(Mutant::ExtraIgnored) {
+            self.ignore_extra(&mut outcome);
+        }
         if !self.has(Mutant::HastyVerifier) {
             return outcome;
         }
@@ -212,10 +246,25 @@ impl SimulationState<'_> {
         }
     }
 
-    fn found(&mut self, verification: &mut Verification, looking: &Looking, finding: Finding) {
+    /// Takes off what the source's item does not have.
+    fn ignore_extra(&mut self, outcome: &mut Response) {
+        let Response::Got(Some(item)) = outcome else { return };
+        let Some(number) = self.owner_of(item) else { return };
+        let Wanted::Item(wanted) = self.truth.wanted(number) else { return };
+        let before = item.len();
+        item.retain(|name, _| wanted.contains_key(name) || OWN_ATTRIBUTES.contains(&name.as_str()));
+        if item.len() < before {
+            self.bitten();
+        }
+    }
+
+    fn found(&mut self, verification: &mut Verification, looking: &Looking, mut finding: Finding) {
+        if finding.class == Class::InFlight && self.bites(Mutant::MovingIsSame) {
+            finding.class = Class::Same;
+        }
         self.note(|| format!("  verifier: k{:?} is {}", looking.number, finding.class.name()));
         if let Some(number) = looking.number {
-            self.judge(verification.pass, number, looking, finding.class);
+            self.judge(verification, number, looking, finding.class);
         }
         let wanted = finding.class.is_repairable() && finding.class != Class::Quarantined;
         if let Some(key) = finding.key.as_ref().filter(|_| verification.repairs && wanted) {
@@ -225,11 +274,14 @@ impl SimulationState<'_> {
     }
 
     /// Is the finding true?
-    fn judge(&mut self, pass: Pass, number: usize, looking: &Looking, class: Class) {
+    fn judge(&mut self, verification: &Verification, number: usize, looking: &Looking, class: Class) {
+        let pass = verification.pass;
+        let patience: u64 = PAUSE_TURNS[..verification.looks_again].iter().sum();
         let differs = matches!(class, Class::Missing | Class::Extra | Class::Different);
         let still = self.truth.writes(number) == looking.writes;
         let name = class.name();
-        if differs && self.stream.is_under_way(number, looking.records) {
+        let since = self.stream.under_way_since(number, looking.records);
+        if differs && since.is_some_and(|turn| self.turns < turn + patience) {
             self.fail(Violation::new(format!("k{number} is called {name} while its change is under way")));
         } else if differs && class != Class::Extra && still && looking.right == Some(true) {
             self.fail(Violation::new(format!("k{number} is called {name} and is right")));

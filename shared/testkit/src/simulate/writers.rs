@@ -64,6 +64,11 @@ impl SimulationState<'_> {
     fn change(&mut self, number: usize, mut there: Item, flaw: Flaw) {
         let new = self.made(number, flaw);
         let name = *self.random.pick(&["a", "b", "v", "kind"]);
+        if self.random.chance(12) {
+            there.remove(name);
+            self.faults.did(WriterAction::Remove);
+            return self.store(number, there, &Written::Some(&[name]));
+        }
         let Some(value) = new.get(name) else { return };
         there.insert(name.to_owned(), value.clone());
         self.faults.did(if name == "a" || name == "b" { WriterAction::Move } else { WriterAction::Update });
@@ -118,8 +123,12 @@ impl SimulationState<'_> {
             && let Some(there) = self.source.at(NAMES[number])
         {
             stored = there.clone();
-            let changed = names.iter().filter_map(|name| Some((*name, new.get(*name)?)));
-            stored.extend(changed.map(|(name, value)| (name.to_owned(), value.clone())));
+            for name in *names {
+                match new.get(*name) {
+                    Some(value) => stored.insert((*name).to_owned(), value.clone()),
+                    None => stored.remove(*name),
+                };
+            }
         }
         Some(stored)
     }
