@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use keyfold_local::{FunctionOptions, LocalFunction, PollerOptions, Start, StreamPoller};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::carrying::{Carrying, Means};
 use crate::deployment::Deployment;
@@ -22,6 +22,8 @@ const KILL_PAUSE_MS: std::ops::Range<u64> = 5..60;
 const REPLICATORS: usize = 3;
 /// How long the stream may take to be drained.
 const DRAIN_WAIT: Duration = Duration::from_secs(180);
+/// A lease that nobody renews ends within this.
+const LEASE_WAIT: Duration = Duration::from_secs(60);
 /// A batch is tried again as often as it may be killed.
 const RETRIES_MAX: u32 = 1000;
 /// Attributes that a retrofit keeps on target items until it is finalised.
@@ -133,8 +135,7 @@ impl Scenario {
         assert_eq!(differences(&wanted, &found), [""; 0], "of {} items", wanted.len());
         let verified = deployment.done(&["verify", self.retrofit]).await;
         assert_eq!(verified["counts"]["same"], verified["counts"]["items"], "{verified}");
-        let status = deployment.done(&["status", self.retrofit]).await;
-        assert_eq!(status["gates"], json!([]), "{status}");
+        assert_eq!(gates(deployment, self.retrofit).await, json!([]));
     }
 
     /// After the cut-over nothing is left of the retrofit on the target's items.
@@ -148,6 +149,20 @@ impl Scenario {
 
     async fn wanted(&self, deployment: &Deployment) -> Vec<Plain> {
         deployment.items(self.source).await.iter().map(self.own).collect()
+    }
+}
+
+/// What stands between this retrofit and its cut-over, once the leases of those that were killed have ended.
+async fn gates(deployment: &Deployment, retrofit: &str) -> Value {
+    let begun = Instant::now();
+    loop {
+        let status = deployment.done(&["status", retrofit]).await;
+        let at_work = |gate: &Value| gate["code"] == "still-at-work";
+        let waits = status["gates"].as_array().is_some_and(|gates| gates.iter().any(at_work));
+        if !waits || begun.elapsed() > LEASE_WAIT {
+            return status["gates"].clone();
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 

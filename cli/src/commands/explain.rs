@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use keyfold_core::model::Model;
 use keyfold_core::query::{QueryPlan, Readiness};
-use keyfold_core::retrofit::Mapping;
-use keyfold_core::retrofit::readiness::{Filling, readiness};
+use keyfold_core::retrofit::readiness::{Filling, readiness, retrofits_into};
 
 use super::request;
 use crate::args::RequestArgs;
@@ -31,11 +30,8 @@ pub(super) fn run(path: &Path, args: &RequestArgs, out: &Output) -> anyhow::Resu
 /// Nothing is read here, so a plan may use what a retrofit fills. Where the rows are asked, such an index is only used once its
 /// retrofit is cut over.
 fn filled_by_retrofits(model: &Model, plan: &QueryPlan) -> Vec<String> {
-    let into = model.retrofits.iter().filter(|retrofit| retrofit.to == plan.table);
-    let fillings = into
-        .filter_map(|retrofit| Mapping::of(model, &retrofit.name).ok())
-        .map(|mapping| Filling { mapping, head: None, segments: Vec::new(), more: false });
-    let pending = readiness(&fillings.collect::<Vec<_>>());
+    let fillings: Vec<_> = retrofits_into(model, &plan.table).map(Filling::unknown).collect();
+    let pending = readiness(&fillings);
     let mut notes: Vec<String> = Vec::new();
     for access in &plan.accesses {
         let index = access.source.index();

@@ -41,15 +41,15 @@ async fn carry_over(
     stop: Option<Instant>,
     report: &mut Report,
 ) -> Result<Value, Refusal> {
-    if let Some(place) = set_aside(event) {
-        let sender = in_time(stop, replicator.open(None)).await?;
-        in_time(stop, async { sender.set_aside(&place).await.map_err(Refusal::from) }).await?;
-        report.code = "batch-set-aside";
-        report.quarantined = 1;
-        return Ok(answer(None));
-    }
+    let batch = match RawBatch::read(event) {
+        Ok(batch) => batch,
+        // Nearly every event is a batch: only what is none is looked at a second time.
+        Err(refusal) => {
+            let place = set_aside(event).ok_or(refusal)?;
+            return note_set_aside(replicator, &place, stop, report).await;
+        }
+    };
     let source = replicator.mapping()?.source();
-    let batch = RawBatch::read(event)?;
     report.records = batch.records.len() as u64;
     report.age = batch.records.last().and_then(age);
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
@@ -68,6 +68,20 @@ async fn carry_over(
         // Without a name for it, only the whole batch can be given back.
         false => Err(Refusal::Unnamed { cause: done.error }),
     }
+}
+
+/// Enters a batch that was given up, by the place of its record, into the quarantine.
+async fn note_set_aside(
+    replicator: &Replicator,
+    place: &str,
+    stop: Option<Instant>,
+    report: &mut Report,
+) -> Result<Value, Refusal> {
+    let sender = in_time(stop, replicator.open(None)).await?;
+    in_time(stop, async { sender.set_aside(place).await.map_err(Refusal::from) }).await?;
+    report.code = "batch-set-aside";
+    report.quarantined = 1;
+    Ok(answer(None))
 }
 
 /// Reads the records while the look at the control table is under way.

@@ -22,6 +22,10 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
             "attribute `action` of table `audit`",
         ),
         (vec![("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUDIT_TIME", "action")], "is not a declared timestamp"),
+        (
+            vec![("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUDIT_RECEIVED", "action")],
+            "attribute `action` of table `audit`",
+        ),
     ] {
         let runtime = RuntimeApi::start().await.unwrap();
         let mut command = runtime.command(env!("CARGO_BIN_EXE_audit-writer"));

@@ -98,7 +98,12 @@ impl fmt::Display for Gate {
             }
             Gate::Stale { hours } => write!(f, "the last comparison was begun {hours} hours ago"),
             Gate::AtWork { segments } => {
-                write!(f, "a backfill, a comparison or a repair is still at work on {segments} segments")
+                let plural = if *segments == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "a backfill, a comparison or a repair is still at work on {segments} segment{plural}; \
+                     if it was killed, try again in a minute"
+                )
             }
             Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
             Gate::Index { index } => write!(f, "index `{index}` of the target is not active"),

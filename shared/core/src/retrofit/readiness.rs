@@ -7,8 +7,20 @@ use std::collections::BTreeMap;
 
 use super::control::{Head, Phase};
 use super::mapping::{Mapping, Protocol};
-use super::segment::Checkpoint;
+use super::progress;
+use super::segment::{Checkpoint, Pass};
+use crate::model::Model;
 use crate::query::readiness::{Pending, Readiness};
+use crate::value::Item;
+
+/// The most segments of a backfill that are worth a read to say how far it is.
+pub const SEGMENTS_READ_MAX: u32 = 500;
+
+/// The retrofits into a table: their rows say which of its indexes hold all their items.
+pub fn retrofits_into<'m>(model: &'m Model, table: &'m str) -> impl Iterator<Item = Mapping> + 'm {
+    let into = model.retrofits.iter().filter(move |retrofit| retrofit.to == table);
+    into.filter_map(|retrofit| Mapping::of(model, &retrofit.name).ok())
+}
 
 /// What is known of a retrofit into the table that is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +36,23 @@ pub struct Filling {
 }
 
 impl Filling {
+    /// Of a retrofit that has no row, or whose row was not read.
+    pub fn unknown(mapping: Mapping) -> Filling {
+        Filling { mapping, head: None, segments: Vec::new(), more: false }
+    }
+
+    /// By the retrofit's row and the rows of its segments; `more` if there are some that were not read.
+    pub fn of_rows(mapping: Mapping, head: Head, rows: &[Item], more: bool) -> Filling {
+        // The job is the row's own: progress needs no check of the mapping.
+        let job = head.job(mapping.clone());
+        let read = |row: &Item| {
+            let segment = progress::segment_of(&job, Pass::Backfill, row)?;
+            progress::read_checkpoint(&job, Pass::Backfill, segment, row)
+        };
+        let segments = if head.phase == Phase::Running { rows } else { &[] };
+        Filling { segments: segments.iter().filter_map(read).collect(), mapping, head: Some(head), more }
+    }
+
     /// Does the index hold all that this retrofit gives it? A retrofit that was cut over before the index got the key that
     /// it has now did not fill it.
     fn completes(&self, index: &str) -> bool {

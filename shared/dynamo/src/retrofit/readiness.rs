@@ -8,16 +8,14 @@ use futures_util::future::try_join_all;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
 use keyfold_core::retrofit::control::{self, Phase};
-use keyfold_core::retrofit::readiness::{Filling, readiness};
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Pass, progress};
+use keyfold_core::retrofit::readiness::{Filling, SEGMENTS_READ_MAX, readiness, retrofits_into};
+use keyfold_core::retrofit::{Epoch, Job, Mapping};
 
 use super::{RequestSender, RetrofitError};
 use crate::Client;
 
 /// How long what was read is good for: so long can an index be refused that was just cut over, or be used after `undo`.
 pub const READINESS_TIME: Duration = Duration::from_secs(5);
-/// The most segments of a backfill that are read to say how far it is.
-const SEGMENTS_READ_MAX: u32 = 500;
 
 /// The readiness of the tables of one model.
 #[derive(Debug)]
@@ -48,8 +46,7 @@ impl KnownReadiness {
             return Ok(readiness);
         }
         let at = Instant::now();
-        let into = model.retrofits.iter().filter(|retrofit| retrofit.to == table.id);
-        let mappings = into.filter_map(|retrofit| Mapping::of(model, &retrofit.name).ok());
+        let mappings = retrofits_into(model, &table.id);
         let fillings = mappings.map(|mapping| filling(client, mapping, &self.control_table));
         let found = Arc::new(readiness(&try_join_all(fillings).await?));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,22 +60,14 @@ async fn filling(client: &Client, mapping: Mapping, control_table: &str) -> Resu
     let sender = RequestSender::new(client.clone(), Job::new(mapping.clone(), Epoch::FIRST), control_table);
     let head = match sender.head().await {
         Ok(head) => head,
-        Err(error) if error.is_not_started(control_table) => {
-            return Ok(Filling { mapping, head: None, segments: Vec::new(), more: false });
-        }
+        Err(error) if error.is_not_started(control_table) => return Ok(Filling::unknown(mapping)),
         Err(error) => return Err(error),
     };
-    let (mut segments, mut more) = (Vec::new(), false);
-    if head.phase == Phase::Running {
-        // The rows of the backfill come first. The job is the row's own: progress needs no check of the mapping.
-        let job = head.job(mapping.clone());
-        let partition = control::segments_partition(mapping.name());
-        let page = sender.page_of_rows(partition, None, Some(SEGMENTS_READ_MAX)).await?;
-        more = page.last_key.is_some();
-        segments.extend(page.items.iter().filter_map(|row| {
-            let segment = progress::segment_of(&job, Pass::Backfill, row)?;
-            progress::read_checkpoint(&job, Pass::Backfill, segment, row)
-        }));
+    if head.phase != Phase::Running {
+        return Ok(Filling::of_rows(mapping, head, &[], false));
     }
-    Ok(Filling { mapping, head: Some(head), segments, more })
+    // The rows of the backfill come first.
+    let partition = control::segments_partition(mapping.name());
+    let page = sender.page_of_rows(partition, None, Some(SEGMENTS_READ_MAX)).await?;
+    Ok(Filling::of_rows(mapping, head, &page.items, page.last_key.is_some()))
 }
