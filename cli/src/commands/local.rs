@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use keyfold_core::model::Model;
-use keyfold_local::{Stack, StackOptions};
+use keyfold_local::{AllowedHosts, Stack, StackOptions};
 use serde_json::json;
 
 use crate::args::LocalArgs;
@@ -20,6 +20,7 @@ pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Re
         port: args.port,
         api_port: args.api_port,
         functions: args.functions.clone(),
+        hosts: AllowedHosts::with(&args.allow_host),
     };
     // One thread is enough: the database and the functions have their own threads or processes.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -2,10 +2,12 @@
 
 mod error;
 mod file;
+mod relay;
 mod server;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dynoxide::Database;
 use keyfold_core::model::Table;
@@ -16,6 +18,12 @@ use file::FileLock;
 pub use server::SHUTDOWN_WAIT_MAX;
 use server::Server;
 
+use crate::AllowedHosts;
+use crate::port::{PortRules, READ_TIME_MAX};
+
+/// The largest body that DynamoDB takes.
+const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// Where an embedded DynamoDB keeps its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Store {
@@ -23,6 +31,23 @@ pub enum Store {
     Memory,
     /// In a SQLite file, which is made if there is none. One embedded DynamoDB at a time can use it.
     File(PathBuf),
+}
+
+/// Where an embedded DynamoDB answers, and whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddedOptions {
+    /// The port of 127.0.0.1; 0 for any free port.
+    pub port: u16,
+    /// The names that a request may use for this machine.
+    pub hosts: AllowedHosts,
+    /// How long a client may take to send a request.
+    pub read_time_max: Duration,
+}
+
+impl Default for EmbeddedOptions {
+    fn default() -> EmbeddedOptions {
+        EmbeddedOptions { port: 0, hosts: AllowedHosts::default(), read_time_max: READ_TIME_MAX }
+    }
 }
 
 /// A DynamoDB on this machine. It stops when it is dropped.
@@ -58,6 +83,12 @@ impl EmbeddedDynamo {
 
     /// Starts one on this port of 127.0.0.1; 0 for any free port.
     pub fn start(store: &Store, port: u16) -> Result<EmbeddedDynamo, EmbeddedError> {
+        EmbeddedDynamo::start_with(store, EmbeddedOptions { port, ..EmbeddedOptions::default() })
+    }
+
+    /// Starts one that answers as these options say.
+    pub fn start_with(store: &Store, options: EmbeddedOptions) -> Result<EmbeddedDynamo, EmbeddedError> {
+        let EmbeddedOptions { port, hosts, read_time_max } = options;
         let listener = listen(port)?;
         let address = listener.local_addr().map_err(|source| EmbeddedError::Start { source })?;
         let (database, lock) = match store {
@@ -67,7 +98,8 @@ impl EmbeddedDynamo {
                 (file::open(path, &lock)?, Some(lock))
             }
         };
-        let server = Server::start(listener, database.clone())?;
+        let rules = PortRules { hosts, body_bytes_max: BODY_BYTES_MAX, read_time_max };
+        let server = Server::start(listener, database.clone(), rules)?;
         Ok(EmbeddedDynamo {
             server,
             database: Shared(database),

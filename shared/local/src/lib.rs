@@ -8,14 +8,17 @@
 
 mod embedded;
 mod function;
+mod hosts;
 mod poller;
+mod port;
 pub mod runtime_api;
 #[cfg(feature = "stack")]
 mod stack;
 
 pub use dynoxide::Database;
-pub use embedded::{EmbeddedDynamo, EmbeddedError, SHUTDOWN_WAIT_MAX, Store};
+pub use embedded::{EmbeddedDynamo, EmbeddedError, EmbeddedOptions, SHUTDOWN_WAIT_MAX, Store};
 pub use function::{FunctionOptions, LocalFunction};
+pub use hosts::AllowedHosts;
 pub use keyfold_dynamo::Client;
 pub use poller::{
     BATCH_RECORDS_MAX, Handler, PAYLOAD_BYTES_MAX, PollerCounts, PollerError, PollerOptions, Start,

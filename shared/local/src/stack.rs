@@ -23,7 +23,7 @@ pub use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT as CONTROL_TABLE;
 pub use replicator::InProcessReplicator;
 
 use crate::runtime_api::InvocationResult;
-use crate::{EmbeddedDynamo, EmbeddedError, FunctionOptions, Store};
+use crate::{AllowedHosts, EmbeddedDynamo, EmbeddedError, EmbeddedOptions, FunctionOptions, Store};
 
 /// The file that holds the data, in the folder that is given for it.
 const DATA_FILE: &str = "keyfold.sqlite";
@@ -41,6 +41,8 @@ pub struct StackOptions {
     pub api_port: u16,
     /// A folder with the functions' binaries; in this process if `None`.
     pub functions: Option<PathBuf>,
+    /// The names that a request may use for this machine, on both ports.
+    pub hosts: AllowedHosts,
 }
 
 /// Why the stack does not start.
@@ -107,12 +109,17 @@ impl Stack {
     /// Starts everything.
     pub async fn start(model: &Model, options: &StackOptions) -> Result<Stack, StackError> {
         let listener = listen(options.api_port).await?;
-        let dynamo = EmbeddedDynamo::start(&store(options.data.as_deref())?, options.port)?;
+        let embedded = EmbeddedOptions {
+            port: options.port,
+            hosts: options.hosts.clone(),
+            ..EmbeddedOptions::default()
+        };
+        let dynamo = EmbeddedDynamo::start_with(&store(options.data.as_deref())?, embedded)?;
         tables(model, &dynamo).await?;
         let api =
             listener.local_addr().map_err(|source| StackError::Listen { port: options.api_port, source })?;
         let routes = api::routes(model, &dynamo, options).await?;
-        let mut tasks = vec![tokio::spawn(api::serve(listener, routes))];
+        let mut tasks = vec![tokio::spawn(api::serve(listener, options.hosts.clone(), routes))];
         for retrofit in &model.retrofits {
             let handler = replicator::handler(model, &retrofit.name, &dynamo, options)?;
             let follower =

@@ -11,7 +11,7 @@ use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use keyfold_dynamo::{BatchGet, batch_get, put};
-use keyfold_local::{CONTROL_TABLE, Stack, StackError, StackOptions};
+use keyfold_local::{AllowedHosts, CONTROL_TABLE, Stack, StackError, StackOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -29,7 +29,14 @@ fn model() -> Model {
 }
 
 fn options() -> StackOptions {
-    StackOptions { manifest: manifest_path(), data: None, port: 0, api_port: 0, functions: None }
+    StackOptions {
+        manifest: manifest_path(),
+        data: None,
+        port: 0,
+        api_port: 0,
+        functions: None,
+        hosts: AllowedHosts::default(),
+    }
 }
 
 async fn ask(stack: &Stack, method: &str, path: &str, body: &str, more: &str) -> (u16, Value) {

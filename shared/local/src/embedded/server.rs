@@ -1,17 +1,18 @@
-//! The server: a thread with a runtime of its own, because its handlers block on the database.
+//! The server: a thread that listens and reads requests, and a runtime for handlers, because these block on the database.
 
 use std::io;
 use std::net::TcpListener;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use dynoxide::Database;
-use dynoxide::server::serve_with_shutdown;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::error::EmbeddedError;
+use super::relay::Relay;
+use crate::port::{PortRules, serve, wait_for_stop};
 
 /// The longest wait for requests under way when it stops.
 pub const SHUTDOWN_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -27,15 +28,21 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Serves the database until it is stopped.
-    pub(super) fn start(listener: TcpListener, database: Database) -> Result<Server, EmbeddedError> {
+    /// Serves the database to whom the rules let in, until it is stopped.
+    pub(super) fn start(
+        listener: TcpListener,
+        database: Database,
+        rules: PortRules,
+    ) -> Result<Server, EmbeddedError> {
         let (stop, stopped) = watch::channel(false);
         let (ready, is_ready) = mpsc::channel();
-        // The runtime is made and dropped on that thread: neither may happen inside the caller's runtime.
-        let body = move || match prepare(listener) {
-            Ok((runtime, listener)) => {
+        // The runtimes are made and dropped on that thread: neither may happen inside the caller's runtime.
+        let body = move || match prepare(listener, database) {
+            Ok(Prepared { front, back, listener, relay }) => {
                 let _ = ready.send(Ok(()));
-                runtime.block_on(serve(listener, database, stopped));
+                front.block_on(serve_until(listener, rules, relay, stopped));
+                // Connections that are still open lose their tasks here, and the database its last users.
+                drop((front, back));
             }
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -68,31 +75,41 @@ impl Drop for Server {
     }
 }
 
-fn prepare(listener: TcpListener) -> io::Result<(Runtime, tokio::net::TcpListener)> {
-    let runtime = Builder::new_multi_thread()
+struct Prepared {
+    /// Reads and writes.
+    front: Runtime,
+    /// Blocks on the database.
+    back: Runtime,
+    listener: tokio::net::TcpListener,
+    relay: Arc<Relay>,
+}
+
+fn prepare(listener: TcpListener, database: Database) -> io::Result<Prepared> {
+    let back = Builder::new_multi_thread()
         .worker_threads(SERVER_THREADS)
         .thread_name("keyfold-dynamo-worker")
         .enable_all()
         .build()?;
+    let front = Builder::new_current_thread().enable_all().build()?;
     listener.set_nonblocking(true)?;
-    let listener = {
-        let _inside = runtime.enter();
-        tokio::net::TcpListener::from_std(listener)?
-    };
-    Ok((runtime, listener))
+    let (listener, relay) = front.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        Ok::<_, io::Error>((listener, Relay::start(database, back.handle().clone()).await?))
+    })?;
+    Ok(Prepared { front, back, listener, relay })
 }
 
 /// Serves until it is stopped. A request that never ends, or a client that sends half of one, holds the end up for
-/// [`SHUTDOWN_WAIT_MAX`] only: dropping the runtime afterwards ends their tasks.
-async fn serve(listener: tokio::net::TcpListener, database: Database, stopped: watch::Receiver<bool>) {
-    let late = stopped.clone();
+/// [`SHUTDOWN_WAIT_MAX`] only: dropping the runtimes afterwards ends their tasks.
+async fn serve_until(
+    listener: tokio::net::TcpListener,
+    rules: PortRules,
+    relay: Arc<Relay>,
+    stopped: watch::Receiver<bool>,
+) {
+    let mut late = stopped.clone();
     tokio::select! {
-        _ = serve_with_shutdown(listener, database, wait_for_stop(stopped)) => {}
-        () = async { wait_for_stop(late).await; tokio::time::sleep(SHUTDOWN_WAIT_MAX).await } => {}
+        () = serve(listener, rules, relay, stopped) => {}
+        () = async { wait_for_stop(&mut late).await; tokio::time::sleep(SHUTDOWN_WAIT_MAX).await } => {}
     }
-}
-
-/// Waits for the word to stop; its sender being gone is one.
-async fn wait_for_stop(mut stopped: watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await;
 }

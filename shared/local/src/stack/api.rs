@@ -4,22 +4,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method, Response, StatusCode, header};
+use axum::http::{Method, Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use http_body_util::Full;
 use keyfold_audit_writer::Writer;
 use keyfold_core::model::Model;
 use keyfold_dynamo::{Endpoint, Settings as DynamoSettings, TokenKeys};
 use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use super::{CONTROL_TABLE, StackError, StackOptions, event, function, writer};
+use crate::port::{self, Answer, Answering, PortRules, READ_TIME_MAX};
 use crate::runtime_api::InvocationResult;
-use crate::{EmbeddedDynamo, FunctionOptions, LocalFunction};
+use crate::{AllowedHosts, EmbeddedDynamo, FunctionOptions, LocalFunction};
 
 /// The table that audit events go to, where the manifest has it.
 pub(super) const AUDIT_TABLE: &str = "audit";
@@ -109,20 +110,21 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
 }
 
 /// Answers until it is ended.
-pub(super) async fn serve(listener: TcpListener, routes: Arc<Routes>) {
-    let app = Router::new().fallback(answer).layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(routes);
+pub(super) async fn serve(listener: TcpListener, hosts: AllowedHosts, routes: Arc<Routes>) {
+    let rules = PortRules { hosts, body_bytes_max: BODY_BYTES_MAX, read_time_max: READ_TIME_MAX };
     // It ends only with its task.
-    let _ = axum::serve(listener, app).await;
+    let (_never, stopped) = watch::channel(false);
+    port::serve(listener, rules, routes, stopped).await;
 }
 
-async fn answer(State(routes): State<Arc<Routes>>, parts: Parts, body: Bytes) -> Response<String> {
-    let id = format!("local-{}", routes.requests.fetch_add(1, Ordering::Relaxed));
-    if !is_of_this_machine(&parts.headers) {
-        let mut response =
-            Response::new("this port answers programs and pages of this machine alone".to_owned());
-        *response.status_mut() = StatusCode::FORBIDDEN;
-        return response;
+impl Answer for Routes {
+    fn answer(&self, parts: Parts, body: Bytes) -> Answering<'_> {
+        Box::pin(async move { answer(self, parts, body).await.map(|text| Full::new(Bytes::from(text))) })
     }
+}
+
+async fn answer(routes: &Routes, parts: Parts, body: Bytes) -> Response<String> {
+    let id = format!("local-{}", routes.requests.fetch_add(1, Ordering::Relaxed));
     let is_audit = parts.uri.path().trim_end_matches('/') == "/audit" && parts.method == Method::POST;
     if is_audit && let Some(audit) = &routes.audit {
         let event = event::of_request(&parts, &body, &id).to_string();
@@ -143,25 +145,6 @@ async fn answer(State(routes): State<Arc<Routes>>, parts: Parts, body: Bytes) ->
     }
 }
 
-/// Is a request meant for this machine, and from no page of another site? A browser sends such pages' requests here too, under a
-/// name that was made to point to this machine.
-fn is_of_this_machine(headers: &HeaderMap) -> bool {
-    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let host = text(&header::HOST).is_none_or(is_here);
-    let origin =
-        text(&header::ORIGIN).is_none_or(|origin| origin.strip_prefix("http://").is_some_and(is_here));
-    host && origin
-}
-
-/// Is this a name of this machine, with or without a port?
-fn is_here(authority: &str) -> bool {
-    let name = match authority.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => authority,
-    };
-    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
-}
-
 /// An outcome as a response; a function that failed is a bad gateway, as behind an HTTP API.
 fn shown(outcome: InvocationResult) -> Response<String> {
     let text = match outcome {
@@ -178,32 +161,4 @@ fn bad(reason: String) -> Response<String> {
     let mut response = Response::new(reason);
     *response.status_mut() = StatusCode::BAD_GATEWAY;
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_of_another_site_is_not_answered() {
-        let asked = |host: &str, origin: Option<&str>| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, host.parse().unwrap());
-            origin.map(|origin| headers.insert(header::ORIGIN, origin.parse().unwrap()));
-            is_of_this_machine(&headers)
-        };
-        for host in ["127.0.0.1:3000", "localhost:3000", "localhost", "[::1]:3000"] {
-            assert!(asked(host, None), "{host}");
-            assert!(asked(host, Some("http://localhost:3000")), "{host}");
-        }
-        for host in ["evil.example:3000", "127.0.0.1.evil.example", "", "localhost:", "127.0.0.1:80:90"] {
-            assert!(!asked(host, None), "{host}");
-        }
-        for origin in
-            ["http://evil.example", "https://localhost", "null", "http://localhost.evil.example:3000"]
-        {
-            assert!(!asked("localhost:3000", Some(origin)), "{origin}");
-        }
-        assert!(is_of_this_machine(&HeaderMap::new()));
-    }
 }

@@ -4,6 +4,7 @@
 
 mod errors;
 mod fixture;
+mod port;
 mod reads;
 mod server;
 mod tables;
