@@ -128,6 +128,13 @@ fn many_indexes(count: usize, allow: &str) -> String {
     table(allow, &(0..count).map(index).collect::<String>())
 }
 
+/// What 130 unknown fields earn.
+const MANY: [&str; 101] = {
+    let mut codes = ["unknown-field"; 101];
+    codes[100] = "more-errors";
+    codes
+};
+
 fn language() -> Vec<(&'static [&'static str], String)> {
     vec![
         (&[], rest("")),
@@ -135,6 +142,7 @@ fn language() -> Vec<(&'static [&'static str], String)> {
         (&["unknown-attribute"], table("ttl = \"nn\"", "")),
         (&["missing-field"], String::new()),
         (&["too-large"], "#".repeat((1 << 20) + 1)),
+        (&MANY, table(&(0..130).map(|at| format!("field{at} = 1\n")).collect::<String>(), "")),
         (&["toml-syntax"], rest("[tables.t.indexes.x\npartition = 1")),
         (&["toml-syntax"], table("sort-of = ", "").replace("sort-of", "verbatim")),
         (&["duplicate-name"], table("name = \"other\"", "")),

@@ -204,3 +204,36 @@ fn a_mistake_in_a_template_is_pointed_at_within_its_string() {
     assert!(pointed("'é{id}-{fre}'").contains("fre") && pointed("'é{id}-{fre}'").len() < 6);
     assert_eq!(pointed("\"{id}\\u002D{fre}\""), "\"{id}\\u002D{fre}\"", "with escapes, the whole string");
 }
+
+/// The text is as long as its mistakes are many, but what is told of it is not.
+#[test]
+fn a_text_of_nothing_but_mistakes_is_told_in_a_few_lines() {
+    let broken_lines = "x\n".repeat(400_000);
+    let unknown_fields: String = (0..40_000).map(|at| format!("field{at} = 1\n")).collect();
+    let twice = format!("[tables.t.attributes.a]\ntype = \"number\"\nvalues = [{}]", "1,".repeat(9_000));
+    for text in [broken_lines, unknown_fields, twice] {
+        let parsed = parse("keyfold.toml", &text);
+        assert_eq!(parsed.model, None);
+        assert!(parsed.diagnostics.len() <= 101, "{}", parsed.diagnostics.len());
+        let last = parsed.diagnostics.last().unwrap();
+        assert_eq!(last.code, "more-errors");
+        assert!(last.message.starts_with("and ") && last.message.contains(" more"), "{}", last.message);
+        let shown = parsed.render(&text, false);
+        assert!(shown.len() < 100_000, "{} bytes", shown.len());
+    }
+}
+
+#[test]
+fn an_attribute_lists_a_bounded_number_of_values() {
+    let text = |count: usize| {
+        let values: String = (0..count).map(|at| format!("\"v{at}\",")).collect();
+        format!(
+            "[tables.t]\nname = \"tbl\"\npartition = \"id\"\n[tables.t.attributes]\nid = \"string\"\n\
+             a = {{ type = \"string\", values = [{values}] }}"
+        )
+    };
+    assert_eq!(lines(&parse("keyfold.toml", &text(10_000))), []);
+    let parsed = parse("keyfold.toml", &text(10_001));
+    assert_eq!(lines(&parsed), [(6, "bad-values")]);
+    assert!(parsed.diagnostics[0].message.contains("at most 10000"), "{}", parsed.diagnostics[0].message);
+}

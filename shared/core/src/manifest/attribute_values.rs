@@ -11,6 +11,9 @@ use super::values::value_of;
 use crate::model::AttributeKind;
 use crate::value::{AttributeValue, Number};
 
+/// The most values that one attribute may list. The planner, the codec and the checks look through all of them.
+const VALUES_MAX: usize = 10_000;
+
 /// `values`: the only ones that the attribute takes.
 pub(super) fn values(
     kind: AttributeKind,
@@ -34,13 +37,21 @@ pub(super) fn values(
             )
             .hint("leave `values` out if any value will do");
     }
-    let mut values = Vec::new();
+    if elements.len() > VALUES_MAX {
+        let message = format!("{what} has {} values, and at most {VALUES_MAX} can be listed", elements.len());
+        findings
+            .report(Code::BadValues, node.span.clone(), message)
+            .hint("leave `values` out: the attribute is hardly an enumeration");
+        return None;
+    }
+    // Values of one type, so that their texts tell them apart.
+    let (mut values, mut seen) = (Vec::new(), BTreeSet::new());
     for element in &elements {
         let Some(value) = value_of(element, kind, &format!("each of {what}"), Code::BadValues, findings)
         else {
             continue;
         };
-        if values.contains(&value) {
+        if !seen.insert(text_of(&value).to_owned()) {
             findings.report(
                 Code::BadValues,
                 element.span.clone(),
@@ -50,6 +61,14 @@ pub(super) fn values(
         values.push(value);
     }
     Some(values)
+}
+
+/// The text of a listed value: a string or a number.
+fn text_of(value: &AttributeValue) -> &str {
+    match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => text,
+        _ => unreachable!("`value_of` has checked the type"),
+    }
 }
 
 /// `maps`: for each name, a code for each value.
@@ -66,9 +85,12 @@ pub(super) fn maps(
         return BTreeMap::new();
     }
     let entries = node.entries(findings, &fields.what("maps"));
+    // Nothing is held against an empty list, which is a mistake of its own.
+    let listed = values.filter(|values| !values.is_empty());
+    let listed: Option<BTreeSet<&str>> = listed.map(|values| values.iter().map(text_of).collect());
     let map = |entry: &TomlEntry<'_>| {
         let what = format!("value map `{}` in {}", entry.name.value, fields.what("maps"));
-        (entry.name.value.to_owned(), map(entry, &what, kind, values, findings))
+        (entry.name.value.to_owned(), map(entry, &what, kind, listed.as_ref(), findings))
     };
     entries.iter().map(map).collect()
 }
@@ -77,13 +99,13 @@ fn map(
     entry: &TomlEntry<'_>,
     what: &str,
     kind: AttributeKind,
-    values: Option<&[AttributeValue]>,
+    listed: Option<&BTreeSet<&str>>,
     findings: &mut Findings<'_>,
 ) -> BTreeMap<String, String> {
     check_id(&entry.name, "a value map", findings);
     let (mut map, mut codes) = (BTreeMap::new(), BTreeSet::new());
     for pair in entry.node.entries(findings, what) {
-        check_mapped(&pair.name, what, kind, values, findings);
+        check_mapped(&pair.name, what, kind, listed, findings);
         let Some(code) = pair.node.text(findings, &format!("each code of {what}")) else { continue };
         if !codes.insert(code.value) {
             findings
@@ -103,17 +125,14 @@ fn check_mapped(
     name: &Text<'_>,
     what: &str,
     kind: AttributeKind,
-    values: Option<&[AttributeValue]>,
+    listed: Option<&BTreeSet<&str>>,
     findings: &mut Findings<'_>,
 ) {
     let value = match kind {
-        AttributeKind::Number => {
-            name.value.parse().ok().map(|number: Number| AttributeValue::N(number.to_string()))
-        }
-        _ => Some(AttributeValue::S(name.value.to_owned())),
+        AttributeKind::Number => name.value.parse().ok().map(|number: Number| number.to_string()),
+        _ => Some(name.value.to_owned()),
     };
-    let possible =
-        value.is_some_and(|value| values.is_none_or(|values| values.is_empty() || values.contains(&value)));
+    let possible = value.is_some_and(|value| listed.is_none_or(|listed| listed.contains(value.as_str())));
     if !possible {
         let message =
             format!("{what} has a code for `{}`, which is not a value of the attribute", name.value);

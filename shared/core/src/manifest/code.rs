@@ -38,6 +38,7 @@ macro_rules! codes {
 
 codes! {
     TooLarge "too-large" Error "the manifest's text is over the limit of one MiB"
+    MoreErrors "more-errors" Error "there are more errors than the 100 that are shown"
     TomlSyntax "toml-syntax" Error "the text is not TOML"
     DuplicateName "duplicate-name" Error "one name is given twice"
     UnknownField "unknown-field" Error "the manifest's language has no such field here"

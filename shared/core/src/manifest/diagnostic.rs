@@ -6,6 +6,11 @@ use serde::Serialize;
 
 use super::code::{Code, Severity};
 
+/// The most errors that are told of one manifest. What is wrong with more has one cause, or is no manifest.
+const ERRORS_MAX: usize = 100;
+/// The most findings that are kept until all are known; each may have a text of its own.
+const KEPT_MAX: usize = 10_000;
+
 /// One mistake or warning, with its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
@@ -66,12 +71,14 @@ pub(super) struct Findings<'a> {
     line_starts: Vec<usize>,
     found: Vec<Diagnostic>,
     errors: usize,
+    /// How many errors were over the limit, and the last finding that was: whoever reports one may still add to it.
+    dropped: (usize, Option<Diagnostic>),
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Findings { text, line_starts, found: Vec::new(), errors: 0 }
+        Findings { text, line_starts, found: Vec::new(), errors: 0, dropped: (0, None) }
     }
 
     pub(super) fn text(&self) -> &'a str {
@@ -106,17 +113,13 @@ impl<'a> Findings<'a> {
         let column = self.text.get(line_start..span.start).map_or(1, |before| before.chars().count() + 1);
         let code = code.info().code;
         let (label, hint, related) = (None, None, None);
-        self.found.push(Diagnostic {
-            severity,
-            code,
-            message: message.into(),
-            span,
-            line,
-            column,
-            label,
-            hint,
-            related,
-        });
+        let message = message.into();
+        let found = Diagnostic { severity, code, message, span, line, column, label, hint, related };
+        if self.found.len() >= KEPT_MAX {
+            self.dropped.0 += usize::from(severity == Severity::Error);
+            return self.dropped.1.insert(found);
+        }
+        self.found.push(found);
         let last = self.found.len() - 1;
         &mut self.found[last]
     }
@@ -128,14 +131,25 @@ impl<'a> Findings<'a> {
 
     pub(super) fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
         self.found.retain(keep);
-        self.errors = self.found.iter().filter(|found| found.severity == Severity::Error).count();
+        let kept = self.found.iter().filter(|found| found.severity == Severity::Error).count();
+        self.errors = kept + self.dropped.0;
     }
 
-    /// Errors first, then by position.
-    pub(super) fn into_sorted(self) -> Vec<Diagnostic> {
-        let mut found = self.found;
+    /// Errors first, then by position. Of many errors the first ones, and how many are left.
+    pub(super) fn into_sorted(mut self) -> Vec<Diagnostic> {
+        let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|found| (found.severity, found.span.start, found.span.end));
         found.dedup();
+        let errors = found.partition_point(|found| found.severity == Severity::Error);
+        let left = errors.saturating_sub(ERRORS_MAX) + self.dropped.0;
+        if left == 0 {
+            return found;
+        }
+        found.drain(errors.min(ERRORS_MAX)..errors);
+        let end = self.text.len();
+        let message = format!("and {left} more; correct the ones above first");
+        let more = self.report(Code::MoreErrors, end..end, message).clone();
+        found.insert(errors.min(ERRORS_MAX), more);
         found
     }
 }
