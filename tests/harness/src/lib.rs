@@ -2,12 +2,29 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod hostile;
+mod log;
 mod slices;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use hostile::{hostile, survives};
+pub use log::Log;
 pub use slices::{Function, SAMPLE, event};
+
+/// The texts of the sample events with these names.
+///
+/// # Panics
+/// Without such an event.
+pub fn samples(function: &str, names: &[&str]) -> Vec<String> {
+    let events = events(function);
+    let text = |name: &&str| {
+        let found = events.iter().find(|(known, _)| known == name);
+        found.unwrap_or_else(|| panic!("no event `{name}`")).1.clone()
+    };
+    names.iter().map(text).collect()
+}
 
 /// The sample events of a function: the name of each file without its ending, and its text, in the order of the names.
 pub fn events(function: &str) -> Vec<(String, String)> {

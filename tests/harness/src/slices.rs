@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::process::{Child, Stdio};
 
@@ -17,12 +16,15 @@ use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 use serde_json::Value;
 
+use crate::Log;
+
 /// The project's own sample.
 pub const SAMPLE: &str = include_str!("../../../keyfold.toml");
 
 /// A function on a DynamoDB of its own. It is ended when it is dropped.
 pub struct Function {
     process: Child,
+    log: Option<Log>,
     runtime: RuntimeApi,
     /// Its DynamoDB.
     pub dynamo: EmbeddedDynamo,
@@ -39,7 +41,7 @@ impl Function {
         let manifest = tempfile::NamedTempFile::new().unwrap();
         fs::write(manifest.path(), manifest_text).unwrap();
         let runtime = RuntimeApi::start().await.unwrap();
-        let process = runtime
+        let mut process = runtime
             .command(binary)
             .env("KEYFOLD_MANIFEST", manifest.path())
             .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
@@ -47,7 +49,8 @@ impl Function {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        Function { process, runtime, dynamo, model, _manifest: manifest }
+        let log = Some(Log::of(&mut process));
+        Function { process, log, runtime, dynamo, model, _manifest: manifest }
     }
 
     /// The result of an event.
@@ -144,11 +147,7 @@ impl Function {
     /// Ends it; what it has written to standard output.
     pub fn end(mut self) -> Vec<Value> {
         self.process.kill().unwrap();
-        let mut text = String::new();
-        self.process.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
-            .collect()
+        self.log.take().unwrap().lines()
     }
 }
 

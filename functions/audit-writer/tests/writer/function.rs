@@ -1,13 +1,13 @@
 //! A running function, and the table that it writes to.
 
 use std::fs;
-use std::io::Read;
 use std::process::{Child, Stdio};
 
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, scan_page};
+use keyfold_harness::Log;
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ pub(crate) const SAMPLE: &str = include_str!("../../../../keyfold.toml");
 /// A function on a DynamoDB of its own. It is ended when it is dropped.
 pub(crate) struct Function {
     process: Child,
+    log: Option<Log>,
     runtime: RuntimeApi,
     dynamo: EmbeddedDynamo,
     pub(crate) table: Table,
@@ -34,7 +35,7 @@ impl Function {
         let manifest = tempfile::NamedTempFile::new().unwrap();
         fs::write(manifest.path(), manifest_text).unwrap();
         let runtime = RuntimeApi::start().await.unwrap();
-        let process = runtime
+        let mut process = runtime
             .command(env!("CARGO_BIN_EXE_audit-writer"))
             .env("KEYFOLD_MANIFEST", manifest.path())
             .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
@@ -42,7 +43,8 @@ impl Function {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        Function { process, runtime, dynamo, table, _manifest: manifest }
+        let log = Some(Log::of(&mut process));
+        Function { process, log, runtime, dynamo, table, _manifest: manifest }
     }
 
     pub(crate) async fn invoke(&self, event: impl Into<String>) -> InvocationResult {
@@ -77,11 +79,7 @@ impl Function {
     /// Ends it; what it has written to standard output.
     pub(crate) fn end(mut self) -> Vec<Value> {
         self.process.kill().unwrap();
-        let mut text = String::new();
-        self.process.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
-            .collect()
+        self.log.take().unwrap().lines()
     }
 }
 

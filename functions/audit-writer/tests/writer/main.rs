@@ -4,6 +4,7 @@
 
 mod events;
 mod function;
+mod hostile;
 mod inputs;
 mod scoped;
 mod start;

@@ -3,33 +3,36 @@
 //! Snapshots show numbers as a double has them; that answers keep every digit is tested in `answers`.
 
 use std::fs;
-use std::io::Read;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
 use crate::answers::filled;
 use crate::{MANIFEST, TOKEN_KEYS};
+use keyfold_harness::Log;
 use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 
 /// A running function. It is ended when it is dropped.
-struct Function(Child);
+pub(crate) struct Function(Child, Option<Log>);
 
 impl Function {
-    fn start(runtime: &RuntimeApi, variables: &[(&str, &str)]) -> Function {
+    pub(crate) fn start(runtime: &RuntimeApi, variables: &[(&str, &str)]) -> Function {
         let mut command = runtime.command(env!("CARGO_BIN_EXE_query-api"));
         command.envs(variables.iter().copied()).stdout(Stdio::piped());
-        Function(command.spawn().unwrap())
+        let mut process = command.spawn().unwrap();
+        let log = Log::of(&mut process);
+        Function(process, Some(log))
+    }
+
+    /// Is it the process that was started?
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
     }
 
     /// Ends it; what it has written to standard output.
     fn end(mut self) -> Vec<Value> {
         self.0.kill().unwrap();
-        let mut text = String::new();
-        self.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
-            .collect()
+        self.1.take().unwrap().lines()
     }
 }
 
@@ -41,7 +44,7 @@ impl Drop for Function {
     }
 }
 
-fn manifest_file() -> tempfile::NamedTempFile {
+pub(crate) fn manifest_file() -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), MANIFEST).unwrap();
     file

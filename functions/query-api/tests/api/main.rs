@@ -6,6 +6,7 @@ mod answers;
 mod console;
 mod description;
 mod events;
+mod hostile;
 mod readiness;
 mod refusals;
 mod request;

@@ -4,6 +4,7 @@
 
 mod events;
 mod function;
+mod hostile;
 mod inserts;
 mod processes;
 mod refusals;

@@ -6,6 +6,7 @@ mod carried;
 mod events;
 mod expired;
 mod gates;
+mod hostile;
 mod inputs;
 
 /// The function of these tests.
