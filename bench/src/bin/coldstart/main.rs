@@ -40,8 +40,8 @@ struct Arguments {
     /// Fail if a function needs more than so many times what the bare one needs.
     #[arg(long, value_name = "TIMES")]
     require: Option<f64>,
-    /// Fail if an event with a first HTTPS call needs more CPU than this, in milliseconds.
-    #[arg(long, value_name = "MS")]
+    /// Fail if an event with a first HTTPS call needs more than so many times the CPU of the bare function's start.
+    #[arg(long, value_name = "TIMES")]
     require_call: Option<f64>,
 }
 
@@ -160,6 +160,7 @@ fn slower(functions: &[Function], most: f64) -> bool {
 }
 
 fn dearer(functions: &[Function], most: f64) -> bool {
+    let most = most * median(&functions[0].cpu);
     functions.iter().any(|function| !function.first.is_empty() && median(&function.first) > most)
 }
 

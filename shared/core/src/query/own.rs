@@ -46,3 +46,36 @@ pub fn without_tombstones<'p>(table: &Table, access: &'p Access) -> Cow<'p, Acce
     }
     Cow::Owned(access)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::query::check::{Caller, check};
+    use crate::query::plan::plan;
+    use crate::query::readiness::Readiness;
+
+    #[test]
+    fn an_item_that_is_read_for_its_entry_is_asked_everything_again() {
+        // The index has the table's own key the other way round, so a tombstone can have an entry, and the entry does not show it.
+        let manifest = r#"
+            [tables.t]
+            name = "tableOfTheCase"
+            partition = "a"
+            sort = "b"
+            attributes = { a = "string", b = "string", c = "string" }
+            indexes.turned = { partition = "b", sort = "a", projection = ["c"] }
+        "#;
+        let model = crate::manifest::parse("keyfold.toml", manifest).model.unwrap();
+        let request = json!({ "table": "t", "where": { "b": "x", "c": "y" }, "select": ["a", "b", "c"] });
+        let request = serde_json::from_value(request).unwrap();
+        let checked = check(&model, &request, &Caller::Trusted).unwrap();
+        let planned = plan(&checked, &Readiness::complete()).unwrap();
+        let [access] = planned.accesses.as_slice() else { panic!("{planned:?}") };
+        assert_eq!((access.hydration, access.recheck.is_always()), (Hydration::None, true));
+        let access = without_tombstones(&model.tables[0], access);
+        assert_eq!((access.hydration, &access.recheck), (Hydration::ByKey, &access.filter));
+        assert!(!access.filter.is_always());
+    }
+}

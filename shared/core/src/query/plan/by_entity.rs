@@ -38,7 +38,7 @@ impl<'a> ConjunctionByEntity<'a> {
     ) -> ConjunctionByEntity<'a> {
         let read = |entity, when, of: &[EntityChoice]| EntityConjunction {
             entity,
-            conjunction: Conjunction::read(conjunct.iter().map(AsRef::as_ref), when),
+            conjunction: Conjunction::read(context.request.table, conjunct.iter().map(AsRef::as_ref), when),
             always: context.present(of.iter().copied()),
         };
         let any = read(EntityChoice::Any, context.conditions_of_any(entities), entities);
@@ -72,7 +72,8 @@ impl<'a> ConjunctionByEntity<'a> {
     /// The scan of a path: one pass finds the items of all entities.
     pub(super) fn scan(&self, path: AccessPath<'a>) -> PlannedRead<'a> {
         let wanted = self.context.conditions_of_wanted();
-        let conjunction = &Conjunction::read(self.conjunct.iter().map(AsRef::as_ref), wanted);
+        let conjunction =
+            &Conjunction::read(self.context.request.table, self.conjunct.iter().map(AsRef::as_ref), wanted);
         let (context, always) = (self.context, &*self.any.always);
         PathPlanner { context, path, entity: EntityChoice::Any, conjunction, always }.scan()
     }

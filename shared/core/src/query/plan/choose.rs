@@ -136,7 +136,7 @@ fn missing_partition_part<'a>(
 ) -> Option<&'a str> {
     let planner = asked.planners(path).next().filter(|_| !path.is_overloaded)?;
     let open = keyspace?.open_partition(&planner.conjunction.tests, &[])?;
-    (!planner.is_expandable(open) && !planner.has_no_value_left()).then_some(open)
+    (!planner.is_expandable(open) && !planner.conjunction.has_no_value_left).then_some(open)
 }
 
 /// May the path be read at all? A pending index hides the items that its retrofit has not reached. A global index is behind its

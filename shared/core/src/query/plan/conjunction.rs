@@ -8,6 +8,7 @@ use super::certainty::Certain;
 use super::few::Few;
 use crate::condition::{Comparison, Condition};
 use crate::key::{Test, Tests};
+use crate::model::Table;
 use crate::value::{AttributeValue, compare, equal};
 
 /// What is asked of one attribute.
@@ -24,8 +25,26 @@ pub(super) enum Asked<'a> {
 pub(super) struct AttributeTest<'a> {
     pub(super) attribute: &'a str,
     pub(super) asked: Asked<'a>,
+    /// The values that the manifest lists of it, if it does.
+    pub(super) listed: Option<&'a [AttributeValue]>,
     /// The clauses that are answered when the key serves this test exactly, by their numbers.
     pub(super) clauses: Few<usize>,
+}
+
+impl AttributeTest<'_> {
+    fn has_no_value_left(&self) -> bool {
+        match &self.asked {
+            Asked::Values(_) | Asked::Test(Test::Absent) => false,
+            Asked::Test(test) => {
+                self.listed.is_some_and(|values| !values.iter().any(|value| test.passes(value)))
+            }
+        }
+    }
+}
+
+/// The values that the manifest lists of an attribute, if it does.
+pub(super) fn listed_values<'a>(table: &'a Table, attribute: &str) -> Option<&'a [AttributeValue]> {
+    table.attributes.get(attribute)?.values.as_deref()
 }
 
 /// What all clauses together say.
@@ -43,6 +62,8 @@ pub(super) struct Conjunction<'a> {
     pub(super) present: Few<&'a str>,
     /// Can no item match?
     pub(super) impossible: bool,
+    /// Is there an attribute of which no listed value passes? Then no item matches, and nothing is read.
+    pub(super) has_no_value_left: bool,
 }
 
 /// A comparison with an attribute: the attribute, the number of the clause, the comparison.
@@ -51,6 +72,7 @@ type Compared<'a> = (&'a str, usize, &'a Comparison);
 impl<'a> Conjunction<'a> {
     /// Reads a conjunction, and the entity's own conditions after it.
     pub(super) fn read(
+        table: &'a Table,
         conjunct: impl ExactSizeIterator<Item = &'a Condition>,
         when: &'a [Condition],
     ) -> Conjunction<'a> {
@@ -79,13 +101,19 @@ impl<'a> Conjunction<'a> {
             by_attribute: Vec::with_capacity(compared.len()),
             tests: Tests::with_capacity(compared.len()),
             present,
+            has_no_value_left: false,
         };
         for of_one in compared.chunk_by(|a, b| a.0 == b.0) {
             match most_useful(of_one) {
-                Ok(found) => found.into_iter().for_each(|found| all.add(found)),
+                Ok(Some(found)) => {
+                    let listed = listed_values(table, found.attribute);
+                    all.add(AttributeTest { listed, ..found });
+                }
+                Ok(None) => {}
                 Err(Impossible) => all.impossible = true,
             }
         }
+        all.has_no_value_left = all.by_attribute.iter().any(AttributeTest::has_no_value_left);
         all
     }
 
@@ -129,7 +157,12 @@ fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>
         return Ok(Some(values));
     }
     let one = |test, (attribute, number, _): &Compared<'a>| {
-        Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), clauses: Few::from_iter([*number]) }))
+        Ok(Some(AttributeTest {
+            attribute,
+            asked: Asked::Test(test),
+            listed: None,
+            clauses: Few::from_iter([*number]),
+        }))
     };
     for prefix in compared {
         if let Comparison::BeginsWith(text) = prefix.2 {
@@ -167,7 +200,7 @@ fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Im
         return Err(Impossible);
     }
     let clauses = compared.iter().map(|(_, number, _)| *number).collect();
-    Ok(Some(AttributeTest { attribute, asked: Asked::Values(values), clauses }))
+    Ok(Some(AttributeTest { attribute, asked: Asked::Values(values), listed: None, clauses }))
 }
 
 fn distinct(values: &[AttributeValue]) -> Few<&AttributeValue> {
@@ -217,7 +250,7 @@ fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Imp
         return Err(Impossible);
     }
     let test = Test::Range { low: low.cloned(), high: high.cloned() };
-    Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), clauses }))
+    Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), listed: None, clauses }))
 }
 
 /// The bound that leaves less; of equal ones the exclusive.

@@ -139,8 +139,9 @@ impl<'a> PlanContext<'a> {
     /// Can an item of the table be absent from this path?
     pub(super) fn is_sparse(&self, path: AccessPath<'a>) -> bool {
         !self.known.iter().all(|known| {
-            Keyspace::of(path, known.entity)
-                .is_ok_and(|keyspace| keyspace.required().all(|part| known.present.contains(&part)))
+            Keyspace::of(path, known.entity).is_ok_and(|keyspace| {
+                keyspace.find_required(&|part| !known.present.contains(&part)).is_none()
+            })
         })
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn expansions<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'
 
 fn expand<'a>(planner: &PathPlanner<'_, 'a>, keyspace: Keyspace<'a>, add: &mut dyn FnMut(&'a str, Depth)) {
     // Only of a required part: where an optional part is absent, no value of it finds the item.
-    let open = |name: &&str| planner.is_expandable(name) && keyspace.required().any(|part| part == *name);
+    let open = |name: &&str| planner.is_expandable(name) && keyspace.requires(name);
     keyspace.partition_inputs().filter(open).for_each(|name| add(name, Depth::Partition));
     let order = &planner.context.request.order;
     let is_asked =

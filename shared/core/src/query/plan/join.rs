@@ -150,7 +150,7 @@ pub(super) fn join_overlapping<'a>(
         kept.insert(place.min(kept.len()), one);
     }
     // A read of a wider range asks everything that its own selection asked: another read of that selection in the range would
-    // give its items a second time.
+    // give its items a second time. That takes two ranges that overlap and have no union; no request that has them is known.
     let is_twice = kept.iter().enumerate().any(|(at, a)| {
         kept[at + 1..].iter().any(|b| (a.is_wider || b.is_wider) && !are_apart(&a.read, &b.read))
     });

@@ -7,14 +7,14 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::value::AttributeValue;
 
-/// An attribute of a key, with its value.
-pub(super) type Part<'m> = (&'m str, AttributeValue);
+/// An attribute of the partition key, and the value that it is fixed to.
+pub(super) type Fixed<'m> = (&'m str, AttributeValue);
 
 /// A partition's key.
 #[derive(Debug, Clone)]
 pub(super) enum Partition<'m> {
-    One(Part<'m>),
-    Several(Vec<Part<'m>>),
+    One(Fixed<'m>),
+    Several(Vec<Fixed<'m>>),
 }
 
 impl<'m> Partition<'m> {
@@ -24,7 +24,7 @@ impl<'m> Partition<'m> {
     }
 
     /// The key with one more attribute.
-    pub(super) fn with(&self, part: Part<'m>) -> Partition<'m> {
+    pub(super) fn with(&self, part: Fixed<'m>) -> Partition<'m> {
         if self.is_empty() {
             return Partition::One(part);
         }
@@ -34,8 +34,8 @@ impl<'m> Partition<'m> {
     }
 
     /// All attributes.
-    pub(super) fn into_parts(self) -> impl ExactSizeIterator<Item = Part<'m>> {
-        let parts: SmallVec<[Part<'m>; 1]> = match self {
+    pub(super) fn into_parts(self) -> impl ExactSizeIterator<Item = Fixed<'m>> {
+        let parts: SmallVec<[Fixed<'m>; 1]> = match self {
             Partition::One(part) => smallvec![part],
             Partition::Several(parts) => parts.into(),
         };
@@ -44,9 +44,9 @@ impl<'m> Partition<'m> {
 }
 
 impl<'m> Deref for Partition<'m> {
-    type Target = [Part<'m>];
+    type Target = [Fixed<'m>];
 
-    fn deref(&self) -> &[Part<'m>] {
+    fn deref(&self) -> &[Fixed<'m>] {
         match self {
             Partition::One(part) => std::slice::from_ref(part),
             Partition::Several(parts) => parts,

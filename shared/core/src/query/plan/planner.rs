@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::access::SortTest;
 use super::certainty::{Certain, Certainty};
-use super::conjunction::{Asked, Conjunction};
+use super::conjunction::{Asked, Conjunction, listed_values};
 use super::context::PlanContext;
 use super::entity::EntityChoice;
 use super::few::Few;
@@ -37,8 +37,8 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'a>, RejectReason> {
         let keyspace = Keyspace::of(self.path, self.entity)
             .map_err(|key| RejectReason::EntityAbsent { attribute: key.name.as_str().into() })?;
-        let hidden = keyspace.required().find(|attribute| {
-            !self.always.contains(attribute) && !self.conjunction.present.contains(attribute)
+        let hidden = keyspace.find_required(&|attribute| {
+            !self.always.contains(&attribute) && !self.conjunction.present.contains(&attribute)
         });
         match hidden {
             Some(attribute) => Err(RejectReason::Sparse { attribute: attribute.into() }),
@@ -93,15 +93,17 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         let asked = self.conjunction.by_attribute.iter().filter(|test| expand.contains(&test.attribute));
         let open = expand.iter().filter(|name| self.conjunction.of(name).is_none());
         let asked = asked.map(|of_one| {
-            let declared = || self.declared_values(of_one.attribute).unwrap_or_default().iter();
+            let listed = || of_one.listed.unwrap_or_default().iter();
             match &of_one.asked {
                 Asked::Values(values) => (of_one.attribute, values.clone()),
                 Asked::Test(test) => {
-                    (of_one.attribute, declared().filter(|value| test.passes(value)).collect())
+                    (of_one.attribute, listed().filter(|value| test.passes(value)).collect())
                 }
             }
         });
-        asked.chain(open.filter_map(|name| Some((*name, self.declared_values(name)?.iter().collect()))))
+        asked.chain(
+            open.filter_map(|name| Some((*name, listed_values(self.path.table, name)?.iter().collect()))),
+        )
     }
 
     /// How many combinations of values there are. Each would be a query of its own, so there is a most.
@@ -109,16 +111,6 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         self.expanded(expand).try_fold(1, |count, (_, values)| match count * values.len() {
             count if count > FAN_OUT_MAX => Err(RejectReason::FanOut),
             count => Ok(count),
-        })
-    }
-
-    /// Is there an attribute of which no listed value passes? Then no item matches, and nothing is read.
-    pub(super) fn has_no_value_left(&self) -> bool {
-        self.conjunction.by_attribute.iter().any(|of_one| match &of_one.asked {
-            Asked::Values(_) | Asked::Test(Test::Absent) => false,
-            Asked::Test(test) => self
-                .declared_values(of_one.attribute)
-                .is_some_and(|values| !values.iter().any(|value| test.passes(value))),
         })
     }
 
@@ -135,10 +127,6 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         TestSets::Owned(all)
     }
 
-    fn declared_values(&self, attribute: &str) -> Option<&'a [AttributeValue]> {
-        self.path.table.attributes.get(attribute)?.values.as_deref()
-    }
-
     /// Does every matching item have the same value here?
     fn has_one_value(&self, attribute: &str) -> bool {
         self.conjunction.values_of(attribute).is_some_and(|values| values.len() == 1)
@@ -146,10 +134,13 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
 
     /// Can this attribute be taken value by value: by an `in`, or because the manifest lists its values?
     pub(super) fn is_expandable(&self, attribute: &str) -> bool {
-        match self.conjunction.of(attribute).map(|of_one| &of_one.asked) {
-            Some(Asked::Values(values)) => values.len() > 1,
-            Some(Asked::Test(Test::Absent)) => false,
-            Some(Asked::Test(_)) | None => self.declared_values(attribute).is_some(),
+        let Some(of_one) = self.conjunction.of(attribute) else {
+            return listed_values(self.path.table, attribute).is_some();
+        };
+        match &of_one.asked {
+            Asked::Values(values) => values.len() > 1,
+            Asked::Test(Test::Absent) => false,
+            Asked::Test(_) => of_one.listed.is_some(),
         }
     }
 
@@ -212,7 +203,6 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         is_exact: &dyn Fn(&str) -> bool,
     ) -> (Few<&'a Condition>, Few<&'a Condition>) {
         let conjunction = self.conjunction;
-        let in_key = |name: &str| keyspace.required().any(|part| part == name);
         // Items of other entities can lie in the same range. What only the items asked for promise, or only their own template
         // writes, says nothing of those others: such a condition is dropped only if the entity's conditions are asked, and never
         // is one of these conditions.
@@ -223,7 +213,8 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             let is_entitys = number >= conjunction.when_from;
             let present = if is_entitys { everywhere } else { promised };
             !(is_entitys && self.path.is_overloaded)
-                && self.is_answered(number, is_exact, &|name| present.contains(&name) || in_key(name))
+                && self
+                    .is_answered(number, is_exact, &|name| present.contains(&name) || keyspace.requires(name))
         };
         let (residual, mut when) = self.unanswered(&answered);
         // What the request asks anyway need not be asked again as the entity's condition.

@@ -136,7 +136,7 @@ struct Proposal {
 /// help: nothing is asked by equality.
 fn proposal(request: &CheckedRequest<'_>) -> Option<Proposal> {
     let clauses = clauses(&request.condition);
-    let conjunction = Conjunction::read(clauses.iter().map(AsRef::as_ref), &[]);
+    let conjunction = Conjunction::read(request.table, clauses.iter().map(AsRef::as_ref), &[]);
     let is_key =
         |name: &str| request.table.attributes.get(name).is_some_and(|known| known.kind.scalar().is_some());
     let (mut equal, mut ranged) = (Vec::new(), Vec::new());

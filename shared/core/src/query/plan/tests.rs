@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Operation, PlanError, QueryPlan, ReadFrom, plan};
+use super::{Hydration, Operation, PlanError, QueryPlan, ReadFrom, plan};
 use crate::query::check::{Caller, check};
 use crate::query::readiness::{Pending, Readiness};
 
@@ -497,4 +497,76 @@ fn one_read_does_not_go_up_and_down_at_once() {
     order(json!(["-status", "-at"])).unwrap();
     let refused = order(json!(["status", "-at"]));
     assert!(matches!(refused, Err(PlanError::Unordered { .. })), "{refused:?}");
+}
+
+#[test]
+fn what_orders_the_answer_is_read_where_it_is() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        attributes = { id = "string", owner = "string", note = "string" }
+        indexes.byOwner = { partition = "owner", projection = "keys-only" }
+    "#;
+    let asked = json!({ "table": "t", "where": { "owner": "ann" }, "order": "note", "sortInMemory": 100, "select": ["owner"] });
+    assert_eq!(planned(manifest, asked).accesses[0].hydration, Hydration::ByKey, "the index has no notes");
+}
+
+#[test]
+fn a_range_that_ends_before_it_begins_is_not_asked_for() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        sort = "n1"
+        attributes = { id = "string", n1 = "number" }
+    "#;
+    let asked = json!({ "id": "a", "n1": { ">=": 9, "<=": 3 } });
+    assert_eq!(planned(manifest, json!({ "table": "t", "where": asked })).accesses, []);
+}
+
+#[test]
+fn a_longer_prefix_is_a_neighbour() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "owner"
+        sort = { attribute = "SK" }
+        attributes = { owner = "string", kind = "string", tag = "string", text = "string" }
+        entities.short = { when = { kind = "short" }, sort = "do{text}" }
+        entities.dog = { when = { kind = "dog" }, sort = "dog:{tag}" }
+    "#;
+    let plan = planned(manifest, json!({ "table": "t", "entity": "short", "where": { "owner": "ann" } }));
+    assert_eq!(filter(&plan).as_deref(), Some("kind = \"short\""), "`dog:` begins with `do`");
+}
+
+#[test]
+fn an_attribute_that_only_a_key_has_is_read_where_that_key_is() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        attributes = { id = "string", owner = "string", number = { type = "string", from-key = true } }
+        indexes.byNumber = { partition = { attribute = "GSI1PK", fold = "N#{number}" } }
+        indexes.byOwner = { partition = "owner", projection = "keys-only" }
+    "#;
+    let asked = json!({ "table": "t", "where": { "owner": "ann" }, "select": ["number"] });
+    assert_eq!(planned(manifest, asked).accesses[0].hydration, Hydration::ByKey, "the index has no `GSI1PK`");
+}
+
+#[test]
+fn values_that_a_key_does_not_tell_apart_are_read_once_in_order_too() {
+    // The two reads of one partition would be joined, but not where an order is asked of an entity's own keys.
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = { attribute = "PK", fold = "k{s1|lower}" }
+        sort = { attribute = "SK" }
+        attributes = { s1 = "string", s2 = "string", kind = "string" }
+        entities.one = { when = { kind = "one" }, sort = "1{s2}" }
+        entities.two = { when = { kind = "two" }, sort = "2{s2}" }
+    "#;
+    let asked =
+        json!({ "table": "t", "entity": "one", "where": { "s1": { "in": ["A", "a", "B"] } }, "order": "s2" });
+    assert_eq!(partitions(&planned(manifest, asked)), ["ka", "kb"]);
 }
