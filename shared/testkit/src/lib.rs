@@ -4,6 +4,8 @@
 //! - [`generate`] makes models, items and requests from a seed;
 //! - [`naive`] answers a request by looking at every item: the oracle of the planner;
 //! - [`evaluate`] carries out a plan over the model table, page by page;
+//! - [`run`](mod@run) carries out a plan as the products do, with core's own execution;
+//! - [`two_worlds`] shows what a tenant can tell of another: nothing;
 //! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
 //! - [`simulate`] plays histories of the retrofit, with everything that can go wrong;
 //! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
@@ -15,7 +17,9 @@ pub mod evaluate;
 pub mod generate;
 pub mod naive;
 pub mod operation;
+pub mod run;
 pub mod simulate;
 pub mod table;
+pub mod two_worlds;
 
 pub use table::{ModelTable, TableError};

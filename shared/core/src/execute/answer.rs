@@ -19,7 +19,8 @@ pub struct Answer {
     pub count: u64,
     /// Where the answer goes on; `None` if this is the end of it. There can be a next page with nothing on it.
     pub next: Option<Position>,
-    /// The read units that were consumed, as DynamoDB reports them.
+    /// The read units that were consumed, as DynamoDB reports them. Of one item by its key that a caller with a scope may not see:
+    /// those of an item that is not there.
     pub consumed_read_units: f64,
     /// How many entries were read, before any filter.
     pub items_read: u64,
@@ -59,12 +60,14 @@ impl Run<'_> {
         for item in &mut items {
             item.retain(|name, _| !own::is_own(name) && select.is_none_or(|select| select.contains(name)));
         }
+        // The one item that was read may be another caller's: it must look as if there were none.
+        let hides = self.plan.hides_cost && count == 0;
         Answer {
             items,
             count,
             next,
-            consumed_read_units: self.lanes.budget.spent(),
-            items_read: self.lanes.items_read,
+            consumed_read_units: if hides { self.lanes.budget.least() } else { self.lanes.budget.spent() },
+            items_read: if hides { 0 } else { self.lanes.items_read },
             requests: self.lanes.budget.requests(),
         }
     }

@@ -68,6 +68,11 @@ impl Budget {
         self.spent
     }
 
+    /// What a page costs that has nothing on it.
+    pub(super) fn least(&self) -> f64 {
+        self.unit
+    }
+
     pub(super) fn requests(&self) -> u32 {
         self.requests
     }

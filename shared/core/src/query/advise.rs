@@ -5,7 +5,7 @@
 
 use crate::condition::Comparison;
 use crate::model::{Attribute, AttributeKind, Model, Operator, Question, QuestionCondition, Table};
-use crate::query::check::CheckedRequest;
+use crate::query::check::{CheckedRequest, in_scope};
 use crate::query::limits::{PAGE_ITEMS_DEFAULT, SORT_ITEMS_MAX};
 use crate::query::plan::{PlanError, QueryPlan, plan};
 use crate::query::readiness::Readiness;
@@ -40,16 +40,20 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
     advice
 }
 
-/// The question as a request, with stand-ins for values.
+/// The question as a request, with stand-ins for values. Of a table with a scope it is asked by a caller with claims: that is
+/// whom the query API answers, and such a caller is answered from fewer indexes.
 fn stand_in<'m>(table: &'m Table, question: &Question, with_optional: bool) -> CheckedRequest<'m> {
     let asked = |condition: &QuestionCondition| {
         let attribute = table.attributes.get(&condition.attribute)?;
         (with_optional || !condition.optional).then(|| comparison(attribute, condition))
     };
+    let own = |name: &String| Some((name.clone(), stand_in_value(table.attributes.get(name)?)));
+    let scope = table.scope.keys().filter_map(own).collect();
     CheckedRequest {
         table,
         entities: question.entities.clone(),
-        condition: question.condition(table, &asked),
+        condition: in_scope(&scope, question.condition(table, &asked)),
+        scope,
         order: question.order.clone(),
         limit: question.limit.unwrap_or(PAGE_ITEMS_DEFAULT),
         limited: question.limit.is_some(),

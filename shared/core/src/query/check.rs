@@ -37,6 +37,9 @@ pub struct CheckedRequest<'m> {
     pub entities: Vec<EntityId>,
     /// What is asked of items, the caller's scope included.
     pub condition: Condition,
+    /// The attributes that the caller's claims fix, with their values. Empty if the caller may see every item. Where there are
+    /// some, nothing but items with these values is read: what a read costs would tell something of the others.
+    pub scope: BTreeMap<String, AttributeValue>,
     /// The order of the answer.
     pub order: Vec<OrderBy>,
     /// The most items of this answer.
@@ -63,11 +66,12 @@ pub fn check<'m>(
 ) -> Result<CheckedRequest<'m>, RequestError> {
     let table = find_table(model, &request.table)?;
     let asked = conditions::read(table, &request.conditions)?;
-    let condition = in_scope(table, asked, caller)?;
+    let scope = find_scope(table, &asked, caller)?;
     Ok(CheckedRequest {
         table,
         entities: find_entities(table, &request.entity)?,
-        condition,
+        condition: in_scope(&scope, asked),
+        scope,
         order: find_order(table, &request.order)?,
         limit: check_limit(request.limit)?,
         limited: request.limit.is_some(),
@@ -156,10 +160,14 @@ fn check_sort(most: Option<u32>) -> Result<Option<u32>, RequestError> {
     }
 }
 
-/// Adds what the caller's claims fix, and refuses a request for items outside the caller's scope.
-fn in_scope(table: &Table, asked: Condition, caller: &Caller) -> Result<Condition, RequestError> {
-    let Caller::Claims(claims) = caller else { return Ok(asked) };
-    let mut parts = Vec::new();
+/// What the caller's claims fix. A request for items outside of that is refused.
+fn find_scope(
+    table: &Table,
+    asked: &Condition,
+    caller: &Caller,
+) -> Result<BTreeMap<String, AttributeValue>, RequestError> {
+    let mut scope = BTreeMap::new();
+    let Caller::Claims(claims) = caller else { return Ok(scope) };
     for (name, claim) in &table.scope {
         let attribute = find_attribute(table, name)?;
         let value = claims.get(claim).ok_or_else(|| RequestError::ClaimMissing { claim: claim.clone() })?;
@@ -170,13 +178,23 @@ fn in_scope(table: &Table, asked: Condition, caller: &Caller) -> Result<Conditio
             claim: claim.clone(),
         };
         let value = typed_text(table, attribute, value).map_err(mismatch)?;
-        if asks_for_another(&asked, name, &value) {
+        if asks_for_another(asked, name, &value) {
             return Err(RequestError::OutOfScope { table: table.id.clone(), attribute: name.clone() });
         }
-        parts.push(Condition::Is(Path::attribute(name), Comparison::Equal(value)));
+        scope.insert(name.clone(), value);
     }
-    parts.push(asked);
-    Ok(Condition::all(parts))
+    Ok(scope)
+}
+
+/// What is asked, of the items in the scope.
+pub(super) fn in_scope(scope: &BTreeMap<String, AttributeValue>, asked: Condition) -> Condition {
+    if scope.is_empty() {
+        return asked;
+    }
+    let own = |(name, value): (&String, &AttributeValue)| {
+        Condition::Is(Path::attribute(name), Comparison::Equal(value.clone()))
+    };
+    Condition::all(scope.iter().map(own).chain([asked]))
 }
 
 /// Is the attribute asked, beside everything else, to be a value that the scope excludes?

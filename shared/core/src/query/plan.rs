@@ -66,6 +66,8 @@ pub struct QueryPlan {
     pub count: bool,
     /// Strongly consistent reads.
     pub consistent: bool,
+    /// Could the one item that is read be outside the caller's scope? Then what it cost is shown as if there were none.
+    pub hides_cost: bool,
     /// The read units that it will take, as a guess from what the manifest expects.
     pub estimated_units: f64,
     /// What else was considered, and why not.
@@ -106,6 +108,18 @@ pub enum PlanError {
         /// What else helps, each as the rest of a sentence.
         instead: Vec<String>,
     },
+    /// No table or index keeps the items in the caller's scope apart from others.
+    #[error("no index of table `{table}` answers this from the items in the caller's scope alone")]
+    Unscoped {
+        /// The table.
+        table: String,
+        /// Why each table and index was rejected.
+        rejected: Vec<RejectedPath>,
+        /// An index that answers, as manifest text.
+        suggestion: Option<String>,
+        /// What else helps, each as the rest of a sentence.
+        instead: Vec<String>,
+    },
     /// What answers it is still being filled, and hides the items that are not in it yet.
     #[error("{} {pending}", read_from.index().map_or_else(|| format!("table `{table}`"), |index| format!("index `{index}` of table `{table}`")))]
     Pending {
@@ -126,6 +140,7 @@ impl PlanError {
         match self {
             PlanError::Unserved { .. } => "needs-scan",
             PlanError::Unordered { .. } => "needs-sort",
+            PlanError::Unscoped { .. } => "needs-scoped-index",
             PlanError::Pending { .. } => "index-pending",
         }
     }
@@ -133,17 +148,21 @@ impl PlanError {
     /// What the asker can do.
     pub fn hint(&self) -> String {
         let allow = match self {
-            PlanError::Unordered { .. } => "allow sorting with `sortInMemory`",
-            PlanError::Unserved { .. } | PlanError::Pending { .. } => "allow a scan with `scan`",
+            PlanError::Unordered { .. } => Some("allow sorting with `sortInMemory`"),
+            PlanError::Unserved { .. } | PlanError::Pending { .. } => Some("allow a scan with `scan`"),
+            // A scan reads the items of everybody.
+            PlanError::Unscoped { .. } => None,
         };
-        self.ways(Some(allow))
+        self.ways(allow)
     }
 
     /// What the asker can do where scans are not to be had. Empty if there is nothing.
     pub fn hint_without_scan(&self) -> String {
         match self {
             PlanError::Unordered { .. } => self.hint(),
-            PlanError::Unserved { .. } | PlanError::Pending { .. } => self.ways(None),
+            PlanError::Unserved { .. } | PlanError::Unscoped { .. } | PlanError::Pending { .. } => {
+                self.ways(None)
+            }
         }
     }
 
@@ -151,7 +170,8 @@ impl PlanError {
         let cut_over;
         let (suggestion, instead) = match self {
             PlanError::Unserved { suggestion, instead, .. }
-            | PlanError::Unordered { suggestion, instead, .. } => (suggestion.as_ref(), instead.as_slice()),
+            | PlanError::Unordered { suggestion, instead, .. }
+            | PlanError::Unscoped { suggestion, instead, .. } => (suggestion.as_ref(), instead.as_slice()),
             PlanError::Pending { pending, .. } => {
                 cut_over = [format!("ask again when retrofit `{}` is cut over", pending.retrofit)];
                 (None, cut_over.as_slice())
@@ -171,6 +191,7 @@ impl PlanError {
     pub fn rejected(&self) -> &[RejectedPath] {
         let (PlanError::Unserved { rejected, .. }
         | PlanError::Unordered { rejected, .. }
+        | PlanError::Unscoped { rejected, .. }
         | PlanError::Pending { rejected, .. }) = self;
         rejected
     }
@@ -178,9 +199,9 @@ impl PlanError {
     /// An index that answers, as manifest text.
     pub fn suggestion(&self) -> Option<&str> {
         match self {
-            PlanError::Unserved { suggestion, .. } | PlanError::Unordered { suggestion, .. } => {
-                suggestion.as_deref()
-            }
+            PlanError::Unserved { suggestion, .. }
+            | PlanError::Unordered { suggestion, .. }
+            | PlanError::Unscoped { suggestion, .. } => suggestion.as_deref(),
             PlanError::Pending { .. } => None,
         }
     }
@@ -200,6 +221,7 @@ pub fn plan(request: &CheckedRequest<'_>, readiness: &Readiness) -> Result<Query
         select: request.select.clone(),
         count: request.count,
         consistent: request.consistent,
+        hides_cost: best.hides_cost,
         estimated_units: best.units.as_f64(),
         rejected: choice.rejected,
     })
@@ -213,6 +235,8 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanErr
     let Suggestions { index: suggestion, instead } = suggest::suggest(request);
     if rejected.iter().any(|rejected| rejected.reason == RejectReason::Order) {
         PlanError::Unordered { table, rejected, suggestion, instead }
+    } else if !request.scope.is_empty() {
+        PlanError::Unscoped { table, rejected, suggestion, instead }
     } else {
         PlanError::Unserved { table, rejected, suggestion, instead }
     }

@@ -26,7 +26,7 @@ impl From<RequestError> for Problem {
 impl From<PlanError> for Problem {
     fn from(error: PlanError) -> Problem {
         let status = match error {
-            PlanError::Unserved { .. } | PlanError::Unordered { .. } => 422,
+            PlanError::Unserved { .. } | PlanError::Unordered { .. } | PlanError::Unscoped { .. } => 422,
             // It answers once the retrofit is cut over.
             PlanError::Pending { .. } => 503,
         };

@@ -96,6 +96,7 @@ pub(crate) fn plan(accesses: Vec<Access>, delivery: Delivery, order: Vec<OrderBy
         select: None,
         count: false,
         consistent: false,
+        hides_cost: false,
         estimated_units: 0.0,
         rejected: Vec::new(),
     }

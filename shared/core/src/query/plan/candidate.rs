@@ -19,6 +19,8 @@ pub(super) struct Candidate<'a> {
     pub(super) reads: Vec<PlannedRead<'a>>,
     delivery: Delivery,
     units: ReadUnits,
+    /// Is one item read that could be outside the caller's scope?
+    hides_cost: bool,
     /// How many entries are read, as a guess that no rounding to units hides.
     entries: u64,
 }
@@ -29,6 +31,7 @@ pub(super) struct ChosenPlan {
     pub(super) accesses: Vec<Access>,
     pub(super) delivery: Delivery,
     pub(super) units: ReadUnits,
+    pub(super) hides_cost: bool,
 }
 
 impl<'a> Candidate<'a> {
@@ -37,6 +40,12 @@ impl<'a> Candidate<'a> {
         context: &PlanContext<'a>,
         reads: Vec<PlannedRead<'a>>,
     ) -> Result<Candidate<'a>, RejectReason> {
+        // What one item cost can be hidden. Of several reads, one could use up what the next one needs.
+        if reads.len() > 1
+            && let Some(attribute) = reads.iter().find_map(|read| read.unscoped)
+        {
+            return Err(RejectReason::Scope { attribute: attribute.into() });
+        }
         let apart = if context.request.order.is_empty() { join_neighbours(context, reads) } else { reads };
         match join_overlapping(context, &apart) {
             None => Candidate::priced(context, apart),
@@ -64,7 +73,8 @@ impl<'a> Candidate<'a> {
             _ => None,
         };
         let Estimate { units, entries } = estimate::of_all(context, &reads, enough);
-        Ok(Candidate { reads, delivery, units, entries })
+        let hides_cost = reads.iter().any(|read| read.unscoped.is_some());
+        Ok(Candidate { reads, delivery, units, hides_cost, entries })
     }
 
     /// Cheaper first; then what need not be sorted here, fewer requests, the narrower range, fewer conditions left, the table
@@ -95,6 +105,7 @@ impl<'a> Candidate<'a> {
             accesses: self.reads.into_iter().map(PlannedRead::into_access).collect(),
             delivery: self.delivery,
             units: self.units,
+            hides_cost: self.hides_cost,
         }
     }
 }

@@ -186,6 +186,10 @@ fn all_queries<'a>(
 /// A scan, of a path that hides no item asked for.
 fn scan_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<Candidate<'a>, RejectReason> {
     check_readable(asked.context, path)?;
+    // A scan reads the items of everybody.
+    if let Some(attribute) = asked.context.request.scope.keys().next() {
+        return Err(RejectReason::Scope { attribute: attribute.into() });
+    }
     for planner in asked.planners(path) {
         planner.keyspace()?;
     }

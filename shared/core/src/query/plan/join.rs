@@ -210,6 +210,7 @@ fn join_two<'a>(
     }
     one.asks_entity = false;
     one.single = a.single && b.single;
+    one.unscoped = a.unscoped.or(b.unscoped);
     one.shared = Rc::new(SharedByReads {
         fixed: a.shared.fixed.iter().copied().filter(|name| is_fixed_in_both(a, b, name)).collect(),
         ascending: a.shared.ascending.clone(),

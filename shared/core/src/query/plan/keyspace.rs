@@ -10,10 +10,10 @@ use super::entity::EntityChoice;
 use super::few::Few;
 use super::partition::Partition;
 use super::path::AccessPath;
-use crate::key::{KeyRange, KeyRole, Part, Template, Test, Tests};
+use crate::key::{KeyRange, KeyRole, Part, Template, Test, Tests, Unfolded};
 use crate::model::{KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
-use crate::value::AttributeValue;
+use crate::value::{AttributeValue, equal};
 
 /// Where one key attribute gets its value from, in the items of one entity.
 #[derive(Debug, Clone, Copy)]
@@ -252,6 +252,23 @@ impl<'m> Keyspace<'m> {
             Some((_, template)) => template.ascending(fixed).into(),
             None => self.sort.iter().map(|key| key.name.as_str()).filter(|name| !fixed(name)).collect(),
         }
+    }
+
+    /// Do all items of this entity in this partition have the attribute, with this value? A part that the key keeps only in lower
+    /// case, or as a shard, fixes nothing.
+    pub(super) fn fixes(&self, partition: &Partition<'_>, attribute: &str, value: &AttributeValue) -> bool {
+        self.partition.iter().zip(partition.iter()).any(|(key, (_, given))| {
+            match (self.value_source(key), given) {
+                (KeyValueSource::Natural, given) => key.name == attribute && equal(given, value),
+                (KeyValueSource::Folded(template), AttributeValue::S(text)) => {
+                    let is_value = |(name, part): &(&str, Unfolded)| {
+                        *name == attribute && matches!(part, Unfolded::Value(known) if equal(known, value))
+                    };
+                    template.unfold(text).is_ok_and(|parts| parts.iter().any(is_value))
+                }
+                (KeyValueSource::Folded(_), _) => false,
+            }
+        })
     }
 
     /// Could an item of this entity lie in this partition and range? In doubt yes: a condition too many costs nothing, a missing

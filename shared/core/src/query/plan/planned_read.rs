@@ -24,6 +24,8 @@ pub(super) struct PlannedRead<'a> {
     pub(super) asks_entity: bool,
     /// Is it one item at most?
     pub(super) single: bool,
+    /// The attribute of the caller's scope that the partition key does not fix: an item outside the scope could be read.
+    pub(super) unscoped: Option<&'a str>,
     pub(super) descending: bool,
     pub(super) hydration: Hydration,
     /// Does DynamoDB filter?
@@ -89,6 +91,7 @@ impl<'a> PlannedRead<'a> {
             shared: Rc::new(shared),
             asks_entity: false,
             single: false,
+            unscoped: None,
             descending: false,
             hydration: Hydration::None,
             filters: false,

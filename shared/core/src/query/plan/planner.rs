@@ -65,7 +65,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             if self.reads_everything(expand, &selected) {
                 return Err(RejectReason::Scan);
             }
-            self.add_reads(keyspace, tests, selected, &mut reads);
+            self.add_reads(keyspace, tests, selected, &mut reads)?;
             if reads.len() > FAN_OUT_MAX {
                 return Err(RejectReason::FanOut);
             }
@@ -150,7 +150,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         tests: &Tests<'a>,
         selected: SelectedRanges<'a>,
         all: &mut Vec<PlannedRead<'a>>,
-    ) {
+    ) -> Result<(), RejectReason> {
         // A clause is dropped only if the key says exactly the same: a lossy part (lower case, a shard) or a range around
         // several values lets other values through.
         let is_exact = |attribute: &str| {
@@ -186,6 +186,10 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         for (number, range) in selected.ranges.into_iter().enumerate() {
             let asks_entity = self.has_neighbours(&range);
             read.single = self.is_single(&range);
+            read.unscoped = self.unscoped(&range);
+            if let Some(attribute) = read.unscoped.filter(|_| !read.single) {
+                return Err(RejectReason::Scope { attribute: attribute.into() });
+            }
             read.range = Some(range);
             if number == 0 || asks_entity != read.asks_entity {
                 read.asks_entity = asks_entity;
@@ -194,6 +198,26 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             let range = read.range.take();
             add_read(all, before, PlannedRead { range, ..read.clone() });
         }
+        Ok(())
+    }
+
+    /// The attribute of the caller's scope that other items in this partition could have with another value. A filter would hide
+    /// those items, but not what it costs to read them, nor where a page ends. The sort range does not count: reads are joined.
+    fn unscoped(&self, range: &SelectedRange<'_>) -> Option<&'a str> {
+        let scope = &self.context.request.scope;
+        if scope.is_empty() {
+            return None;
+        }
+        let others = self.context.entities().filter(|_| self.path.is_overloaded);
+        let mut keyspaces = others.chain([self.entity]).filter_map(|entity| {
+            let keyspace = Keyspace::of(self.path, entity).ok()?;
+            (entity == self.entity || keyspace.could_hold(&range.partition, &[])).then_some(keyspace)
+        });
+        keyspaces.find_map(|keyspace| {
+            let mut open =
+                scope.iter().filter(|(name, value)| !keyspace.fixes(&range.partition, name, value));
+            open.next().map(|(name, _)| name.as_str())
+        })
     }
 
     /// What the key leaves to be checked: of the request's conditions, and of the entity's own.

@@ -22,6 +22,10 @@ pub enum RejectReason {
     FanOut,
     #[error("a global index cannot be read with strong consistency")]
     Consistency,
+    #[error(
+        "its partition key does not fix `{attribute}`, so what it costs would depend on items outside the caller's scope"
+    )]
+    Scope { attribute: SmolStr },
     #[error("it {0}")]
     Pending(Box<Pending>),
     #[error("it does not give the requested order")]
