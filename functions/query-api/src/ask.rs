@@ -113,7 +113,7 @@ async fn prepare<'a>(
 
 /// Core's hint, but without the scan where that is not to be had.
 fn refused(error: PlanError, allow_scan: bool) -> Problem {
-    if allow_scan || matches!(error, PlanError::Unordered { .. }) {
+    if allow_scan || matches!(error, PlanError::Unordered { .. } | PlanError::Unscoped { .. }) {
         return error.into();
     }
     let ways = error.hint_without_scan();

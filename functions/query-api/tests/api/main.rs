@@ -10,6 +10,7 @@ mod hostile;
 mod readiness;
 mod refusals;
 mod request;
+mod tenants;
 mod tokens;
 
 /// The manifest of these tests.

@@ -153,7 +153,12 @@ impl PlanError {
             // A scan reads the items of everybody.
             PlanError::Unscoped { .. } => None,
         };
-        self.ways(allow)
+        let ways = self.ways(allow);
+        if ways.is_empty() {
+            "ask by equality for each attribute of a partition key that has the scope".to_owned()
+        } else {
+            ways
+        }
     }
 
     /// What the asker can do where scans are not to be had. Empty if there is nothing.
