@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use keyfold_core::key::{Codec, Part};
 use keyfold_core::model::{AttributeKind, Index, KeySource, Table};
 use keyfold_dynamo::Client;
 use keyfold_edge::{Auth, ManifestError, SettingsError};
@@ -86,7 +87,7 @@ impl Writer {
         if !matches!(kind(&received), None | Some(AttributeKind::Map)) || in_key.contains(&received) {
             return wrong(&received, "undeclared, or a declared map (`KEYFOLD_AUDIT_RECEIVED`)");
         }
-        let makes_ids = table.scope.keys().any(|name| !in_key.contains(name));
+        let makes_ids = table.scope.keys().any(|name| !key_keeps(&table, name));
         let stamps = Stamps::of(&table);
         let folded = folded(&table);
         let time_in_key = in_key.contains(&time);
@@ -106,6 +107,29 @@ fn key_inputs(table: &Table) -> BTreeSet<String> {
         }
     }
     inputs
+}
+
+/// Does every primary key say exactly which value the attribute has? In lower case, `Acme` and `acme` would share their ids, and
+/// so would all organisations of one shard.
+fn key_keeps(table: &Table, attribute: &str) -> bool {
+    let is_kept = |part: &Part| {
+        let Part::Attribute { name, codec, .. } = part else { return false };
+        let loses = matches!(
+            codec,
+            Codec::Lower
+                | Codec::Upper
+                | Codec::Shard(_)
+                | Codec::Modulo(_)
+                | Codec::Timestamp(_)
+                | Codec::LowerTimestamp(_)
+        );
+        name == attribute && !loses
+    };
+    table.key_attributes().any(|key| match &key.source {
+        KeySource::Natural => key.name == attribute,
+        // A key without a template for some entity has no items of it.
+        KeySource::Folded(rules) => rules.iter().all(|rule| rule.template.parts().iter().any(is_kept)),
+    })
 }
 
 fn folded(table: &Table) -> BTreeSet<String> {

@@ -82,6 +82,63 @@ async fn ids_are_the_writers_where_a_key_lacks_the_scope() {
     assert_eq!((ids.len(), function.items().await.len()), (2, 2));
 }
 
+/// `Acme` and `acme` are two organisations. Where the key keeps only the lower case, an id of one could be the other's.
+#[tokio::test]
+async fn ids_are_the_writers_where_the_key_keeps_the_scope_only_in_part() {
+    for (key, status) in [("{org|lower}#{id}", 403), ("{org|shard:4}#{id}", 403), ("{org}#{id}", 201)] {
+        let partition = format!("partition = \"{key}\"\nallow = [\"lossy-primary-key\"]");
+        let function = Function::start(&MANIFEST.replace("partition = \"id\"", &partition), &[]).await;
+        let (got, body) = post(&function, &event("payroll-2016", &json!({})), &member("acme")).await;
+        assert_eq!(got, status, "{key}: {body}");
+        assert_eq!(body["code"] == "id-not-yours", status == 403, "{key}: {body}");
+    }
+}
+
+/// A tenant who guesses the id, or the whole event, of another learns nothing: the answer is the same whether it exists or not.
+#[tokio::test]
+async fn what_a_tenant_is_told_does_not_depend_on_anothers_events() {
+    for partition in ["id", "{org}#{id}"] {
+        let manifest = MANIFEST.replace("partition = \"id\"", &format!("partition = \"{partition}\""));
+        let mut told = Vec::new();
+        for exists in [false, true] {
+            let function = Function::start(&manifest, &[]).await;
+            if exists {
+                // Of the same content, and with the id that is guessed: by a trusted caller, who may choose it.
+                let theirs = event("payroll-2016", &json!({ "org": "umbrella" }));
+                let outcome = function.invoke(theirs.to_string()).await;
+                assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
+                post(&function, &unnamed(&json!({})), &member("umbrella")).await;
+            }
+            let guessed = post(&function, &event("payroll-2016", &json!({})), &member("acme")).await;
+            let copied = post(&function, &unnamed(&json!({})), &member("acme")).await;
+            let again = post(&function, &unnamed(&json!({})), &member("acme")).await;
+            let mut answers = [guessed, copied, again].map(|(status, mut body)| {
+                body.as_object_mut().unwrap().remove("requestId");
+                (status, body.to_string())
+            });
+            answers.sort();
+            told.push(answers);
+        }
+        assert_eq!(told[0], told[1], "{partition}");
+    }
+}
+
+#[tokio::test]
+async fn events_without_id_and_time_do_not_collapse_into_one() {
+    let function = Function::start(MANIFEST, &[]).await;
+    let mut bare = unnamed(&json!({}));
+    bare.as_object_mut().unwrap().remove("timestamp");
+    let both = json!([bare, bare]).to_string();
+    // A request that Lambda retries has the same id, and its events are the same ones.
+    for (id, outcome) in [("request-1", "written"), ("request-2", "written"), ("request-2", "repeated")] {
+        let sent = request(&both, &member("acme")).replace("request-1", id);
+        let InvocationResult::Response(text) = function.invoke(sent).await else { panic!("no response") };
+        let (_, body) = parts(&text);
+        assert_eq!(body[outcome], json!(2), "{id}: {body}");
+    }
+    assert_eq!(function.items().await.len(), 4);
+}
+
 /// The same table for one organisation: who did it is the caller, whatever the event says.
 fn signed() -> String {
     MANIFEST.replace(r#"scope = { org = "jwt.org" }"#, r#"written-by = { accessedBy = "jwt.sub" }"#)

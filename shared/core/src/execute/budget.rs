@@ -1,7 +1,11 @@
 //! The read units and reads that a run may still spend. A read is let through only if what it is expected to cost is
 //! left, and asks for fewer items if that makes it affordable.
+//!
+//! Nobody knows how large items are before they are read. So beside the estimate there is a bound: with the most that all reads
+//! under way can cost, a run exceeds its cap by one page at the most. Near the cap, reads wait for each other.
 
 use crate::cost::{QUERY_PAGE_BYTES_MAX, READ_UNIT_BYTES};
+use crate::index::ITEM_BYTES_MAX;
 use crate::model::Table;
 
 /// The most calls of one run; what is left then is the next page's.
@@ -29,6 +33,8 @@ pub(super) struct Grant {
     pub(super) items: u32,
     price: Price,
     reserved: f64,
+    /// The most that it can cost.
+    most: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -38,6 +44,8 @@ pub(super) struct Budget {
     unit: f64,
     spent: f64,
     reserved: f64,
+    /// The most that the reads under way can cost.
+    under_way: f64,
     requests: u32,
     item_bytes: f64,
     /// Bytes and items of the pages read so far.
@@ -54,6 +62,7 @@ impl Budget {
             unit,
             spent: 0.0,
             reserved: 0.0,
+            under_way: 0.0,
             requests: 0,
             item_bytes: item_bytes.max(1.0),
             pages: (0.0, 0.0),
@@ -89,17 +98,19 @@ impl Budget {
         }
         let items = match self.free() {
             None => items,
-            Some(free) => self.affordable(price, items, free, waiting)?,
+            Some(free) => self.bounded(price, self.affordable(price, items, free, waiting)?)?,
         };
-        let reserved = self.cost(price, items);
+        let (reserved, most) = (self.cost(price, items), self.most(price, items));
         self.reserved += reserved;
+        self.under_way += most;
         self.requests += 1;
-        Some(Grant { items, price, reserved })
+        Some(Grant { items, price, reserved, most })
     }
 
     /// Notes what a read that was let through has cost, how many items it read, and how many calls it took.
     pub(super) fn settle(&mut self, grant: Grant, units: f64, items: u64, calls: u32) {
         self.reserved -= grant.reserved;
+        self.under_way -= grant.most;
         self.spent += units;
         self.requests += calls.saturating_sub(1);
         if grant.price == Price::Page {
@@ -130,6 +141,36 @@ impl Budget {
         match most {
             0 => (self.cost(price, 1) <= free).then_some(1),
             most => Some(most),
+        }
+    }
+
+    /// How many of these items can be read without going over the cap by more than a page, however large they are. `None`: none
+    /// before something that is under way has arrived.
+    fn bounded(&self, price: Price, items: u32) -> Option<u32> {
+        let room = self.units_max? + self.page() - self.spent - self.under_way;
+        if self.most(price, items) <= room {
+            return Some(items);
+        }
+        // A read that waits is better than one of few items beside others.
+        if self.under_way > 0.0 {
+            return None;
+        }
+        let fits = |items: &u32| self.most(price, *items) <= room;
+        Some((1..items).rev().find(fits).unwrap_or(1))
+    }
+
+    /// What the largest page costs.
+    fn page(&self) -> f64 {
+        self.unit * (QUERY_PAGE_BYTES_MAX as f64 / UNIT_BYTES)
+    }
+
+    /// The most that a read can cost: of items as large as DynamoDB lets them be.
+    fn most(&self, price: Price, items: u32) -> f64 {
+        let items = f64::from(items) * self.unit * (ITEM_BYTES_MAX as f64 / UNIT_BYTES);
+        match price {
+            Price::Page => items.min(self.page()),
+            Price::PageAndItems => items.min(self.page()) + items,
+            Price::Items => items,
         }
     }
 

@@ -10,8 +10,8 @@ pub const CONCURRENCY_DEFAULT: usize = 8;
 pub struct RunOptions {
     /// The most reads under way at once; at least one.
     pub concurrency_max: usize,
-    /// The most read units that this run may consume. What a read will cost is estimated from the items before it, so
-    /// the last read can go over it by as much as its items are larger.
+    /// The most read units that this run may consume. How large items are is known only when they are read, so the run can go over
+    /// it, but by no more than one page of 1 MB: reads wait for each other where all of them together could.
     pub read_units_max: Option<f64>,
     /// The most items that one call reads; at most [`PAGE_ITEMS_MAX`].
     pub page_items_max: u32,
