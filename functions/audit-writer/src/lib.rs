@@ -8,6 +8,8 @@
 mod content;
 mod direct;
 mod event;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handler;
 mod http;
 mod identity;

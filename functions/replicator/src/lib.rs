@@ -9,6 +9,8 @@
 mod answer;
 mod change;
 mod event;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handler;
 mod limits;
 mod refusal;
