@@ -6,9 +6,10 @@ use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
 use keyfold_core::query::check::Caller;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, KnownReadiness, RetrofitError};
-use keyfold_dynamo::{Client, TokenKeys, model_version};
+use keyfold_dynamo::{Client, model_version};
 use keyfold_edge::{ManifestError, Problem, SettingsError, parse_manifest, read_manifest};
 
+use crate::keys::TokenKeySource;
 use crate::settings::{Limits, Settings};
 
 /// The query API of one manifest.
@@ -18,7 +19,7 @@ pub struct Api {
     /// A digest of the manifest's text: page tokens of another manifest are refused.
     pub(crate) version: [u8; 32],
     pub(crate) client: Client,
-    pub(crate) token_keys: TokenKeys,
+    pub(crate) token_keys: TokenKeySource,
     pub(crate) limits: Limits,
     pub(crate) control_table: String,
     /// The OAuth scope that a caller's token must grant.
@@ -53,7 +54,7 @@ impl Api {
         file_name: &str,
         manifest_text: &str,
         client: Client,
-        token_keys: TokenKeys,
+        token_keys: impl Into<TokenKeySource>,
         limits: Limits,
     ) -> Result<Api, ManifestError> {
         let model = parse_manifest(file_name, manifest_text)?;
@@ -62,7 +63,7 @@ impl Api {
             model,
             version,
             client,
-            token_keys,
+            token_keys: token_keys.into(),
             limits,
             control_table: CONTROL_TABLE_DEFAULT.to_owned(),
             grant: None,

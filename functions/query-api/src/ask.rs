@@ -58,7 +58,7 @@ pub(crate) async fn query(
     let options = run_options(asker, request)?;
     let Planned { table, plan } = prepare(asker, request, record).await?;
     let pages = Pages::of(asker.api, asker.caller, request);
-    let from = pages.open(request)?;
+    let from = pages.open(request).await?;
     let run = keyfold_dynamo::run(&asker.api.client, table, &plan, from.as_ref(), &options);
     // Dropped when its time is over, the run reads no further.
     let answer =
@@ -67,8 +67,12 @@ pub(crate) async fn query(
     record.items_read = answer.items_read;
     record.items_returned = answer.items.len() as u64;
     record.requests = u64::from(answer.requests);
+    let page = match &answer.next {
+        Some(next) => Some(pages.seal(next).await?),
+        None => None,
+    };
     Ok(Answer {
-        page: answer.next.as_ref().map(|next| pages.seal(next)).transpose()?,
+        page,
         items: (!request.count).then_some(answer.items),
         count: answer.count,
         consumed_read_units: answer.consumed_read_units,

@@ -11,7 +11,10 @@ mod ask;
 mod caller;
 mod console;
 mod exact;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handler;
+mod keys;
 mod lambda;
 mod openapi;
 mod page;
@@ -28,6 +31,7 @@ pub use api::{Api, StartError};
 pub use handler::respond;
 pub use keyfold_core::query::check::Caller;
 pub use keyfold_edge::Auth;
+pub use keys::{SecretKeys, TokenKeySource};
 pub use lambda::handle;
 pub use openapi::openapi;
 pub use record::Record;

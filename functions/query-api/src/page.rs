@@ -29,13 +29,15 @@ impl<'a> Pages<'a> {
     }
 
     /// Where the request goes on, if it has a token. Every kind of bad token is one problem.
-    pub(crate) fn open(&self, request: &QueryRequest) -> Result<Option<Position>, Problem> {
-        let open = |token: &String| self.api.token_keys.open(token, &self.binding, self.now);
-        Ok(request.page.as_ref().map(open).transpose()?)
+    pub(crate) async fn open(&self, request: &QueryRequest) -> Result<Option<Position>, Problem> {
+        let Some(token) = &request.page else { return Ok(None) };
+        let keys = self.api.token_keys.ring(Some(token)).await?;
+        Ok(Some(keys.open(token, &self.binding, self.now)?))
     }
 
     /// The token with which the caller goes on.
-    pub(crate) fn seal(&self, next: &Position) -> Result<String, Problem> {
-        Ok(self.api.token_keys.seal(next, &self.binding, self.now, PAGE_TOKEN_SECONDS)?)
+    pub(crate) async fn seal(&self, next: &Position) -> Result<String, Problem> {
+        let keys = self.api.token_keys.ring(None).await?;
+        Ok(keys.seal(next, &self.binding, self.now, PAGE_TOKEN_SECONDS)?)
     }
 }

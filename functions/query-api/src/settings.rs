@@ -3,11 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use keyfold_dynamo::TokenKeys;
+use keyfold_dynamo::{Roots, Secret, TokenKeys};
 use keyfold_edge::{Auth, Environment, SettingsError};
 
-/// The keys that seal page tokens. There is no default: a key that each process makes for itself would refuse the
-/// tokens of every other.
+use crate::keys::TokenKeySource;
+
+/// The secret whose versions are the keys that seal page tokens: a name or an ARN. There is no default: a key that each process
+/// makes for itself would refuse the tokens of every other.
+const TOKEN_SECRET: &str = "KEYFOLD_TOKEN_SECRET";
+/// The keys themselves, of before: everybody who may read the function's configuration sees them, and a change is a deployment.
 const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
 /// `1`: a request may allow a scan. Otherwise nothing over HTTP scans.
 const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
@@ -41,7 +45,7 @@ pub struct Settings {
     /// Where DynamoDB is.
     pub dynamo: keyfold_dynamo::Settings,
     /// The keys of page tokens.
-    pub token_keys: TokenKeys,
+    pub token_keys: TokenKeySource,
     /// What a request may do.
     pub limits: Limits,
     /// The table where retrofits keep how far they are.
@@ -77,7 +81,11 @@ impl Default for Limits {
 impl Settings {
     /// The settings of this process.
     pub fn from_env() -> Result<Settings, SettingsError> {
-        Settings::read(Environment::of_process())
+        let environment = Environment::of_process();
+        if environment.get(TOKEN_KEYS).is_some() && environment.get(TOKEN_SECRET).is_none() {
+            keyfold_edge::tracing::warn!(target: keyfold_edge::log::TARGET, "`{TOKEN_KEYS}` is deprecated: put the keys into a secret and name it in `{TOKEN_SECRET}`");
+        }
+        Settings::read(environment)
     }
 
     /// The settings that these variables hold.
@@ -98,12 +106,21 @@ impl Settings {
     }
 }
 
-fn token_keys(environment: Environment<'_>) -> Result<TokenKeys, SettingsError> {
+fn token_keys(environment: Environment<'_>) -> Result<TokenKeySource, SettingsError> {
+    if let Some(id) = environment.get(TOKEN_SECRET) {
+        let variable = |name: &str| environment.get(name);
+        let roots = Roots::named(&variable)?.unwrap_or(Roots::Mozilla);
+        let secret = Secret::new(&id, &roots, &variable);
+        return secret
+            .map(TokenKeySource::from)
+            .map_err(|error| SettingsError::Unusable { name: TOKEN_SECRET, reason: error.to_string() });
+    }
     let text = environment.get(TOKEN_KEYS).ok_or(SettingsError::Missing {
-        name: TOKEN_KEYS,
+        name: TOKEN_SECRET,
         hint: "page tokens are encrypted with it; every instance of the function needs the same keys",
     })?;
     TokenKeys::parse(&text)
+        .map(TokenKeySource::from)
         .map_err(|error| SettingsError::Unusable { name: TOKEN_KEYS, reason: error.to_string() })
 }
 

@@ -15,6 +15,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 
+pub(crate) use self::https::connector;
 pub use self::roots::{Roots, RootsError};
 
 /// The longest wait for a connection.

@@ -20,6 +20,7 @@ mod query;
 mod read;
 pub mod retrofit;
 mod sample;
+mod secret;
 mod table;
 mod token;
 mod values;
@@ -43,12 +44,14 @@ pub use read::{
     Segment, batch_get, query_page, scan_page,
 };
 pub use sample::{Described, Sample, SampleOptions, sample, table_description};
+pub use secret::{Secret, SecretError, SecretLabel, SecretVersion};
 pub use table::{
     Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table,
     create_table_input, describe, enable_stream, ensure_table,
 };
 pub use token::{
-    BadToken, Binding, KEYS_MAX, KeysParseError, SealError, TOKEN_CHARS_MAX, TokenKeys, model_version,
+    BadToken, Binding, KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, SealError, TOKEN_CHARS_MAX, TokenKeys,
+    model_version,
 };
 pub use write::{
     BATCH_INSERT_BYTES_MAX, BATCH_WRITE_ITEMS_MAX, Collection, Deleted, Expected, INSERT_REQUESTS_IN_FLIGHT,

@@ -26,7 +26,7 @@ use envelope::{Envelope, NONCE_BYTES};
 
 pub use binding::{Binding, model_version};
 pub use error::{BadToken, SealError, TOKEN_CHARS_MAX};
-pub use keys::{KEYS_MAX, KeysParseError, TokenKeys};
+pub use keys::{KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, TokenKeys};
 
 /// What is sealed.
 #[derive(Serialize, Deserialize)]

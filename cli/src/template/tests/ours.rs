@@ -204,15 +204,18 @@ fn the_key_that_the_stack_generates_seals_page_tokens() {
         (secret.text_of("PasswordLength"), secret.text_of("ExcludePunctuation")),
         (Some("42"), Some("true"))
     );
-    let variables =
-        ["Resources", "QueryApiFunction", "Properties", "Environment", "Variables", "KEYFOLD_TOKEN_KEYS"];
-    let wanted = root.at(&variables).unwrap().get("Fn::Sub").and_then(Node::as_text).unwrap();
-    let (before, rest) = wanted.split_once("{{").unwrap();
-    let (_, after) = rest.split_once("}}").unwrap();
-    for generated in ["z9".repeat(21), "AZ".repeat(21), "0".repeat(42)] {
-        assert!(keyfold_dynamo::TokenKeys::parse(&format!("{before}{generated}{after}")).is_ok());
+    for generated in ["z9".repeat(21), "0".repeat(42), "z".repeat(41)] {
+        let text = serde_json::json!({ "key": generated }).to_string();
+        let version = keyfold_dynamo::SecretVersion { id: "1b0b5a4e".to_owned(), text };
+        assert!(keyfold_dynamo::TokenKeys::of_versions(&[version]).is_ok());
     }
-    assert!(keyfold_dynamo::TokenKeys::parse(&format!("{before}{}{after}", "z".repeat(41))).is_err());
+    let variables =
+        root.at(&["Resources", "QueryApiFunction", "Properties", "Environment", "Variables"]).unwrap();
+    assert!(variables.get("KEYFOLD_TOKEN_KEYS").is_none(), "no key stands in a function's configuration");
+    assert_eq!(
+        variables.get("KEYFOLD_TOKEN_SECRET").and_then(|name| name.get("Ref")).and_then(Node::as_text),
+        Some("PageTokenKey")
+    );
 }
 
 #[test]

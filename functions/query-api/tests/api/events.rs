@@ -30,7 +30,7 @@ impl Function {
     }
 
     /// Ends it; what it has written to standard output.
-    fn end(mut self) -> Vec<Value> {
+    pub(crate) fn end(mut self) -> Vec<Value> {
         self.0.kill().unwrap();
         self.1.take().unwrap().lines()
     }
@@ -89,6 +89,9 @@ async fn every_event_has_its_outcome() {
     }
     let lines = function.end();
     let (metrics, logs): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.get("_aws").is_some());
+    let (deprecated, logs): (Vec<_>, Vec<_>) =
+        logs.into_iter().partition(|line| line.to_string().contains("deprecated"));
+    assert_eq!(deprecated.len(), 1, "the keys in the environment are reported once");
     assert_eq!((logs.len(), metrics.len()), (events.len(), events.len()));
     shows_no_value(&lines);
     let query = logs[events.iter().position(|(name, _)| name == "query").unwrap()];
@@ -153,7 +156,7 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
     let path = manifest.path().to_str().unwrap();
     let keys = ("KEYFOLD_TOKEN_KEYS", TOKEN_KEYS);
     for (variables, wanted) in [
-        (vec![("KEYFOLD_MANIFEST", path)], "`KEYFOLD_TOKEN_KEYS` is not set"),
+        (vec![("KEYFOLD_MANIFEST", path)], "`KEYFOLD_TOKEN_SECRET` is not set"),
         (vec![keys, ("KEYFOLD_MANIFEST", "/nowhere/keyfold.toml")], "`/nowhere/keyfold.toml` cannot be read"),
         (
             vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUTH", "nobody")],

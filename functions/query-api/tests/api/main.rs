@@ -10,6 +10,7 @@ mod hostile;
 mod readiness;
 mod refusals;
 mod request;
+mod secret;
 mod tenants;
 mod tokens;
 

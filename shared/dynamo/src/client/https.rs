@@ -12,6 +12,20 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 
 use super::roots::Roots;
 
+/// A connector for a service of AWS that is not DynamoDB.
+pub(crate) fn connector(url: &str, roots: &Roots) -> Connector {
+    let connector = Connector::builder().proxy_config(ProxyConfig::from_env());
+    if url.starts_with("http://") {
+        return connector.build_http();
+    }
+    match TlsContext::builder().with_trust_store(roots.store()).build() {
+        Ok(context) => {
+            connector.tls_provider(Provider::rustls(CryptoMode::AwsLc)).tls_context(context).build()
+        }
+        Err(error) => unreachable!("`Roots::named` leaves out what cannot be used: {error}"),
+    }
+}
+
 /// A client that trusts these roots, with the settings that the SDK's own client has.
 pub(super) fn client(roots: &Roots) -> SharedHttpClient {
     let roots = roots.clone();

@@ -6,12 +6,24 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 
+use sha2::{Digest, Sha256};
+
+use super::envelope::{self, Envelope};
 use super::error::SealError;
+use crate::secret::SecretVersion;
 
 /// The most keys of one ring.
 pub const KEYS_MAX: usize = 16;
 
+/// The least characters of a generated secret: 40 of 62 are more than 230 bits.
+pub const SECRET_CHARS_MIN: usize = 40;
+
 const KEY_BYTES: usize = 32;
+/// The id under which earlier templates put the generated text of 42 characters into the environment, with an `A` as the last of 43
+/// characters of base64. Tokens from before an update still open.
+const ENVIRONMENT_ID: &str = "one";
+/// Keeps what is made of a secret here apart from anything else that it could ever be used for.
+const SECRET_PURPOSE: &[u8] = b"keyfold page token key";
 const ID_BYTES_MAX: usize = 64;
 
 /// A ring of keys: the first one seals, every one opens. To change keys, put the new one first and leave the old one
@@ -83,6 +95,27 @@ impl TokenKeys {
         Ok(TokenKeys { first: keys.remove(0), others: keys })
     }
 
+    /// The ring of a secret's versions, the newest first. Each is JSON with a member `key`, a text of at least
+    /// [`SECRET_CHARS_MIN`] random characters, or is a ring of keys as [`TokenKeys::parse`] reads it.
+    pub fn of_versions(versions: &[SecretVersion]) -> Result<TokenKeys, KeysParseError> {
+        let mut rings = versions.iter().map(version_ring);
+        let mut ring = rings.next().ok_or(KeysParseError::Empty)??;
+        for TokenKeys { first, others } in rings.collect::<Result<Vec<_>, _>>()? {
+            for key in std::iter::once(first).chain(others) {
+                if ring.find(&key.id).is_none() {
+                    ring.others.push(key);
+                }
+            }
+        }
+        Ok(ring)
+    }
+
+    /// Is the token sealed with one of these keys, as far as it says? What is no token is nobody's.
+    pub fn know(&self, token: &str) -> bool {
+        let Ok(bytes) = envelope::decode(token) else { return false };
+        Envelope::read(&bytes).is_ok_and(|envelope| self.find(envelope.key_id).is_some())
+    }
+
     /// A ring with one random key: its tokens are valid as long as the process lives.
     pub fn random() -> Result<TokenKeys, SealError> {
         let mut key = [0; KEY_BYTES];
@@ -110,6 +143,23 @@ impl TokenKey {
     fn new(id: &str, key: &[u8; KEY_BYTES]) -> TokenKey {
         TokenKey { id: id.to_owned(), cipher: XChaCha20Poly1305::new(key.into()) }
     }
+}
+
+/// The keys of one version. A text of JSON is a password of any alphabet: its digest is the key, and the version's id its name.
+fn version_ring(version: &SecretVersion) -> Result<TokenKeys, KeysParseError> {
+    #[derive(serde::Deserialize)]
+    struct Generated {
+        key: String,
+    }
+    let Ok(Generated { key }) = serde_json::from_str(&version.text) else {
+        return TokenKeys::parse(&version.text);
+    };
+    if key.chars().count() < SECRET_CHARS_MIN || version.id.len() > ID_BYTES_MAX {
+        return Err(KeysParseError::Key { id: version.id.clone() });
+    }
+    let digest = Sha256::new().chain_update(SECRET_PURPOSE).chain_update(key.as_bytes()).finalize();
+    let others = parse_key(1, &format!("{ENVIRONMENT_ID}:{key}A")).into_iter().collect();
+    Ok(TokenKeys { first: TokenKey::new(&version.id, &digest.into()), others })
 }
 
 fn parse_key(number: usize, text: &str) -> Result<TokenKey, KeysParseError> {

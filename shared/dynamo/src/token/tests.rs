@@ -4,6 +4,7 @@ use keyfold_core::query::QueryRequest;
 use proptest::prelude::*;
 
 use super::*;
+use crate::secret::SecretVersion;
 
 const NOW: u64 = 1_790_000_000;
 const HOUR: u64 = 3600;
@@ -205,5 +206,41 @@ proptest! {
         let position = position_of(&keys);
         let token = ring("a").seal(&position, &bound(), NOW, HOUR).unwrap();
         prop_assert!(ring("a").open(&token, &bound(), NOW) == Ok(position));
+    }
+}
+
+fn version(id: &str, text: &str) -> SecretVersion {
+    SecretVersion { id: id.to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn the_newest_version_of_a_secret_seals_and_the_one_before_opens() {
+    let text = |letter: &str| format!(r#"{{"key":"{}"}}"#, letter.repeat(42));
+    let (one, two) = (version("v1", &text("a")), version("v2", &text("b")));
+    let old = TokenKeys::of_versions(std::slice::from_ref(&one)).unwrap();
+    let both = TokenKeys::of_versions(&[two, one]).unwrap();
+    let of_old = old.seal(&position_of(&[]), &bound(), NOW, HOUR).unwrap();
+    let of_new = both.seal(&position_of(&[]), &bound(), NOW, HOUR).unwrap();
+    assert!(both.open(&of_old, &bound(), NOW).is_ok() && both.open(&of_new, &bound(), NOW).is_ok());
+    assert!(both.know(&of_old) && both.know(&of_new) && old.know(&of_old));
+    assert!(!old.know(&of_new) && old.open(&of_new, &bound(), NOW).is_err());
+    assert!(!old.know("") && !old.know("no token"));
+}
+
+#[test]
+fn tokens_of_the_key_that_stood_in_the_environment_still_open() {
+    let generated = "zY9".repeat(14);
+    let before = TokenKeys::parse(&format!("one:{generated}A=")).unwrap();
+    let token = before.seal(&position_of(&[]), &bound(), NOW, HOUR).unwrap();
+    let now = TokenKeys::of_versions(&[version("v1", &format!(r#"{{"key":"{generated}"}}"#))]).unwrap();
+    assert!(now.open(&token, &bound(), NOW).is_ok());
+}
+
+#[test]
+fn a_secret_that_is_no_key_is_refused() {
+    assert_eq!(TokenKeys::of_versions(&[]).err(), Some(KeysParseError::Empty));
+    for text in ["", "text", "{}", r#"{"key":"short"}"#, r#"{"key":7}"#, "[]"] {
+        let error = TokenKeys::of_versions(&[version("v1", text)]).unwrap_err().to_string();
+        assert!(!error.contains("short"), "{error}");
     }
 }

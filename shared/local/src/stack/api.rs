@@ -98,7 +98,7 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
         dynamo: DynamoSettings::at(endpoint),
         control_table: CONTROL_TABLE.to_owned(),
         grant: None,
-        token_keys: TokenKeys::parse(&token_keys()?).map_err(|error| failed(error.to_string()))?,
+        token_keys: TokenKeys::parse(&token_keys()?).map_err(|error| failed(error.to_string()))?.into(),
         limits: Limits {
             auth: Auth::Open,
             allow_scan: true,

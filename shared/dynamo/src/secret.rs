@@ -1,0 +1,186 @@
+//! Reads one secret of AWS Secrets Manager. It is the only call that is not DynamoDB's, signed and sent with the libraries that
+//! DynamoDB's client already links.
+//!
+//! <https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html>
+
+use std::time::{Duration, SystemTime};
+
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use aws_smithy_http_client::Connector;
+use aws_smithy_runtime_api::client::http::HttpConnector;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use serde::Deserialize;
+
+use crate::client::{Roots, connector};
+
+/// The longest wait for a secret.
+const READ_TIME_MAX: Duration = Duration::from_secs(3);
+const SERVICE: &str = "secretsmanager";
+const TARGET: &str = "secretsmanager.GetSecretValue";
+const CONTENT_TYPE: &str = "application/x-amz-json-1.1";
+/// Where Secrets Manager is, if not in AWS.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
+
+/// Which version of a secret, by the label that Secrets Manager moves when the secret changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretLabel {
+    /// The one in use.
+    Current,
+    /// The one before it.
+    Previous,
+}
+
+impl SecretLabel {
+    fn text(self) -> &'static str {
+        match self {
+            SecretLabel::Current => "AWSCURRENT",
+            SecretLabel::Previous => "AWSPREVIOUS",
+        }
+    }
+}
+
+/// A secret that can be read.
+#[derive(Debug)]
+pub struct Secret {
+    id: String,
+    endpoint: String,
+    region: String,
+    credentials: Credentials,
+    connector: Connector,
+}
+
+/// One version of a secret.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct SecretVersion {
+    /// Its id.
+    #[serde(rename = "VersionId")]
+    pub id: String,
+    /// What it says.
+    #[serde(rename = "SecretString")]
+    pub text: String,
+}
+
+/// Its id alone.
+impl std::fmt::Debug for SecretVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SecretVersion").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Why a secret cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// The environment has no region or no credentials, as Lambda's has.
+    #[error("`{name}` is not set, and secret `{secret}` cannot be read without it")]
+    Missing {
+        /// The secret.
+        secret: String,
+        /// The variable.
+        name: &'static str,
+    },
+    /// Secrets Manager did not answer in time, or not at all.
+    #[error("Secrets Manager was not reached for secret `{secret}`")]
+    NotReached {
+        /// The secret.
+        secret: String,
+    },
+    /// Secrets Manager refused.
+    #[error("Secrets Manager refused to read secret `{secret}`: `{code}`")]
+    Refused {
+        /// The secret.
+        secret: String,
+        /// The service's name for it.
+        code: String,
+    },
+    /// The answer is none, or the secret is binary.
+    #[error("secret `{secret}` has no text")]
+    NoText {
+        /// The secret.
+        secret: String,
+    },
+}
+
+impl Secret {
+    /// The secret with this name or ARN, in the region and with the credentials of these variables.
+    pub fn new(
+        id: &str,
+        roots: &Roots,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Secret, SecretError> {
+        let set = |name: &'static str| {
+            let value = variable(name).filter(|value| !value.is_empty());
+            value.ok_or_else(|| SecretError::Missing { secret: id.to_owned(), name })
+        };
+        let region = set("AWS_REGION").or_else(|_| set("AWS_DEFAULT_REGION"))?;
+        let (key, secret) = (set("AWS_ACCESS_KEY_ID")?, set("AWS_SECRET_ACCESS_KEY")?);
+        let credentials = Credentials::new(key, secret, set("AWS_SESSION_TOKEN").ok(), None, "environment");
+        let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+        let endpoint = set(ENDPOINT).unwrap_or_else(|_| format!("https://{SERVICE}.{region}.{suffix}/"));
+        let connector = connector(&endpoint, roots);
+        Ok(Secret { id: id.to_owned(), endpoint, region, credentials, connector })
+    }
+
+    /// The version with this label; `None` if no version has it.
+    pub async fn version(&self, label: SecretLabel) -> Result<Option<SecretVersion>, SecretError> {
+        let not_reached = || SecretError::NotReached { secret: self.id.clone() };
+        let body = serde_json::json!({ "SecretId": self.id, "VersionStage": label.text() }).to_string();
+        let sent = async {
+            let request = self.request(body).ok_or_else(not_reached)?;
+            let response = self.connector.call(request).await.map_err(|_| not_reached())?;
+            let ok = response.status().is_success();
+            let body = ByteStream::new(response.into_body()).collect().await.map_err(|_| not_reached())?;
+            Ok::<_, SecretError>((ok, body.into_bytes()))
+        };
+        let (ok, body) = tokio::time::timeout(READ_TIME_MAX, sent).await.map_err(|_| not_reached())??;
+        if ok {
+            let version = serde_json::from_slice(&body);
+            return version.map(Some).map_err(|_| SecretError::NoText { secret: self.id.clone() });
+        }
+        match refusal(&body) {
+            code if code == "ResourceNotFoundException" && label == SecretLabel::Previous => Ok(None),
+            code => Err(SecretError::Refused { secret: self.id.clone(), code }),
+        }
+    }
+
+    /// The signed request; `None` if the endpoint is no URL.
+    fn request(&self, body: String) -> Option<aws_smithy_runtime_api::http::Request> {
+        let mut request = http::Request::post(&self.endpoint)
+            .header("content-type", CONTENT_TYPE)
+            .header("x-amz-target", TARGET)
+            .body(SdkBody::from(body.clone()))
+            .ok()?;
+        let identity = self.credentials.clone().into();
+        let params = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name(SERVICE)
+            .time(SystemTime::now())
+            .settings(SigningSettings::default())
+            .build()
+            .ok()?;
+        let headers = [("content-type", CONTENT_TYPE), ("x-amz-target", TARGET)];
+        let body = SignableBody::Bytes(body.as_bytes());
+        let signable =
+            SignableRequest::new("POST", self.endpoint.as_str(), headers.into_iter(), body).ok()?;
+        let (instructions, _) = sign(signable, &params.into()).ok()?.into_parts();
+        instructions.apply_to_request_http1x(&mut request);
+        request.try_into().ok()
+    }
+}
+
+/// The service's name for what is wrong, without the name space before it.
+fn refusal(body: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Refusal {
+        #[serde(rename = "__type")]
+        kind: String,
+    }
+    match serde_json::from_slice::<Refusal>(body) {
+        Ok(refusal) => refusal.kind.rsplit('#').next().unwrap_or_default().to_owned(),
+        Err(_) => "unreadable answer".to_owned(),
+    }
+}
