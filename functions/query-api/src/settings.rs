@@ -117,7 +117,7 @@ fn token_keys(environment: Environment<'_>) -> Result<TokenKeySource, SettingsEr
     }
     let text = environment.get(TOKEN_KEYS).ok_or(SettingsError::Missing {
         name: TOKEN_SECRET,
-        hint: "page tokens are encrypted with it; every instance of the function needs the same keys",
+        hint: "page tokens are encrypted with its keys, the same in every instance (`KEYFOLD_TOKEN_KEYS` is deprecated)",
     })?;
     TokenKeys::parse(&text)
         .map(TokenKeySource::from)
@@ -151,6 +151,19 @@ mod tests {
         assert_eq!(settings.limits.auth, Auth::Claims);
         assert!(!settings.limits.allow_scan && !settings.limits.console);
         assert_eq!(settings.control_table, "keyfold-control");
+    }
+
+    #[test]
+    fn a_secret_comes_before_keys_in_the_environment_and_needs_what_lambda_sets() {
+        let lambda =
+            [("AWS_REGION", "eu-west-1"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b")];
+        let mut variables = vec![(TOKEN_SECRET, "page-token-key"), (TOKEN_KEYS, KEYS)];
+        let message = read(&variables).unwrap_err().to_string();
+        assert!(message.contains(TOKEN_SECRET) && message.contains("`AWS_REGION` is not set"), "{message}");
+        variables.extend(lambda);
+        let settings = read(&variables).unwrap();
+        assert!(matches!(settings.token_keys, TokenKeySource::Secret(_)));
+        assert!(!format!("{settings:?}").contains("MDEyMzQ1"));
     }
 
     #[test]
