@@ -115,7 +115,7 @@ impl Secret {
             let value = variable(name).filter(|value| !value.is_empty());
             value.ok_or_else(|| SecretError::Missing { secret: id.to_owned(), name })
         };
-        let region = set("AWS_REGION").or_else(|_| set("AWS_DEFAULT_REGION"))?;
+        let region = set("AWS_REGION").or_else(|missing| set("AWS_DEFAULT_REGION").map_err(|_| missing))?;
         let (key, secret) = (set("AWS_ACCESS_KEY_ID")?, set("AWS_SECRET_ACCESS_KEY")?);
         let credentials = Credentials::new(key, secret, set("AWS_SESSION_TOKEN").ok(), None, "environment");
         let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
@@ -129,7 +129,7 @@ impl Secret {
         let not_reached = || SecretError::NotReached { secret: self.id.clone() };
         let body = serde_json::json!({ "SecretId": self.id, "VersionStage": label.text() }).to_string();
         let sent = async {
-            let request = self.request(body).ok_or_else(not_reached)?;
+            let request = self.request(&body).ok_or_else(not_reached)?;
             let response = self.connector.call(request).await.map_err(|_| not_reached())?;
             let ok = response.status().is_success();
             let body = ByteStream::new(response.into_body()).collect().await.map_err(|_| not_reached())?;
@@ -147,11 +147,11 @@ impl Secret {
     }
 
     /// The signed request; `None` if the endpoint is no URL.
-    fn request(&self, body: String) -> Option<aws_smithy_runtime_api::http::Request> {
+    fn request(&self, body: &str) -> Option<aws_smithy_runtime_api::http::Request> {
         let mut request = http::Request::post(&self.endpoint)
             .header("content-type", CONTENT_TYPE)
             .header("x-amz-target", TARGET)
-            .body(SdkBody::from(body.clone()))
+            .body(SdkBody::from(body))
             .ok()?;
         let identity = self.credentials.clone().into();
         let params = v4::SigningParams::builder()
