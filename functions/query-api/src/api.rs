@@ -9,6 +9,7 @@ use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, KnownReadiness, RetrofitEr
 use keyfold_dynamo::{Client, model_version};
 use keyfold_edge::{ManifestError, Problem, SettingsError, parse_manifest, read_manifest};
 
+use crate::budget::Budget;
 use crate::keys::TokenKeySource;
 use crate::settings::{Limits, Settings};
 
@@ -24,6 +25,8 @@ pub struct Api {
     pub(crate) control_table: String,
     /// The OAuth scope that a caller's token must grant.
     grant: Option<String>,
+    /// What each caller may ask and consume, if that is limited.
+    pub(crate) budget: Option<Budget>,
     /// `None`: every index is complete.
     readiness: Option<KnownReadiness>,
 }
@@ -46,7 +49,11 @@ impl Api {
         let client = keyfold_dynamo::client(&settings.dynamo).await;
         let file_name = settings.manifest.to_string_lossy();
         let api = Api::new(&file_name, &text, client, settings.token_keys, settings.limits)?;
-        Ok(Api { grant: settings.grant, ..api.with_control_table(settings.control_table) })
+        Ok(Api {
+            grant: settings.grant,
+            budget: settings.budget,
+            ..api.with_control_table(settings.control_table)
+        })
     }
 
     /// The API of a manifest's text, asking this client.
@@ -67,6 +74,7 @@ impl Api {
             limits,
             control_table: CONTROL_TABLE_DEFAULT.to_owned(),
             grant: None,
+            budget: None,
             readiness: Some(KnownReadiness::new(CONTROL_TABLE_DEFAULT)),
         })
     }

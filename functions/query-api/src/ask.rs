@@ -7,10 +7,11 @@ use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::{Caller, RequestError};
 use keyfold_core::query::explain::{self, Explanation};
 use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, check, plan};
-use keyfold_dynamo::RunOptions;
+use keyfold_dynamo::{AnswerError, Position, QueryError, RunOptions};
 use keyfold_edge::{Auth, Problem};
 
 use crate::answer::Answer;
+use crate::budget::Budget;
 use crate::caller;
 use crate::page::Pages;
 use crate::settings::ANSWER_TIME_MAX;
@@ -59,10 +60,7 @@ pub(crate) async fn query(
     let Planned { table, plan } = prepare(asker, request, record).await?;
     let pages = Pages::of(asker.api, asker.caller, request);
     let from = pages.open(request).await?;
-    let run = keyfold_dynamo::run(&asker.api.client, table, &plan, from.as_ref(), &options);
-    // Dropped when its time is over, the run reads no further.
-    let answer =
-        tokio::time::timeout(time_left(asker.deadline), run).await.map_err(|_| problem::timed_out())??;
+    let answer = run(asker, table, &plan, from.as_ref(), &options).await?;
     record.consumed_read_units = answer.consumed_read_units;
     record.items_read = answer.items_read;
     record.items_returned = answer.items.len() as u64;
@@ -79,6 +77,38 @@ pub(crate) async fn query(
         items_read: answer.items_read,
         plan: request.explain.then(|| explain::explain(&plan)),
     })
+}
+
+/// Carries out a plan within the caller's budget. What a run consumed that fails is not known: it counts with all it could.
+async fn run(
+    asker: &Asker<'_>,
+    table: &Table,
+    plan: &QueryPlan,
+    from: Option<&Position>,
+    options: &RunOptions,
+) -> Result<keyfold_dynamo::Answer, Problem> {
+    let Asker { api, caller, .. } = asker;
+    let wanted = options.read_units_max.unwrap_or(api.limits.read_units_max);
+    let reserved = match &api.budget {
+        Some(budget) if !plan.accesses.is_empty() => budget.reserve(&api.client, caller, wanted).await?,
+        _ => None,
+    };
+    let units = reserved.as_ref().map_or(wanted, |reserved| reserved.units);
+    let options = RunOptions { read_units_max: Some(units), ..options.clone() };
+    let run = keyfold_dynamo::run(&api.client, table, plan, from, &options);
+    // Dropped when its time is over, the run reads no further.
+    let answer =
+        tokio::time::timeout(time_left(asker.deadline), run).await.map_err(|_| problem::timed_out())?;
+    let is_short =
+        units < wanted && matches!(&answer, Err(QueryError::Answer(AnswerError::ReadUnitsCap { .. })));
+    if let Some(problem) = api.budget.as_ref().filter(|_| is_short).and_then(Budget::exceeded) {
+        return Err(problem);
+    }
+    let answer = answer?;
+    if let Some(budget) = &api.budget {
+        budget.settle(&api.client, reserved, answer.consumed_read_units).await?;
+    }
+    Ok(answer)
 }
 
 /// The table with this name, or core's words for one that is not there.
@@ -101,6 +131,9 @@ async fn prepare<'a>(
         return Err(Problem::not_authenticated());
     }
     api.granted(caller)?;
+    if let Some(budget) = &api.budget {
+        budget.count(&api.client, caller).await?;
+    }
     let readiness = tokio::time::timeout(time_left(asker.deadline), api.readiness(checked.table));
     let readiness = readiness.await.map_err(|_| problem::timed_out())??;
     let plan = plan(&checked, &readiness).map_err(|error| refused(error, api.limits.allow_scan))?;

@@ -61,6 +61,9 @@ fn refusal(problem: &Problem, request_id: &str) -> Response<String> {
         let name = HeaderName::from_static(name);
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    if let Some(seconds) = problem.retry_after_seconds {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.get()));
+    }
     response
 }
 

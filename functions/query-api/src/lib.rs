@@ -8,6 +8,7 @@
 mod answer;
 mod api;
 mod ask;
+mod budget;
 mod caller;
 mod console;
 mod exact;
@@ -28,6 +29,7 @@ mod route;
 mod settings;
 
 pub use api::{Api, StartError};
+pub use budget::Budget;
 pub use handler::respond;
 pub use keyfold_core::query::check::Caller;
 pub use keyfold_edge::Auth;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use keyfold_dynamo::{Roots, Secret, TokenKeys};
+use keyfold_dynamo::{CallerBudget, Roots, Secret, TokenKeys};
 use keyfold_edge::{Auth, Environment, SettingsError};
 
+use crate::budget::Budget;
 use crate::keys::TokenKeySource;
 
 /// The secret whose versions are the keys that seal page tokens: a name or an ARN. There is no default: a key that each process
@@ -21,6 +22,15 @@ const CONSOLE: &str = "KEYFOLD_CONSOLE";
 const READ_SCOPE: &str = "KEYFOLD_READ_SCOPE";
 /// The most read units that one request may consume.
 const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
+
+/// The table in which callers' requests and units are counted.
+const CALLER_TABLE: &str = "KEYFOLD_CALLER_TABLE";
+/// The claim that tells callers apart there; who the caller is, if unset.
+const CALLER_CLAIM: &str = "KEYFOLD_CALLER_CLAIM";
+/// The most requests of one caller in a minute.
+const CALLER_REQUESTS: &str = "KEYFOLD_CALLER_REQUESTS_PER_MINUTE";
+/// The most read units of one caller in a day.
+const CALLER_UNITS: &str = "KEYFOLD_CALLER_UNITS_PER_DAY";
 
 /// The read units of one request, where nothing else is set: about 4 MB of items, read with eventual consistency.
 pub const READ_UNITS_MAX_DEFAULT: f64 = 500.0;
@@ -52,6 +62,8 @@ pub struct Settings {
     pub control_table: String,
     /// The OAuth scope that a caller's token must grant, if it must.
     pub grant: Option<String>,
+    /// What each caller may ask and consume, if that is limited.
+    pub budget: Option<Budget>,
 }
 
 /// What a request may do.
@@ -102,6 +114,7 @@ impl Settings {
             },
             control_table: environment.control_table(),
             grant: environment.get(READ_SCOPE),
+            budget: budget(environment)?,
         })
     }
 }
@@ -129,6 +142,36 @@ fn read_units_max(environment: Environment<'_>) -> Result<f64, SettingsError> {
     let units = text.parse().ok().filter(|units: &f64| units.is_finite() && *units > 0.0);
     let wanted = || "a number of read units above 0".to_owned();
     units.ok_or_else(|| SettingsError::Invalid { name: READ_UNITS_MAX, wanted: wanted() })
+}
+
+/// `None` where neither requests nor units are limited.
+fn budget(environment: Environment<'_>) -> Result<Option<Budget>, SettingsError> {
+    let requests_per_minute =
+        above_zero(environment, CALLER_REQUESTS, "a number of requests above 0", |most: &u32| *most > 0)?;
+    let units_per_day =
+        above_zero(environment, CALLER_UNITS, "a number of read units above 0", |most: &f64| {
+            most.is_finite() && *most > 0.0
+        })?;
+    if requests_per_minute.is_none() && units_per_day.is_none() {
+        return Ok(None);
+    }
+    let table = environment.get(CALLER_TABLE).ok_or(SettingsError::Missing {
+        name: CALLER_TABLE,
+        hint: "callers' requests and units are counted in this table",
+    })?;
+    let of_caller = CallerBudget { table, requests_per_minute, units_per_day };
+    Ok(Some(Budget { of_caller, claim: environment.get(CALLER_CLAIM) }))
+}
+
+fn above_zero<T: std::str::FromStr>(
+    environment: Environment<'_>,
+    name: &'static str,
+    wanted: &str,
+    fits: impl Fn(&T) -> bool,
+) -> Result<Option<T>, SettingsError> {
+    let Some(text) = environment.get(name) else { return Ok(None) };
+    let most = text.parse().ok().filter(fits);
+    most.map(Some).ok_or_else(|| SettingsError::Invalid { name, wanted: wanted.to_owned() })
 }
 
 #[cfg(test)]
@@ -194,6 +237,8 @@ mod tests {
             (CONSOLE, "1"),
             (READ_UNITS_MAX, "-1"),
             (READ_UNITS_MAX, "NaN"),
+            (CALLER_REQUESTS, "0"),
+            (CALLER_UNITS, "-1"),
         ] {
             let message = read(&[(name, value), (TOKEN_KEYS, KEYS)]).unwrap_err().to_string();
             assert!(message.contains(name), "{message}");

@@ -12,6 +12,7 @@
 //! by page, and [`TokenKeys`] encrypts the position where the next page begins.
 
 mod backoff;
+mod budget;
 mod client;
 mod consumed;
 mod error;
@@ -28,6 +29,7 @@ mod write;
 
 pub use aws_sdk_dynamodb::Client;
 pub use backoff::{BACKOFF_ATTEMPTS_MAX, BACKOFF_BASE, BACKOFF_CAP, delay};
+pub use budget::{BUDGET_KEY, BUDGET_TTL, BudgetError, CallerBudget, ReservedUnits};
 pub use client::{
     ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Roots,
     RootsError, Settings, SettingsError, client, plain_client,

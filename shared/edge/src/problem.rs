@@ -4,6 +4,8 @@
 
 mod from;
 
+use std::num::NonZeroU32;
+
 use serde_json::{Map, Value, json};
 
 /// The media type of a problem document.
@@ -24,6 +26,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// Can the same request succeed a little later?
     pub again: bool,
+    /// How long the caller should wait with that, where it is known.
+    pub retry_after_seconds: Option<NonZeroU32>,
     /// Members of the document that only this code has.
     pub members: Map<String, Value>,
     /// The method that the path accepts, where another was used.
@@ -34,7 +38,16 @@ impl Problem {
     /// A problem without a hint. To send the same request again does not solve it.
     pub fn new(status: u16, code: &'static str, detail: impl Into<String>) -> Problem {
         let detail = detail.into();
-        Problem { status, code, detail, hint: None, again: false, members: Map::new(), allowed: None }
+        Problem {
+            status,
+            code,
+            detail,
+            hint: None,
+            again: false,
+            retry_after_seconds: None,
+            members: Map::new(),
+            allowed: None,
+        }
     }
 
     /// The problem with a hint.

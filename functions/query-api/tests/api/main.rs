@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod answers;
+mod budget;
 mod console;
 mod description;
 mod events;

@@ -105,6 +105,7 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
             read_units_max: READ_UNITS_MAX_DEFAULT,
             console: true,
         },
+        budget: None,
     };
     Api::start(settings).await.map_err(|error| failed(error.to_string()))
 }

@@ -1,0 +1,82 @@
+//! What one caller may ask in a minute and consume in a day. Off, unless the settings say otherwise.
+
+use std::num::NonZeroU32;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use keyfold_core::query::check::{Caller, RequestError};
+use keyfold_dynamo::{BudgetError, CallerBudget, Client, ReservedUnits};
+use keyfold_edge::Problem;
+
+use crate::caller::identity;
+
+/// The budget of each caller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    /// How much.
+    pub of_caller: CallerBudget,
+    /// The claim that tells callers apart; who the caller is, if absent.
+    pub claim: Option<String>,
+}
+
+impl Budget {
+    /// Counts a request, or refuses it.
+    pub(crate) async fn count(&self, client: &Client, caller: &Caller) -> Result<(), Problem> {
+        let Some(caller) = self.caller(caller)? else { return Ok(()) };
+        self.of_caller.count(client, &caller, now()).await.map_err(refused)
+    }
+
+    /// Reserves the units that a request may consume. `None`: nobody counts them.
+    pub(crate) async fn reserve(
+        &self,
+        client: &Client,
+        caller: &Caller,
+        wanted: f64,
+    ) -> Result<Option<ReservedUnits>, Problem> {
+        let Some(caller) = self.caller(caller)? else { return Ok(None) };
+        self.of_caller.reserve(client, &caller, wanted, now()).await.map_err(refused)
+    }
+
+    /// Corrects what was reserved by what was consumed.
+    pub(crate) async fn settle(
+        &self,
+        client: &Client,
+        reserved: Option<ReservedUnits>,
+        consumed: f64,
+    ) -> Result<(), Problem> {
+        let Some(reserved) = reserved else { return Ok(()) };
+        self.of_caller.settle(client, reserved, consumed).await.map_err(refused)
+    }
+
+    /// The refusal of a request that needs more than is left of the day's units.
+    pub(crate) fn exceeded(&self) -> Option<Problem> {
+        self.of_caller.units_exceeded(now()).map(refused)
+    }
+
+    /// Whom a request counts for. A trusted caller has no budget.
+    fn caller(&self, caller: &Caller) -> Result<Option<String>, Problem> {
+        let Caller::Claims(claims) = caller else { return Ok(None) };
+        let Some(path) = &self.claim else {
+            return Ok(Some(keyfold_edge::principal(claims).map_or_else(|| identity(caller), str::to_owned)));
+        };
+        match claims.get(path) {
+            Some(value) => Ok(Some(value.clone())),
+            None => Err(RequestError::ClaimMissing { claim: path.clone() }.into()),
+        }
+    }
+}
+
+fn refused(error: BudgetError) -> Problem {
+    let (code, detail) = (error.code(), error.to_string());
+    match error {
+        BudgetError::Dynamo(error) => error.into(),
+        BudgetError::Requests { retry_after_seconds: seconds, .. }
+        | BudgetError::Units { retry_after_seconds: seconds, .. } => {
+            let retry_after_seconds = u32::try_from(seconds).ok().and_then(NonZeroU32::new);
+            Problem { again: true, retry_after_seconds, ..Problem::new(429, code, detail) }
+        }
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
