@@ -326,8 +326,10 @@ pub(crate) enum RetrofitCommand {
     /// Bring the items of batches that were set aside to where they should be. Each item is read anew from the source. Reads the
     /// batches with the AWS CLI.
     Redrive(RetrofitTarget),
+    /// Rid the target of tombstones, so that readers can move: price, wait, sweep. Continues where it was interrupted.
+    Tidy(RetrofitTidyArgs),
     /// Record that readers and writers are switched to the target, if all gates are open.
-    Cutover(RetrofitTarget),
+    Cutover(RetrofitCutoverArgs),
     /// Take the cut-over back.
     Undo(RetrofitTarget),
     /// After the cut-over: remove what the retrofit kept on the target's items.
@@ -451,6 +453,33 @@ pub(crate) struct RetrofitQuarantineArgs {
     /// Remove the entries of records that could not be read and so name no item. Needs a comparison without differences.
     #[arg(long)]
     pub(crate) dismiss: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitTidyArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
+    /// Start at this many capacity units per second, reads and writes together, and never exceed them [default: find the rate].
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) rate: Option<f64>,
+    /// Show the price and what is still to be done. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Seconds to wait after each change of the phase: the longest time-out of a function, and five minutes in which a request
+    /// that was sent may still be carried out.
+    #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
+    pub(crate) wait: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitCutoverArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Cut over although readers of the target will meet tombstones until it is finalised.
+    #[arg(long)]
+    pub(crate) with_tombstones: bool,
 }
 
 #[derive(Debug, ClapArgs)]

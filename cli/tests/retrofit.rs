@@ -112,8 +112,10 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     done(&server, &["repair", "auditV2", "--lag", "0"]);
     assert!(refused(&server, &["cutover", "auditV2"]).contains("not compared since"));
     done(&server, &["verify", "auditV2"]);
-    assert_eq!(done(&server, &["status", "auditV2"])["gates"], Value::Array(Vec::new()));
-    assert_eq!(done(&server, &["cutover", "auditV2"])["phase"], "cut-over");
+    let gates = done(&server, &["status", "auditV2"])["gates"].clone();
+    assert_eq!((&gates[0]["code"], gates.as_array().unwrap().len()), (&json!("tombstones"), 1), "{gates}");
+    assert!(refused(&server, &["cutover", "auditV2"]).contains("would meet tombstones"));
+    assert_eq!(done(&server, &["cutover", "auditV2", "--with-tombstones"])["phase"], "cut-over");
     for work in ["backfill", "repair"] {
         let said = refused(&server, &[work, "auditV2"]);
         assert!(said.contains("already-cut-over") && said.contains("take back what was written"), "{said}");
@@ -121,7 +123,7 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     done(&server, &["undo", "auditV2"]);
     assert!(refused(&server, &["cutover", "auditV2"]).contains("not compared since"), "an old verdict");
     done(&server, &["verify", "auditV2"]);
-    done(&server, &["cutover", "auditV2"]);
+    done(&server, &["cutover", "auditV2", "--with-tombstones"]);
     assert_eq!(done(&server, &["finalise", "auditV2", "--settle", "0"])["phase"], "finalised");
     assert!(refused(&server, &["backfill", "auditV2"]).contains("nothing is written any more"));
     server.shutdown();
@@ -221,7 +223,7 @@ async fn a_deleted_item_is_gone_after_the_cut_over_and_nothing_of_the_retrofit_s
     delete(&server.client(), old, &key, &Expected::nothing()).await.unwrap();
     done(&server, &["repair", "auditV2", "--lag", "0"]);
     done(&server, &["verify", "auditV2"]);
-    done(&server, &["cutover", "auditV2"]);
+    done(&server, &["cutover", "auditV2", "--with-tombstones"]);
     let new = BatchGet { table: "ResourceAccessAuditV2".to_owned(), keys: vec![key], ..BatchGet::default() };
     let held = batch_get(&server.client(), &new).await.unwrap().items;
     assert!(held[0].contains_key("keyfold_tombstone"), "DynamoDB still holds the tombstone: {held:?}");
@@ -286,7 +288,7 @@ async fn an_entry_that_names_no_item_is_dismissed_after_a_comparison_that_found_
     done(&server, &["verify", "auditV2", "--rate", FAST]);
     assert_eq!(done(&server, &["quarantine", "auditV2", "--dismiss"])["dismissed"], 1);
     assert_eq!(done(&server, &["status", "auditV2"])["quarantined"], 0);
-    done(&server, &["cutover", "auditV2"]);
+    done(&server, &["cutover", "auditV2", "--with-tombstones"]);
     server.shutdown();
 }
 
@@ -365,5 +367,64 @@ async fn what_is_wrong_is_said_and_nothing_is_written() {
     let server = EmbeddedDynamo::memory().unwrap();
     assert!(refused(&server, &["plan", "nope"]).contains("no retrofit `nope`"));
     assert!(refused(&server, &["start", "auditV2"]).contains("no such table"));
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn a_tidied_target_has_no_tombstones_and_gets_none() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    done(&server, &["start", "auditV2"]);
+    assert!(refused(&server, &["tidy", "auditV2"]).contains("backfill was not started"));
+    done(&server, &["backfill", "auditV2", "--rate", FAST]);
+    let old = model.table("audit-legacy").unwrap();
+    delete(&server.client(), old, &event_key(2), &Expected::nothing()).await.unwrap();
+    done(&server, &["repair", "auditV2", "--lag", "0", "--rate", FAST]);
+    let target = ["event-00002", "event-00003", "event-00004"].map(|id| {
+        let id = AttributeValue::S(id.to_owned());
+        Item::from(std::collections::HashMap::from([("id".to_owned(), id)]))
+    });
+    let held = async |of: &[Item]| {
+        let read =
+            BatchGet { table: "ResourceAccessAuditV2".to_owned(), keys: of.to_vec(), ..BatchGet::default() };
+        batch_get(&server.client(), &read).await.unwrap().items
+    };
+    assert!(held(&target[..1]).await[0].contains_key("keyfold_tombstone"));
+    let price = done(&server, &["tidy", "auditV2", "--check"]);
+    assert_eq!(
+        (&price["phase"], &price["waits"], &price["tombstones"]),
+        (&json!("running"), &json!(2), &json!(true))
+    );
+
+    // It is interrupted while it waits, and the same command goes on.
+    let mut waiting =
+        command(&server, &["tidy", "auditV2", "--wait", "600"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(waiting.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("waiting until ")));
+    let pid = waiting.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    drop(lines);
+    assert_eq!(waiting.wait().unwrap().code(), Some(130));
+    assert_eq!(done(&server, &["status", "auditV2"])["phase"], "tidying");
+    let tidied = done(&server, &["tidy", "auditV2", "--wait", "0", "--rate", FAST]);
+    let wanted = json!({ "retrofit": "auditV2", "phase": "tidy", "tombstones": false, "items": ITEMS, "swept": 1, "revived": 0 });
+    assert_eq!(tidied, wanted);
+    assert!(held(&target[..1]).await.is_empty());
+
+    // A delete leaves nothing now, a repair and a backfill go the same way, and the cut-over needs no flag.
+    delete(&server.client(), old, &event_key(3), &Expected::nothing()).await.unwrap();
+    let found = retrofit(&server, &["verify", "auditV2", "--lag", "0", "--rate", FAST]);
+    assert_eq!(found.status.code(), Some(1));
+    done(&server, &["repair", "auditV2", "--lag", "0", "--rate", FAST]);
+    done(&server, &["backfill", "auditV2", "--again", "--rate", FAST]);
+    assert_eq!(held(&target).await.len(), 1);
+    assert_eq!(done(&server, &["tidy", "auditV2"])["tombstones"], false, "once more does nothing");
+    done(&server, &["verify", "auditV2", "--rate", FAST]);
+    assert_eq!(done(&server, &["cutover", "auditV2"])["phase"], "cut-over");
+    assert_eq!(done(&server, &["undo", "auditV2"])["phase"], "tidy");
+    done(&server, &["verify", "auditV2", "--rate", FAST]);
+    done(&server, &["cutover", "auditV2"]);
+    assert_eq!(done(&server, &["finalise", "auditV2", "--settle", "0"])["phase"], "finalised");
+    assert_eq!(answered(&server, &["--scan", "--count"])["count"], ITEMS - 2);
     server.shutdown();
 }

@@ -15,6 +15,7 @@ use tokio::process::Command;
 
 use crate::own::{Plain, plain};
 use crate::programs::program;
+use crate::scenario::TOMBSTONE;
 
 const MANIFEST: &str = include_str!("keyfold.toml");
 /// Items that are there before the retrofit begins.
@@ -82,6 +83,11 @@ impl Deployment {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{words:?}: {said} {error}");
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// How many tombstones a table has.
+    pub(crate) async fn tombstones(&self, id: &str) -> usize {
+        self.items(id).await.iter().filter(|item| item.contains_key(TOMBSTONE)).count()
     }
 
     /// Every item of a table.

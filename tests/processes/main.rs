@@ -5,7 +5,8 @@
 //! `KEYFOLD_KILLS` says how often something is killed (a few times if unset), `KEYFOLD_SEED` repeats a run's choices as far as
 //! the machine allows. At the end a comparison of its own, in plain code, must agree with the command's.
 //!
-//! A retrofit is a [`scenario`]; [`carrying`] is by which programs, [`slices`] a function, [`backfill`] the command.
+//! A retrofit is a [`scenario`]; [`carrying`] is by which programs, [`slices`] a function, [`backfill`] the command, [`tidy`] the
+//! command that rids the target of tombstones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "how to repeat a run, and what it did, is shown with --nocapture")]
@@ -17,6 +18,7 @@ mod own;
 mod programs;
 mod scenario;
 mod slices;
+mod tidy;
 mod writers;
 
 use carrying::Means;
@@ -36,7 +38,7 @@ const fn scenario(
     target: &'static str,
     own: fn(&Plain) -> Plain,
 ) -> Scenario {
-    Scenario { retrofit, source, target, own, partial: true, means: Means::Functions }
+    Scenario { retrofit, source, target, own, partial: true, means: Means::Functions, tidies: false }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -47,6 +49,11 @@ async fn a_new_table_with_fences_loses_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_table_with_fences_loses_nothing_by_the_command() {
     Scenario { means: Means::Command, ..MOVED }.play().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_that_is_tidied_loses_nothing_and_keeps_no_tombstone() {
+    Scenario { means: Means::Command, tidies: true, ..MOVED }.play().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

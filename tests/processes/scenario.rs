@@ -10,6 +10,7 @@ use crate::carrying::{Carrying, Means};
 use crate::deployment::Deployment;
 use crate::own::{Plain, differences};
 use crate::programs::program;
+use crate::tidy::Tidying;
 use crate::writers::Writers;
 
 /// How often something is killed, if nobody says.
@@ -20,6 +21,8 @@ const WRITES_MIN: u64 = 1500;
 const KILL_PAUSE_MS: std::ops::Range<u64> = 5..60;
 /// Processes of the replicator at once.
 const REPLICATORS: usize = 3;
+/// So often the command that tidies is killed, and functions after it.
+const TIDY_KILLS_MAX: usize = 3;
 /// How long the stream may take to be drained.
 const DRAIN_WAIT: Duration = Duration::from_secs(180);
 /// A lease that nobody renews ends within this.
@@ -28,7 +31,7 @@ const LEASE_WAIT: Duration = Duration::from_secs(60);
 const RETRIES_MAX: u32 = 1000;
 /// Attributes that a retrofit keeps on target items until it is finalised.
 const OWN: [&str; 2] = ["keyfold_fence", "keyfold_source"];
-const TOMBSTONE: &str = "keyfold_tombstone";
+pub(crate) const TOMBSTONE: &str = "keyfold_tombstone";
 
 pub(crate) struct Scenario {
     pub(crate) retrofit: &'static str,
@@ -40,6 +43,8 @@ pub(crate) struct Scenario {
     pub(crate) partial: bool,
     /// What carries the old items over.
     pub(crate) means: Means,
+    /// Is the target rid of tombstones while writers go on? Then the functions carry over once more afterwards.
+    pub(crate) tidies: bool,
 }
 
 #[derive(Debug, Default)]
@@ -47,11 +52,12 @@ struct Kills {
     replicator: usize,
     backfill: usize,
     verifier: usize,
+    tidy: usize,
 }
 
 impl Kills {
     fn all(&self) -> usize {
-        self.replicator + self.backfill + self.verifier
+        self.replicator + self.backfill + self.verifier + self.tidy
     }
 }
 
@@ -68,7 +74,11 @@ impl Scenario {
         let unaware = deployment.unaware(self.source);
         let writers = Writers::start(&deployment.dynamo.client(), &unaware, self.partial, seed);
         let carrying = Carrying::start(self.means, &deployment, self.retrofit, self.source != self.target);
-        let killed = kill(&function, &carrying, kills, seed).await;
+        let mut killed = kill(&function, &carrying, kills, seed).await;
+        let carrying = match self.tidies {
+            true => self.tidied(&deployment, carrying, &function, &mut killed, seed).await,
+            false => carrying,
+        };
         while writers.writes() < WRITES_MIN {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -89,10 +99,42 @@ impl Scenario {
             function.started(),
             begun.elapsed().as_secs_f64()
         );
-        assert_eq!(killed.all(), kills);
+        assert!(killed.all() >= kills);
         assert_eq!(counts.given_up, 0, "records went to the on-failure file");
         self.agrees(&deployment).await;
         self.ends(&deployment, poller).await;
+    }
+
+    /// Tidies the target while writers go on and the replicator is killed, the command too; then the functions carry over once
+    /// more.
+    async fn tidied(
+        &self,
+        deployment: &Arc<Deployment>,
+        carrying: Carrying,
+        function: &LocalFunction,
+        killed: &mut Kills,
+        seed: u64,
+    ) -> Carrying {
+        carrying.finish().await;
+        let tidying = Tidying::start(deployment, self.retrofit);
+        let mut random = fastrand::Rng::with_seed(seed);
+        while !tidying.is_over() {
+            tokio::time::sleep(Duration::from_millis(random.u64(KILL_PAUSE_MS) * 4)).await;
+            match random.u8(..4) {
+                0 if killed.tidy < TIDY_KILLS_MAX => killed.tidy += usize::from(tidying.kill()),
+                _ => {
+                    killed.replicator += usize::from(function.kill(random.usize(..REPLICATORS)) == Some(true))
+                }
+            }
+        }
+        tidying.finish().await;
+        let carrying = Carrying::start(Means::Functions, deployment, self.retrofit, true);
+        let more = kill(function, &carrying, TIDY_KILLS_MAX, !seed).await;
+        killed.replicator += more.replicator;
+        killed.backfill += more.backfill;
+        killed.verifier += more.verifier;
+        assert_eq!(deployment.tombstones(self.target).await, 0, "while writers delete at full speed");
+        carrying
     }
 
     /// The replicator, fed with what is written from now on. What is there already is the backfill's.
@@ -135,13 +177,20 @@ impl Scenario {
         assert_eq!(differences(&wanted, &found), [""; 0], "of {} items", wanted.len());
         let verified = deployment.done(&["verify", self.retrofit]).await;
         assert_eq!(verified["counts"]["same"], verified["counts"]["items"], "{verified}");
-        assert_eq!(gates(deployment, self.retrofit).await, json!([]));
+        let gates = gates(deployment, self.retrofit).await;
+        let codes: Vec<_> = gates.as_array().unwrap().iter().map(|gate| gate["code"].clone()).collect();
+        let left = self.retrofit == "moved" && !self.tidies;
+        assert_eq!(codes, if left { vec![json!("tombstones")] } else { Vec::new() }, "{gates}");
+        if self.tidies {
+            assert_eq!(deployment.tombstones(self.target).await, 0);
+        }
     }
 
     /// After the cut-over nothing is left of the retrofit on the target's items.
     async fn ends(&self, deployment: &Deployment, poller: StreamPoller) {
         poller.stop().await.unwrap();
-        deployment.done(&["cutover", self.retrofit]).await;
+        let all = ["cutover", self.retrofit, "--with-tombstones"];
+        deployment.done(if self.tidies { &all[..2] } else { &all }).await;
         deployment.done(&["finalise", self.retrofit, "--settle", "0"]).await;
         let found = deployment.items(self.target).await;
         assert_eq!(differences(&self.wanted(deployment).await, &found), [""; 0]);

@@ -9,6 +9,7 @@ mod redrive;
 mod run;
 mod status;
 mod steps;
+mod tidy;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Status(args) => status::run(model, args, out).await,
         RetrofitCommand::Quarantine(args) => quarantine::run(model, args, out).await,
         RetrofitCommand::Redrive(args) => redrive::run(model, args, out).await,
+        RetrofitCommand::Tidy(args) => tidy::run(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
         RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,

@@ -57,7 +57,8 @@ impl Replicator {
     /// table alone.
     ///
     /// The retrofit's row is read for every batch, strongly consistent, and never kept: one read unit buys that nothing is
-    /// written under a mapping or in a phase that is over. Kept is what follows from the row: the sender of its epoch.
+    /// written under a mapping or in a phase that is over. Kept is what follows from the row: the sender of its epoch
+    /// and phase.
     pub(crate) async fn open(&self, stream: Option<&str>) -> Result<Arc<RequestSender>, Refusal> {
         let mapping = self.mapping()?;
         let sender = self.kept().unwrap_or_else(|| self.sender(Job::new(mapping.clone(), Epoch::FIRST)));
@@ -67,7 +68,7 @@ impl Replicator {
             head.check_stream(stream).map_err(RetrofitError::from)?;
         }
         let head = sender.adopt(head).await?;
-        let same = sender.job().epoch() == head.epoch;
+        let same = sender.job().epoch() == head.epoch && sender.job().kept() == head.kept();
         let sender = if same { sender } else { self.sender(head.job(mapping.clone())) };
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&sender));
         Ok(sender)

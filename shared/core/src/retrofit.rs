@@ -45,7 +45,7 @@ mod tests;
 pub use batch::{Batch, Disposition};
 pub use estimate::{IndexEstimate, RetrofitDollars, RetrofitEstimate};
 pub use fence::{Epoch, Fence, SequenceNumber, SequenceNumberError};
-pub use job::Job;
+pub use job::{Job, Kept};
 pub use lease::Lease;
 pub use mapping::{Mapping, MappingError, MappingHash, Protocol, ProtocolReason};
 pub use protocol::LedgerRow;

@@ -8,6 +8,7 @@
 //! - [`scenario`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on, `truth` is what
 //!   writers wrote;
 //! - `play` has the turns, `conclude` the end; `writers`, `target_writers`, `invoke`, `scan` and `verifier` are who takes turns;
+//! - `tidy` is the operator who rids the target of tombstones, and readers who must meet none then;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
 //! - [`campaign`] plays many histories, on several threads;
@@ -32,6 +33,7 @@ mod stream;
 mod target_writers;
 mod tasks;
 mod throttle;
+mod tidy;
 mod truth;
 mod verifier;
 mod work;

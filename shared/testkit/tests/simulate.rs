@@ -63,6 +63,34 @@ fn every_history_with_a_ledger_ends_right_and_meets_every_fault_that_there_is_wi
 }
 
 #[test]
+fn every_history_that_is_tidied_ends_right_and_meets_every_fault_that_there_is_with_fences() {
+    let scenario = Scenario::tidied();
+    let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&scenario);
+    if let Some((seed, wrong)) = &tally.wrong {
+        let trace = history(&scenario, *seed, None, true).trace.join("\n");
+        panic!("{trace}\ntidied, seed {seed}: {wrong}");
+    }
+    let others = [Fault::WritersFold, Fault::NoStream, Fault::Huge, Fault::Collision];
+    assert!(missed(&tally).iter().all(|fault| others.contains(fault)), "{:?}", missed(&tally));
+}
+
+#[test]
+fn tidying_that_is_weakened_is_caught() {
+    let quick = [
+        Mutant::NoWaitForSweep,
+        Mutant::ItemUnguarded,
+        Mutant::PlainPuts,
+        Mutant::SweepUnguarded,
+        Mutant::TombstonesStay,
+        Mutant::RecordImage,
+    ];
+    for mutant in quick {
+        let tally = campaign(5_000, Some(mutant)).play(&Scenario::tidied());
+        assert!(tally.wrong.is_some(), "{} survives", mutant.name());
+    }
+}
+
+#[test]
 fn a_seed_plays_the_same_history_again() {
     for protocol in PROTOCOLS {
         let scenario = Scenario::of(protocol);

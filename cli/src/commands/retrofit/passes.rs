@@ -186,7 +186,7 @@ fn name(sender: &RequestSender, difference: &RetrofitDifference, out: &Output) {
 }
 
 /// The worker's name for leases: the given one, or a new one for this run.
-fn owner(given: Option<&str>) -> String {
+pub(super) fn owner(given: Option<&str>) -> String {
     if let Some(given) = given {
         return given.to_owned();
     }
@@ -194,7 +194,7 @@ fn owner(given: Option<&str>) -> String {
     format!("cli-{}-{:x}", std::process::id(), now.as_nanos())
 }
 
-fn add(counts: &mut BTreeMap<String, u64>, checkpoint: &Checkpoint) {
+pub(super) fn add(counts: &mut BTreeMap<String, u64>, checkpoint: &Checkpoint) {
     for (name, count) in checkpoint.counts() {
         *counts.entry(name.clone()).or_default() += count;
     }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
-use keyfold_core::retrofit::gates::closed;
+use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, TableRole};
 use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
 use keyfold_dynamo::{TableOptions, ensure_table};
 
 use super::status::listed;
 use super::{explained, segments, started, unstarted};
-use crate::args::{RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
+use crate::args::{RetrofitCutoverArgs, RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
 use crate::output::Output;
 
 pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output) -> anyhow::Result<ExitCode> {
@@ -72,10 +72,15 @@ async fn tables_are_settled(model: &Model, sender: &RequestSender) -> anyhow::Re
     Ok(given_up)
 }
 
-pub(super) async fn cutover(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, args).await?;
+pub(super) async fn cutover(
+    model: &Model,
+    args: &RetrofitCutoverArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    let (sender, head) = started(model, &args.target).await?;
     let evidence = sender.evidence().await.map_err(explained)?;
-    let gates = closed(&head, &evidence);
+    let mut gates = closed(&head, &evidence);
+    gates.retain(|gate| !(args.with_tombstones && *gate == Gate::Tombstones));
     if !gates.is_empty() {
         bail!("retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
     }
@@ -87,7 +92,7 @@ pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> 
     step(
         &sender,
         &head,
-        Phase::Running,
+        head.undone(),
         out,
         "changes that were written to the target only are not in the source",
     )
@@ -113,7 +118,7 @@ pub(super) async fn finalise(
         out.note(format!("waiting {} s until functions in progress have ended\n", args.settle));
         tokio::time::sleep(Duration::from_secs(args.settle)).await;
     }
-    let ledger = (head.protocol == Protocol::Ledger).then_some(Pass::EmptyLedger);
+    let ledger = (head.protocol == Protocol::Ledger || head.rows).then_some(Pass::EmptyLedger);
     let target = (head.protocol != Protocol::InPlace).then_some(Pass::Finalise);
     let (mut cleaned, mut revived, mut changed) = (0, 0, 0);
     for pass in target.into_iter().chain(ledger) {

@@ -50,21 +50,25 @@ fn no_right_is_for_all_resources_but_sending_traces() {
     }
 }
 
-/// What each function calls, table by table, for the sample's retrofit into another table: the fence's protocol, where even a
-/// delete is put. An operation of PartiQL needs the rights of its statements, and a transaction those of its parts.
+/// What each function calls, table by table, for the sample's retrofit into another table: the fence's protocol, where a delete
+/// is put until the target is tidy. An operation of PartiQL needs the rights of its statements, and a transaction those of its parts.
 const CALLS: [(&str, &str, &[&str]); 15] = [
     // The stream, which Lambda reads for it; the source, where a record says too little.
     ("ReplicatorRole", "ReadTheStream", &["DescribeStream", "GetRecords", "GetShardIterator"]),
     ("ReplicatorRole", "FindTheStream", &["ListStreams"]),
     ("ReplicatorRole", "ReadTheSource", &["BatchGetItem"]),
     // 25 new items in one request; all others by themselves.
-    ("ReplicatorRole", "WriteTheTarget", &["BatchGetItem", "PartiQLInsert", "PutItem"]),
+    ("ReplicatorRole", "WriteTheTarget", &["BatchGetItem", "DeleteItem", "PartiQLInsert", "PutItem"]),
     // The retrofit's row; quarantine, in and out.
     ("ReplicatorRole", "KeepLedgerAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
     // The check of both tables before a slice; the scan; what is there already is looked at.
     ("BackfillerRole", "ScanTheSource", &["BatchGetItem", "DescribeTable", "Scan"]),
     // 25 new items in one request; one by itself.
-    ("BackfillerRole", "WriteTheTarget", &["BatchGetItem", "DescribeTable", "PartiQLInsert", "PutItem"]),
+    (
+        "BackfillerRole",
+        "WriteTheTarget",
+        &["BatchGetItem", "DeleteItem", "DescribeTable", "PartiQLInsert", "PutItem"],
+    ),
     // The lease is taken, renewed and given back.
     ("BackfillerRole", "KeepLedgerAndCheckpoints", &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"]),
     // Expired items are no differences, if the table deletes them.
@@ -72,7 +76,7 @@ const CALLS: [(&str, &str, &[&str]); 15] = [
     (
         "VerifierRole",
         "CompareAndRepairTheTarget",
-        &["BatchGetItem", "DescribeTable", "DescribeTimeToLive", "PutItem", "Scan"],
+        &["BatchGetItem", "DeleteItem", "DescribeTable", "DescribeTimeToLive", "PutItem", "Scan"],
     ),
     ("VerifierRole", "KeepLedgerAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"]),
     // Several events, one event, what has the key already.

@@ -294,7 +294,7 @@ mod retrofits {
         assert_eq!(shown["quarantine"]["entries"][0]["key"], json!({ "id": { "S": "b<i>" } }));
         let codes: Vec<&str> =
             shown["gates"].as_array().unwrap().iter().map(|gate| gate["code"].as_str().unwrap()).collect();
-        assert_eq!(codes, ["not-verified", "quarantine-not-empty"]);
+        assert_eq!(codes, ["not-verified", "quarantine-not-empty", "tombstones"]);
         let elsewhere = api.with_control_table("another");
         assert_eq!(trusted(&elsewhere, path).await["started"], false);
     }

@@ -6,12 +6,13 @@
 //! | `segments#NAME` | `PASS#000003/000008` | how far a segment is |
 //! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |
-//! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target |
+//! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target; of a tidied retrofit, how new it is |
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
 use super::fence::Epoch;
+use super::job::Kept;
 use super::mapping::{MappingHash, Protocol};
 use super::request::{Action, Guard, TableRole, Write};
 use crate::model::{Expect, KeyAttribute, KeySource, ScalarType, Table};
@@ -100,6 +101,10 @@ pub fn head_key(retrofit: &str) -> Item {
 pub enum Phase {
     /// Changes are carried over, and the backfill may run.
     Running,
+    /// The same, and each change leaves a row in the control table. Deletes leave tombstones still.
+    Tidying,
+    /// The same, and deletes leave nothing in the target. Tombstones of before are swept.
+    Tidy,
     /// Readers and writers use the target.
     CutOver,
     /// Nothing is carried over any more; what the retrofit kept on the target's items goes.
@@ -115,6 +120,8 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Phase::Running => "running",
+            Phase::Tidying => "tidying",
+            Phase::Tidy => "tidy",
             Phase::CutOver => "cut-over",
             Phase::Finalising => "finalising",
             Phase::Finalised => "finalised",
@@ -123,20 +130,35 @@ impl Phase {
     }
 
     fn named(name: &str) -> Option<Phase> {
-        [Phase::Running, Phase::CutOver, Phase::Finalising, Phase::Finalised, Phase::Abandoned]
-            .into_iter()
-            .find(|phase| phase.name() == name)
+        let phases = [
+            Phase::Running,
+            Phase::Tidying,
+            Phase::Tidy,
+            Phase::CutOver,
+            Phase::Finalising,
+            Phase::Finalised,
+            Phase::Abandoned,
+        ];
+        phases.into_iter().find(|phase| phase.name() == name)
     }
 
     /// May changes of the source still be written to the target?
     pub fn carries_over(self) -> bool {
-        matches!(self, Phase::Running | Phase::CutOver)
+        self.is_filling() || self == Phase::CutOver
     }
 
-    /// The phases that may follow.
-    fn followers(self) -> &'static [Phase] {
+    /// Do readers and writers still use the source?
+    pub fn is_filling(self) -> bool {
+        matches!(self, Phase::Running | Phase::Tidying | Phase::Tidy)
+    }
+
+    /// The phases that may follow. A retrofit that keeps rows never goes back to a phase without them.
+    fn followers(self, rows: bool) -> &'static [Phase] {
         match self {
-            Phase::Running => &[Phase::CutOver, Phase::Abandoned],
+            Phase::Running => &[Phase::Tidying, Phase::CutOver, Phase::Abandoned],
+            Phase::Tidying => &[Phase::Tidy, Phase::Abandoned],
+            Phase::Tidy => &[Phase::CutOver, Phase::Abandoned],
+            Phase::CutOver if rows => &[Phase::Tidy, Phase::Finalising],
             Phase::CutOver => &[Phase::Running, Phase::Finalising],
             Phase::Finalising => &[Phase::Finalised],
             Phase::Finalised | Phase::Abandoned => &[],
@@ -167,7 +189,19 @@ pub struct Head {
     pub stream: Option<String>,
     /// Rises with every change of the row.
     pub version: u64,
+    /// Does each item that changes leave a row in the control table? Never taken back: the rows know of items what the
+    /// target no longer does.
+    pub rows: bool,
+    /// The second since 1970 from which on no worker begins to write as in the phase before. Requests that were sent before
+    /// may still be under way.
+    pub since: Option<u64>,
+    /// Is the target swept? Then it has no tombstones, and gets none any more.
+    pub swept: bool,
 }
+
+/// What a row has in place of the protocol's name, once the retrofit keeps rows. Releases that know nothing of that cannot read
+/// the row then, and write nothing: what they write would pass the rows by.
+const FENCED_WITH_ROWS: &str = "fence and row";
 
 /// Why a step of a retrofit is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -230,6 +264,12 @@ pub enum ControlError {
         /// The phase that one is in.
         phase: Phase,
     },
+    /// Its protocol leaves no tombstones.
+    #[error("retrofit `{retrofit}` has nothing to tidy: its protocol leaves no tombstones")]
+    NothingToTidy {
+        /// The retrofit.
+        retrofit: String,
+    },
     /// The target has writers of its own.
     #[error(
         "retrofit `{retrofit}` is cut over: a backfill or a repair would take back what was written to the target since"
@@ -276,6 +316,7 @@ impl ControlError {
             ControlError::Closed { .. } => "retrofit-closed",
             ControlError::SourceUnfinished { .. } => "source-unfinished",
             ControlError::TargetShared { .. } => "target-shared",
+            ControlError::NothingToTidy { .. } => "nothing-to-tidy",
             ControlError::CutOver { .. } => "already-cut-over",
             ControlError::HeadLost { .. } => "control-row-lost",
             ControlError::OtherStream { .. } => "other-stream",
@@ -310,7 +351,8 @@ impl ControlError {
             ControlError::HeadLost { .. } => Some(
                 "restore the control table from a point-in-time recovery; if it is gone, start with an empty target: without the row, new changes would lose against older fences",
             ),
-            ControlError::WrongPhase { .. }
+            ControlError::NothingToTidy { .. }
+            | ControlError::WrongPhase { .. }
             | ControlError::Closed { .. }
             | ControlError::EpochsUsedUp { .. }
             | ControlError::Unreadable { .. } => None,
@@ -352,6 +394,9 @@ impl Head {
             epoch: Epoch::FIRST,
             stream: stream.map(str::to_owned),
             version: 1,
+            rows: false,
+            since: None,
+            swept: false,
         }
     }
 
@@ -375,7 +420,7 @@ impl Head {
     /// The row after starting again: the same one, or with the next epoch if the source has another stream by now.
     pub fn restarted(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
         self.check(mapping)?;
-        if self.phase != Phase::Running {
+        if !self.phase.is_filling() {
             return Err(self.wrong_phase(Phase::Running));
         }
         if self.stream.as_deref() == stream {
@@ -388,10 +433,45 @@ impl Head {
 
     /// The row in the next phase.
     pub fn to(&self, phase: Phase) -> Result<Head, ControlError> {
-        if !self.phase.followers().contains(&phase) {
+        if phase == Phase::Tidying && self.protocol != Protocol::Fenced {
+            return Err(ControlError::NothingToTidy { retrofit: self.retrofit.clone() });
+        }
+        if !self.phase.followers(self.rows).contains(&phase) {
             return Err(self.wrong_phase(phase));
         }
-        Ok(Head { phase, version: self.version + 1, ..self.clone() })
+        let rows = self.rows || phase == Phase::Tidying;
+        Ok(Head { phase, rows, since: None, version: self.version + 1, ..self.clone() })
+    }
+
+    /// The phase that takes a cut-over back.
+    pub fn undone(&self) -> Phase {
+        if self.rows { Phase::Tidy } else { Phase::Running }
+    }
+
+    /// The row once nobody begins any more to write as in the phase before.
+    #[must_use]
+    pub fn settling(&self, seconds: u64) -> Head {
+        Head { since: Some(seconds), version: self.version + 1, ..self.clone() }
+    }
+
+    /// The row once the target was swept.
+    #[must_use]
+    pub fn swept(&self) -> Head {
+        Head { swept: true, version: self.version + 1, ..self.clone() }
+    }
+
+    /// Do readers of the target meet tombstones?
+    pub fn leaves_tombstones(&self) -> bool {
+        self.protocol == Protocol::Fenced && !(self.rows && self.swept)
+    }
+
+    /// What workers keep, in this phase.
+    pub fn kept(&self) -> Kept {
+        match self.phase {
+            _ if !self.rows => Kept::Tombstones,
+            Phase::Tidying => Kept::TombstonesAndRows,
+            _ => Kept::Rows,
+        }
     }
 
     /// Is this the mapping that the retrofit was started with? A row of the first release says so in its own form.
@@ -427,7 +507,7 @@ impl Head {
 
     /// The job of this row, once [`check`](Self::check) has passed.
     pub fn job(&self, mapping: super::Mapping) -> super::Job {
-        super::Job::started(mapping, self.epoch, &self.mapping)
+        super::Job::started(mapping, self.epoch, &self.mapping).keeping(self.kept())
     }
 
     /// May items be carried over, with this mapping?
@@ -443,7 +523,7 @@ impl Head {
     /// table, and what is written follows from the item itself.
     pub fn check_filling(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
         self.check_open(mapping)?;
-        if self.phase == Phase::Running || self.protocol == Protocol::InPlace {
+        if self.phase.is_filling() || self.protocol == Protocol::InPlace {
             return Ok(());
         }
         Err(ControlError::CutOver { retrofit: self.retrofit.clone() })
@@ -475,9 +555,12 @@ impl Head {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         row.insert("phase".to_owned(), text(self.phase.name()));
         row.insert("mapping".to_owned(), text(self.mapping.as_str()));
-        row.insert("protocol".to_owned(), text(self.protocol.name()));
+        let protocol = if self.rows { FENCED_WITH_ROWS } else { self.protocol.name() };
+        row.insert("protocol".to_owned(), text(protocol));
         row.insert("epoch".to_owned(), number(u64::from(self.epoch.number())));
         row.insert("version".to_owned(), number(self.version));
+        row.extend(self.since.iter().map(|seconds| ("since".to_owned(), number(*seconds))));
+        row.extend(self.swept.then(|| ("swept".to_owned(), AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream".to_owned(), text(stream))));
         if !self.indexes.is_empty() {
             let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
@@ -497,6 +580,8 @@ impl Head {
     fn of_row(retrofit: &str, row: &Item) -> Option<Head> {
         let protocols = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
         let named = text(row, "protocol")?;
+        let rows = named == FENCED_WITH_ROWS;
+        let named = if rows { Protocol::Fenced.name() } else { named };
         Some(Head {
             retrofit: retrofit.to_owned(),
             phase: Phase::named(text(row, "phase")?)?,
@@ -507,6 +592,9 @@ impl Head {
             epoch: Epoch::new(u16::try_from(whole(row, "epoch")?).ok()?)?,
             stream: text(row, "stream").map(str::to_owned),
             version: whole(row, "version")?,
+            rows,
+            since: whole(row, "since"),
+            swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
         })
     }
 }

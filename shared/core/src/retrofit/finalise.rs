@@ -36,6 +36,18 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
     Some(Write { place: TableRole::Target, action, guard: Guard::Present(same) })
 }
 
+/// The write that takes a tombstone away, or its marks if an application has written over it; `None` for an item that is no
+/// tombstone. For a target whose deletes leave none any more.
+pub fn sweep(target: &Table, item: &Item) -> Option<Write> {
+    let dead = is(TOMBSTONE_ATTRIBUTE, Comparison::Equal(item.get(TOMBSTONE_ATTRIBUTE)?.clone()));
+    let mut write = clean(target, item)?;
+    // The fence alone says that nothing of the retrofit has changed; the mark, that it is a tombstone still.
+    if let Guard::Present(same) = write.guard {
+        write.guard = Guard::Present(Condition::all([same, dead]));
+    }
+    Some(write)
+}
+
 /// Did an application write to this tombstone? It is the application's item then, and lives.
 pub fn is_revived(target: &Table, item: &Item) -> bool {
     let is_key = |name: &str| target.key_attributes().any(|key| key.name == name);

@@ -66,6 +66,8 @@ pub enum Gate {
     },
     /// The source has another stream than the one that is followed, or none.
     Stream,
+    /// Readers of the target would meet tombstones.
+    Tombstones,
 }
 
 impl Gate {
@@ -80,6 +82,7 @@ impl Gate {
             Gate::Quarantine { .. } => "quarantine-not-empty",
             Gate::Index { .. } => "index-not-active",
             Gate::Stream => "stream-changed",
+            Gate::Tombstones => "tombstones",
         }
     }
 }
@@ -108,6 +111,7 @@ impl fmt::Display for Gate {
             Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
             Gate::Index { index } => write!(f, "index `{index}` of the target is not active"),
             Gate::Stream => write!(f, "the source has a new stream, which is not followed yet"),
+            Gate::Tombstones => write!(f, "readers of the target would meet tombstones: it is not tidy"),
         }
     }
 }
@@ -138,17 +142,23 @@ pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
     if head.stream.is_some() && head.stream != evidence.stream {
         gates.push(Gate::Stream);
     }
+    if head.leaves_tombstones() {
+        gates.push(Gate::Tombstones);
+    }
     gates
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retrofit::control::Phase;
     use crate::retrofit::tests::job;
 
     #[test]
     fn every_gate_closes_by_itself() {
-        let head = Head::begun(job("moved").mapping(), Some("stream-1"));
+        let running = Head::begun(job("moved").mapping(), Some("stream-1"));
+        let tidy = running.to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap();
+        let head = tidy.swept();
         let well = Evidence {
             segments_done: 4,
             segments_total: 4,
@@ -157,6 +167,10 @@ mod tests {
             ..Evidence::default()
         };
         assert_eq!(closed(&head, &well), []);
+        for head in [running, tidy] {
+            assert_eq!(closed(&head, &well), [Gate::Tombstones]);
+        }
+        assert_eq!(closed(&Head::begun(job("rekeyed").mapping(), Some("stream-1")), &well), []);
         let found = |differences, age_seconds| Some(Verdict { differences, age_seconds });
         for (code, evidence) in [
             ("backfill-incomplete", Evidence { segments_done: 3, ..well.clone() }),

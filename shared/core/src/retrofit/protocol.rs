@@ -1,4 +1,4 @@
-//! One item under its protocol: the three protocols behind one interface.
+//! One item under its protocol: the three protocols behind one interface, and the second way of the one with fences.
 //!
 //! A protocol is a state machine for one item. It is begun by a record of the stream ([`apply`](ItemMachine::apply)), a scanned
 //! item ([`backfill`](ItemMachine::backfill)) or a repair; it says what it wants sent, and gets the response. It sees no table
@@ -7,10 +7,11 @@
 mod fenced;
 mod in_place;
 mod ledger;
+mod rowed;
 mod turn;
 
 use super::fence::Fence;
-use super::job::Job;
+use super::job::{Job, Kept};
 use super::mapping::Protocol;
 use super::request::Response;
 use super::result::TaskResult;
@@ -20,6 +21,7 @@ use crate::value::Item;
 use fenced::Fenced;
 use in_place::InPlace;
 use ledger::Move;
+use rowed::Rowed;
 
 pub use ledger::LedgerRow;
 pub(super) use turn::Turn;
@@ -29,6 +31,7 @@ pub(super) use turn::Turn;
 pub(super) enum ItemMachine {
     InPlace(InPlace),
     Fenced(Box<Fenced>),
+    Rowed(Box<Rowed>),
     Ledger(Box<Move>),
 }
 
@@ -43,6 +46,7 @@ impl ItemMachine {
     ) -> (ItemMachine, Turn) {
         match job.mapping().protocol() {
             Protocol::InPlace => in_place(InPlace::of_item(job, key, new, fence)),
+            Protocol::Fenced if has_rows(job) => rowed(Rowed::apply(job, source, key, fence)),
             Protocol::Fenced => fenced(Fenced::apply(job, key, new, fence)),
             Protocol::Ledger => ledger(Move::to_state(job, source, key, new, fence)),
         }
@@ -59,6 +63,7 @@ impl ItemMachine {
         let fence = Fence::of_scan(job.epoch());
         match job.mapping().protocol() {
             Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(item), fence)),
+            Protocol::Fenced if has_rows(job) => rowed(Rowed::backfill(job, source, key)),
             Protocol::Fenced => fenced(Fenced::backfill(job, key, item, fence, careful)),
             Protocol::Ledger => ledger(Move::of_scanned(job, source, key, item, fence, careful)),
         }
@@ -74,6 +79,7 @@ impl ItemMachine {
     ) -> (ItemMachine, Turn) {
         match job.mapping().protocol() {
             Protocol::InPlace => in_place(InPlace::repair(job, key)),
+            Protocol::Fenced if has_rows(job) => rowed(Rowed::repair(job, source, key, failed)),
             Protocol::Fenced => fenced(Fenced::repair(job, key, failed)),
             Protocol::Ledger => ledger(Move::repair(job, source, key, failed)),
         }
@@ -84,6 +90,7 @@ impl ItemMachine {
         match self {
             ItemMachine::InPlace(machine) => machine.respond(job, response),
             ItemMachine::Fenced(machine) => machine.respond(job, response),
+            ItemMachine::Rowed(machine) => machine.respond(job, response),
             ItemMachine::Ledger(machine) => machine.respond(job, response),
         }
     }
@@ -92,7 +99,9 @@ impl ItemMachine {
     pub(super) fn again(&mut self, job: &Job) -> Turn {
         match self {
             ItemMachine::Ledger(machine) => machine.again(job),
-            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) => Turn::Done(TaskResult::Unchanged),
+            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) | ItemMachine::Rowed(_) => {
+                Turn::Done(TaskResult::Unchanged)
+            }
         }
     }
 
@@ -100,7 +109,9 @@ impl ItemMachine {
     pub(super) fn park(&mut self, job: &Job) -> Turn {
         match self {
             ItemMachine::Ledger(machine) => machine.park(job),
-            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) => Turn::Done(TaskResult::Unchanged),
+            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) | ItemMachine::Rowed(_) => {
+                Turn::Done(TaskResult::Unchanged)
+            }
         }
     }
 }
@@ -113,6 +124,15 @@ fn fenced((machine, turn): (Fenced, Turn)) -> (ItemMachine, Turn) {
     (ItemMachine::Fenced(Box::new(machine)), turn)
 }
 
+fn rowed((machine, turn): (Rowed, Turn)) -> (ItemMachine, Turn) {
+    (ItemMachine::Rowed(Box::new(machine)), turn)
+}
+
 fn ledger((machine, turn): (Move, Turn)) -> (ItemMachine, Turn) {
     (ItemMachine::Ledger(Box::new(machine)), turn)
+}
+
+/// Has each item that changes a row of its own, beside its fence?
+fn has_rows(job: &Job) -> bool {
+    job.kept() != Kept::Tombstones
 }

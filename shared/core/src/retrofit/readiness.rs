@@ -49,7 +49,7 @@ impl Filling {
             let segment = progress::segment_of(&job, Pass::Backfill, row)?;
             progress::read_checkpoint(&job, Pass::Backfill, segment, row)
         };
-        let segments = if head.phase == Phase::Running { rows } else { &[] };
+        let segments = if head.phase.is_filling() { rows } else { &[] };
         Filling { segments: segments.iter().filter_map(read).collect(), mapping, head: Some(head), more }
     }
 
@@ -64,7 +64,7 @@ impl Filling {
     }
 
     fn is_running(&self) -> bool {
-        self.head.as_ref().is_some_and(|head| head.phase == Phase::Running)
+        self.head.as_ref().is_some_and(|head| head.phase.is_filling())
     }
 
     fn pending(&self) -> Pending {
@@ -75,7 +75,7 @@ impl Filling {
     fn progress(&self) -> String {
         let Some(head) = &self.head else { return "not started".to_owned() };
         match head.phase {
-            Phase::Running => self.segments_done(),
+            Phase::Running | Phase::Tidying | Phase::Tidy => self.segments_done(),
             Phase::Abandoned => "abandoned".to_owned(),
             Phase::CutOver | Phase::Finalising | Phase::Finalised => {
                 format!("{}, before the index had this key", head.phase.name())
@@ -156,12 +156,14 @@ mod tests {
         for (phase, expected) in [
             (None, text("not started")),
             (Some(Phase::Running), text("backfill not started")),
+            (Some(Phase::Tidying), text("backfill not started")),
+            (Some(Phase::Tidy), text("backfill not started")),
             (Some(Phase::CutOver), None),
             (Some(Phase::Finalising), None),
             (Some(Phase::Finalised), None),
             (Some(Phase::Abandoned), text("abandoned")),
         ] {
-            let into_another = if phase == Some(Phase::Running) { expected.clone() } else { None };
+            let into_another = if phase.is_some_and(Phase::is_filling) { expected.clone() } else { None };
             assert_eq!(why(&[filling("inPlace", phase)]), [expected.clone(), None], "{phase:?}");
             assert_eq!(why(&[filling("moved", phase)]), [expected, into_another], "{phase:?}");
         }

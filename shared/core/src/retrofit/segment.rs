@@ -71,6 +71,8 @@ pub enum Pass {
     VerifySource,
     /// Of the target, to compare with the source.
     VerifyTarget,
+    /// Of the target, to take away tombstones.
+    Tidy,
     /// Of the target, to take off what the retrofit kept there.
     Finalise,
     /// Of the ledger, to empty it.
@@ -84,6 +86,7 @@ impl Pass {
             Pass::Backfill => "backfill",
             Pass::VerifySource => "verify-source",
             Pass::VerifyTarget => "verify-target",
+            Pass::Tidy => "tidy",
             Pass::Finalise => "finalise",
             Pass::EmptyLedger => "empty-ledger",
         }

@@ -385,3 +385,210 @@ fn a_retrofit_of_the_first_release_goes_on_and_survives_a_change_that_alters_no_
     assert!(resumed(&adopted.job(grown.clone())).is_ok());
     assert_eq!(resumed(&Head::begun(&grown, None).job(grown)).unwrap_err().code(), "mapping-changed");
 }
+
+/// The job of a retrofit with fences that keeps this.
+fn keeping(kept: Kept) -> Job {
+    job("moved").keeping(kept)
+}
+
+/// Answers the reads of row, target and source; what is sent then.
+fn after_reads(
+    job: &Job,
+    task: &mut ItemTask,
+    row: Option<&Item>,
+    target: Option<&Item>,
+    source: Option<&Item>,
+) -> TaskStep {
+    let mut step = task.start(job);
+    for (place, item) in [(TableRole::Control, row), (TableRole::Target, target), (TableRole::Source, source)]
+    {
+        match &step {
+            TaskStep::Send(Request::Get { place: asked, .. }) => assert_eq!(*asked, place, "in this order"),
+            _ => return step,
+        }
+        step = task.respond(job, Response::Got(item.cloned()));
+    }
+    step
+}
+
+/// The writes of a transaction: the row's, and the target's.
+fn transaction(step: TaskStep) -> [Write; 2] {
+    match step {
+        TaskStep::Send(Request::Transact(writes)) => writes.try_into().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn fence(sequence: &str) -> Fence {
+    Fence::of_record(Epoch::FIRST, SequenceNumber::parse(sequence).unwrap())
+}
+
+/// A target item with this fence.
+fn fenced(item: Item, sequence: &str) -> Item {
+    let mut item = item;
+    item.insert(mapping::FENCE_ATTRIBUTE.to_owned(), fence(sequence).value());
+    item
+}
+
+/// The row of item 1 with this fence, as a task leaves it.
+fn row(sequence: &str) -> Item {
+    let job = keeping(Kept::Rows);
+    let mut task = job.apply(&record(sequence, "1", None));
+    let [row, _] = transaction(after_reads(&job, &mut task, None, None, None));
+    put_item(&row).clone()
+}
+
+#[test]
+fn with_rows_the_state_of_the_source_is_written_and_not_the_records() {
+    let job = keeping(Kept::TombstonesAndRows);
+    let mut task = job.apply(&record("5", "1", Some(event("1", "joe"))));
+    let [row, target] = transaction(after_reads(&job, &mut task, None, None, Some(&event("1", "sam"))));
+    assert_eq!((row.place, &row.guard), (TableRole::Control, &Guard::Absent));
+    assert_eq!(put_item(&row)[control::FENCE], fence("5").value());
+    assert_eq!((target.place, &target.guard), (TableRole::Target, &Guard::Absent));
+    assert_eq!(put_item(&target)["byWho_pk"], AttributeValue::S("r-sam".to_owned()));
+    assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
+}
+
+#[test]
+fn a_delete_leaves_a_tombstone_while_tidying_and_nothing_once_tidy() {
+    let there = fenced(event("1", "joe"), "3");
+    let of = |kept| {
+        let job = keeping(kept);
+        let mut task = job.apply(&record("5", "1", None));
+        transaction(after_reads(&job, &mut task, Some(&row("2")), Some(&there), None))
+    };
+    let [_, tombstone] = of(Kept::TombstonesAndRows);
+    assert!(put_item(&tombstone).contains_key(mapping::TOMBSTONE_ATTRIBUTE));
+    let [row, delete] = of(Kept::Rows);
+    assert!(matches!(delete.action, Action::Delete(_)));
+    for (write, attribute, known) in [
+        (&row, control::FENCE, "2"),
+        (&delete, mapping::FENCE_ATTRIBUTE, "3"),
+        (&tombstone, mapping::FENCE_ATTRIBUTE, "3"),
+    ] {
+        assert_eq!(write.guard, Guard::equals(attribute, fence(known).value()), "only what was read");
+    }
+}
+
+#[test]
+fn of_row_and_item_the_newer_fence_counts() {
+    let job = keeping(Kept::Rows);
+    let there = |sequence| fenced(event("1", "joe"), sequence);
+    for (known, target) in [
+        (Some(row("5")), Some(there("3"))),
+        (Some(row("3")), Some(there("5"))),
+        (Some(row("5")), None),
+        (None, Some(there("5"))),
+    ] {
+        for sequence in ["4", "5"] {
+            let mut late = job.apply(&record(sequence, "1", Some(event("1", "old"))));
+            let ended = after_reads(&job, &mut late, known.as_ref(), target.as_ref(), None);
+            assert_eq!(ended, TaskStep::Done(TaskResult::Superseded));
+        }
+        let mut next = job.apply(&record("6", "1", None));
+        transaction(after_reads(&job, &mut next, known.as_ref(), target.as_ref(), None));
+    }
+}
+
+#[test]
+fn a_record_that_finds_nothing_to_do_leaves_its_row_all_the_same() {
+    let job = keeping(Kept::Rows);
+    let mut task = job.apply(&record("5", "1", None));
+    let [row, target] = transaction(after_reads(&job, &mut task, None, None, None));
+    assert_eq!(put_item(&row)[control::FENCE], fence("5").value());
+    assert!(matches!(target.action, Action::Delete(_)));
+    assert_eq!(target.guard, Guard::Absent, "nothing must have come there since");
+    let begins_anew = task.respond(&job, Response::Cancelled(vec![false, true]));
+    assert!(matches!(begins_anew, TaskStep::Send(Request::Get { place: TableRole::Control, .. })));
+}
+
+#[test]
+fn with_rows_a_scan_and_a_repair_go_the_same_way() {
+    let job = keeping(Kept::Rows);
+    let scan = |known: Option<&Item>, target: Option<&Item>, source: Option<&Item>| {
+        after_reads(&job, &mut job.backfill(&event("1", "old"), false), known, target, source)
+    };
+    let [_, target] = transaction(scan(None, None, Some(&event("1", "sam"))));
+    assert_eq!(put_item(&target)["byWho_pk"], AttributeValue::S("r-sam".to_owned()));
+    assert_eq!(scan(Some(&row("1")), None, None), TaskStep::Done(TaskResult::Superseded));
+    assert_eq!(scan(None, None, None), TaskStep::Done(TaskResult::NotSelected));
+    let key = record("5", "1", None).key;
+    let repair = |known: Option<&Item>, target: Option<&Item>, source: Option<&Item>| {
+        after_reads(&job, &mut job.repair(&key), known, target, source)
+    };
+    let joe = fenced(job.mapping().target_item(&event("1", "joe")).unwrap().unwrap(), "5");
+    let unchanged = TaskStep::Done(TaskResult::Unchanged);
+    assert_eq!(repair(Some(&row("5")), Some(&joe), Some(&event("1", "joe"))), unchanged);
+    assert_eq!(repair(Some(&row("5")), None, None), unchanged);
+    let [row, target] = transaction(repair(Some(&row("5")), Some(&joe), None));
+    assert_eq!(put_item(&row)[control::FENCE], fence("5").repaired().value());
+    assert!(matches!(target.action, Action::Delete(_)));
+    let foreign = repair(None, Some(&event("1", "sam")), None);
+    let TaskStep::Send(Request::Write(entry)) = foreign else { panic!("{foreign:?}") };
+    assert_eq!(Quarantined::read(put_item(&entry)).unwrap().code, "target-item-foreign");
+}
+
+#[test]
+fn a_head_that_keeps_rows_never_takes_that_back_and_earlier_releases_cannot_read_it() {
+    let job = job("moved");
+    let begun = Head::begun(job.mapping(), Some("stream-1"));
+    let stored = |head: &Head| match head.store(None).action {
+        Action::Put(row) => row,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(stored(&begun)["protocol"], AttributeValue::S("fence and tombstone".to_owned()));
+    let tidying = begun.to(Phase::Tidying).unwrap();
+    let tidy = tidying.to(Phase::Tidy).unwrap().settling(7);
+    let over = tidy.swept().to(Phase::CutOver).unwrap();
+    let back = over.to(over.undone()).unwrap();
+    let kept = [&begun, &tidying, &tidy, &over, &back].map(Head::kept);
+    let (first, both, rows) = (Kept::Tombstones, Kept::TombstonesAndRows, Kept::Rows);
+    assert_eq!(kept, [first, both, rows, rows, rows]);
+    assert_eq!((back.phase, back.leaves_tombstones()), (Phase::Tidy, false));
+    assert_eq!(over.to(Phase::Running).unwrap_err().code(), "wrong-phase");
+    assert_eq!(begun.undone(), Phase::Running);
+    for head in [&tidying, &tidy, &over, &back, &over.to(Phase::Finalising).unwrap()] {
+        let row = stored(head);
+        assert_eq!(Head::read("moved", Some(&row)).as_ref(), Ok(head));
+        assert_eq!(head.job(job.mapping().clone()).kept(), head.kept());
+        // The released form reads this attribute, and knows three values of it.
+        let known =
+            ["in place", "fence and tombstone", "ledger"].map(|name| AttributeValue::S(name.to_owned()));
+        assert!(!known.contains(&row["protocol"]), "{:?}", head.phase);
+    }
+    for other in ["rekeyed", "inPlace"].map(self::job) {
+        let head = Head::begun(other.mapping(), Some("stream-1"));
+        assert_eq!(head.to(Phase::Tidying).unwrap_err().code(), "nothing-to-tidy");
+    }
+    assert_eq!(tidying.check_filling(job.mapping()), Ok(()));
+    let next = tidy.restarted(job.mapping(), Some("stream-2")).unwrap();
+    assert_eq!((next.epoch.number(), next.phase, next.rows), (2, Phase::Tidy, true));
+}
+
+#[test]
+fn the_sweep_takes_tombstones_only_and_only_as_they_were_read() {
+    let job = job("moved");
+    let target = job.mapping().target();
+    let write = write(job.apply(&record("5", "1", None)).start(&job));
+    let dead = put_item(&write);
+    let sweep = finalise::sweep(target, dead).unwrap();
+    assert!(matches!(sweep.action, Action::Delete(_)));
+    assert!(sweep.guard.holds(Some(dead)) && !sweep.guard.holds(None));
+    let with = |name: &str, value: AttributeValue| {
+        let mut item = dead.clone();
+        item.insert(name.to_owned(), value);
+        item
+    };
+    assert!(!sweep.guard.holds(Some(&with(mapping::FENCE_ATTRIBUTE, fence("6").value()))), "newer by now");
+    assert!(!sweep.guard.holds(Some(&with("accessedBy", AttributeValue::S("app".to_owned())))));
+    let mut unmarked = dead.clone();
+    unmarked.remove(mapping::TOMBSTONE_ATTRIBUTE);
+    assert!(!sweep.guard.holds(Some(&unmarked)), "an item by now");
+    assert_eq!(finalise::sweep(target, &unmarked), None, "an item keeps its fence");
+    let revived = with("v", AttributeValue::S("app".to_owned()));
+    let Action::Update { remove, set, .. } = finalise::sweep(target, &revived).unwrap().action else {
+        panic!()
+    };
+    assert_eq!((remove.len(), set.len()), (2, 0), "it keeps its data, and its marks come off");
+}

@@ -206,8 +206,16 @@ impl RequestSender {
         Ok(progress::verdict(protocol, &now, &segments))
     }
 
+    /// Is the retrofit still in a phase in which items are written as this sender writes them?
+    pub(super) async fn check_kept(&self) -> Result<(), RetrofitError> {
+        if self.head().await?.kept() == self.job().kept() {
+            return Ok(());
+        }
+        Err(RetrofitError::PhaseChanged { retrofit: self.job().mapping().name().to_owned() })
+    }
+
     /// How many segments somebody still works on.
-    pub(super) async fn leases(&self) -> Result<u64, RetrofitError> {
+    pub async fn leases(&self) -> Result<u64, RetrofitError> {
         let rows = self.rows(control::leases_partition(self.job().mapping().name())).await?;
         let now = now_ms();
         Ok(rows.iter().filter(|row| Lease::is_held(row, now)).count() as u64)
@@ -226,6 +234,7 @@ impl RequestSender {
     /// Tries to bring an item of the quarantine to where it should be; is it out?
     pub async fn release(&self, entry: &Quarantined) -> Result<bool, RetrofitError> {
         let Some(mut task) = self.job().release(entry) else { return Ok(false) };
+        self.check_kept().await?;
         let verdict = match self.carry(&mut task).await? {
             TaskResult::Blocked => unblock(self, &mut task).await?,
             verdict => verdict,

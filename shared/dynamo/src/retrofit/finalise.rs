@@ -1,10 +1,12 @@
-//! One slice of the cleaning at the end: what the retrofit kept on the target's items goes, and the ledger.
+//! One slice of a cleaning: at the end, of what the retrofit kept on the target's items, and of the ledger; before readers
+//! move, of tombstones.
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, TableRole, finalise};
 use keyfold_core::value::Item;
 
-use super::backfill::read_page;
+use super::backfill::{in_time, read_page};
+use super::worker_lease::WorkerLease;
 use super::{RequestSender, RetrofitError, SliceEnd, SliceOptions, Watch};
 
 /// How often an item is cleaned that somebody keeps writing.
@@ -17,25 +19,32 @@ pub async fn finalise_slice(
     options: &SliceOptions,
     watch: &mut Watch<'_>,
 ) -> SliceEnd {
+    let mut hold = match WorkerLease::take(sender, &checkpoint, options).await {
+        Ok(hold) => hold,
+        Err(error) => return SliceEnd { checkpoint, error: Some(error) },
+    };
     let mut slice = Slice::from(checkpoint);
-    let error = run(sender, &mut slice, options, watch).await.err();
+    let ran = in_time(options, run(sender, &mut slice, &mut hold, options, watch)).await;
+    let ended = hold.end(sender, slice.checkpoint()).await;
+    let error = ran.map_or(Ok(()), |ran| ran).and(ended).err();
     SliceEnd { checkpoint: slice.checkpoint().clone(), error }
 }
 
 async fn run(
     sender: &RequestSender,
     slice: &mut Slice,
+    hold: &mut WorkerLease,
     options: &SliceOptions,
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
-    let ledger = slice.checkpoint().pass() == Pass::EmptyLedger;
-    let place = if ledger { TableRole::Control } else { TableRole::Target };
+    let pass = slice.checkpoint().pass();
+    let place = if pass == Pass::EmptyLedger { TableRole::Control } else { TableRole::Target };
     let mut pages = 0;
     while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
         let page = read_page(sender, place, slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
         let mut cleaned = stream::iter(&page.items)
-            .map(|item| clean(sender, ledger, item))
+            .map(|item| clean(sender, pass, item))
             .buffer_unordered(options.in_flight_max.max(1));
         while let Some(name) = cleaned.next().await {
             slice.counted(number, name?);
@@ -43,6 +52,7 @@ async fn run(
         drop(cleaned);
         sender.carried(page.items.len());
         pages += 1;
+        hold.keep(sender, slice.checkpoint()).await?;
         if watch(slice.checkpoint()).is_break() {
             break;
         }
@@ -51,15 +61,15 @@ async fn run(
 }
 
 /// Cleans one item, or one row of the ledger; returns what it counts as.
-async fn clean(sender: &RequestSender, ledger: bool, item: &Item) -> Result<&'static str, RetrofitError> {
-    let mapping = sender.job().mapping();
+async fn clean(sender: &RequestSender, pass: Pass, item: &Item) -> Result<&'static str, RetrofitError> {
+    let (mapping, ledger) = (sender.job().mapping(), pass == Pass::EmptyLedger);
     let mut there = Some(item.clone());
     for _ in 0..ROUNDS_MAX {
         let Some(item) = &there else { return Ok("clean") };
-        let write = if ledger {
-            finalise::forget(mapping.name(), item)
-        } else {
-            finalise::clean(mapping.target(), item)
+        let write = match pass {
+            Pass::EmptyLedger => finalise::forget(mapping.name(), item),
+            Pass::Tidy => finalise::sweep(mapping.target(), item),
+            _ => finalise::clean(mapping.target(), item),
         };
         let Some(write) = write else { return Ok("clean") };
         let place = write.place;
@@ -78,5 +88,11 @@ async fn clean(sender: &RequestSender, ledger: bool, item: &Item) -> Result<&'st
             Response::Got(_) | Response::Cancelled(_) => unreachable!("a write was sent"),
         }
     }
-    Ok("changed")
+    match pass {
+        // The checkpoint must not pass a tombstone.
+        Pass::Tidy => {
+            Err(RetrofitError::NotSettled { table: mapping.target().id.clone(), verdict: "changed" })
+        }
+        _ => Ok("changed"),
+    }
 }

@@ -10,6 +10,11 @@ use super::{PAGE_ITEMS_DEFAULT, RequestSender, RetrofitError};
 use crate::table::{TableOptions, describe, description, expires};
 use crate::{PageRequest, ScanPage, scan_page};
 
+/// What one read unit reads in a strongly consistent scan.
+///
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html>
+const SCAN_UNIT_BYTES: u64 = 4_096;
+
 impl RequestSender {
     /// Checks that both tables are there, that the target has the keys of the manifest, and that the source has a stream
     /// with both images, if it must have one. Returns the stream's ARN.
@@ -90,6 +95,14 @@ impl RequestSender {
     pub async fn items_about(&self) -> Result<u64, RetrofitError> {
         let source = self.table_there(TableRole::Source).await?;
         Ok(source.item_count().unwrap_or(0).max(0).unsigned_abs())
+    }
+
+    /// About how many items the target has, and read units that a strongly consistent scan of it takes: as DynamoDB counts
+    /// them every few hours.
+    pub async fn target_about(&self) -> Result<(u64, u64), RetrofitError> {
+        let target = self.table_there(TableRole::Target).await?;
+        let whole = |number: Option<i64>| number.unwrap_or(0).max(0).unsigned_abs();
+        Ok((whole(target.item_count()), whole(target.table_size_bytes()).div_ceil(SCAN_UNIT_BYTES)))
     }
 
     async fn table_there(&self, place: TableRole) -> Result<TableDescription, RetrofitError> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::try_join_all;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
-use keyfold_core::retrofit::control::{self, Phase};
+use keyfold_core::retrofit::control;
 use keyfold_core::retrofit::readiness::{Filling, SEGMENTS_READ_MAX, readiness, retrofits_into};
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
 
@@ -63,7 +63,7 @@ async fn filling(client: &Client, mapping: Mapping, control_table: &str) -> Resu
         Err(error) if error.is_not_started(control_table) => return Ok(Filling::unknown(mapping)),
         Err(error) => return Err(error),
     };
-    if head.phase != Phase::Running {
+    if !head.phase.is_filling() {
         return Ok(Filling::of_rows(mapping, head, &[], false));
     }
     // The rows of the backfill come first.

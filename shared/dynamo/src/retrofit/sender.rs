@@ -37,6 +37,12 @@ pub enum RetrofitError {
         /// The retrofit.
         retrofit: String,
     },
+    /// The retrofit is in another phase than when the work was begun: what the work would write is not how it is written now.
+    #[error("retrofit `{retrofit}` was moved to another phase since this work was begun")]
+    PhaseChanged {
+        /// The retrofit.
+        retrofit: String,
+    },
     /// An item could not be dealt with for now.
     #[error("an item of table `{table}` could not be carried over (`{verdict}`)")]
     NotSettled {
@@ -104,6 +110,7 @@ impl RetrofitError {
             RetrofitError::Control(error) => error.code(),
             RetrofitError::Checkpoint(error) => error.code(),
             RetrofitError::Raced { .. } => "retrofit-raced",
+            RetrofitError::PhaseChanged { .. } => "phase-changed",
             RetrofitError::NotSettled { .. } => "item-not-settled",
             RetrofitError::Refused { .. } => "write-refused",
             RetrofitError::LeaseTaken { .. } => "segment-leased",
@@ -120,7 +127,9 @@ impl RetrofitError {
         match self {
             RetrofitError::Dynamo(error) => error.hint(),
             RetrofitError::Control(error) => error.hint(),
-            RetrofitError::Raced { .. } | RetrofitError::NotSettled { .. } => Some("run the command again"),
+            RetrofitError::Raced { .. }
+            | RetrofitError::PhaseChanged { .. }
+            | RetrofitError::NotSettled { .. } => Some("run the command again"),
             RetrofitError::LeaseTaken { .. } | RetrofitError::LeaseLost { .. } => {
                 Some("wait: a lease that is not renewed expires after half a minute")
             }

@@ -13,8 +13,8 @@ use crate::{Client, DynamoError};
 pub const CONTROL_TABLE_DEFAULT: &str = "keyfold-control";
 
 /// The passes that a status tells of.
-const PASSES: [Pass; 5] =
-    [Pass::Backfill, Pass::VerifySource, Pass::VerifyTarget, Pass::Finalise, Pass::EmptyLedger];
+const PASSES: [Pass; 6] =
+    [Pass::Backfill, Pass::VerifySource, Pass::VerifyTarget, Pass::Tidy, Pass::Finalise, Pass::EmptyLedger];
 
 /// How far a retrofit is, and what keeps it from being cut over.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,7 @@ impl Status {
         json!({
             "retrofit": head.retrofit,
             "phase": head.phase.name(),
+            "tombstones": head.leaves_tombstones(),
             "protocol": head.protocol.name(),
             "mapping": head.mapping.as_str(),
             "epoch": head.epoch.number(),

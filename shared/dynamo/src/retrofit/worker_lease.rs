@@ -35,7 +35,16 @@ impl WorkerLease {
             let retrofit = sender.job().mapping().name().to_owned();
             return Err(RetrofitError::LeaseTaken { retrofit, segment: lease.segment.to_string() });
         }
-        Ok(WorkerLease { lease, store: options.store, stored: Instant::now() })
+        let held = WorkerLease { lease, store: options.store, stored: Instant::now() };
+        // After the lease, not before: whoever changes the phase looks for leases after the change. So one of the two sees the
+        // other, and nobody goes on writing as in the phase before.
+        if held.lease.is_some()
+            && let Err(error) = sender.check_kept().await
+        {
+            held.release(sender).await?;
+            return Err(error);
+        }
+        Ok(held)
     }
 
     /// Renews the lease, and now and then stores the checkpoint. An error if another worker has the segment by now.
@@ -45,12 +54,17 @@ impl WorkerLease {
         checkpoint: &Checkpoint,
     ) -> Result<(), RetrofitError> {
         if let Some(lease) = &mut self.lease {
+            let ran_out = lease.until_ms < now_ms();
             lease.until_ms = until_ms(now_ms());
             if !written(sender, lease.renew(sender.job())).await? {
                 let segment = lease.segment.to_string();
                 self.lease = None;
                 let retrofit = sender.job().mapping().name().to_owned();
                 return Err(RetrofitError::LeaseLost { retrofit, segment });
+            }
+            // It slept for longer than its lease: nobody waited for it.
+            if ran_out {
+                sender.check_kept().await?;
             }
         }
         if self.store && self.stored.elapsed() >= STORE_PERIOD {
@@ -69,6 +83,10 @@ impl WorkerLease {
         if self.store {
             sender.store_checkpoint(checkpoint).await?;
         }
+        self.release(sender).await
+    }
+
+    async fn release(self, sender: &RequestSender) -> Result<(), RetrofitError> {
         if let Some(lease) = self.lease {
             // If another worker has taken it, that one keeps it.
             written(sender, lease.release(sender.job())).await?;

@@ -5,11 +5,13 @@ use std::ops::ControlFlow;
 
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
+use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{
-    Checkpoint, Epoch, Job, Lease, Mapping, Pass, Request, Response, SegmentId, TableRole,
+    Checkpoint, Epoch, Fence, Job, Lease, Mapping, Pass, QuarantineReason, Quarantined, Request, Response,
+    SegmentId, SourceKey, TableRole,
 };
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, SliceOptions, backfill_slice};
+use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, backfill_slice};
 use keyfold_dynamo::{TableOptions, load};
 use keyfold_local::EmbeddedDynamo;
 
@@ -35,7 +37,28 @@ async fn begun(dynamo: &EmbeddedDynamo) -> RequestSender {
     let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await.unwrap();
+    sender.store(&Head::begun(sender.job().mapping(), Some("stream-1")), None).await.unwrap();
     sender
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_of_the_phase_before_begins_no_slice_and_no_repair() {
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let sender = begun(&dynamo).await;
+    let head = sender.head().await.unwrap();
+    sender.store(&head.to(Phase::Tidying).unwrap(), Some(&head)).await.unwrap();
+    let options = SliceOptions { owner: Some("me".to_owned()), ..SliceOptions::default() };
+    let from = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
+    let end = backfill_slice(&sender, from, &options, &mut |_| ControlFlow::Continue(())).await;
+    assert!(matches!(end.error, Some(RetrofitError::PhaseChanged { .. })), "{:?}", end.error);
+    assert_eq!((end.checkpoint.count("items"), sender.leases().await.unwrap()), (0, 0), "it keeps no lease");
+    let key = sender.job().mapping().source().key_of(&event(1)).unwrap();
+    let source = SourceKey::of(sender.job().mapping().source(), &key).unwrap();
+    let fence = Fence::of_scan(Epoch::FIRST);
+    let entry = Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence);
+    let released = sender.release(&entry).await;
+    assert!(matches!(released, Err(RetrofitError::PhaseChanged { .. })), "{released:?}");
+    dynamo.shutdown();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

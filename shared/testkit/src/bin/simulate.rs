@@ -1,6 +1,6 @@
 //! Plays histories of the retrofit: `cargo run --release -p keyfold-testkit --bin simulate -- --histories 10000`.
 //!
-//! `--histories N` of each protocol, `--seed S` the first seed, `--protocol in-place|fenced|ledger` one protocol,
+//! `--histories N` of each protocol, `--seed S` the first seed, `--protocol in-place|fenced|ledger|tidy` one protocol,
 //! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and
 //! `--why` says what catches each; `--naive` plays the protocol without guards; `--trace` prints what happened;
 //! `--exhaustive` walks every order in which two source keys, `--changes C` (4) changes, a crash, two duplicates and a
@@ -17,10 +17,16 @@ use keyfold_testkit::simulate::{
     Bounds, Campaign, Fault, Mutant, Orders, Scenario, Tally, Violation, WriterAction, exhaust, history,
 };
 
-const PROTOCOLS: [(Protocol, &str); 3] =
-    [(Protocol::InPlace, "in-place"), (Protocol::Fenced, "fenced"), (Protocol::Ledger, "ledger")];
+/// What is played: the three protocols, and the one with fences while its target is tidied.
+const SCENARIOS: [(Protocol, &str); 4] = [
+    (Protocol::InPlace, "in-place"),
+    (Protocol::Fenced, "fenced"),
+    (Protocol::Ledger, "ledger"),
+    (Protocol::Fenced, TIDY),
+];
+const TIDY: &str = "tidy";
 const HISTORIES_DEFAULT: u64 = 10_000;
-const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger] [--threads T] \
+const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger|tidy] [--threads T] \
 [--mutant NAME | --mutants [--why]] [--naive] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS] [--every-order]]";
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
@@ -32,7 +38,7 @@ struct Arguments {
     histories: u64,
     seed: u64,
     threads: u64,
-    protocol: Option<Protocol>,
+    protocol: Option<&'static str>,
     mutant: Option<Mutant>,
     mutants: bool,
     why: bool,
@@ -50,9 +56,11 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::from(2);
     };
-    let chosen = |protocol: Protocol| arguments.protocol.is_none_or(|wanted| wanted == protocol);
-    let scenarios = PROTOCOLS.iter().filter(|(protocol, _)| chosen(*protocol));
-    let scenarios: Scenarios = scenarios.map(|(protocol, name)| (Scenario::of(*protocol), *name)).collect();
+    let chosen = |name: &str| arguments.protocol.is_none_or(|wanted| wanted == name);
+    let scenarios = SCENARIOS.iter().filter(|(_, name)| chosen(name));
+    let scenario = |protocol, name| if name == TIDY { Scenario::tidied() } else { Scenario::of(protocol) };
+    let scenarios: Scenarios =
+        scenarios.map(|(protocol, name)| (scenario(*protocol, *name), *name)).collect();
     let fine = match &arguments {
         Arguments { exhaustive: true, .. } => exhaustive(&scenarios, &arguments),
         Arguments { mutants: true, .. } => mutants(&scenarios, &arguments),
@@ -86,7 +94,7 @@ fn arguments() -> Option<Arguments> {
             "--threads" => read.threads = words.next()?.parse().ok().filter(|threads| *threads > 0)?,
             "--protocol" => {
                 let name = words.next()?;
-                read.protocol = Some(PROTOCOLS.iter().find(|(_, known)| *known == name)?.0);
+                read.protocol = Some(SCENARIOS.iter().find(|(_, known)| *known == name)?.1);
             }
             "--mutant" => read.mutant = Some(Mutant::named(&words.next()?)?),
             "--mutants" => read.mutants = true,
@@ -183,7 +191,7 @@ fn traces(scenarios: &Scenarios, arguments: &Arguments) -> bool {
 fn mutants(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let (mut caught, mut survivors) = (0, 0);
     for mutant in Mutant::ALL {
-        for (scenario, name) in scenarios.iter().filter(|(scenario, _)| mutant.concerns(scenario.protocol)) {
+        for (scenario, name) in scenarios.iter().filter(|(scenario, _)| mutant.concerns(scenario)) {
             let tally = campaign(arguments, Some(*mutant)).play(scenario);
             let Some((seed, wrong)) = tally.wrong else {
                 survivors += 1;
@@ -208,7 +216,8 @@ fn mutants(scenarios: &Scenarios, arguments: &Arguments) -> bool {
 }
 
 fn naives(scenarios: &Scenarios, arguments: &Arguments) -> bool {
-    for (scenario, name) in scenarios.iter().filter(|(scenario, _)| !scenario.is_in_place()) {
+    let moves = |scenario: &Scenario| !scenario.is_in_place() && !scenario.tidies;
+    for (scenario, name) in scenarios.iter().filter(|(scenario, _)| moves(scenario)) {
         let wrong = campaign(arguments, None).naive(scenario);
         println!("{name}: {wrong} of {} histories end with lost, stale or ghost items", arguments.histories);
     }
@@ -224,7 +233,7 @@ fn faults(bounds: Bounds, text: &str) -> Option<Bounds> {
 
 fn exhaustive(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let mut fine = true;
-    for (scenario, name) in scenarios {
+    for (scenario, name) in scenarios.iter().filter(|(scenario, _)| !scenario.tidies) {
         let (begun, bounds) = (Instant::now(), arguments.bounds);
         let walked = exhaust(scenario.protocol, bounds, arguments.orders, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;

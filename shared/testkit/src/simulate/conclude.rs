@@ -24,6 +24,10 @@ const FINALISE_MAX: usize = 20;
 impl SimulationState<'_> {
     /// Checks, repairs and finalises.
     pub(super) fn conclude(&mut self) -> Result<(), Violation> {
+        let tidied_late = self.scenario.tidies && self.random.chance(50);
+        if self.scenario.tidies && !tidied_late {
+            self.tidy_to_the_end()?;
+        }
         self.replay_given_up()?;
         self.check_drained()?;
         if self.faults.are_on() {
@@ -37,6 +41,10 @@ impl SimulationState<'_> {
         }
         self.check_foreign()?;
         self.faults.restore(on);
+        if tidied_late {
+            self.tidy_to_the_end()?;
+            self.check_repaired()?;
+        }
         self.finalise()?;
         self.check_finalised()
     }
@@ -45,7 +53,7 @@ impl SimulationState<'_> {
     fn replay_given_up(&mut self) -> Result<(), Violation> {
         for record in std::mem::take(&mut self.given_up) {
             let of = &self.stream.records[record];
-            let version = super::state::Version { epoch: of.epoch, other: false };
+            let version = self.version_of(of.epoch, false);
             let task = self.job_of(version).apply(&of.record);
             self.start(task, TaskOrigin::Replay, Waiter::Nobody, version);
             self.drain()?;
@@ -174,7 +182,7 @@ impl SimulationState<'_> {
         if of.record.key.is_empty() {
             return Ok(());
         }
-        let version = super::state::Version { epoch: of.epoch, other: false };
+        let version = self.version_of(of.epoch, false);
         let task = self.job_of(version).discard(&of.record);
         self.start(task, TaskOrigin::Discard, Waiter::Nobody, version);
         self.drain()
@@ -261,7 +269,11 @@ impl SimulationState<'_> {
             return None;
         }
         if self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
-            self.late.push(LateRequest { request: write, kind: TaskOrigin::Finalise });
+            self.late.push(LateRequest {
+                request: write,
+                kind: TaskOrigin::Finalise,
+                kept: self.head.kept(),
+            });
             return None;
         }
         let mut outcome = self.send(&write, TaskOrigin::Finalise);

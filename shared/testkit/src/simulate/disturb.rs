@@ -52,7 +52,7 @@ impl SimulationState<'_> {
                 let number = newest.map(|newest| newest.number);
                 let number = number.unwrap_or_else(|| self.random.below(self.keys));
                 let other = self.faults.strikes(Fault::Versions, &mut self.random, 20);
-                self.repair_one(&key(number), Version { epoch: self.epoch, other });
+                self.repair_one(&key(number), self.version_of(self.epoch, other));
             }
             6 if self.faults.is_on(Fault::Release) => self.release_one(),
             7 if self.faults.is_on(Fault::Verify) => self.verify_under_way(),
@@ -72,7 +72,7 @@ impl SimulationState<'_> {
         }
         self.faults.hit(Fault::Duplicate);
         let epoch = self.stream.records[record].epoch;
-        self.invoke(None, vec![record], Version { epoch, other: false });
+        self.invoke(None, vec![record], self.version_of(epoch, false));
     }
 
     fn redrive(&mut self) {

@@ -1,6 +1,6 @@
 //! Invocations of the replicator: batches from a shard, and what their ends mean for it.
 
-use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Received, TaskResult};
+use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Job, Kept, Received, TaskResult};
 
 use super::fault::Fault;
 use super::mutant::Mutant;
@@ -13,7 +13,7 @@ const BATCH_MAX: usize = 4;
 /// A batch that fails so often has its blocked items parked.
 const ATTEMPTS_MAX: usize = 2;
 
-impl SimulationState<'_> {
+impl<'s> SimulationState<'s> {
     /// Takes a batch from a shard.
     pub(super) fn poll(&mut self, shard: usize) {
         let of = &self.stream.shards[shard];
@@ -24,7 +24,7 @@ impl SimulationState<'_> {
             return self.discard(shard, records);
         }
         let other = self.faults.strikes(Fault::Versions, &mut self.random, 8);
-        self.invoke(Some(shard), records, Version { epoch: self.epoch, other });
+        self.invoke(Some(shard), records, self.version_of(self.epoch, other));
     }
 
     /// The event source gives records up. An invocation may still have them.
@@ -61,7 +61,11 @@ impl SimulationState<'_> {
         let of = |at: &usize| Received::Change(self.stream.records[*at].record.clone());
         let received: Vec<Received> = records.iter().map(of).collect();
         let mut batch = Batch::of(job, &received);
-        let mut tasks: Vec<_> = batch.open().iter().map(|&at| (at, job.receive(&received[at]))).collect();
+        let open = batch.open();
+        let mut tasks: Vec<_> = open
+            .into_iter()
+            .map(|at| (at, self.plainer(job, &received[at]).receive(&received[at])))
+            .collect();
         if self.mutant.is_some() {
             let last = tasks.last().map_or(0, |(at, _)| *at);
             let first = tasks.first().map_or(0, |(at, _)| *at);
@@ -86,6 +90,15 @@ impl SimulationState<'_> {
             invocation.open -= 1;
         }
         self.invocation_over(id);
+    }
+
+    /// The job by which a record is carried over: with a weakened protocol, as before there were rows, unless it is a delete.
+    fn plainer(&mut self, job: &'s Job, record: &Received) -> &'s Job {
+        let puts = matches!(record, Received::Change(record) if record.new.is_some());
+        if job.kept() != Kept::Rows || !puts || !self.bites(Mutant::PlainPuts) {
+            return job;
+        }
+        self.scenario.job(usize::from(job.epoch().number()) - 1, false, Kept::Tombstones)
     }
 
     /// Does a weakened protocol skip this record?

@@ -7,6 +7,7 @@ use keyfold_core::retrofit::{Action, Guard, Protocol, TableRole, Write, control}
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::named;
+use super::scenario::Scenario;
 use super::work::TaskOrigin;
 
 named! {
@@ -116,6 +117,26 @@ Mutant {
     FinaliseDeletes = "finalise-deletes",
     /// The scan begins before the stream: changes between the two are in neither.
     ScanFirst = "scan-first",
+    /// Deletes leave nothing while requests that know of no rows may still arrive: such a put brings a deleted item back.
+    NoWaitForRows = "no-wait-for-rows",
+    /// The sweep begins while deletes may still leave tombstones: one is left behind it, and readers meet it.
+    NoWaitForSweep = "no-wait-for-sweep",
+    /// A change leaves no row: when the delete has left nothing either, an older change brings the item back.
+    NoRow = "no-row",
+    /// The row is written without a condition: a change that was read before a newer one goes through after it.
+    RowUnguarded = "row-unguarded",
+    /// The item is written over any fence: what was put before there were rows is overwritten by something older.
+    ItemUnguarded = "item-unguarded",
+    /// In a tidy target records are put by their fences alone: late ones bring back what was deleted.
+    PlainPuts = "plain-puts",
+    /// The sweep asks neither for the mark nor for the fence: it deletes an item that was put again meanwhile.
+    SweepUnguarded = "sweep-unguarded",
+    /// In a tidy target deletes go on leaving tombstones: readers meet them.
+    TombstonesStay = "tombstones-stay",
+    /// The record's image is written in place of the source's state: nobody knows the fence of a tombstone that was swept.
+    RecordImage = "record-image",
+    /// A change that finds everything as it should be leaves no row: an older one that is under way goes through after it.
+    EqualIsSkipped = "equal-is-skipped",
 }
 }
 
@@ -125,8 +146,33 @@ impl Mutant {
         Mutant::ALL.iter().copied().find(|mutant| mutant.name() == name)
     }
 
-    /// Does it weaken this protocol, so that its histories must notice?
-    pub fn concerns(self, protocol: Protocol) -> bool {
+    /// Does it weaken the protocol of this scenario, so that its histories must notice?
+    pub fn concerns(self, scenario: &Scenario) -> bool {
+        if self.is_of_tidying() {
+            return scenario.tidies;
+        }
+        // What a retrofit that is tidied has in common with one that is not is tried with the latter.
+        !scenario.tidies && self.concerns_protocol(scenario.protocol)
+    }
+
+    /// Does it weaken what makes a target tidy?
+    fn is_of_tidying(self) -> bool {
+        matches!(
+            self,
+            Mutant::NoWaitForRows
+                | Mutant::NoWaitForSweep
+                | Mutant::NoRow
+                | Mutant::RowUnguarded
+                | Mutant::ItemUnguarded
+                | Mutant::PlainPuts
+                | Mutant::SweepUnguarded
+                | Mutant::TombstonesStay
+                | Mutant::RecordImage
+                | Mutant::EqualIsSkipped
+        )
+    }
+
+    fn concerns_protocol(self, protocol: Protocol) -> bool {
         use Protocol::{Fenced, InPlace, Ledger};
         match self {
             Mutant::NoTombstone | Mutant::NoFence | Mutant::TombstonesEarly | Mutant::FinaliseDeletes => {
@@ -199,8 +245,10 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
             over_ours(write)
         }
         Mutant::DiscardReplayed if kind == TaskOrigin::Replay => unguarded(write),
-        Mutant::NoLedger if is_row(write, "ledger#") => Some(Weakened::Nothing),
-        Mutant::LedgerUnguarded if is_row(write, "ledger#") => unguarded(write),
+        Mutant::NoLedger | Mutant::NoRow if is_row(write, "ledger#") => Some(Weakened::Nothing),
+        Mutant::LedgerUnguarded | Mutant::RowUnguarded if is_row(write, "ledger#") => unguarded(write),
+        Mutant::ItemUnguarded if is_target && kind != TaskOrigin::Sweep => over_ours(write),
+        Mutant::SweepUnguarded if kind == TaskOrigin::Sweep => unguarded(write),
         Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weakened::Nothing),
         Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weakened::Nothing),
         Mutant::CleanUnguarded if kind == TaskOrigin::Finalise && is_target => unguarded(write),

@@ -154,6 +154,8 @@ impl SimulationState<'_> {
             run.returned.clone_from(run.slice.checkpoint());
         }
         let (json, segment) = (run.returned.json(), run.returned.segment());
+        // A slice that begins reads the retrofit's row anew.
+        run.version.kept = self.head.kept();
         let other = Version { other: !run.version.other, ..run.version };
         if Checkpoint::resume(&json, self.job_of(other), Pass::Backfill, segment).is_ok() {
             self.fail(Violation::new("a checkpoint of another mapping is taken up"));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, TableRole, control};
+use keyfold_core::retrofit::{Epoch, Job, Kept, Mapping, Protocol, TableRole, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::generate::Random;
@@ -68,10 +68,14 @@ pub const REFUSED: &str = "refused";
 pub struct Scenario {
     /// Its protocol.
     pub protocol: Protocol,
+    /// Is the target tidied while everything goes on?
+    pub tidies: bool,
     /// One job for each epoch.
     pub jobs: Vec<Job>,
     /// The same with another version of the mapping.
     pub others: Vec<Job>,
+    /// Both where rows are kept beside tombstones, and where rows alone are.
+    rowed: [[Vec<Job>; 2]; 2],
     /// The control table.
     pub control: Table,
 }
@@ -82,7 +86,25 @@ impl Scenario {
         let other = TABLES.replace("{a}-{b}", "{b}-{a}");
         let (jobs, others) = (jobs(TABLES, protocol), jobs(&other, protocol));
         assert_ne!(jobs[0].mapping().hash(), others[0].mapping().hash());
-        Scenario { protocol, jobs, others, control: control::table("control") }
+        let rowed = [Kept::TombstonesAndRows, Kept::Rows]
+            .map(|kept| [&jobs, &others].map(|of| of.iter().map(|job| job.clone().keeping(kept)).collect()));
+        Scenario { protocol, tidies: false, jobs, others, rowed, control: control::table("control") }
+    }
+
+    /// The retrofit with fences whose target is tidied.
+    pub fn tidied() -> Scenario {
+        Scenario { tidies: true, ..Scenario::of(Protocol::Fenced) }
+    }
+
+    /// The job of this epoch, of the other version of the mapping or not, that keeps this.
+    pub(super) fn job(&self, epoch: usize, other: bool, kept: Kept) -> &Job {
+        let jobs = match kept {
+            Kept::Tombstones if other => &self.others,
+            Kept::Tombstones => &self.jobs,
+            Kept::TombstonesAndRows => &self.rowed[0][usize::from(other)],
+            Kept::Rows => &self.rowed[1][usize::from(other)],
+        };
+        &jobs[epoch]
     }
 
     /// The mapping.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::Head;
-use keyfold_core::retrofit::{Job, TableRole};
+use keyfold_core::retrofit::{Job, Kept, TableRole};
 use keyfold_core::value::Item;
 
 use super::check::Violation;
@@ -14,16 +14,18 @@ use super::scenario::{KEYS_MAX, Scenario, number_of};
 use super::store::ItemStore;
 use super::stream::{SimulatedStream, SourceChange};
 use super::throttle::Throttles;
+use super::tidy::Tidying;
 use super::truth::Truth;
 use super::verifier::Verification;
 use super::work::{Invocation, LateRequest, PendingRequest, SegmentRun};
 use crate::generate::Random;
 
-/// Which job: of this epoch, and of the retrofit's mapping or another version of it.
+/// Which job: of this epoch, of the retrofit's mapping or another version of it, begun in a phase in which this is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) epoch: usize,
     pub(super) other: bool,
+    pub(super) kept: Kept,
 }
 
 /// A history under way.
@@ -86,6 +88,8 @@ pub(super) struct SimulationState<'s> {
     pub(super) given_up: Vec<usize>,
     /// The next number of an invocation or a run.
     pub(super) next_id: u64,
+    /// How far the target is tidied.
+    pub(super) tidying: Tidying,
     /// How many turns there were.
     pub(super) turns: u64,
     /// How often an item of the source or the target changed.
@@ -135,6 +139,7 @@ impl<'s> SimulationState<'s> {
             notes: Vec::new(),
             given_up: Vec::new(),
             next_id: 0,
+            tidying: Tidying::default(),
             turns: 0,
             changes: 0,
             trace: trace.then(Vec::new),
@@ -148,13 +153,22 @@ impl<'s> SimulationState<'s> {
 
     /// The version of the job at work.
     pub(super) fn version(&self) -> Version {
-        Version { epoch: self.epoch, other: false }
+        self.version_of(self.epoch, false)
+    }
+
+    /// The version of this epoch that begins to work now.
+    pub(super) fn version_of(&self, epoch: usize, other: bool) -> Version {
+        Version { epoch, other, kept: self.head.kept() }
     }
 
     /// The job of this version.
     pub(super) fn job_of(&self, version: Version) -> &'s Job {
         let epoch = if self.has(Mutant::EpochIgnored) { 0 } else { version.epoch };
-        if version.other { &self.scenario.others[epoch] } else { &self.scenario.jobs[epoch] }
+        let kept = match version.kept {
+            Kept::Rows if self.has(Mutant::TombstonesStay) => Kept::TombstonesAndRows,
+            kept => kept,
+        };
+        self.scenario.job(epoch, version.other, kept)
     }
 
     /// Is the protocol weakened in this way?

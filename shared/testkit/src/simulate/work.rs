@@ -1,7 +1,7 @@
 //! Tasks under way, and those who wait for them: invocations of the replicator, runs of a segment.
 
 use keyfold_core::retrofit::segment::PageNumber;
-use keyfold_core::retrofit::{Action, Batch, Checkpoint, ItemTask, Request, Response, Slice, Write};
+use keyfold_core::retrofit::{Action, Batch, Checkpoint, ItemTask, Kept, Request, Response, Slice, Write};
 use keyfold_core::value::Item;
 
 use super::state::Version;
@@ -21,6 +21,8 @@ pub(super) enum TaskOrigin {
     Replay,
     /// A comparison.
     Verify,
+    /// The sweep of tombstones.
+    Sweep,
     /// The end of the retrofit.
     Finalise,
 }
@@ -122,6 +124,8 @@ pub(super) struct LateRequest {
     pub(super) request: Request,
     /// Whose it was.
     pub(super) kind: TaskOrigin,
+    /// What was kept in the phase in which its sender began.
+    pub(super) kept: Kept,
 }
 
 /// Does a request write?

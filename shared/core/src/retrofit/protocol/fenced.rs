@@ -244,7 +244,7 @@ fn put(item: Item, guard: Guard) -> Turn {
 }
 
 /// What the target should hold for a source item: the mapped item, or a tombstone, with its fence.
-fn state(
+pub(super) fn state(
     mapping: &Mapping,
     key: &Item,
     source: Option<&Item>,
@@ -268,6 +268,6 @@ fn tombstone(mapping: &Mapping, key: &Item) -> Result<Item, crate::index::ItemEr
     Ok(item)
 }
 
-fn same_but_fence(a: &Item, b: &Item) -> bool {
+pub(super) fn same_but_fence(a: &Item, b: &Item) -> bool {
     crate::retrofit::mapping::same_item(a, b, &[FENCE_ATTRIBUTE])
 }

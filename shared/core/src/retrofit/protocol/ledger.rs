@@ -43,6 +43,21 @@ impl LedgerRow {
         Some(LedgerRow { fence, target })
     }
 
+    /// The write that puts it over the row that was read, if that one is still there.
+    pub(super) fn put_over(
+        &self,
+        known: Option<&LedgerRow>,
+        mapping: &Mapping,
+        source: &SourceKey,
+        key: &Item,
+    ) -> Write {
+        let guard = match known {
+            Some(known) => Guard::equals(control::FENCE, known.fence.value()),
+            None => Guard::Absent,
+        };
+        Write { place: TableRole::Control, action: Action::Put(self.item(mapping, source, key)), guard }
+    }
+
     fn item(&self, mapping: &Mapping, source: &SourceKey, key: &Item) -> Item {
         let mut row = LedgerRow::key(mapping, source);
         row.insert(control::FENCE.to_owned(), self.fence.value());
@@ -347,12 +362,7 @@ impl Move {
     fn put_row(&self, job: &Job, row: &LedgerRow) -> Write {
         // The row decides which of two workers goes first. Without this guard both move the item, and one of its two copies
         // stays for ever: no row names it.
-        let guard = match &self.row {
-            Some(known) => Guard::equals(control::FENCE, known.fence.value()),
-            None => Guard::Absent,
-        };
-        let item = row.item(job.mapping(), &self.source, &self.key);
-        Write { place: TableRole::Control, action: Action::Put(item), guard }
+        row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key)
     }
 
     fn delete_old(&self, job: &Job) -> Option<Write> {

@@ -1,0 +1,267 @@
+//! `keyfold retrofit tidy`: rids the target of tombstones before readers move. Each change of the phase is followed by a wait,
+//! until nothing that was begun before can still be written; then the sweep.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::bail;
+use futures_util::stream::{self, StreamExt};
+use keyfold_core::cost::{ReadUnits, WriteUnits};
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::{ControlError, Phase};
+use keyfold_core::retrofit::gates::{Gate, closed};
+use keyfold_core::retrofit::{Checkpoint, Pass, Protocol, SegmentId};
+use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
+use serde_json::json;
+
+use super::interrupt::{INTERRUPTED, watched};
+use super::passes::{add, owner};
+use super::progress::Progress;
+use super::status::listed;
+use super::{explained, segments, started};
+use crate::args::RetrofitTidyArgs;
+use crate::output::Output;
+
+/// How often leases, and whether ctrl-C was pressed, are looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let (sender, head) = started(model, &args.target).await?;
+    if head.protocol != Protocol::Fenced {
+        return Err(explained(ControlError::NothingToTidy { retrofit: head.retrofit }.into()));
+    }
+    if args.check {
+        price(model, &sender, &head, args, out).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !head.phase.is_filling() {
+        // Says which phase it is in.
+        head.to(Phase::Tidying).map_err(|error| explained(error.into()))?;
+    }
+    if head.leaves_tombstones() {
+        price(model, &sender, &head, args, out).await?;
+    }
+    let stop = watched(out);
+    loop {
+        // Anew for each phase: what a sender may do follows from it.
+        let (sender, head) = started(model, &args.target).await?;
+        if !head.leaves_tombstones() {
+            return done(out, &head, &BTreeMap::new());
+        }
+        if head.phase == Phase::Running {
+            may_begin(&sender, &head).await?;
+            enter(&sender, &head, Phase::Tidying, out).await?;
+            continue;
+        }
+        if !waited(&sender, head.clone(), args.wait, &stop, out).await? {
+            return interrupted(out);
+        }
+        let (sender, head) = started(model, &args.target).await?;
+        if head.phase == Phase::Tidying {
+            enter(&sender, &head, Phase::Tidy, out).await?;
+            continue;
+        }
+        let sender = sender.paced(args.rate);
+        let Some(counts) = sweep(&sender, args, &stop, out).await? else { return interrupted(out) };
+        sender.store(&head.swept(), Some(&head)).await.map_err(explained)?;
+        return done(out, &head.swept(), &counts);
+    }
+}
+
+/// What is still to be paid and waited for.
+async fn price(
+    model: &Model,
+    sender: &RequestSender,
+    head: &Head,
+    args: &RetrofitTidyArgs,
+    out: &Output,
+) -> anyhow::Result<()> {
+    let (items, units) = sender.target_about().await.map_err(explained)?;
+    let reads = model.prices.dollars_for_reads(ReadUnits::from_halves(units.saturating_mul(2)));
+    let writes = model.prices.dollars_for_writes(WriteUnits::new(items));
+    let waits = match head.phase {
+        Phase::Running => 2,
+        Phase::Tidying => 2,
+        Phase::Tidy if !head.swept => 1,
+        _ => 0,
+    };
+    if args.check && out.json {
+        return out.value(&json!({
+            "retrofit": head.retrofit, "phase": head.phase.name(), "tombstones": head.leaves_tombstones(),
+            "items": items, "readUnits": units, "writeUnitsPerTombstone": 1, "waits": waits, "waitSeconds": args.wait,
+        }));
+    }
+    let retrofit = &head.retrofit;
+    out.note(format!(
+        "tidying `{retrofit}`: {waits} waits of {} s; one scan of the target, {units} read units ({reads}); 1 write unit for each \
+tombstone (all {items} items would be {writes})\n\
+from then on, a change costs 2 write units for each KB of the item, 2 for its row, and three reads\n\
+replicator, backfiller and verifier need `dynamodb:DeleteItem` on the target\n",
+        args.wait
+    ));
+    Ok(())
+}
+
+/// Work that was begun before is not stopped: it must have ended.
+async fn may_begin(sender: &RequestSender, head: &Head) -> anyhow::Result<()> {
+    let evidence = sender.evidence().await.map_err(explained)?;
+    let mut gates = closed(head, &evidence);
+    gates.retain(|gate| matches!(gate, Gate::Backfill { .. } | Gate::AtWork { .. } | Gate::Stream));
+    if gates.is_empty() {
+        return Ok(());
+    }
+    bail!("retrofit `{}` cannot be tidied yet: {}", head.retrofit, listed(&gates))
+}
+
+async fn enter(sender: &RequestSender, head: &Head, phase: Phase, out: &Output) -> anyhow::Result<()> {
+    let next = head.to(phase).map_err(|error| explained(error.into()))?;
+    sender.store(&next, Some(head)).await.map_err(explained)?;
+    out.note(format!("retrofit `{}` is {}\n", next.retrofit, phase.name()));
+    Ok(())
+}
+
+/// Waits until nothing that was begun in the phase before can still be written; false if it is interrupted.
+async fn waited(
+    sender: &RequestSender,
+    mut head: Head,
+    seconds: u64,
+    stop: &AtomicBool,
+    out: &Output,
+) -> anyhow::Result<bool> {
+    let since = match head.since {
+        Some(since) => since,
+        None => {
+            if !unleased(sender, stop, out).await? {
+                return Ok(false);
+            }
+            let since = now_seconds();
+            let settling = head.settling(since);
+            sender.store(&settling, Some(&head)).await.map_err(explained)?;
+            head = settling;
+            since
+        }
+    };
+    let until = since.saturating_add(seconds);
+    if now_seconds() < until {
+        out.note(format!(
+            "waiting until {} UTC: until then, what was begun in the phase before may still be written; the same command continues\n",
+            clock(until)
+        ));
+    }
+    while now_seconds() < until {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    drop(head);
+    Ok(true)
+}
+
+/// Waits until nobody works on a segment who may have begun in the phase before: who begins now sees the new one.
+async fn unleased(sender: &RequestSender, stop: &AtomicBool, out: &Output) -> anyhow::Result<bool> {
+    let mut told = false;
+    loop {
+        let leases = sender.leases().await.map_err(explained)?;
+        if leases == 0 {
+            return Ok(true);
+        }
+        if !std::mem::replace(&mut told, true) {
+            out.note(format!("waiting for workers on {leases} segments\n"));
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Sweeps the target; `None` if it is interrupted.
+async fn sweep(
+    sender: &RequestSender,
+    args: &RetrofitTidyArgs,
+    stop: &std::sync::Arc<AtomicBool>,
+    out: &Output,
+) -> anyhow::Result<Option<BTreeMap<String, u64>>> {
+    let known = sender.segments(Pass::Tidy).await.map_err(explained)?;
+    // A sweep that was begun with another number of segments goes on with that.
+    let total = known.first().map_or(args.work.segments, |known| known.segment().total());
+    let options = SliceOptions {
+        stop: std::sync::Arc::clone(stop),
+        owner: Some(owner(args.work.worker.as_deref())),
+        store: true,
+        ..SliceOptions::default()
+    };
+    let (items, _) = sender.target_about().await.map_err(explained)?;
+    let shown = Progress::new(out, sender, items);
+    let runs = segments(total)?.into_iter().map(|segment| one_segment(sender, segment, &options, &shown));
+    let mut running = stream::iter(runs).buffer_unordered(args.work.concurrency.max(1));
+    let (mut counts, mut all) = (BTreeMap::new(), true);
+    while let Some(end) = running.next().await {
+        let checkpoint = end.map_err(explained)?;
+        add(&mut counts, &checkpoint);
+        all &= checkpoint.is_done();
+    }
+    drop(running);
+    shown.ends();
+    Ok(all.then_some(counts))
+}
+
+async fn one_segment(
+    sender: &RequestSender,
+    segment: SegmentId,
+    options: &SliceOptions,
+    shown: &Progress<'_>,
+) -> Result<Checkpoint, RetrofitError> {
+    let checkpoint = sender.checkpoint(Pass::Tidy, segment).await?;
+    shown.begins(&checkpoint);
+    if checkpoint.is_done() || options.stop.load(Ordering::Relaxed) {
+        return Ok(checkpoint);
+    }
+    let mut watch = |checkpoint: &Checkpoint| {
+        shown.page(checkpoint);
+        ControlFlow::Continue(())
+    };
+    let end = finalise_slice(sender, checkpoint, options, &mut watch).await;
+    end.error.map_or(Ok(end.checkpoint), Err)
+}
+
+fn done(out: &Output, head: &Head, counts: &BTreeMap<String, u64>) -> anyhow::Result<ExitCode> {
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+    let (swept, revived) = (count("cleaned"), count("revived"));
+    if revived > 0 {
+        out.note(format!(
+            "{revived} items were written over a tombstone: they keep their data, and `verify` calls them extra\n"
+        ));
+    }
+    if out.json {
+        out.value(&json!({
+            "retrofit": head.retrofit, "phase": head.phase.name(), "tombstones": false,
+            "items": count("items"), "swept": swept, "revived": revived,
+        }))?;
+    } else {
+        out.text(format!(
+            "retrofit `{}` is tidy ({swept} tombstones swept): readers of the target meet none\n",
+            head.retrofit
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn interrupted(out: &Output) -> anyhow::Result<ExitCode> {
+    out.note("interrupted: the same command continues from here\n");
+    Ok(ExitCode::from(INTERRUPTED))
+}
+
+/// The second of the day as `14:03:07`.
+fn clock(seconds: u64) -> String {
+    let of_day = seconds % 86_400;
+    format!("{:02}:{:02}:{:02}", of_day / 3_600, of_day / 60 % 60, of_day % 60)
+}
+
+fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,230 @@
+//! Another table, where the source's key fixes the target's, once the retrofit is tidied: each change goes in one transaction
+//! with a row of the control table. The row keeps the fence, so that a delete can leave nothing in the target.
+//!
+//! There is one way for records, scanned items and repairs. Row and target are read first, then the source; then the
+//! source's state is written, if row and target are still as they were read. The source is read last, and every write changes
+//! the row: so of two writes that go through, the later one has read the source later. A record's own image is never
+//! written. Items whose tombstones were swept have no row, and a late record of one must not bring it back.
+
+use super::fenced::{same_but_fence, state};
+use super::ledger::LedgerRow;
+use super::turn::Turn;
+use crate::retrofit::fence::Fence;
+use crate::retrofit::job::{Job, Kept};
+use crate::retrofit::mapping::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use crate::retrofit::quarantine::QuarantineReason;
+use crate::retrofit::request::{Action, Guard, Request, Response, TableRole, Write};
+use crate::retrofit::result::TaskResult;
+use crate::retrofit::source_key::SourceKey;
+use crate::value::Item;
+
+/// How often an item may change under our hands before it is left for later.
+const ROUNDS_MAX: u32 = 8;
+
+/// One item whose target key is fixed, and which has a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::retrofit) struct Rowed {
+    source: SourceKey,
+    key: Item,
+    target_key: Item,
+    aim: RowedAim,
+    phase: RowedPhase,
+    /// The row as it was last read.
+    row: Option<LedgerRow>,
+    /// The target's item as it was last read.
+    target: Option<Item>,
+    rounds: u32,
+}
+
+/// Why the item is looked at.
+#[derive(Debug, Clone, PartialEq)]
+enum RowedAim {
+    /// A record with this fence came. The fence must rise to it, whatever is there.
+    Record(Fence),
+    /// A scan found the item.
+    Scan,
+    /// A repair. With the newest change that failed, if one is known.
+    Repair(Option<Fence>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowedPhase {
+    ReadingRow,
+    ReadingTarget,
+    ReadingSource,
+    Writing,
+}
+
+impl Rowed {
+    /// A record came: the source's state of now is written, with the record's fence.
+    pub(super) fn apply(job: &Job, source: &SourceKey, key: &Item, fence: Fence) -> (Rowed, Turn) {
+        Rowed::begun(job, source, key, RowedAim::Record(fence))
+    }
+
+    /// A scan found the item.
+    pub(super) fn backfill(job: &Job, source: &SourceKey, key: &Item) -> (Rowed, Turn) {
+        Rowed::begun(job, source, key, RowedAim::Scan)
+    }
+
+    /// Both sides are read again.
+    pub(super) fn repair(job: &Job, source: &SourceKey, key: &Item, failed: Option<Fence>) -> (Rowed, Turn) {
+        Rowed::begun(job, source, key, RowedAim::Repair(failed))
+    }
+
+    fn begun(job: &Job, source: &SourceKey, key: &Item, aim: RowedAim) -> (Rowed, Turn) {
+        let target_key = match job.mapping().target_key(key) {
+            Ok(Some(target_key)) => Ok(target_key),
+            Ok(None) => unreachable!("the protocol applies only where the source's key fixes the target's"),
+            Err(error) => Err(QuarantineReason::Unmappable(error.code().to_owned())),
+        };
+        let mut machine = Rowed {
+            source: source.clone(),
+            key: key.clone(),
+            target_key: target_key.clone().unwrap_or_default(),
+            aim,
+            phase: RowedPhase::ReadingRow,
+            row: None,
+            target: None,
+            rounds: 0,
+        };
+        let turn = match target_key {
+            Ok(_) => machine.read_row(job),
+            Err(reason) => machine.enter(job, reason),
+        };
+        (machine, turn)
+    }
+
+    pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
+        match (self.phase, response) {
+            (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
+            (RowedPhase::ReadingRow, Response::Got(row)) => {
+                self.row = row.as_ref().and_then(LedgerRow::read);
+                self.phase = RowedPhase::ReadingTarget;
+                Turn::Send(Request::Get { place: TableRole::Target, key: self.target_key.clone() })
+            }
+            (RowedPhase::ReadingTarget, Response::Got(target)) => self.know_target(job, target),
+            (RowedPhase::ReadingSource, Response::Got(source)) => self.write(job, source.as_ref()),
+            (RowedPhase::Writing, Response::Written) => Turn::Done(TaskResult::Written),
+            (RowedPhase::Writing, Response::Cancelled(_)) => self.read_row(job),
+            (_, response) => unreachable!("{response:?} does not answer what was sent"),
+        }
+    }
+
+    fn read_row(&mut self, job: &Job) -> Turn {
+        if self.rounds >= ROUNDS_MAX {
+            return Turn::Done(TaskResult::Busy);
+        }
+        self.rounds += 1;
+        self.phase = RowedPhase::ReadingRow;
+        let key = LedgerRow::key(job.mapping(), &self.source);
+        Turn::Send(Request::Get { place: TableRole::Control, key })
+    }
+
+    fn know_target(&mut self, job: &Job, target: Option<Item>) -> Turn {
+        self.target = target;
+        // An item without a fence was not written by this retrofit.
+        if self.target.is_some() && self.target_fence().is_none() {
+            return self.enter(job, QuarantineReason::Foreign);
+        }
+        let known = self.known();
+        let superseded = match &self.aim {
+            // Something at least as new was written, by somebody who read the source after that change.
+            RowedAim::Record(fence) => known.as_ref() >= Some(fence),
+            RowedAim::Scan => known >= Some(Fence::of_scan(job.epoch())),
+            RowedAim::Repair(_) => false,
+        };
+        if superseded {
+            return Turn::Done(TaskResult::Superseded);
+        }
+        // Only now: what is read here must be newer than what row and target say.
+        self.phase = RowedPhase::ReadingSource;
+        Turn::Send(Request::Get { place: TableRole::Source, key: self.key.clone() })
+    }
+
+    /// Writes the source's state, if there is anything to write.
+    fn write(&mut self, job: &Job, source: Option<&Item>) -> Turn {
+        let fence = self.next_fence(job);
+        let wanted = match state(job.mapping(), &self.key, source, &fence) {
+            Ok(item) => item,
+            Err(reason) => return self.enter(job, reason),
+        };
+        let gone = wanted.contains_key(TOMBSTONE_ATTRIBUTE);
+        if let Some(result) = self.nothing_to_do(&wanted, gone, job.kept()) {
+            return Turn::Done(result);
+        }
+        self.phase = RowedPhase::Writing;
+        let row = LedgerRow { fence, target: None };
+        let row = row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key);
+        Turn::Send(Request::Transact(vec![row, self.write_target(job, wanted, gone)]))
+    }
+
+    /// A record always writes: its fence must stand in the row, or somebody who read the source before could still write
+    /// what it was then.
+    fn nothing_to_do(&self, wanted: &Item, gone: bool, kept: Kept) -> Option<TaskResult> {
+        let failed = match &self.aim {
+            RowedAim::Record(_) => return None,
+            RowedAim::Scan => None,
+            RowedAim::Repair(failed) => failed.as_ref(),
+        };
+        let known = self.known();
+        let same = match &self.target {
+            None => gone,
+            // Whatever is there, it goes.
+            Some(_) if gone && kept == Kept::Rows => false,
+            Some(there) => same_but_fence(there, wanted),
+        };
+        let scanned = self.aim == RowedAim::Scan;
+        match same && known.as_ref() >= failed {
+            true if scanned && self.target.is_none() => Some(TaskResult::NotSelected),
+            // In a new epoch the fence must rise too.
+            true if scanned => None,
+            true => Some(TaskResult::Unchanged),
+            false => None,
+        }
+    }
+
+    fn write_target(&self, job: &Job, wanted: Item, gone: bool) -> Write {
+        let guard = match self.target_fence() {
+            Some(fence) => Guard::equals(FENCE_ATTRIBUTE, fence.value()),
+            None => Guard::Absent,
+        };
+        // Deleting what is not there changes nothing: it asks that nothing be there still.
+        let action = match gone && job.kept() == Kept::Rows {
+            true => Action::Delete(self.target_key.clone()),
+            false => Action::Put(wanted),
+        };
+        Write { place: TableRole::Target, action, guard }
+    }
+
+    fn target_fence(&self) -> Option<Fence> {
+        Fence::read(self.target.as_ref()?.get(FENCE_ATTRIBUTE)?)
+    }
+
+    /// How new that is which was written last. What was written before there were rows has its fence on the item alone; what
+    /// was deleted since has it in the row alone.
+    fn known(&self) -> Option<Fence> {
+        self.row.as_ref().map(|row| row.fence.clone()).max(self.target_fence())
+    }
+
+    fn next_fence(&self, job: &Job) -> Fence {
+        let scan = Fence::of_scan(job.epoch());
+        match &self.aim {
+            RowedAim::Record(fence) => fence.clone(),
+            RowedAim::Scan => scan,
+            // Above what is there and above the change that failed; below the next record of the item.
+            RowedAim::Repair(failed) => {
+                let known = self.known().map(|known| known.repaired());
+                known.into_iter().chain(failed.clone()).fold(scan, Fence::max)
+            }
+        }
+    }
+
+    fn enter(&self, job: &Job, reason: QuarantineReason) -> Turn {
+        let fence = match &self.aim {
+            RowedAim::Record(fence) => fence.clone(),
+            RowedAim::Scan | RowedAim::Repair(None) => Fence::of_scan(job.epoch()),
+            RowedAim::Repair(Some(failed)) => failed.clone(),
+        };
+        Turn::Enter(reason, fence)
+    }
+}
