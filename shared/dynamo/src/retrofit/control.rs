@@ -8,8 +8,8 @@ use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::retrofit::control::{self, Head};
 use keyfold_core::retrofit::progress::{Begun, Verdict};
 use keyfold_core::retrofit::{
-    Action, ChangeRecord, Checkpoint, Guard, Lease, Pass, Quarantined, Request, Response, SegmentId,
-    SourceKey, TableRole, TaskResult, Write, progress,
+    Action, ChangeRecord, Checkpoint, Guard, Lease, Pass, Protocol, Quarantined, Request, Response,
+    SegmentId, SourceKey, TableRole, TaskResult, Write, progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -208,7 +208,9 @@ impl RequestSender {
 
     /// Is the retrofit still in a phase in which items are written as this sender writes them?
     pub(super) async fn check_kept(&self) -> Result<(), RetrofitError> {
-        if self.head().await?.kept() == self.job().kept() {
+        // In place and with a ledger, items are written in one way.
+        let one_way = self.job().mapping().protocol() != Protocol::Fenced;
+        if one_way || self.head().await?.kept() == self.job().kept() {
             return Ok(());
         }
         Err(RetrofitError::PhaseChanged { retrofit: self.job().mapping().name().to_owned() })
