@@ -105,11 +105,12 @@ replicator, backfiller and verifier need `dynamodb:DeleteItem` on the target\n",
     Ok(())
 }
 
-/// Work that was begun before is not stopped: it must have ended.
+/// What is still to be carried over costs less before. Who is at work on a segment is waited for later: the lease of one that was
+/// killed lasts for a while.
 async fn may_begin(sender: &RequestSender, head: &Head) -> anyhow::Result<()> {
     let evidence = sender.evidence().await.map_err(explained)?;
     let mut gates = closed(head, &evidence);
-    gates.retain(|gate| matches!(gate, Gate::Backfill { .. } | Gate::AtWork { .. } | Gate::Stream));
+    gates.retain(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream));
     if gates.is_empty() {
         return Ok(());
     }
