@@ -109,6 +109,13 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
         "The writers stop after {} writes, and the replicator has read the whole stream.",
         grouped(writes)
     ));
+    if !args.in_place {
+        tell.command(&format!("keyfold retrofit tidy {}", stage.retrofit));
+        // Nothing is under way any more that would have to be waited for.
+        let tidied = stage.retrofit(&["tidy", stage.retrofit, "--wait", "0", "--rate", RATE], out).await?;
+        let swept = tidied["swept"].as_u64().unwrap_or(0);
+        tell.line(&format!("{} tombstones swept: readers will meet none", grouped(swept)));
+    }
     tell.command(&format!("keyfold retrofit verify {}", stage.retrofit));
     let verified =
         stage.retrofit(&["verify", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE], out).await?;
