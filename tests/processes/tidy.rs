@@ -9,8 +9,9 @@ use tokio::task::JoinHandle;
 
 use crate::deployment::Deployment;
 
-/// Seconds to wait after each change of the phase. A request lives for milliseconds here.
-const WAIT: &str = "2";
+/// Seconds to wait after each change of the phase. A request lives for milliseconds here, and for a second or two where other tests
+/// have the processor.
+const WAIT: &str = "8";
 
 pub(crate) struct Tidying {
     shared: Arc<Shared>,
