@@ -123,7 +123,8 @@ impl Scenario {
             match random.u8(..4) {
                 0 if killed.tidy < TIDY_KILLS_MAX => killed.tidy += usize::from(tidying.kill()),
                 _ => {
-                    killed.replicator += usize::from(function.kill(random.usize(..REPLICATORS)) == Some(true));
+                    killed.replicator +=
+                        usize::from(function.kill(random.usize(..REPLICATORS)) == Some(true));
                 }
             }
         }
