@@ -176,7 +176,7 @@ pub(crate) struct LocalArgs {
     /// The folder with the functions' binaries, to run them as Lambda does [default: run them in this process].
     #[arg(long, value_name = "DIR")]
     pub(crate) functions: Option<PathBuf>,
-    /// Another name that requests may use for this machine, besides 127.0.0.1, localhost and [::1]; you can give several.
+    /// Another name that requests may use for this machine, besides 127.0.0.1, localhost and `[::1]`; you can give several.
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
 }

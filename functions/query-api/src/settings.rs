@@ -237,7 +237,7 @@ mod tests {
             (CONSOLE, "1"),
             (READ_UNITS_MAX, "-1"),
             (READ_UNITS_MAX, "NaN"),
-            (CALLER_REQUESTS, "0"),
+            (CALLER_REQUESTS, "-3"),
             (CALLER_UNITS, "-1"),
         ] {
             let message = read(&[(name, value), (TOKEN_KEYS, KEYS)]).unwrap_err().to_string();
