@@ -1,6 +1,6 @@
 //! `second`: the samples' tables and questions on any DynamoDB, each answer compared with a look at every item.
 //!
-//! It is how the checks try a second implementation beside the embedded one. Tables with native multi-attribute keys are
+//! It is how the checks try a second implementation beside the embedded one. Indexes with native multi-attribute keys are
 //! left out: that implementation does not know them.
 
 use std::collections::BTreeMap;
@@ -66,10 +66,13 @@ const QUESTIONS: [(&str, &str); 24] = [
         "projects",
         r#"{"table":"projects","where":{"organisationId":"acme","lastUpdated":{">=":"2018"}},"order":"lastUpdated"}"#,
     ),
-    ("projects", r#"{"table":"projects","where":{"owner":"jane"},"order":"-lastUpdated"}"#),
     (
         "projects",
-        r#"{"table":"projects","where":{"owner":{"in":["jane","john","nobody"]}},"order":"lastUpdated"}"#,
+        r#"{"table":"projects","where":{"organisationId":"acme","owner":"jane"},"order":"-lastUpdated"}"#,
+    ),
+    (
+        "projects",
+        r#"{"table":"projects","where":{"organisationId":{"in":["acme","birch"]},"owner":"jane"},"order":"lastUpdated"}"#,
     ),
     (
         "projects",
@@ -118,7 +121,10 @@ impl Sample {
     async fn load(client: &Client, folder: &Path) -> anyhow::Result<Sample> {
         let text = std::fs::read_to_string(folder.join("keyfold.toml"))?;
         let parsed = keyfold_core::manifest::parse("keyfold.toml", &text);
-        let model = parsed.model.ok_or_else(|| anyhow::anyhow!("the sample has mistakes"))?;
+        let mut model = parsed.model.ok_or_else(|| anyhow::anyhow!("the sample has mistakes"))?;
+        for table in &mut model.tables {
+            table.indexes.retain(|index| index.partition.len() <= 1 && index.sort.len() <= 1);
+        }
         let mut items = BTreeMap::new();
         for table in &model.tables {
             let lines = std::fs::read_to_string(folder.join(format!("{}.jsonl", table.id)))?;
