@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use keyfold_core::index::{ITEM_BYTES_MAX, item_bytes};
 use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{LedgerRow, Protocol, QuarantineReason, Quarantined, TableRole, control};
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::scenario::{FOLDED, KEYS_MAX, NAMES, REFUSED, number_of};
+use super::scenario::{FOLDED, KEYS_MAX, NAMES, number_of};
 use super::state::SimulationState;
 use super::store::place;
 use super::truth::Wanted;
@@ -93,15 +94,11 @@ impl SimulationState<'_> {
     /// What the target should have for an item that a writer wrote.
     pub(super) fn wanted(&self, item: &Item) -> Wanted {
         let Ok(wanted) = self.scenario.mapping().target_item(item) else { return Wanted::Impossible };
-        let refused = match item.get("v") {
-            Some(AttributeValue::S(text)) if text == REFUSED => !self.scenario.is_in_place(),
-            // No room for what the retrofit keeps on it.
-            Some(AttributeValue::S(_)) => true,
-            _ => false,
-        };
+        // The item is refused, or there is no room on it for what the retrofit keeps there. In place it keeps nothing there.
+        let refused = !self.scenario.is_in_place() && matches!(item.get("v"), Some(AttributeValue::S(_)));
         match wanted {
             None => Wanted::Nothing,
-            Some(_) if refused => Wanted::Impossible,
+            Some(wanted) if refused || item_bytes(&wanted) > ITEM_BYTES_MAX => Wanted::Impossible,
             Some(wanted) => Wanted::Item(wanted),
         }
     }

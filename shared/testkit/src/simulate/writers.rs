@@ -1,5 +1,6 @@
 //! Writers: they know nothing of the retrofit, except that in place some of them fold keys by themselves.
 
+use keyfold_core::index::{ITEM_BYTES_MAX, item_bytes};
 use keyfold_core::retrofit::TableRole;
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -110,13 +111,14 @@ impl SimulationState<'_> {
         self.set(TableRole::Source, &key(number), Some(stored), false);
     }
 
-    /// What the table holds then; `None` if a writer that folds cannot fold it.
+    /// What the table holds then; `None` if a writer that folds cannot fold it, or if the table does not take it.
     fn as_stored(&mut self, number: usize, new: &Item, written: &Written<'_>) -> Option<Item> {
         if !self.scenario.is_in_place() {
             return Some(new.clone());
         }
         if self.writer_folds() {
-            return self.scenario.mapping().target_item(new).ok()?;
+            let folded = self.scenario.mapping().target_item(new).ok()?;
+            return folded.filter(|item| item_bytes(item) <= ITEM_BYTES_MAX);
         }
         let mut stored = new.clone();
         if let Written::Some(names) = written
@@ -130,7 +132,7 @@ impl SimulationState<'_> {
                 };
             }
         }
-        Some(stored)
+        Some(stored).filter(|item| item_bytes(item) <= ITEM_BYTES_MAX)
     }
 
     /// Without a stream every writer folds; else some may.
