@@ -58,7 +58,8 @@ impl SimulationState<'_> {
             return states;
         }
         for (at, item) in self.target.iter() {
-            if item.contains_key(TOMBSTONE_ATTRIBUTE) {
+            // What a writer of the target wrote is of no source item, and may not even say so.
+            if item.contains_key(TOMBSTONE_ATTRIBUTE) || self.written_in_target.contains_key(at) {
                 continue;
             }
             let Some(owner) = self.owner_of(item) else { continue };
