@@ -17,6 +17,7 @@ mod types;
 mod unfold;
 
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use keyfold_dynamo::{Endpoint, Settings};
 
@@ -49,4 +50,9 @@ fn settings(endpoint: Option<&str>) -> anyhow::Result<Settings> {
         Some(url) => Ok(Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?),
         None => Ok(Settings::from_env()?),
     }
+}
+
+/// Seconds since 1970.
+fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

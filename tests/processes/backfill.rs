@@ -1,13 +1,12 @@
 //! The backfill, by the real command in a process of its own, again and again; it can be killed like the functions.
 
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::deployment::Deployment;
+use crate::killable::Killable;
 
 /// Items in a second, so that it lasts while others write.
 const RATE: &str = "1500";
@@ -20,8 +19,7 @@ pub(crate) struct Backfill {
 
 #[derive(Default)]
 struct Shared {
-    kill: Notify,
-    running: AtomicBool,
+    process: Killable,
     stop: AtomicBool,
     passes: AtomicU64,
 }
@@ -35,11 +33,7 @@ impl Backfill {
 
     /// Kills its process, if one runs; did one?
     pub(crate) fn kill(&self) -> bool {
-        let running = self.shared.running.swap(false, Ordering::Relaxed);
-        if running {
-            self.shared.kill.notify_one();
-        }
-        running
+        self.shared.process.kill()
     }
 
     /// Ends it after a pass that was not killed; how many passes there were.
@@ -57,23 +51,8 @@ async fn passes(deployment: Arc<Deployment>, retrofit: &'static str, shared: Arc
             vec!["backfill", retrofit, "--segments", "4", "--concurrency", "2", "--worker", "one"];
         words.extend(if shared.stop.load(Ordering::Relaxed) { [].as_slice() } else { &["--rate", RATE] });
         words.extend(again.then_some("--again"));
-        let mut command = deployment.command(&words);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        shared.running.store(true, Ordering::Relaxed);
-        let killed = tokio::select! {
-            _ = child.wait() => false,
-            () = shared.kill.notified() => true,
-        };
-        shared.running.store(false, Ordering::Relaxed);
-        if killed {
-            child.kill().await.unwrap();
-            // It goes on where it was.
-            again = false;
-            continue;
-        }
-        let ended = child.wait_with_output().await.unwrap();
-        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-        shared.passes.fetch_add(1, Ordering::Relaxed);
-        again = true;
+        // One that was killed goes on where it was.
+        again = shared.process.run(deployment.command(&words)).await;
+        shared.passes.fetch_add(u64::from(again), Ordering::Relaxed);
     }
 }

@@ -14,6 +14,7 @@
 mod backfill;
 mod carrying;
 mod deployment;
+mod killable;
 mod own;
 mod programs;
 mod scenario;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use keyfold_core::model::Table;
@@ -15,6 +14,7 @@ use keyfold_dynamo::{
 };
 use serde_json::{Value, json};
 
+use super::now_seconds;
 use super::request::{self, with_hint};
 use super::settings;
 use crate::args::QueryArgs;
@@ -121,10 +121,6 @@ impl Tokens {
             _ => Ok(None),
         }
     }
-}
-
-fn now_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn show(

@@ -1,13 +1,13 @@
 //! What one caller may ask in a minute and consume in a day. Off, unless the settings say otherwise.
 
 use std::num::NonZeroU32;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use keyfold_core::query::check::{Caller, RequestError};
 use keyfold_dynamo::{BudgetError, CallerBudget, Client, ReservedUnits};
 use keyfold_edge::Problem;
 
 use crate::caller::identity;
+use crate::clock::now_seconds;
 
 /// The budget of each caller.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ impl Budget {
     /// Counts a request, or refuses it.
     pub(crate) async fn count(&self, client: &Client, caller: &Caller) -> Result<(), Problem> {
         let Some(caller) = self.caller(caller)? else { return Ok(()) };
-        self.of_caller.count(client, &caller, now()).await.map_err(refused)
+        self.of_caller.count(client, &caller, now_seconds()).await.map_err(refused)
     }
 
     /// Reserves the units that a request may consume. `None`: nobody counts them.
@@ -33,7 +33,7 @@ impl Budget {
         wanted: f64,
     ) -> Result<Option<ReservedUnits>, Problem> {
         let Some(caller) = self.caller(caller)? else { return Ok(None) };
-        self.of_caller.reserve(client, &caller, wanted, now()).await.map_err(refused)
+        self.of_caller.reserve(client, &caller, wanted, now_seconds()).await.map_err(refused)
     }
 
     /// Corrects what was reserved by what was consumed.
@@ -49,7 +49,7 @@ impl Budget {
 
     /// The refusal of a request that needs more than is left of the day's units.
     pub(crate) fn exceeded(&self) -> Option<Problem> {
-        self.of_caller.units_exceeded(now()).map(refused)
+        self.of_caller.units_exceeded(now_seconds()).map(refused)
     }
 
     /// Whom a request counts for. A trusted caller has no budget.
@@ -75,8 +75,4 @@ fn refused(error: BudgetError) -> Problem {
             Problem { again: true, retry_after_seconds, ..Problem::new(429, code, detail) }
         }
     }
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

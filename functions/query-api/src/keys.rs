@@ -19,9 +19,9 @@ pub(crate) const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub enum TokenKeySource {
     /// Keys that stay the same.
-    Fixed(TokenKeys),
+    Fixed(Arc<TokenKeys>),
     /// A secret.
-    Secret(SecretKeys),
+    Secret(Box<SecretKeys>),
 }
 
 /// The keys of a secret, as they were read last.
@@ -52,13 +52,13 @@ pub(crate) enum NoKeys {
 
 impl From<TokenKeys> for TokenKeySource {
     fn from(keys: TokenKeys) -> TokenKeySource {
-        TokenKeySource::Fixed(keys)
+        TokenKeySource::Fixed(Arc::new(keys))
     }
 }
 
 impl From<Secret> for TokenKeySource {
     fn from(secret: Secret) -> TokenKeySource {
-        TokenKeySource::Secret(SecretKeys { secret, known: Mutex::default() })
+        TokenKeySource::Secret(Box::new(SecretKeys { secret, known: Mutex::default() }))
     }
 }
 
@@ -66,7 +66,7 @@ impl TokenKeySource {
     /// The keys; those that open this token, where they can be had.
     pub(crate) async fn ring(&self, token: Option<&str>) -> Result<Arc<TokenKeys>, Problem> {
         match self {
-            TokenKeySource::Fixed(keys) => Ok(Arc::new(keys.clone())),
+            TokenKeySource::Fixed(keys) => Ok(Arc::clone(keys)),
             TokenKeySource::Secret(keys) => keys.ring(token).await.map_err(|error| {
                 keyfold_edge::tracing::error!(target: keyfold_edge::log::TARGET, %error, "no keys for page tokens");
                 Problem::new(503, "token-keys-unavailable", "the keys for page tokens cannot be read")

@@ -10,6 +10,7 @@ mod api;
 mod ask;
 mod budget;
 mod caller;
+mod clock;
 mod console;
 mod exact;
 #[cfg(fuzzing)]

@@ -1,7 +1,5 @@
 //! Page tokens: opened before anything is read, sealed when there is more to come.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use keyfold_core::query::QueryRequest;
 use keyfold_core::query::check::Caller;
 use keyfold_dynamo::{Binding, Position};
@@ -9,6 +7,7 @@ use keyfold_edge::Problem;
 
 use crate::Api;
 use crate::caller::identity;
+use crate::clock::now_seconds;
 use crate::settings::PAGE_TOKEN_SECONDS;
 
 /// What the tokens of one request are bound to.
@@ -21,11 +20,7 @@ pub(crate) struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     pub(crate) fn of(api: &'a Api, caller: &Caller, request: &QueryRequest) -> Pages<'a> {
-        Pages {
-            api,
-            binding: Binding::new(request, &identity(caller), &api.version),
-            now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
-        }
+        Pages { api, binding: Binding::new(request, &identity(caller), &api.version), now: now_seconds() }
     }
 
     /// Where the request goes on, if it has a token. Every kind of bad token is one problem.

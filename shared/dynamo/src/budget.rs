@@ -111,14 +111,12 @@ impl CallerBudget {
             }
             units = wanted.min(left);
         }
-        Err(self
-            .units_exceeded(now)
-            .unwrap_or(BudgetError::Units { most, retry_after_seconds: DAY - now % DAY }))
+        Err(units_exceeded(most, now))
     }
 
     /// The refusal of a request for which too few units are left.
     pub fn units_exceeded(&self, now: u64) -> Option<BudgetError> {
-        self.units_per_day.map(|most| BudgetError::Units { most, retry_after_seconds: DAY - now % DAY })
+        self.units_per_day.map(|most| units_exceeded(most, now))
     }
 
     /// Corrects what was reserved by what was consumed.
@@ -181,6 +179,10 @@ impl CallerBudget {
             Some(_) => Err(DynamoError::Unreadable { call: call() }),
         }
     }
+}
+
+fn units_exceeded(most: f64, now: u64) -> BudgetError {
+    BudgetError::Units { most, retry_after_seconds: DAY - now % DAY }
 }
 
 /// A row, and the attribute that counts.

@@ -11,7 +11,8 @@ use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, progress};
 use keyfold_dynamo::retrofit::{
-    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice, verify_slice,
+    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice,
+    finalise_slice, verify_slice,
 };
 use serde_json::json;
 
@@ -51,7 +52,7 @@ pub(super) async fn backfill(
     let shown = Progress::new(out, &sender, sender.items_about().await.map_err(explained)?);
     let runs = segments(args.work.segments)?
         .into_iter()
-        .map(|segment| one_segment(&sender, segment, &options, &shown));
+        .map(|segment| one_segment(&sender, Pass::Backfill, segment, &options, &shown));
     let mut running = stream::iter(runs).buffer_unordered(args.work.concurrency.max(1));
     let mut counts = BTreeMap::new();
     let (mut failed, mut done) = (None, true);
@@ -73,14 +74,15 @@ pub(super) async fn backfill(
     Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
-/// Runs one segment to its end, or to the page at which it is interrupted.
-async fn one_segment(
+/// Backfills or tidies one segment to its end, or to the page at which it is interrupted.
+pub(super) async fn one_segment(
     sender: &RequestSender,
+    pass: Pass,
     segment: SegmentId,
     options: &SliceOptions,
     shown: &Progress<'_>,
 ) -> Result<Checkpoint, RetrofitError> {
-    let checkpoint = sender.checkpoint(Pass::Backfill, segment).await?;
+    let checkpoint = sender.checkpoint(pass, segment).await?;
     shown.begins(&checkpoint);
     if checkpoint.is_done() || options.stop.load(Ordering::Relaxed) {
         return Ok(checkpoint);
@@ -89,7 +91,10 @@ async fn one_segment(
         shown.page(checkpoint);
         ControlFlow::Continue(())
     };
-    let end = backfill_slice(sender, checkpoint, options, &mut watch).await;
+    let end = match pass {
+        Pass::Backfill => backfill_slice(sender, checkpoint, options, &mut watch).await,
+        _ => finalise_slice(sender, checkpoint, options, &mut watch).await,
+    };
     end.error.map_or(Ok(end.checkpoint), Err)
 }
 

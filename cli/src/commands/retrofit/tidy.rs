@@ -2,10 +2,9 @@
 //! until nothing that was begun before can still be written; then the sweep.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::bail;
 use futures_util::stream::{self, StreamExt};
@@ -13,16 +12,17 @@ use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Checkpoint, Pass, Protocol, SegmentId};
-use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
+use keyfold_core::retrofit::{Pass, Protocol};
+use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions};
 use serde_json::json;
 
 use super::interrupt::{INTERRUPTED, watched};
-use super::passes::{add, owner};
+use super::passes::{add, one_segment, owner};
 use super::progress::Progress;
 use super::status::listed;
 use super::{explained, segments, started};
 use crate::args::RetrofitTidyArgs;
+use crate::commands::now_seconds;
 use crate::output::Output;
 
 /// How often leases, and whether ctrl-C was pressed, are looked at.
@@ -56,7 +56,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
             enter(&sender, &head, Phase::Tidying, out).await?;
             continue;
         }
-        if !waited(&sender, head.clone(), args.wait, &stop, out).await? {
+        if !waited(&sender, &head, args.wait, &stop, out).await? {
             return interrupted(out);
         }
         let (sender, head) = started(model, &args.target).await?;
@@ -83,8 +83,7 @@ async fn price(
     let reads = model.prices.dollars_for_reads(ReadUnits::from_halves(units.saturating_mul(2)));
     let writes = model.prices.dollars_for_writes(WriteUnits::new(items));
     let waits = match head.phase {
-        Phase::Running => 2,
-        Phase::Tidying => 2,
+        Phase::Running | Phase::Tidying => 2,
         Phase::Tidy if !head.swept => 1,
         _ => 0,
     };
@@ -127,7 +126,7 @@ async fn enter(sender: &RequestSender, head: &Head, phase: Phase, out: &Output) 
 /// Waits until nothing that was begun in the phase before can still be written; false if it is interrupted.
 async fn waited(
     sender: &RequestSender,
-    mut head: Head,
+    head: &Head,
     seconds: u64,
     stop: &AtomicBool,
     out: &Output,
@@ -139,9 +138,7 @@ async fn waited(
                 return Ok(false);
             }
             let since = now_seconds();
-            let settling = head.settling(since);
-            sender.store(&settling, Some(&head)).await.map_err(explained)?;
-            head = settling;
+            sender.store(&head.settling(since), Some(head)).await.map_err(explained)?;
             since
         }
     };
@@ -158,19 +155,18 @@ async fn waited(
         }
         tokio::time::sleep(LOOK).await;
     }
-    drop(head);
     Ok(true)
 }
 
 /// Waits until nobody works on a segment who may have begun in the phase before: who begins now sees the new one.
 async fn unleased(sender: &RequestSender, stop: &AtomicBool, out: &Output) -> anyhow::Result<bool> {
-    let mut told = false;
+    let mut announced = false;
     loop {
         let leases = sender.leases().await.map_err(explained)?;
         if leases == 0 {
             return Ok(true);
         }
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut announced, true) {
             out.note(format!("waiting for workers on {leases} segments\n"));
         }
         if stop.load(Ordering::Relaxed) {
@@ -198,7 +194,9 @@ async fn sweep(
     };
     let (items, _) = sender.target_about().await.map_err(explained)?;
     let shown = Progress::new(out, sender, items);
-    let runs = segments(total)?.into_iter().map(|segment| one_segment(sender, segment, &options, &shown));
+    let runs = segments(total)?
+        .into_iter()
+        .map(|segment| one_segment(sender, Pass::Tidy, segment, &options, &shown));
     let mut running = stream::iter(runs).buffer_unordered(args.work.concurrency.max(1));
     let (mut counts, mut all) = (BTreeMap::new(), true);
     while let Some(end) = running.next().await {
@@ -209,25 +207,6 @@ async fn sweep(
     drop(running);
     shown.ends();
     Ok(all.then_some(counts))
-}
-
-async fn one_segment(
-    sender: &RequestSender,
-    segment: SegmentId,
-    options: &SliceOptions,
-    shown: &Progress<'_>,
-) -> Result<Checkpoint, RetrofitError> {
-    let checkpoint = sender.checkpoint(Pass::Tidy, segment).await?;
-    shown.begins(&checkpoint);
-    if checkpoint.is_done() || options.stop.load(Ordering::Relaxed) {
-        return Ok(checkpoint);
-    }
-    let mut watch = |checkpoint: &Checkpoint| {
-        shown.page(checkpoint);
-        ControlFlow::Continue(())
-    };
-    let end = finalise_slice(sender, checkpoint, options, &mut watch).await;
-    end.error.map_or(Ok(end.checkpoint), Err)
 }
 
 fn done(out: &Output, head: &Head, counts: &BTreeMap<String, u64>) -> anyhow::Result<ExitCode> {
@@ -261,8 +240,4 @@ fn interrupted(out: &Output) -> anyhow::Result<ExitCode> {
 fn clock(seconds: u64) -> String {
     let of_day = seconds % 86_400;
     format!("{:02}:{:02}:{:02}", of_day / 3_600, of_day / 60 % 60, of_day % 60)
-}
-
-fn now_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
