@@ -100,5 +100,6 @@ fn audit(projection: Projection) -> Table {
         expect: Expect::default(),
         ttl: None,
         collection_bytes_warn: 8 << 30,
+        facts: Default::default(),
     }
 }

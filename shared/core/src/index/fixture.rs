@@ -60,6 +60,7 @@ pub(crate) fn table(id: &str, partition: &str, sort: Option<&str>, indexes: Vec<
         written_by: BTreeMap::new(),
         ttl: None,
         collection_bytes_warn: 8 << 30,
+        facts: Default::default(),
     }
 }
 

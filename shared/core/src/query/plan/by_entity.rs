@@ -42,7 +42,7 @@ impl<'a> ConjunctionByEntity<'a> {
             always: context.present(of.iter().copied()),
         };
         let any = read(EntityChoice::Any, context.conditions_of_any(entities), entities);
-        let is_overloaded = context.paths.iter().any(|path| path.is_overloaded);
+        let is_overloaded = context.paths.iter().any(AccessPath::is_overloaded);
         let each = entities.iter().filter(|_| is_overloaded);
         let each = each.map(|entity| read(*entity, context.conditions(*entity), &[*entity])).collect();
         ConjunctionByEntity {
@@ -59,7 +59,7 @@ impl<'a> ConjunctionByEntity<'a> {
         &'t self,
         path: AccessPath<'a>,
     ) -> impl Iterator<Item = PathPlanner<'t, 'a>> + use<'t, 'a> {
-        let of = if path.is_overloaded { &self.each } else { std::slice::from_ref(&self.any) };
+        let of = if path.is_overloaded() { &self.each } else { std::slice::from_ref(&self.any) };
         of.iter().map(move |EntityConjunction { entity, conjunction, always }| PathPlanner {
             context: self.context,
             path,

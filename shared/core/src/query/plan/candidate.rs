@@ -83,13 +83,19 @@ impl<'a> Candidate<'a> {
     /// The narrower range comes in because the price is rounded up to half units: a whole partition that is expected to be small
     /// seems to cost the same as one item, until it is not small.
     fn rank(&self, other: &Candidate<'a>) -> Ordering {
-        self.figures().cmp(&other.figures()).then_with(|| self.preferences().cmp(other.preferences()))
+        self.figures()
+            .cmp(&other.figures())
+            .then_with(|| self.conditions_left().cmp(&other.conditions_left()))
+            .then_with(|| self.preferences().cmp(other.preferences()))
     }
 
-    fn figures(&self) -> (ReadUnits, bool, usize, u64, usize) {
-        let left = self.reads.iter().map(|read| read.left().count()).sum();
+    fn figures(&self) -> (ReadUnits, bool, usize, u64) {
         let is_sorted_here = matches!(self.delivery, Delivery::SortedInMemory { .. });
-        (self.units, is_sorted_here, self.reads.len(), self.entries, left)
+        (self.units, is_sorted_here, self.reads.len(), self.entries)
+    }
+
+    fn conditions_left(&self) -> usize {
+        self.reads.iter().map(|read| read.left().count()).sum()
     }
 
     fn preferences(&self) -> impl Iterator<Item = impl Ord> {

@@ -134,7 +134,7 @@ fn missing_partition_part<'a>(
     path: AccessPath<'a>,
     keyspace: Option<Keyspace<'a>>,
 ) -> Option<&'a str> {
-    let planner = asked.planners(path).next().filter(|_| !path.is_overloaded)?;
+    let planner = asked.planners(path).next().filter(|_| !path.is_overloaded())?;
     let open = keyspace?.open_partition(&planner.conjunction.tests, &[])?;
     (!planner.is_expandable(open) && !planner.conjunction.has_no_value_left).then_some(open)
 }

@@ -44,7 +44,7 @@ impl AttributeTest<'_> {
 
 /// The values that the manifest lists of an attribute, if it does.
 pub(super) fn listed_values<'a>(table: &'a Table, attribute: &str) -> Option<&'a [AttributeValue]> {
-    table.attributes.get(attribute)?.values.as_deref()
+    table.facts().listed_values(attribute)
 }
 
 /// What all clauses together say.

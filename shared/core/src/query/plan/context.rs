@@ -160,7 +160,7 @@ impl<'a> KnownEntity<'a> {
 /// Every entity, and items of none if the table's own key can be made without one.
 fn entities_of(table: &Table) -> impl Iterator<Item = EntityChoice> {
     let entities = (0..table.entities.len()).map(|number| EntityChoice::One(EntityId(number)));
-    let others = Keyspace::of(AccessPath::of(table, None), EntityChoice::NoEntity).is_ok();
+    let others = Keyspace::of(AccessPath::base(table), EntityChoice::NoEntity).is_ok();
     entities.chain(others.then_some(EntityChoice::NoEntity))
 }
 
@@ -176,10 +176,11 @@ fn conditions(table: &Table, entity: EntityChoice) -> Vec<Condition> {
 }
 
 fn present(table: &Table, entity: EntityChoice) -> Vec<&str> {
-    let promised = table.attributes.values().filter(|known| known.required).map(|known| known.name.as_str());
-    let mut present = Vec::with_capacity(table.attributes.len());
-    present.extend(promised);
-    if let Ok(keyspace) = Keyspace::of(AccessPath::of(table, None), entity) {
+    let promised = &table.facts().promised;
+    // Nearly always a primary key has one or two attributes beside them.
+    let mut present = Vec::with_capacity(promised.len() + 4);
+    present.extend(promised.iter().map(String::as_str));
+    if let Ok(keyspace) = Keyspace::of(AccessPath::base(table), entity) {
         present.extend(keyspace.required());
     }
     if let EntityChoice::One(entity) = entity {

@@ -1,6 +1,7 @@
 //! How the items of several reads become one answer in the order asked for.
 
-use super::few::Few;
+use smallvec::SmallVec;
+
 use super::planned_read::PlannedRead;
 use crate::model::OrderBy;
 use crate::query::check::CheckedRequest;
@@ -35,8 +36,8 @@ pub(super) fn decide(request: &CheckedRequest<'_>, reads: &mut [PlannedRead<'_>]
 }
 
 /// The direction of each read; `None` if one of them does not give the order.
-fn directions(order: &[OrderBy], reads: &[PlannedRead<'_>]) -> Option<Few<bool>> {
-    let mut directions: Few<bool> = Few::with_capacity(reads.len());
+fn directions(order: &[OrderBy], reads: &[PlannedRead<'_>]) -> Option<SmallVec<[bool; 16]>> {
+    let mut directions = SmallVec::with_capacity(reads.len());
     for (number, one) in reads.iter().enumerate() {
         let known = number.checked_sub(1).filter(|before| one.is_like(&reads[*before]));
         directions.push(match known {

@@ -4,6 +4,7 @@
 //! [`cost`](crate::cost)'s: this file only guesses what is read.
 
 use super::access::Hydration;
+use super::conjunction::listed_values;
 use super::context::PlanContext;
 use super::entity::EntityChoice;
 use super::keyspace::Keyspace;
@@ -112,7 +113,7 @@ fn entries<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, expected: &Exp
         let share = if is_guess && context.is_sparse(read.path) { SPARSE_SHARE } else { 1.0 };
         return expected.items * share;
     }
-    let of_one_entity = read.path.is_overloaded && read.entity != EntityChoice::Any;
+    let of_one_entity = read.path.is_overloaded() && read.entity != EntityChoice::Any;
     let namespaces = if of_one_entity { namespaces(read.path) } else { 1.0 };
     partition_items(read, expected) * read.shared.share / namespaces
 }
@@ -130,24 +131,32 @@ fn partition_items(read: &PlannedRead<'_>, expected: &Expected) -> f64 {
     if is_known || !read.path.is_global() {
         return expected.per_partition;
     }
-    let Ok(keyspace) = Keyspace::of(read.path, read.entity) else {
+    let Some((share, open_parts)) = partition_share(read.path, read.entity) else {
         // Several entities at once: their items of one partition.
         return expected.per_partition;
     };
-    let mut share = 1.0;
-    let mut open_ended = 0;
-    for attribute in keyspace.partition_inputs() {
-        match read.path.table.attributes.get(attribute).and_then(|known| known.values.as_ref()) {
-            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-            Some(values) => share /= values.len().max(1) as f64,
-            None => open_ended += 1,
-        }
-    }
     // A partition key of listed values alone divides the whole table by them.
-    if open_ended == 0 {
+    if open_parts == 0 {
         return expected.items * share;
     }
-    expected.per_partition * share * 0.1f64.powi(open_ended - 1)
+    expected.per_partition * share * 0.1f64.powi(open_parts - 1)
+}
+
+/// What the listed values of the partition key's attributes leave of a partition, and how many attributes have none. `None`: the key
+/// is not made the same way for all these entities.
+fn partition_share(path: AccessPath<'_>, entity: EntityChoice) -> Option<(f64, i32)> {
+    if !path.is_overloaded() {
+        return Some((path.facts.listed_share, path.facts.open_parts));
+    }
+    let mut share = (1.0, 0);
+    for attribute in Keyspace::of(path, entity).ok()?.partition_inputs() {
+        match listed_values(path.table, attribute) {
+            #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+            Some(values) => share.0 /= values.len().max(1) as f64,
+            None => share.1 += 1,
+        }
+    }
+    Some(share)
 }
 
 fn entry_bytes(path: AccessPath<'_>, expected: &Expected) -> f64 {

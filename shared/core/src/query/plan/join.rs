@@ -228,7 +228,7 @@ fn join_two<'a>(
 fn share(read: &PlannedRead<'_>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let entities = read.path.table.entities.len().max(1) as f64;
-    let is_part = read.path.is_overloaded && read.entity != EntityChoice::Any;
+    let is_part = read.path.is_overloaded() && read.entity != EntityChoice::Any;
     read.shared.share / if is_part { entities } else { 1.0 }
 }
 
@@ -240,7 +240,7 @@ fn keeps_order<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
         return false;
     };
     let fixed = || a.shared.fixed.iter().chain(&b.shared.fixed);
-    (is_natural || !a.path.is_overloaded)
+    (is_natural || !a.path.is_overloaded())
         && a.shared.ascending == b.shared.ascending
         && keyspace
             .sort_inputs()

@@ -1,27 +1,33 @@
 //! An access path: the base table or one index, as a way to reach items.
 
 use super::access::ReadFrom;
-use crate::model::{Index, IndexKind, KeyAttribute, KeySource, Projection, Table};
+use crate::model::{Index, IndexKind, KeyAttribute, KeyFacts, Projection, Table};
 
 /// The base table, or one of its indexes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AccessPath<'a> {
     pub(super) table: &'a Table,
     pub(super) index: Option<&'a Index>,
-    /// Does the key depend on the entity of an item?
-    pub(super) is_overloaded: bool,
+    /// What follows from the declaration of its key.
+    pub(super) facts: &'a KeyFacts,
 }
 
 impl<'a> AccessPath<'a> {
-    pub(super) fn of(table: &'a Table, index: Option<&'a Index>) -> AccessPath<'a> {
-        let path = AccessPath { table, index, is_overloaded: false };
-        AccessPath { is_overloaded: path.keys().any(depends_on_entity), ..path }
+    /// The base table.
+    pub(super) fn base(table: &'a Table) -> AccessPath<'a> {
+        AccessPath { table, index: None, facts: &table.facts().table }
     }
 
     /// The base table, then its indexes.
     pub(super) fn all(table: &'a Table) -> impl Iterator<Item = AccessPath<'a>> {
-        let indexes = table.indexes.iter().map(Some);
-        std::iter::once(None).chain(indexes).map(|index| AccessPath::of(table, index))
+        let indexes = table.indexes.iter().zip(&table.facts().indexes);
+        let indexes = indexes.map(|(index, facts)| AccessPath { table, index: Some(index), facts });
+        std::iter::once(AccessPath::base(table)).chain(indexes)
+    }
+
+    /// Does the key depend on the entity of an item?
+    pub(super) fn is_overloaded(&self) -> bool {
+        self.facts.is_overloaded
     }
 
     /// The attributes of the partition key.
@@ -92,8 +98,4 @@ impl PartialEq for AccessPath<'_> {
     fn eq(&self, other: &AccessPath<'_>) -> bool {
         self.index.map(|index| &index.name) == other.index.map(|index| &index.name)
     }
-}
-
-fn depends_on_entity(key: &KeyAttribute) -> bool {
-    matches!(&key.source, KeySource::Folded(rules) if rules.iter().any(|rule| rule.entity.is_some()))
 }

@@ -37,9 +37,15 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'a>, RejectReason> {
         let keyspace = Keyspace::of(self.path, self.entity)
             .map_err(|key| RejectReason::EntityAbsent { attribute: key.name.as_str().into() })?;
-        let hidden = keyspace.find_required(&|attribute| {
+        let is_open = |attribute: &'a str| {
             !self.always.contains(&attribute) && !self.conjunction.present.contains(&attribute)
-        });
+        };
+        let hidden = if self.path.is_overloaded() {
+            keyspace.find_required(&is_open)
+        } else {
+            // What every item of the table has needs no look.
+            self.path.facts.unpromised.iter().map(String::as_str).find(|name| is_open(name))
+        };
         match hidden {
             Some(attribute) => Err(RejectReason::Sparse { attribute: attribute.into() }),
             None => Ok(keyspace),
@@ -208,7 +214,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         if scope.is_empty() {
             return None;
         }
-        let others = self.context.entities().filter(|_| self.path.is_overloaded);
+        let others = self.context.entities().filter(|_| self.path.is_overloaded());
         let mut keyspaces = others.chain([self.entity]).filter_map(|entity| {
             let keyspace = Keyspace::of(self.path, entity).ok()?;
             (entity == self.entity || keyspace.could_hold(&range.partition, &[])).then_some(keyspace)
@@ -236,7 +242,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         let answered = |number: usize| {
             let is_entitys = number >= conjunction.when_from;
             let present = if is_entitys { everywhere } else { promised };
-            !(is_entitys && self.path.is_overloaded)
+            !(is_entitys && self.path.is_overloaded())
                 && self
                     .is_answered(number, is_exact, &|name| present.contains(&name) || keyspace.requires(name))
         };
@@ -291,7 +297,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
 
     /// Could items of another entity lie in the same range? Where the key does not depend on the entity they do.
     fn has_neighbours(&self, range: &SelectedRange<'_>) -> bool {
-        if !self.path.is_overloaded {
+        if !self.path.is_overloaded() {
             return true;
         }
         self.context.entities().filter(|entity| *entity != self.entity).any(|entity| {

@@ -1,0 +1,80 @@
+//! What follows from a table's declaration alone, worked out once: the planner asks for it with every request.
+//!
+//! Not here: anything that depends on a request. `of_table` works it out.
+
+mod of_table;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use crate::value::AttributeValue;
+
+/// What a table keeps of its own facts. A copy of a table begins without them, because whoever copies a table may change it.
+#[derive(Default)]
+pub struct KeptFacts(OnceLock<TableFacts>);
+
+/// The facts of one table.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TableFacts {
+    /// The attributes that every item has by the manifest's promise.
+    pub(crate) promised: Vec<String>,
+    /// The attributes whose values the manifest lists, with the values.
+    listed: Vec<(String, Vec<AttributeValue>)>,
+    /// The facts of the table's own key.
+    pub(crate) table: KeyFacts,
+    /// Those of each index, in the table's order.
+    pub(crate) indexes: Vec<KeyFacts>,
+}
+
+/// The facts of one key, of the table or of an index.
+#[derive(Debug, PartialEq)]
+pub(crate) struct KeyFacts {
+    /// Does the key depend on the entity of an item?
+    pub(crate) is_overloaded: bool,
+    /// The attributes without which an item has no such key and that no promise gives to every item, in the order of the key.
+    /// Empty if the key depends on the entity.
+    pub(crate) unpromised: Vec<String>,
+    /// The share of a partition that is left by the listed values of its key's attributes. 1 if the key depends on the entity.
+    pub(crate) listed_share: f64,
+    /// How many attributes of the partition key have no listed values. 0 if the key depends on the entity.
+    pub(crate) open_parts: i32,
+}
+
+impl KeptFacts {
+    /// The facts, worked out if nobody asked for them before.
+    fn get(&self, facts: impl FnOnce() -> TableFacts) -> &TableFacts {
+        self.0.get_or_init(facts)
+    }
+}
+
+impl TableFacts {
+    /// The values that the manifest lists of an attribute, if it does.
+    pub(crate) fn listed_values(&self, attribute: &str) -> Option<&[AttributeValue]> {
+        self.listed.iter().find(|(name, _)| name == attribute).map(|(_, values)| values.as_slice())
+    }
+}
+
+impl Default for KeyFacts {
+    fn default() -> KeyFacts {
+        KeyFacts { is_overloaded: false, unpromised: Vec::new(), listed_share: 1.0, open_parts: 0 }
+    }
+}
+
+impl Clone for KeptFacts {
+    fn clone(&self) -> KeptFacts {
+        KeptFacts::default()
+    }
+}
+
+impl PartialEq for KeptFacts {
+    /// Equal tables have equal facts, whether they were asked for them or not.
+    fn eq(&self, _: &KeptFacts) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for KeptFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
+    }
+}
