@@ -25,6 +25,7 @@ mod secret;
 mod table;
 mod token;
 mod values;
+mod wire;
 mod write;
 
 pub use aws_sdk_dynamodb::Client;

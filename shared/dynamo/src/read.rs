@@ -13,6 +13,10 @@ mod scan;
 
 pub use batch_get::batch_get;
 pub(crate) use batch_get::batch_get_watched;
+#[cfg(test)]
+pub(crate) use batch_get::sdk_batch;
+#[cfg(test)]
+pub(crate) use page::SdkPage;
 pub(crate) use query::query_from;
 pub use query::query_page;
 pub(crate) use scan::scan_from;

@@ -1,13 +1,16 @@
 //! BatchGetItem: items of one table by their keys, until all are read or the attempts are used up.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
 use keyfold_core::execute::{BATCH_GET_KEYS_MAX, BatchGet, Got};
+use keyfold_core::value::Item;
 
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{SdkItem, copy_to_sdk, from_sdk, names_to_sdk};
+use crate::values::{SdkItem, copy_to_sdk, from_sdk, names_to_sdk, to_sdk};
+use crate::wire::{BATCH_GET, BatchAnswer, Decoder};
 
 /// Reads a batch of items. Keys that DynamoDB leaves unprocessed are asked for again; all are read, or it is an error.
 pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoError> {
@@ -34,9 +37,11 @@ pub(crate) async fn batch_get_watched(
         if attempt > 0 {
             pause(attempt - 1).await;
         }
-        match send(client, batch, &keys, &mut got).await {
-            Ok(left) => {
-                keys = left;
+        match send(client, batch, &keys).await {
+            Ok(answer) => {
+                got.items.extend(answer.items);
+                got.consumed.add(&answer.consumed);
+                keys = answer.left.into_iter().map(to_sdk).collect();
                 if !keys.is_empty() {
                     let (call, left) = (call(), keys.len());
                     watch(&DynamoError::Unprocessed { call, left, attempts: attempt + 1 });
@@ -52,13 +57,8 @@ pub(crate) async fn batch_get_watched(
     }
 }
 
-/// Asks for the keys once, adds what was read, and returns the keys that are left.
-async fn send(
-    client: &Client,
-    batch: &BatchGet,
-    keys: &[SdkItem],
-    got: &mut Got,
-) -> Result<Vec<SdkItem>, DynamoError> {
+/// Asks for the keys once.
+async fn send(client: &Client, batch: &BatchGet, keys: &[SdkItem]) -> Result<BatchAnswer, DynamoError> {
     let call = || Call::new("BatchGetItem", &batch.table);
     let request = KeysAndAttributes::builder()
         .set_keys(Some(keys.to_vec()))
@@ -67,16 +67,33 @@ async fn send(
         .consistent_read(batch.consistent)
         .build()
         .map_err(|error| DynamoError::of_build(call(), &error))?;
+    let decoder = Decoder::of(&BATCH_GET);
     let answer = client
         .batch_get_item()
         .request_items(&batch.table, request)
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .customize()
+        .interceptor(decoder.clone())
         .send()
         .await
         .map_err(|error| DynamoError::of(call(), error))?;
-    got.consumed.add(&consumed::of_all(answer.consumed_capacity()));
-    for item in answer.responses.into_iter().flatten().flat_map(|(_, items)| items) {
-        got.items.push(from_sdk(item).map_err(|_| DynamoError::Unreadable { call: call() })?);
+    match decoder.take() {
+        Some(answer) => Ok(answer),
+        None => sdk_batch(answer, call),
     }
-    Ok(answer.unprocessed_keys.into_iter().flatten().flat_map(|(_, left)| left.keys).collect())
+}
+
+/// The answer as the SDK has it.
+pub(crate) fn sdk_batch(
+    answer: BatchGetItemOutput,
+    call: impl Fn() -> Call,
+) -> Result<BatchAnswer, DynamoError> {
+    let known = |items: Vec<SdkItem>| -> Result<Vec<Item>, DynamoError> {
+        let unreadable = |_| DynamoError::Unreadable { call: call() };
+        items.into_iter().map(|item| from_sdk(item).map_err(unreadable)).collect()
+    };
+    let consumed = consumed::of_all(answer.consumed_capacity());
+    let items = answer.responses.into_iter().flatten().flat_map(|(_, items)| items).collect();
+    let left = answer.unprocessed_keys.into_iter().flatten().flat_map(|(_, left)| left.keys).collect();
+    Ok(BatchAnswer { items: known(items)?, left: known(left)?, consumed })
 }

@@ -33,16 +33,16 @@ pub(super) fn projection(fetch: &Fetch) -> Option<String> {
 }
 
 /// An answer to a query or a scan, as the SDK has it.
-pub(super) struct SdkPage {
-    pub(super) items: Option<Vec<SdkItem>>,
-    pub(super) count: i32,
-    pub(super) scanned: i32,
-    pub(super) last_key: Option<SdkItem>,
-    pub(super) consumed: Option<ConsumedCapacity>,
+pub(crate) struct SdkPage {
+    pub(crate) items: Option<Vec<SdkItem>>,
+    pub(crate) count: i32,
+    pub(crate) scanned: i32,
+    pub(crate) last_key: Option<SdkItem>,
+    pub(crate) consumed: Option<ConsumedCapacity>,
 }
 
 impl SdkPage {
-    pub(super) fn page(self, call: impl Fn() -> Call) -> Result<Page, DynamoError> {
+    pub(crate) fn page(self, call: impl Fn() -> Call) -> Result<Page, DynamoError> {
         let unreadable = |_| DynamoError::Unreadable { call: call() };
         let arrived = self.items.unwrap_or_default();
         let mut items = Vec::with_capacity(arrived.len());

@@ -8,6 +8,7 @@ use keyfold_core::value::Item;
 use super::page::{SdkPage, call, projection, select, sent_limit};
 use crate::error::DynamoError;
 use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+use crate::wire::{Decoder, QUERY};
 
 /// Reads one page of a Query.
 pub async fn query_page(client: &Client, query: &QueryPage) -> Result<Page, DynamoError> {
@@ -22,6 +23,7 @@ pub(crate) async fn query_from(
     limit: Option<u32>,
 ) -> Result<Page, DynamoError> {
     let page = &query.page;
+    let decoder = Decoder::of(&QUERY);
     let answer = client
         .query()
         .table_name(&page.table)
@@ -37,9 +39,14 @@ pub(crate) async fn query_from(
         .limit(sent_limit(limit))
         .set_exclusive_start_key(start.cloned().map(to_sdk))
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .customize()
+        .interceptor(decoder.clone())
         .send()
         .await
         .map_err(|error| DynamoError::of(call(page, "Query"), error))?;
+    if let Some(page) = decoder.take() {
+        return Ok(page);
+    }
     let answer = SdkPage {
         items: answer.items,
         count: answer.count,

@@ -8,6 +8,7 @@ use keyfold_core::value::Item;
 use super::page::{SdkPage, call, projection, select, sent_limit};
 use crate::error::DynamoError;
 use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
+use crate::wire::{Decoder, SCAN};
 
 /// Reads one page of a Scan.
 pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoError> {
@@ -26,6 +27,7 @@ pub(crate) async fn scan_from(
     let sendable = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
     // The one segment of one is the table. The embedded DynamoDB looks at all of it for every page that names a segment.
     let segment = scan.segment.filter(|segment| (segment.number, segment.total) != (0, 1));
+    let decoder = Decoder::of(&SCAN);
     let answer = client
         .scan()
         .table_name(&page.table)
@@ -41,9 +43,14 @@ pub(crate) async fn scan_from(
         .limit(sent_limit(limit))
         .set_exclusive_start_key(start.cloned().map(to_sdk))
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .customize()
+        .interceptor(decoder.clone())
         .send()
         .await
         .map_err(|error| DynamoError::of(call(page, "Scan"), error))?;
+    if let Some(page) = decoder.take() {
+        return Ok(page);
+    }
     let answer = SdkPage {
         items: answer.items,
         count: answer.count,

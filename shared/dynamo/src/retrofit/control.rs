@@ -87,7 +87,7 @@ impl RequestSender {
 
     /// All entries of the quarantine.
     pub async fn quarantine(&self) -> Result<Vec<Quarantined>, RetrofitError> {
-        let rows = self.rows(control::quarantine_partition(self.job().mapping().name())).await?;
+        let rows = self.rows(control::quarantine_partition(self.job().mapping().rows_name())).await?;
         Ok(rows.iter().filter_map(Quarantined::read).collect())
     }
 
@@ -147,7 +147,7 @@ impl RequestSender {
 
     /// The segments of a pass that were begun in this epoch.
     pub async fn segments(&self, pass: Pass) -> Result<Vec<Checkpoint>, RetrofitError> {
-        let rows = self.rows(control::segments_partition(self.job().mapping().name())).await?;
+        let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
         let read = |row: &Item| {
             let segment = progress::segment_of(self.job(), pass, row)?;
             progress::read_checkpoint(self.job(), pass, segment, row)
@@ -218,7 +218,7 @@ impl RequestSender {
 
     /// How many segments somebody still works on.
     pub async fn leases(&self) -> Result<u64, RetrofitError> {
-        let rows = self.rows(control::leases_partition(self.job().mapping().name())).await?;
+        let rows = self.rows(control::leases_partition(self.job().mapping().rows_name())).await?;
         let now = now_ms();
         Ok(rows.iter().filter(|row| Lease::is_held(row, now)).count() as u64)
     }

@@ -74,7 +74,7 @@ impl RequestSender {
 
     /// The segments of every pass that were begun in this epoch, pass by pass.
     pub async fn progress(&self) -> Result<Vec<Checkpoint>, RetrofitError> {
-        let rows = self.rows(control::segments_partition(self.job().mapping().name())).await?;
+        let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
         let of_pass = |row: &Item, pass: Pass| {
             let segment = progress::segment_of(self.job(), pass, row)?;
             progress::read_checkpoint(self.job(), pass, segment, row)
@@ -85,7 +85,7 @@ impl RequestSender {
 
     /// The first entries of the quarantine, by their keys.
     pub async fn quarantine_begin(&self, entries_max: u32) -> Result<Vec<Quarantined>, RetrofitError> {
-        let partition = control::quarantine_partition(self.job().mapping().name());
+        let partition = control::quarantine_partition(self.job().mapping().rows_name());
         let rows = self.page_of_rows(partition, None, Some(entries_max)).await?.items;
         Ok(rows.iter().filter_map(Quarantined::read).collect())
     }

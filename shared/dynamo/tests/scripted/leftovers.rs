@@ -23,6 +23,7 @@ fn table() -> Table {
         expect: Default::default(),
         ttl: None,
         collection_bytes_warn: 0,
+        facts: Default::default(),
     }
 }
 

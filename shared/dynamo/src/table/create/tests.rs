@@ -24,6 +24,7 @@ fn table(index: Index) -> Table {
         expect: Default::default(),
         ttl: None,
         collection_bytes_warn: 0,
+        facts: Default::default(),
     }
 }
 

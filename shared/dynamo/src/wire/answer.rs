@@ -1,0 +1,116 @@
+//! Whole answers: a page of a Query or a Scan, and what a BatchGetItem got.
+
+use keyfold_core::execute::{Consumed, Page};
+use keyfold_core::value::Item;
+
+use super::item::{Items, item};
+use super::json::Reader;
+
+/// What one BatchGetItem returned.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct BatchAnswer {
+    /// The items that were read.
+    pub(crate) items: Vec<Item>,
+    /// The keys that were not.
+    pub(crate) left: Vec<Item>,
+    /// What it cost.
+    pub(crate) consumed: Consumed,
+}
+
+/// A page. `None`: the body has something that only the SDK's decoder may judge.
+pub(super) fn page(body: &[u8]) -> Option<Page> {
+    let (mut items, mut count, mut scanned) = (None, None, None);
+    let (mut last_key, mut consumed) = (None, None);
+    let mut reader = Reader::of(body)?;
+    reader.object(|reader, name| match &*name {
+        "Items" => once(&mut items, all_items(reader)),
+        "Count" => once(&mut count, self::count(reader)),
+        "ScannedCount" => once(&mut scanned, self::count(reader)),
+        "LastEvaluatedKey" => once(&mut last_key, item(reader, 0)),
+        "ConsumedCapacity" => once(&mut consumed, self::consumed(reader)),
+        _ => reader.skip(0),
+    })?;
+    reader.end()?;
+    Some(Page {
+        items: items.unwrap_or_default(),
+        count: count.unwrap_or_default(),
+        scanned: scanned.unwrap_or_default(),
+        // An empty key is no key: it means that there is no more.
+        last_key: last_key.filter(|key| !key.is_empty()),
+        consumed: consumed.unwrap_or_default(),
+    })
+}
+
+/// What a BatchGetItem of one table got.
+pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
+    let (mut items, mut left, mut consumed) = (None, None, None);
+    let mut reader = Reader::of(body)?;
+    reader.object(|reader, name| match &*name {
+        "Responses" => reader.object(|reader, _| once(&mut items, all_items(reader))),
+        "UnprocessedKeys" => reader.object(|reader, _| once(&mut left, keys(reader))),
+        "ConsumedCapacity" => reader.array(|reader| once(&mut consumed, self::consumed(reader))),
+        _ => reader.skip(0),
+    })?;
+    reader.end()?;
+    Some(BatchAnswer {
+        items: items.unwrap_or_default(),
+        left: left.unwrap_or_default(),
+        consumed: consumed.unwrap_or_default(),
+    })
+}
+
+/// Keeps what was read. What comes twice is left to the SDK's decoder: which of the two counts is its business.
+fn once<T>(place: &mut Option<T>, read: Option<T>) -> Option<()> {
+    place.replace(read?).is_none().then_some(())
+}
+
+fn all_items(reader: &mut Reader<'_>) -> Option<Vec<Item>> {
+    let mut items = Items::default();
+    items.read(reader)?;
+    Some(items.all)
+}
+
+/// The keys of one table that were left. They always come as a list, which may be the only member.
+fn keys(reader: &mut Reader<'_>) -> Option<Vec<Item>> {
+    let mut keys = None;
+    reader.object(|reader, name| match &*name {
+        "Keys" => once(&mut keys, all_items(reader)),
+        _ => reader.skip(0),
+    })?;
+    keys
+}
+
+fn count(reader: &mut Reader<'_>) -> Option<u64> {
+    let count: i32 = reader.number()?.parse().ok()?;
+    u64::try_from(count).ok()
+}
+
+fn consumed(reader: &mut Reader<'_>) -> Option<Consumed> {
+    let (mut whole, mut table) = (None, None);
+    let mut consumed = Consumed::default();
+    reader.object(|reader, name| match &*name {
+        "CapacityUnits" => once(&mut whole, units(reader)),
+        "Table" => once(&mut table, units_of(reader)),
+        "LocalSecondaryIndexes" | "GlobalSecondaryIndexes" => reader.object(|reader, index| {
+            let units = units_of(reader)?;
+            consumed.index_units.insert(index.into_owned(), units).is_none().then_some(())
+        }),
+        _ => reader.skip(0),
+    })?;
+    consumed.units = whole.unwrap_or_default();
+    consumed.table_units = table.unwrap_or_default();
+    Some(consumed)
+}
+
+fn units_of(reader: &mut Reader<'_>) -> Option<f64> {
+    let mut found = None;
+    reader.object(|reader, name| match &*name {
+        "CapacityUnits" => once(&mut found, units(reader)),
+        _ => reader.skip(0),
+    })?;
+    Some(found.unwrap_or_default())
+}
+
+fn units(reader: &mut Reader<'_>) -> Option<f64> {
+    reader.number()?.parse().ok()
+}

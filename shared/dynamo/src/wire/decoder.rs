@@ -1,0 +1,141 @@
+//! How our decoder comes between DynamoDB's answer and the SDK: by the SDK's public interceptors, one for each call.
+//!
+//! The SDK keeps everything else: endpoint, credentials, signing, retries, time-outs, connections, errors.
+
+use std::env;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
+use aws_sdk_dynamodb::error::BoxError;
+use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItem, BatchGetItemOutput};
+use aws_sdk_dynamodb::operation::query::{Query, QueryOutput};
+use aws_sdk_dynamodb::operation::scan::{Scan, ScanOutput};
+use aws_smithy_runtime_api::client::interceptors::context::{Error, Output};
+use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
+use aws_smithy_runtime_api::client::ser_de::{DeserializeResponse, SharedResponseDeserializer};
+use aws_smithy_types::config_bag::FrozenLayer;
+use keyfold_core::execute::Page;
+
+use super::answer::{self, BatchAnswer};
+
+/// Set to anything: every answer is decoded by the SDK. It is the way back if our decoder is ever found to be wrong.
+pub(crate) const SDK_DECODER: &str = "KEYFOLD_SDK_DECODER";
+
+/// How the answers of one operation are decoded.
+pub(crate) struct Wire<T> {
+    /// `None`: the SDK's decoder is asked.
+    pub(super) decode: fn(&[u8]) -> Option<T>,
+    /// What the SDK gets in place of what we took.
+    pub(super) nothing: fn() -> Output,
+    /// The SDK's own decoder, as its operation configures it.
+    pub(super) sdk: fn() -> Option<&'static SharedResponseDeserializer>,
+}
+
+pub(crate) static QUERY: Wire<Page> = Wire {
+    decode: answer::page,
+    nothing: || Output::erase(QueryOutput::builder().build()),
+    sdk: || {
+        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
+        LAYER.get_or_init(|| Query::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
+    },
+};
+
+pub(crate) static SCAN: Wire<Page> = Wire {
+    decode: answer::page,
+    nothing: || Output::erase(ScanOutput::builder().build()),
+    sdk: || {
+        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
+        LAYER.get_or_init(|| Scan::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
+    },
+};
+
+pub(crate) static BATCH_GET: Wire<BatchAnswer> = Wire {
+    decode: answer::batch,
+    nothing: || Output::erase(BatchGetItemOutput::builder().build()),
+    sdk: || {
+        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
+        LAYER.get_or_init(|| BatchGetItem::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
+    },
+};
+
+/// Decodes the answer to one call, and keeps it until it is taken.
+pub(crate) struct Decoder<T: 'static> {
+    wire: &'static Wire<T>,
+    decoded: Arc<Mutex<Option<T>>>,
+}
+
+impl<T> Decoder<T> {
+    pub(crate) fn of(wire: &'static Wire<T>) -> Decoder<T> {
+        Decoder { wire, decoded: Arc::default() }
+    }
+
+    /// What was decoded. `None` after a call that succeeded: the SDK has decoded it, and its output has the answer.
+    pub(crate) fn take(&self) -> Option<T> {
+        self.decoded.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn keep(&self, decoded: T) {
+        *self.decoded.lock().unwrap_or_else(PoisonError::into_inner) = Some(decoded);
+    }
+}
+
+impl<T> Clone for Decoder<T> {
+    fn clone(&self) -> Decoder<T> {
+        Decoder { wire: self.wire, decoded: Arc::clone(&self.decoded) }
+    }
+}
+
+impl<T> fmt::Debug for Decoder<T> {
+    /// What it holds are items.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Decoder")
+    }
+}
+
+impl<T: Send> Intercept for Decoder<T> {
+    fn name(&self) -> &'static str {
+        "keyfold decoder"
+    }
+
+    fn read_before_execution(
+        &self,
+        _: &BeforeSerializationInterceptorContextRef<'_>,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        if !wants_sdk() && (self.wire.sdk)().is_some() {
+            cfg.interceptor_state().store_put(SharedResponseDeserializer::new(self.clone()));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Send> DeserializeResponse for Decoder<T> {
+    /// One decoder serves all attempts of a call, and each attempt by itself: an error, and every body that we do not know, is
+    /// the SDK's to decode.
+    fn deserialize_nonstreaming_with_config(
+        &self,
+        response: &HttpResponse,
+        cfg: &ConfigBag,
+    ) -> Result<Output, OrchestratorError<Error>> {
+        // What an earlier attempt returned is not the answer.
+        drop(self.take());
+        if response.status().is_success()
+            && let Some(decoded) = response.body().bytes().and_then(self.wire.decode)
+        {
+            self.keep(decoded);
+            return Ok((self.wire.nothing)());
+        }
+        match (self.wire.sdk)() {
+            Some(sdk) => sdk.deserialize_nonstreaming_with_config(response, cfg),
+            None => unreachable!("`read_before_execution` checks it"),
+        }
+    }
+}
+
+fn wants_sdk() -> bool {
+    static WANTS_SDK: OnceLock<bool> = OnceLock::new();
+    *WANTS_SDK.get_or_init(|| env::var_os(SDK_DECODER).is_some_and(|value| !value.is_empty()))
+}

@@ -1,0 +1,83 @@
+//! Items and values: from DynamoDB's JSON to core's words, in one pass.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use keyfold_core::value::{AttributeValue, Item};
+
+use super::json::{DEPTH_MAX, Reader};
+
+/// Items one after another. Those of one page are alike: each has room for as many attributes as the one before.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    pub(super) all: Vec<Item>,
+    attributes: usize,
+}
+
+impl Items {
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        reader.array(|reader| {
+            let item = item(reader, self.attributes)?;
+            self.attributes = item.len();
+            self.all.push(item);
+            Some(())
+        })
+    }
+}
+
+/// One item. `attributes`: so many it is thought to have.
+pub(super) fn item(reader: &mut Reader<'_>, attributes: usize) -> Option<Item> {
+    let mut item = Item::default();
+    item.reserve(attributes);
+    reader.object(|reader, name| {
+        let value = value(reader, 0)?;
+        item.insert(name.into_owned(), value);
+        Some(())
+    })?;
+    Some(item)
+}
+
+fn value(reader: &mut Reader<'_>, depth: usize) -> Option<AttributeValue> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    reader.eat(b'{')?;
+    let letters = reader.string()?;
+    reader.eat(b':')?;
+    let found = match &*letters {
+        "S" => AttributeValue::S(reader.string()?.into_owned()),
+        "N" => AttributeValue::N(reader.string()?.into_owned()),
+        "B" => AttributeValue::B(bytes(reader)?),
+        "BOOL" => AttributeValue::Bool(reader.boolean()?),
+        "NULL" => AttributeValue::Null(reader.boolean()?),
+        "SS" => AttributeValue::Ss(list(reader, |reader| Some(reader.string()?.into_owned()))?),
+        "NS" => AttributeValue::Ns(list(reader, |reader| Some(reader.string()?.into_owned()))?),
+        "BS" => AttributeValue::Bs(list(reader, bytes)?),
+        "L" => AttributeValue::L(list(reader, |reader| value(reader, depth + 1))?),
+        "M" => {
+            let mut members = std::collections::HashMap::new();
+            reader.object(|reader, name| {
+                let member = value(reader, depth + 1)?;
+                members.insert(name.into_owned(), member);
+                Some(())
+            })?;
+            AttributeValue::M(members)
+        }
+        _ => return None,
+    };
+    // A value has one type.
+    reader.eat(b'}')?;
+    Some(found)
+}
+
+fn list<'b, T>(reader: &mut Reader<'b>, element: impl Fn(&mut Reader<'b>) -> Option<T>) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    reader.array(|reader| {
+        all.push(element(reader)?);
+        Some(())
+    })?;
+    Some(all)
+}
+
+fn bytes(reader: &mut Reader<'_>) -> Option<Vec<u8>> {
+    STANDARD.decode(reader.string()?.as_bytes()).ok()
+}

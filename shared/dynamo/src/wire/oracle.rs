@@ -1,0 +1,52 @@
+//! The SDK's decoder as the judge of ours.
+
+use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
+use aws_sdk_dynamodb::operation::query::QueryOutput;
+use aws_smithy_runtime_api::client::interceptors::context::Output;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::ser_de::DeserializeResponse;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::config_bag::ConfigBag;
+use keyfold_core::execute::Page;
+
+use super::answer::{self, BatchAnswer};
+use super::decoder::{BATCH_GET, QUERY, Wire};
+use crate::error::Call;
+use crate::read::{SdkPage, sdk_batch};
+
+/// Panics if our decoder takes a body that the SDK's refuses, or reads something else in it. Says whether ours takes it as a
+/// page, and as a batch.
+pub(super) fn agrees_with_the_sdk(body: &[u8]) -> (bool, bool) {
+    let page = answer::page(body);
+    if let Some(ours) = &page {
+        assert_eq!(sdk_page(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
+    }
+    let batch = answer::batch(body);
+    if let Some(ours) = &batch {
+        assert_eq!(sdk_batch_answer(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
+    }
+    (page.is_some(), batch.is_some())
+}
+
+/// What a status and a body are to the SDK alone.
+fn output<T>(wire: &Wire<T>, body: &[u8]) -> Option<Output> {
+    let response = HttpResponse::new(200.try_into().ok()?, SdkBody::from(body.to_vec()));
+    (wire.sdk)()?.deserialize_nonstreaming_with_config(&response, &ConfigBag::base()).ok()
+}
+
+pub(super) fn sdk_page(body: &[u8]) -> Option<Page> {
+    let answer = output(&QUERY, body)?.downcast::<QueryOutput>().ok()?;
+    let answer = SdkPage {
+        items: answer.items,
+        count: answer.count,
+        scanned: answer.scanned_count,
+        last_key: answer.last_evaluated_key,
+        consumed: answer.consumed_capacity,
+    };
+    answer.page(|| Call::new("Query", "t")).ok()
+}
+
+fn sdk_batch_answer(body: &[u8]) -> Option<BatchAnswer> {
+    let answer = output(&BATCH_GET, body)?.downcast::<BatchGetItemOutput>().ok()?;
+    sdk_batch(answer, || Call::new("BatchGetItem", "t")).ok()
+}

@@ -1,0 +1,393 @@
+//! The laws of our decoder: what it takes, the SDK's takes too and reads the same in it; what it does not take is the SDK's.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::query::{QueryError, QueryOutput};
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::client::ser_de::DeserializeResponse;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::config_bag::ConfigBag;
+use keyfold_core::execute::{BatchGet, Consumed, Page, PageRequest, QueryPage, ScanPage};
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_testkit::case::Case;
+use keyfold_testkit::generate::Random;
+use serde_json::{Value, json};
+
+use super::answer;
+use super::decoder::{Decoder, QUERY};
+use super::oracle::{agrees_with_the_sdk, sdk_page};
+
+/// A value of any type, no deeper than so many levels.
+fn value(random: &mut Random, depth: usize) -> Value {
+    let many = |random: &mut Random| random.between(0, 3);
+    let text = |random: &mut Random| Value::String(text(random));
+    let number = |random: &mut Random| Value::String(number(random));
+    match random.below(if depth == 0 { 8 } else { 10 }) {
+        0 | 1 => json!({ "S": text(random) }),
+        2 => json!({ "N": number(random) }),
+        3 => json!({ "BOOL": random.chance(50) }),
+        4 => json!({ "NULL": random.chance(90) }),
+        5 => json!({ "B": base64(random) }),
+        6 => json!({ "SS": (0..many(random)).map(|_| text(random)).collect::<Vec<_>>() }),
+        7 if random.chance(50) => {
+            json!({ "NS": (0..many(random)).map(|_| number(random)).collect::<Vec<_>>() })
+        }
+        7 => json!({ "BS": (0..many(random)).map(|_| base64(random)).collect::<Vec<_>>() }),
+        8 => json!({ "L": (0..many(random)).map(|_| value(random, depth - 1)).collect::<Vec<_>>() }),
+        _ => json!({ "M": item(random, depth - 1) }),
+    }
+}
+
+fn item(random: &mut Random, depth: usize) -> Value {
+    let members = (0..random.between(0, 4)).map(|_| (text(random), value(random, depth)));
+    Value::Object(members.collect())
+}
+
+fn text(random: &mut Random) -> String {
+    let letters = [
+        "a", "B", "7", " ", "\"", "\\", "/", "\n", "\u{8}", "\u{1f}", "\u{7f}", "é", "ß", "語", "🦀", "{",
+        "]", ":",
+    ];
+    (0..random.between(0, 8)).map(|_| *random.pick(&letters)).collect()
+}
+
+/// Every number that DynamoDB can hold has at most 38 digits.
+fn number(random: &mut Random) -> String {
+    let digits: String =
+        (0..random.between(1, 38)).map(|_| char::from(b'0' + random.below(10) as u8)).collect();
+    match random.below(4) {
+        0 => digits,
+        1 => format!("-{digits}"),
+        2 => format!("0.{digits}"),
+        _ => format!("{digits}E{}", random.between(0, 80)),
+    }
+}
+
+fn base64(random: &mut Random) -> String {
+    use base64::Engine;
+    let bytes: Vec<u8> = (0..random.between(0, 9)).map(|_| random.below(256) as u8).collect();
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+fn capacity(random: &mut Random) -> Value {
+    let units = |random: &mut Random| json!({ "CapacityUnits": random.below(9) as f64 / 2.0 });
+    let mut all = json!({ "TableName": text(random), "CapacityUnits": random.below(99) });
+    if random.chance(50) {
+        all["Table"] = units(random);
+        all["GlobalSecondaryIndexes"] = json!({ "byA": units(random), text(random): units(random) });
+    }
+    if random.chance(20) {
+        all["LocalSecondaryIndexes"] = json!({ "byL": units(random) });
+    }
+    all
+}
+
+/// An answer to a Query or a Scan, and one to a BatchGetItem.
+fn bodies(random: &mut Random) -> [Value; 2] {
+    let items = |random: &mut Random| (0..random.between(0, 4)).map(|_| item(random, 3)).collect::<Vec<_>>();
+    let mut page =
+        json!({ "Items": items(random), "Count": random.below(1000), "ScannedCount": random.below(1000) });
+    if random.chance(50) {
+        page["LastEvaluatedKey"] = item(random, 0);
+        page["ConsumedCapacity"] = capacity(random);
+    }
+    if random.chance(10) {
+        page["SomethingNew"] = json!([{ "a": [true, "b", 7] }, {}]);
+    }
+    let mut batch = json!({ "Responses": { text(random): items(random) }, "UnprocessedKeys": {} });
+    if random.chance(50) {
+        batch["UnprocessedKeys"] = json!({ "t": { "Keys": [item(random, 0)], "ConsistentRead": true } });
+        batch["ConsumedCapacity"] = json!([capacity(random)]);
+    }
+    [page, batch]
+}
+
+/// The same JSON, written in one of the ways that JSON allows.
+fn written(json: &Value, random: &mut Random) -> String {
+    let compact = serde_json::to_string(json).unwrap();
+    match random.below(3) {
+        0 => compact,
+        1 => serde_json::to_string_pretty(json).unwrap(),
+        // Letters beyond ASCII as escapes, in pairs where one is not enough.
+        _ => compact
+            .chars()
+            .map(|letter| match letter {
+                ' '..='~' => letter.to_string(),
+                _ => letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn what_dynamodb_sends_is_decoded_here_and_as_the_sdk_does() {
+    for seed in 0..2000 {
+        let random = &mut Random::new(seed);
+        let [page, batch] = bodies(random);
+        let (page, batch) = (written(&page, random), written(&batch, random));
+        assert!(agrees_with_the_sdk(page.as_bytes()).0, "{page}");
+        assert!(agrees_with_the_sdk(batch.as_bytes()).1, "{batch}");
+    }
+}
+
+#[test]
+fn every_item_of_the_generators_arrives_as_it_was_sent() {
+    for seed in 0..300 {
+        let items: Vec<Item> = Case::new(seed).items.into_iter().map(|item| item.stored).collect();
+        let sent: Vec<Value> = items.iter().map(|item| serde_json::to_value(item).unwrap()).collect();
+        let body = json!({ "Items": sent, "Count": items.len(), "ScannedCount": items.len() }).to_string();
+        let page = answer::page(body.as_bytes()).unwrap_or_else(|| panic!("{body}"));
+        assert_eq!(page.items, items);
+        assert_eq!(sdk_page(body.as_bytes()), Some(page));
+    }
+}
+
+#[test]
+fn a_changed_body_is_never_read_as_something_else() {
+    let (mut taken, mut left) = (0, 0);
+    for seed in 0..20_000 {
+        let random = &mut Random::new(seed);
+        let body = bodies(random)[seed as usize % 2].clone();
+        let mut body = written(&body, random).into_bytes();
+        for _ in 0..random.between(1, 3) {
+            change(&mut body, random);
+        }
+        let (page, batch) = agrees_with_the_sdk(&body);
+        if page || batch { taken += 1 } else { left += 1 }
+    }
+    // Else the mutations say nothing.
+    assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
+}
+
+fn change(body: &mut Vec<u8>, random: &mut Random) {
+    if body.is_empty() {
+        return;
+    }
+    let at = random.below(body.len());
+    let to = random.between(at, body.len().min(at + 20));
+    match random.below(6) {
+        0 => body.truncate(at),
+        1 => drop(body.drain(at..to)),
+        2 => body[at] = random.below(256) as u8,
+        3 => body.insert(at, *random.pick(b"{}[],:\"\\0e.-nut \xff\x00")),
+        4 => {
+            let copy = body[at..to].to_vec();
+            body.splice(at..at, copy);
+        }
+        _ => {
+            let tokens = [
+                "null",
+                "true",
+                "-1",
+                "1e2",
+                "01",
+                "{}",
+                "[]",
+                "\"S\"",
+                "\\ud800",
+                "\\u0041",
+                "\"Items\":[],",
+                "\"Keys\"",
+                "\"\":{\"N\":\"1\"},",
+            ];
+            let token = *random.pick(&tokens);
+            drop(body.splice(at..at, token.bytes()));
+        }
+    }
+}
+
+#[test]
+fn what_is_not_certain_is_left_to_the_sdk() {
+    let deep =
+        format!("{{\"Items\":[{{\"a\":{}{{\"N\":\"1\"}}{}}}]}}", "{\"L\":[".repeat(80), "]}".repeat(80));
+    for body in [
+        "",
+        "null",
+        "[]",
+        "{} {}",
+        "{\"Items\":null}",
+        "{\"Items\":[null]}",
+        "{\"Items\":[{\"a\":null}]}",
+        "{\"Items\":[{\"a\":{}}]}",
+        "{\"Items\":[{\"a\":{\"S\":null}}]}",
+        "{\"Items\":[{\"a\":{\"S\":\"x\",\"N\":\"1\"}}]}",
+        "{\"Items\":[{\"a\":{\"X\":\"x\"}}]}",
+        "{\"Items\":[{\"a\":{\"N\":1}}]}",
+        "{\"Items\":[{\"a\":{\"B\":\"a\"}}]}",
+        "{\"Items\":[{\"a\":{\"S\":\"\\ud800\"}}]}",
+        "{\"Items\":[{\"a\":{\"S\":\"\\ud800\\u0041\"}}]}",
+        "{\"Items\":[{\"a\":{\"S\":\"\u{1}\"}}]}",
+        "{\"Items\":[{\"a\":{\"SS\":[null]}}]}",
+        "{\"Items\":[],}",
+        "{\"Items\":[,]}",
+        "{\"Items\":[{}],\"Items\":[]}",
+        "{\"Count\":-1}",
+        "{\"Count\":1.5}",
+        "{\"Count\":01}",
+        "{\"Count\":2147483648}",
+        "{\"ConsumedCapacity\":{\"CapacityUnits\":1e3}}",
+        deep.as_str(),
+    ] {
+        assert_eq!(answer::page(body.as_bytes()), None, "{body}");
+        agrees_with_the_sdk(body.as_bytes());
+    }
+    assert_eq!(answer::page(b"{\"Items\":[{\"\xff\":{\"S\":\"\"}}]}"), None, "not UTF-8");
+}
+
+const GOOD: &str = r#"{"Count":1,"Items":[{"id":{"S":"a"},"n":{"N":"1.10"}}],"ScannedCount":2,
+    "LastEvaluatedKey":{"id":{"S":"a"}},"ConsumedCapacity":{"TableName":"t","CapacityUnits":0.5,"Table":{"CapacityUnits":0.5}}}"#;
+
+fn good() -> Page {
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let key = Item::from(std::collections::HashMap::from([("id".to_owned(), text("a"))]));
+    let mut item = key.clone();
+    item.insert("n".to_owned(), AttributeValue::N("1.10".to_owned()));
+    let consumed = Consumed { units: 0.5, table_units: 0.5, ..Consumed::default() };
+    Page { items: vec![item], count: 1, scanned: 2, last_key: Some(key), consumed }
+}
+
+#[test]
+fn a_body_that_ends_too_early_is_never_a_page() {
+    assert_eq!(answer::page(GOOD.as_bytes()), Some(good()));
+    for end in 0..GOOD.len() {
+        assert_eq!(answer::page(&GOOD.as_bytes()[..end]), None, "{}", &GOOD[..end]);
+    }
+}
+
+#[test]
+fn an_empty_last_key_means_that_there_is_no_more() {
+    let page = answer::page(br#"{"Items":[],"Count":0,"ScannedCount":0,"LastEvaluatedKey":{}}"#);
+    assert_eq!(page, Some(Page::default()));
+}
+
+/// One decoder over all attempts of a call: what does it keep, and what does the SDK get?
+#[test]
+fn each_attempt_is_decoded_by_the_right_decoder() {
+    let decoder = Decoder::of(&QUERY);
+    let attempt = |status: u16, body: &str| {
+        let response = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body));
+        let output = decoder.deserialize_nonstreaming_with_config(&response, &ConfigBag::base());
+        output.map(|output| output.downcast::<QueryOutput>().unwrap().count)
+    };
+    let broken = &GOOD[..GOOD.len() - 1];
+    let refused = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}"#;
+
+    assert_eq!(attempt(200, GOOD).unwrap(), 0, "the SDK gets nothing");
+    assert_eq!(decoder.take(), Some(good()));
+
+    attempt(200, GOOD).unwrap();
+    assert!(attempt(400, refused).is_err(), "an error is the SDK's");
+    assert_eq!(decoder.take(), None, "and leaves nothing of the attempt before");
+
+    // The body of an error can look like a page.
+    assert!(attempt(500, GOOD).is_err());
+    assert!(attempt(200, broken).is_err());
+    assert_eq!(decoder.take(), None);
+
+    // A body that only the SDK knows is its output.
+    assert_eq!(attempt(200, r#"{"Items":null,"Count":3}"#).unwrap(), 3);
+    assert_eq!(decoder.take(), None);
+
+    attempt(200, GOOD).unwrap();
+    assert_eq!(decoder.take(), Some(good()), "the last attempt counts");
+}
+
+/// A connection that gives these answers, one after another, and then none.
+#[derive(Debug, Clone)]
+struct Script(Arc<Mutex<VecDeque<(u16, String)>>>);
+
+impl HttpConnector for Script {
+    fn call(&self, _: HttpRequest) -> HttpConnectorFuture {
+        let (status, body) = self.0.lock().unwrap().pop_front().unwrap();
+        HttpConnectorFuture::ready(Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body))))
+    }
+}
+
+impl HttpClient for Script {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+/// A client whose attempts get these answers, and the answers that are left.
+fn scripted(answers: &[(u16, &str)]) -> (Client, Script) {
+    let answers = answers.iter().map(|(status, body)| (*status, (*body).to_owned()));
+    let script = Script(Arc::new(Mutex::new(answers.collect())));
+    let retries = RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(1));
+    let config = Builder::default()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("us-east-1"))
+        .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
+        .http_client(script.clone())
+        .retry_config(retries);
+    (Client::from_conf(config.build()), script)
+}
+
+fn request() -> PageRequest {
+    PageRequest { table: "t".to_owned(), ..PageRequest::default() }
+}
+
+#[tokio::test]
+async fn a_page_comes_from_our_decoder_also_after_a_failed_attempt() {
+    let (client, _) = scripted(&[(500, "{}"), (200, GOOD)]);
+    let decoder = Decoder::of(&QUERY);
+    let output =
+        client.query().table_name("t").customize().interceptor(decoder.clone()).send().await.unwrap();
+    assert_eq!((decoder.take(), output.count), (Some(good()), 0));
+
+    let (client, _) = scripted(&[(200, GOOD)]);
+    let query = QueryPage { page: request(), key_condition: "#k = :k".to_owned(), forward: true };
+    assert_eq!(crate::query_page(&client, &query).await.unwrap(), good());
+    let (client, _) = scripted(&[(200, GOOD)]);
+    let scan = ScanPage { page: request(), ..ScanPage::default() };
+    assert_eq!(crate::scan_page(&client, &scan).await.unwrap(), good());
+}
+
+#[tokio::test]
+async fn keys_that_were_left_are_asked_for_again() {
+    let left = r#"{"Responses":{"t":[{"id":{"S":"a"}}]},"UnprocessedKeys":{"t":{"Keys":[{"id":{"S":"b"}}]}},
+        "ConsumedCapacity":[{"TableName":"t","CapacityUnits":0.5}]}"#;
+    let rest = r#"{"Responses":{"t":[{"id":{"S":"b"}}]},"UnprocessedKeys":{},"ConsumedCapacity":[{"CapacityUnits":1}]}"#;
+    let (client, script) = scripted(&[(200, left), (200, rest)]);
+    let key = |id: &str| {
+        Item::from(std::collections::HashMap::from([("id".to_owned(), AttributeValue::S(id.to_owned()))]))
+    };
+    let batch = BatchGet { table: "t".to_owned(), keys: vec![key("a"), key("b")], ..BatchGet::default() };
+    let got = crate::batch_get(&client, &batch).await.unwrap();
+    assert_eq!((got.items, got.consumed.units), (vec![key("a"), key("b")], 1.5));
+    assert!(script.0.lock().unwrap().is_empty());
+}
+
+/// A 2xx with half a body, and then whatever the SDK does about it: the same as without our decoder.
+#[tokio::test]
+async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
+    let broken = &GOOD[..GOOD.len() - 1];
+    let refused = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}"#;
+    for answers in
+        [[(200, broken), (400, refused), (400, refused)], [(200, broken), (200, GOOD), (200, GOOD)]]
+    {
+        let ((ours, left_ours), (sdks, left_sdks)) = (scripted(&answers), scripted(&answers));
+        let decoder = Decoder::of(&QUERY);
+        let ours = ours.query().table_name("t").customize().interceptor(decoder.clone()).send().await;
+        let sdks = sdks.query().table_name("t").send().await;
+        let told = |answer: &Result<QueryOutput, SdkError<QueryError>>| match answer {
+            Ok(output) => output.count.to_string(),
+            Err(error) => format!("{:?}", error.as_service_error()),
+        };
+        match decoder.take() {
+            Some(page) => assert_eq!(page.count.to_string(), told(&sdks)),
+            None => assert_eq!(told(&ours), told(&sdks)),
+        }
+        assert_eq!(left_ours.0.lock().unwrap().len(), left_sdks.0.lock().unwrap().len());
+    }
+}
