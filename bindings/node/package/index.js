@@ -2,7 +2,7 @@
 // here as WebAssembly; this file turns values into DynamoDB's and sends what the core says.
 
 import { initSync, lastPanic, Tables } from "./keyfold.js";
-import { ExactNumber, itemFromTyped, itemToTyped, rawItemToTyped, toTyped, typedItemToRaw } from "./values.js";
+import { ExactNumber, itemFromTyped, itemToTyped, namesOf, rawItemToTyped, toTyped, typedItemToRaw } from "./values.js";
 
 export { ExactNumber };
 
@@ -41,7 +41,8 @@ const bytesOfModule = async (url) => {
   return response.arrayBuffer();
 };
 
-/** Calls the core. A refusal becomes a KeyfoldError; so does a mistake of the core itself, which then starts anew. */
+/** Calls the core. A refusal becomes a KeyfoldError; so does a mistake of the core itself, which then starts anew, and a value that
+ * uses up the stack. */
 const called = (call) => {
   try {
     return call();
@@ -52,9 +53,21 @@ const called = (call) => {
       start();
       throw new KeyfoldError({ code: "internal", message: `a mistake of Keyfold itself, at ${at}` }, { cause: error });
     }
+    if (error instanceof RangeError) {
+      // The stack was used up, perhaps within the core, which must not go on from there.
+      start();
+      throw new KeyfoldError({ code: "invalid-call", message: "a value is nested too deeply" }, { cause: error });
+    }
     throw error;
   }
 };
+
+/** A text for the core. Nothing else may cross its border: it would read memory that is not the text's. */
+const textual = (what, value) => {
+  if (typeof value !== "string") throw new TypeError(`${what} is a text, not ${value === null ? "null" : `a ${typeof value}`}`);
+  return value;
+};
+const tableName = (value) => textual("a table's name", value);
 
 const parsed = (call) => JSON.parse(called(call));
 
@@ -90,7 +103,7 @@ export class Keyfold {
   #readiness = new Map();
 
   constructor(manifest) {
-    this.#manifest = manifest;
+    this.#manifest = textual("a manifest", manifest);
     this.#core();
   }
 
@@ -109,31 +122,31 @@ export class Keyfold {
 
   /** The item with its folded keys, and without folded keys that it should not have. */
   fold(table, item, { plain = false } = {}) {
-    return patched(item, parsed(() => this.#core().fold(table, this.#text(item, plain))), plain);
+    return patched(item, parsed(() => this.#core().fold(tableName(table), this.#text(item, plain))), plain);
   }
 
   /** The parts of a folded key. */
   unfold(table, key, { index } = {}) {
-    const unfolded = parsed(() => this.#core().unfold(table, key, index));
+    const unfolded = parsed(() => this.#core().unfold(tableName(table), textual("a key", key), index && textual("an index's name", index)));
     return { ...unfolded, values: itemFromTyped(unfolded.values) };
   }
 
   /** The primary key that these attributes make. */
   keyOf(table, attributes, { plain = false } = {}) {
-    const key = parsed(() => this.#core().keyOf(table, this.#text(attributes, plain)));
+    const key = parsed(() => this.#core().keyOf(tableName(table), this.#text(attributes, plain)));
     return plain ? typedItemToRaw(key) : itemFromTyped(key);
   }
 
   /** What each index holds of an item, or why it holds nothing. */
   entriesOf(table, item, { plain = false } = {}) {
-    const entries = parsed(() => this.#core().entriesOf(table, this.#text(item, plain)));
+    const entries = parsed(() => this.#core().entriesOf(tableName(table), this.#text(item, plain)));
     const shownEntry = plain ? typedItemToRaw : (entry) => itemFromTyped(entry);
     return entries.map(({ entry, ...rest }) => (entry ? { ...rest, entry: shownEntry(entry) } : rest));
   }
 
   /** The input of a PutCommand. `ifAbsent`: only where no item has its key. */
   put(table, item, { ifAbsent = false, plain = false } = {}) {
-    const { patch, input } = parsed(() => this.#core().put(table, this.#text(item, plain), ifAbsent));
+    const { patch, input } = parsed(() => this.#core().put(tableName(table), this.#text(item, plain), ifAbsent));
     input.Item = patched(item, patch, plain);
     return shown(input, plain, undefined);
   }
@@ -159,7 +172,7 @@ export class Keyfold {
   #updating(table, key, { set = {}, remove = [], expecting = {}, reading = false }, plain, values) {
     const asked = { set: plain ? rawItemToTyped(set) : values.noted(set), remove, reading, ...expected(expecting, plain, values) };
     const keyText = JSON.stringify(plain ? rawItemToTyped(key) : values.noted(key));
-    return called(() => this.#core().update(table, keyText, JSON.stringify(asked)));
+    return called(() => this.#core().update(tableName(table), keyText, JSON.stringify(asked)));
   }
 
   /** The input of a DeleteCommand. */
@@ -167,7 +180,7 @@ export class Keyfold {
     const values = new Originals();
     const keyText = JSON.stringify(plain ? rawItemToTyped(key) : values.noted(key));
     const asked = JSON.stringify(expected(expecting, plain, values));
-    return shown(parsed(() => this.#core().delete(table, keyText, asked)), plain, values);
+    return shown(parsed(() => this.#core().delete(tableName(table), keyText, asked)), plain, values);
   }
 
   /** The plan of a request: its reads, its price, what else was considered, and the input of each read. Nothing is read. */
@@ -249,7 +262,7 @@ export class Keyfold {
 
   /** What the control table says of the retrofits into a request's table; nothing is read for a table that none fills. */
   async #rows(client, { GetItemCommand, QueryCommand }, text, table, control) {
-    const reads = parsed(() => this.#core().readinessReads(text, control));
+    const reads = parsed(() => this.#core().readinessReads(text, textual("a control table's name", control)));
     if (reads.length === 0) return undefined;
     const kept = `${control} ${table}`;
     const known = this.#readiness.get(kept);
@@ -273,17 +286,20 @@ export class Keyfold {
 }
 
 /** The request's text. Numbers that JSON cannot hold exactly are written as `{"N": "..."}`. */
-const textOf = (request) =>
-  JSON.stringify(request, (_, value) => {
+const textOf = (request) => {
+  const text = JSON.stringify(request, (_, value) => {
     if (typeof value === "bigint") return { N: value.toString() };
     if (value instanceof ExactNumber) return { N: value.value };
     return value;
   });
+  return textual("a request's JSON", text);
+};
 
 /** What is expected: `undefined` and `null` in `expecting` mean that the attribute must be absent. */
 const expected = (expecting, plain, values) => {
-  const present = Object.entries(expecting).filter(([, value]) => value !== undefined && value !== null);
-  const absent = Object.keys(expecting).filter((name) => expecting[name] === undefined || expecting[name] === null);
+  const names = namesOf(expecting);
+  const present = names.map((name) => [name, expecting[name]]).filter(([, value]) => value !== undefined && value !== null);
+  const absent = names.filter((name) => expecting[name] === undefined || expecting[name] === null);
   const object = Object.fromEntries(present);
   return { expecting: plain ? rawItemToTyped(object) : values.noted(object), absent };
 };
@@ -294,7 +310,7 @@ class Originals {
 
   noted(item) {
     const typed = {};
-    for (const name of Object.keys(item)) {
+    for (const name of namesOf(item)) {
       if (item[name] === undefined) continue;
       typed[name] = toTyped(item[name]);
       this.#known.set(JSON.stringify(typed[name]), item[name]);

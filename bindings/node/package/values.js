@@ -89,10 +89,17 @@ const setToTyped = (set) => {
   throw new TypeError("a set holds texts, or numbers, or bytes");
 };
 
+/** The names of an item's attributes. A text or a list has names too, for JavaScript, and is no item. */
+export const namesOf = (item) => {
+  const isItem = typeof item === "object" && item !== null && !Array.isArray(item) && !isBytes(item) && !(item instanceof Set) && !(item instanceof Map);
+  if (!isItem) throw new TypeError(`an item is an object, not ${item === null ? "null" : `a ${item?.constructor?.name ?? typeof item}`}`);
+  return Object.keys(item);
+};
+
 /** An item of a program, in DynamoDB's notation. What is `undefined` is left out. */
 export const itemToTyped = (item) => {
   const typed = {};
-  for (const name of Object.keys(item)) {
+  for (const name of namesOf(item)) {
     if (item[name] !== undefined) define(typed, name, toTyped(item[name]));
   }
   return typed;
@@ -115,7 +122,7 @@ export const rawToTyped = (value) => {
 
 export const rawItemToTyped = (item) => {
   const typed = {};
-  for (const name of Object.keys(item)) define(typed, name, rawToTyped(item[name]));
+  for (const name of namesOf(item)) define(typed, name, rawToTyped(item[name]));
   return typed;
 };
 

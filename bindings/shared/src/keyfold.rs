@@ -66,11 +66,9 @@ impl Asked {
 impl Keyfold {
     /// Reads a manifest. If it has mistakes, the failure's message shows all of them.
     pub fn load(manifest_text: &str) -> Result<Keyfold, Failure> {
-        let parsed = manifest::parse("keyfold.toml", manifest_text);
-        let report = parsed.render(manifest_text, false);
-        match parsed.model {
-            Some(model) => Ok(Keyfold { model: Arc::new(model) }),
-            None => Err(Failure::manifest(&report)),
+        match manifest::model("keyfold.toml", manifest_text) {
+            Ok(model) => Ok(Keyfold { model: Arc::new(model) }),
+            Err(report) => Err(Failure::manifest(&report)),
         }
     }
 

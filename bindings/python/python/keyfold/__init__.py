@@ -225,7 +225,7 @@ class Keyfold:
         known = self._readiness.get((control, table))
         if known and time.monotonic() - known[0] < READINESS_SECONDS:
             return str(known[1])
-        rows = []
+        rows: List[Dict[str, Any]] = []
         for read in reads:
             try:
                 head = client.get_item(**read["head"]).get("Item")
@@ -256,8 +256,8 @@ def _pause(attempt: int) -> None:
 
 
 def _retryable(error: Exception) -> bool:
-    response = getattr(error, "response", None)
-    return bool(response) and response.get("Error", {}).get("Code") in _RETRYABLE
+    response: Mapping[str, Any] = getattr(error, "response", None) or {}
+    return response.get("Error", {}).get("Code") in _RETRYABLE
 
 
 def _read(client: Any, one: Dict[str, Any]) -> Dict[str, Any]:

@@ -8,8 +8,13 @@ use super::shape::{Field, Record, TableShape, pascal};
 
 pub(super) fn write(tables: &[TableShape]) -> String {
     let mut text = "\"\"\"Written by `keyfold types --lang python`.\"\"\"\n\n\
+                    import sys\n\
                     from decimal import Decimal\n\
-                    from typing import Any, Dict, List, Literal, NotRequired, Set, TypedDict, Union\n\n\
+                    from typing import Any, Dict, List, Literal, Set, TypedDict, Union\n\n\
+                    if sys.version_info >= (3, 11):\n\
+                    \x20   from typing import NotRequired\n\
+                    else:\n\
+                    \x20   from typing_extensions import NotRequired\n\n\
                     Number = Union[int, Decimal]\n"
         .to_owned();
     for table in tables {

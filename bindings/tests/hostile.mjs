@@ -1,0 +1,77 @@
+// Bad input of every kind, to every function: each answer is an exception of JavaScript with a code of the core or a TypeError, the
+// core goes on, and a trap (which only a mistake of Keyfold makes) starts it anew: node hostile.mjs PACKAGE MANIFEST
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const [, , folder, manifest] = process.argv;
+const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/index.js`));
+const { Tables } = await import(pathToFileURL(`${folder}/keyfold.js`));
+const keyfold = await load(readFileSync(manifest, "utf8"));
+
+const event = { id: "1", resourceId: "123bbb", action: "viewed", accessedBy: "joe1", timestamp: "2017-03-01T08:00:00Z" };
+const nested = (depth, of) => Array.from({ length: depth }).reduce(of, "x");
+const bad = [
+  undefined, null, true, 0, -0, NaN, Infinity, 1e400, 2n ** 200n, "", "x", "\ud800", "\u0000", "x".repeat(1_100_000), Symbol("x"), () => 1,
+  new Date(0), new Map([[{}, 1]]), new Set(), new Set([1, "a"]), new Set([""]), [], [[]], {}, { toString: null }, Object.create(null),
+  { N: "x" }, { N: "9".repeat(1000) }, { S: 1 }, { toAttributeValue: () => 1, value: "x" }, new Uint8Array(50_000), /x/, new WeakMap(),
+  JSON.parse('{"__proto__":{"S":"x"}}'), nested(200, (inner) => [inner]), nested(200, (inner) => ({ M: { a: inner } })),
+  nested(200, (inner) => ({ not: inner })), nested(100_000, (inner) => [inner]), Array(2000).fill({ id: "1" }),
+  Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`a${at}`, at])), { in: Array(1000).fill("x") }, { between: [1] },
+];
+const names = ["id", "resourceId", "action", "timestamp", "keyfold_fence", "byResourceActionUser_pk", "", "x".repeat(70_000), "__proto__"];
+
+const calls = function* () {
+  for (const one of bad) {
+    yield () => load(one);
+    yield () => keyfold.unfold("audit", one);
+    for (const plain of [true, false]) {
+      yield () => keyfold.fold("audit", one, { plain });
+      yield () => keyfold.put(one, event, { plain });
+      yield () => keyfold.keyOf("audit", one, { plain });
+      yield () => keyfold.entriesOf("audit", one, { plain });
+      yield () => keyfold.update("audit", one, { set: one, plain });
+      yield () => keyfold.update("audit", { id: "1" }, { set: { note: one }, remove: one, expecting: one, stored: one, plain });
+      yield () => keyfold.delete("audit", one, { expecting: one, plain });
+    }
+    yield () => keyfold.plan(one);
+    for (const field of ["table", "entity", "where", "order", "limit", "select", "page", "readUnitsMax", "sortInMemory"]) {
+      yield () => keyfold.plan({ table: "audit", where: { id: "1" }, [field]: one });
+      yield () => keyfold.query({ send: async () => ({}) }, { table: "audit", where: { id: "1" }, [field]: one });
+    }
+    for (const name of names) {
+      yield () => keyfold.put("audit", { ...event, [name]: one });
+      yield () => keyfold.plan({ table: "audit", where: { [name]: one } });
+      yield () => keyfold.update("audit", { id: "1" }, { set: { [name]: one } });
+    }
+  }
+};
+
+const codes = new Map();
+let asked = 0;
+for (const call of calls()) {
+  asked += 1;
+  try {
+    await call();
+  } catch (error) {
+    const known = error instanceof KeyfoldError ? error.code : error.name;
+    const isNative = error instanceof KeyfoldError ? error.code !== "internal" && error.message : error instanceof TypeError || error instanceof RangeError;
+    assert.ok(isNative, `${call}: ${known} ${error.stack}`);
+    codes.set(known, (codes.get(known) ?? 0) + 1);
+  }
+}
+assert.ok(asked > 2000 && codes.size > 8, `${asked} calls, ${[...codes.keys()]}`);
+assert.equal(keyfold.put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
+
+// A trap has a name, and the next call works.
+const { plan } = Tables.prototype;
+for (const trap of [new WebAssembly.RuntimeError("unreachable"), new RangeError("Maximum call stack size exceeded")]) {
+  Tables.prototype.plan = () => {
+    throw trap;
+  };
+  const code = trap instanceof RangeError ? "invalid-call" : "internal";
+  assert.throws(() => keyfold.plan({ table: "audit", where: { id: "1" } }), (error) => error instanceof KeyfoldError && error.code === code);
+  Tables.prototype.plan = plan;
+  assert.equal(keyfold.plan({ table: "audit", where: { id: "1" } }).table, "audit");
+}
+console.log(`Node: ${asked} bad calls, ${codes.size} kinds of refusal, no trap`);

@@ -1,0 +1,37 @@
+//! Types of the manifests, as `keyfold types --lang rust` writes them. A comment says which error a line must give.
+pub mod keyfold_audit;
+pub mod keyfold_pets;
+pub mod keyfold_projects;
+
+use keyfold_audit::{AuditItem, AuditItemAction, AuditKey};
+use keyfold_pets::PetsKey;
+use keyfold_projects::ProjectsKey;
+
+pub fn right() -> (AuditItem, AuditKey, PetsKey, ProjectsKey) {
+    let event = AuditItem {
+        id: "1".to_owned(),
+        action: AuditItemAction::Viewed,
+        timestamp: "2017".to_owned(),
+        resource_id: Some("123bbb".to_owned()),
+        accessed_by: None,
+        resource_name: None,
+    };
+    let pet = PetsKey { owner: "ana".to_owned(), pet_id: "rex".to_owned() };
+    let project = ProjectsKey { organisation_id: "acme".to_owned(), project_id: "p1".to_owned() };
+    (event, AuditKey { id: "1".to_owned() }, pet, project)
+}
+
+pub fn misspelt() -> AuditKey {
+    AuditKey { ids: "1".to_owned() } // error E0560
+}
+
+pub fn missing() -> PetsKey {
+    PetsKey { owner: "ana".to_owned() } // error E0063
+}
+
+pub fn wrong(event: &mut AuditItem) {
+    event.action = AuditItemAction::Seen; // error E0599
+    event.action = "viewed".to_owned(); // error E0308
+    event.resource_id = Some(7); // error E0308
+    event.acton = AuditItemAction::Viewed; // error E0609
+}
