@@ -11,6 +11,7 @@
 //! - `tidy` is the operator who rids the target of tombstones, and readers who must meet none then;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
+//! - [`switching`] plays histories of writers who move to the target and back;
 //! - [`campaign`] plays many histories, on several threads;
 //! - [`exhaustive`] walks every order of a few things that can happen.
 
@@ -30,6 +31,7 @@ mod send;
 mod state;
 mod store;
 mod stream;
+pub mod switching;
 mod target_writers;
 mod tasks;
 mod throttle;

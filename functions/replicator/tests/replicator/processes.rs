@@ -58,11 +58,10 @@ async fn what_was_not_done_in_time_is_named() {
             continue;
         }
         let written = function.targets().await.len() as u64;
-        // What was under way when the time was up may have been written.
-        assert!(
-            written == first - 1 || written == first || written == 1000,
-            "{written} written, from {first} on"
-        );
+        // The request that was under way when the time was up may have been carried out: new items go 25 in one.
+        // The look sees the first thousand.
+        let seen = (first - 1..first + 25).contains(&written) || written == 1000;
+        assert!(seen, "{written} written, from {first} on");
         return;
     }
     panic!("nothing was done in eight seconds");

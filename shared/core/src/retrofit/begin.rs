@@ -1,6 +1,6 @@
 //! What a retrofit makes of a record, a scanned item, a repair or a failure: the task that deals with it.
 
-use super::fence::Fence;
+use super::fence::{Epoch, Fence};
 use super::job::Job;
 use super::protocol::ItemMachine;
 use super::quarantine::{QuarantineReason, Quarantined};
@@ -27,6 +27,20 @@ impl Job {
         };
         let begun = ItemMachine::apply(self, &source, &record.key, record.new.as_ref(), fence);
         ItemTask::new(record.key.clone(), source, begun)
+    }
+
+    /// Looks at a change of the table that this job writes to, which its writers should not make: `epoch` is that of its stream.
+    pub fn late(&self, record: &ChangeRecord, epoch: Epoch) -> ItemTask {
+        let key = self.mapping().origin(&record.key);
+        let source = key.as_ref().and_then(|key| SourceKey::of(self.mapping().source(), key));
+        match (key, source) {
+            (Some(key), Some(source)) => {
+                let begun = ItemMachine::late(self, &source, &key, record, epoch);
+                ItemTask::new(key, source, begun)
+            }
+            // No item of the open table can have this place.
+            _ => ItemTask::over(record.key.clone(), TaskResult::NotSelected),
+        }
     }
 
     /// Carries a scanned item over, unless something newer is there. `careful` looks before it writes: for a pass that

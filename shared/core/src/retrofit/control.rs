@@ -7,16 +7,27 @@
 //! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |
 //! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target; of a tidied retrofit, how new it is |
+//! | `seal#NAME#nnnn` | a generation | that nothing of this generation is written any more |
+//! | `late#NAME` | an item's key and a sequence number | a change that came to the closed table, with both images |
+//!
+//! Of the way back, the partitions of rows and quarantine have `<` after the name.
+
+mod delivery;
+mod phase;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
 use super::fence::Epoch;
+use super::generation::Generation;
 use super::job::Kept;
 use super::mapping::{MappingHash, Protocol};
 use super::request::{Action, Guard, TableRole, Write};
-use crate::model::{Expect, KeyAttribute, KeySource, ScalarType, Table};
+use crate::model::{Expect, KeptFacts, KeyAttribute, KeySource, ScalarType, Table};
 use crate::value::{AttributeValue, Item};
+
+pub use delivery::Delivery;
+pub use phase::{Direction, Phase};
 
 /// The control table's partition key.
 pub const PARTITION: &str = "pk";
@@ -28,8 +39,21 @@ pub const FENCE: &str = "fence";
 pub const CODE: &str = "code";
 /// The key of a source item.
 pub const SOURCE_KEY: &str = "source";
+/// In the row of an item: the mark of the target item that was deleted last.
+pub const REMOVED: &str = "removed";
+/// In the row of an item: the mark of the last deleted target item that had no fence.
+pub const REMOVED_BARE: &str = "removedBare";
+/// In the row of an item: the newest fence that a deleted target item had.
+pub const REMOVED_FENCE: &str = "removedFence";
 /// The key of a target item.
 pub const TARGET_KEY: &str = "target";
+
+/// The table that a late change came to.
+pub const TABLE: &str = "table";
+/// Its image before a late change.
+pub const OLD: &str = "old";
+/// Its image after it.
+pub const NEW: &str = "new";
 
 const HEAD_SORT: &str = "head";
 pub(in crate::retrofit) const LEDGER_SORT: &str = "ledger";
@@ -55,6 +79,7 @@ pub fn table(name: &str) -> Table {
         ttl: None,
         collection_bytes_warn: u64::MAX,
         expect: Expect::default(),
+        facts: KeptFacts::default(),
     }
 }
 
@@ -91,79 +116,14 @@ pub fn ledger_prefix(retrofit: &str) -> String {
     ledger_partition(retrofit, "")
 }
 
+/// The partition of the late changes of a retrofit.
+pub fn late_partition(retrofit: &str) -> String {
+    format!("late#{retrofit}")
+}
+
 /// The key of a retrofit's head.
 pub fn head_key(retrofit: &str) -> Item {
     key(&format!("retrofit#{retrofit}"), HEAD_SORT)
-}
-
-/// How far a retrofit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// Changes are carried over, and the backfill may run.
-    Running,
-    /// The same, and each change leaves a row in the control table. Deletes leave tombstones still.
-    Tidying,
-    /// The same, and deletes leave nothing in the target. Tombstones of before are swept.
-    Tidy,
-    /// Readers and writers use the target.
-    CutOver,
-    /// Nothing is carried over any more; what the retrofit kept on the target's items goes.
-    Finalising,
-    /// The target is clean. Over.
-    Finalised,
-    /// Given up. The source is as it was.
-    Abandoned,
-}
-
-impl Phase {
-    /// Its name in the row and in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Running => "running",
-            Phase::Tidying => "tidying",
-            Phase::Tidy => "tidy",
-            Phase::CutOver => "cut-over",
-            Phase::Finalising => "finalising",
-            Phase::Finalised => "finalised",
-            Phase::Abandoned => "abandoned",
-        }
-    }
-
-    fn named(name: &str) -> Option<Phase> {
-        let phases = [
-            Phase::Running,
-            Phase::Tidying,
-            Phase::Tidy,
-            Phase::CutOver,
-            Phase::Finalising,
-            Phase::Finalised,
-            Phase::Abandoned,
-        ];
-        phases.into_iter().find(|phase| phase.name() == name)
-    }
-
-    /// May changes of the source still be written to the target?
-    pub fn carries_over(self) -> bool {
-        self.is_filling() || self == Phase::CutOver
-    }
-
-    /// Do readers and writers still use the source?
-    pub fn is_filling(self) -> bool {
-        matches!(self, Phase::Running | Phase::Tidying | Phase::Tidy)
-    }
-
-    /// The phases that may follow. A retrofit that keeps rows never goes back to a phase without them.
-    fn followers(self, rows: bool) -> &'static [Phase] {
-        match self {
-            Phase::Running => &[Phase::Tidying, Phase::CutOver, Phase::Abandoned],
-            Phase::Tidying => &[Phase::Tidy, Phase::Abandoned],
-            Phase::Tidy => &[Phase::CutOver, Phase::Abandoned],
-            Phase::CutOver if rows => &[Phase::Tidy, Phase::Finalising],
-            Phase::CutOver => &[Phase::Running, Phase::Finalising],
-            Phase::Finalising => &[Phase::Finalised],
-            Phase::Finalised | Phase::Abandoned => &[],
-        }
-    }
 }
 
 /// A retrofit's row.
@@ -197,6 +157,20 @@ pub struct Head {
     pub since: Option<u64>,
     /// Is the target swept? Then it has no tombstones, and gets none any more.
     pub swept: bool,
+    /// Which writes are in force, and ask for their seal; those of former generations are sealed. `None` before the target is
+    /// made ready for a switch.
+    pub generation: Option<Generation>,
+    /// The target's stream that the way back follows, once there was one, and the epoch of its numbers.
+    pub back: Option<WayBack>,
+}
+
+/// The stream that is followed from the target back to the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WayBack {
+    /// The target's stream.
+    pub stream: String,
+    /// Rises with every other stream of the target.
+    pub epoch: Epoch,
 }
 
 /// What a row has in place of the protocol's name, once the retrofit keeps rows. Releases that know nothing of that cannot read
@@ -397,6 +371,8 @@ impl Head {
             rows: false,
             since: None,
             swept: false,
+            generation: None,
+            back: None,
         }
     }
 
@@ -433,6 +409,9 @@ impl Head {
 
     /// The row in the next phase.
     pub fn to(&self, phase: Phase) -> Result<Head, ControlError> {
+        if phase == Phase::Closing && self.generation.is_none() {
+            return Err(self.wrong_phase(phase));
+        }
         if phase == Phase::Tidying && self.protocol != Protocol::Fenced {
             return Err(ControlError::NothingToTidy { retrofit: self.retrofit.clone() });
         }
@@ -440,7 +419,37 @@ impl Head {
             return Err(self.wrong_phase(phase));
         }
         let rows = self.rows || phase == Phase::Tidying;
-        Ok(Head { phase, rows, since: None, version: self.version + 1, ..self.clone() })
+        // Whoever ends a stop has sealed what was before, and it cannot be unsealed.
+        let stopped = matches!(self.phase, Phase::Closing | Phase::Returning);
+        let turned = phase.direction() != self.phase.direction();
+        let generation = match self.generation {
+            Some(generation) if stopped || turned => Some(generation.next()),
+            generation => generation,
+        };
+        Ok(Head { phase, rows, generation, since: None, version: self.version + 1, ..self.clone() })
+    }
+
+    /// The row from which on each write asks whether its generation is over: a switch can end what is under way.
+    #[must_use]
+    pub fn with_seals(&self) -> Head {
+        let generation = self.generation.or(Some(Generation::FIRST));
+        Head { generation, version: self.version + 1, ..self.clone() }
+    }
+
+    /// The row that gives the source back, or closes it, with the target's stream of now.
+    pub fn with_way_back(&self, stream: &str) -> Result<Head, ControlError> {
+        let used_up = || ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() };
+        let epoch = match &self.back {
+            None => Epoch::FIRST,
+            Some(back) if back.stream == stream => back.epoch,
+            Some(back) => back.epoch.next().ok_or_else(used_up)?,
+        };
+        Ok(Head { back: Some(WayBack { stream: stream.to_owned(), epoch }), ..self.clone() })
+    }
+
+    /// Were the target's writers ever let in? From then on an item without a fence is as good as any.
+    pub fn was_reversed(&self) -> bool {
+        self.back.is_some()
     }
 
     /// The phase that takes a cut-over back.
@@ -507,7 +516,16 @@ impl Head {
 
     /// The job of this row, once [`check`](Self::check) has passed.
     pub fn job(&self, mapping: super::Mapping) -> super::Job {
-        super::Job::started(mapping, self.epoch, &self.mapping).keeping(self.kept())
+        let job = super::Job::started(mapping, self.epoch, &self.mapping).keeping(self.kept());
+        let job = job.sealed_by(self.generation);
+        if self.was_reversed() { job.by_rows_alone() } else { job }
+    }
+
+    /// The job of the way back; `None` if there is none, or it was never begun.
+    pub fn back_job(&self, mapping: &super::Mapping) -> Option<super::Job> {
+        let back = self.back.as_ref()?;
+        let job = super::Job::new(mapping.back().ok()?, back.epoch);
+        Some(job.keeping(Kept::Rows).sealed_by(self.generation).by_rows_alone())
     }
 
     /// May items be carried over, with this mapping?
@@ -562,6 +580,11 @@ impl Head {
         row.extend(self.since.iter().map(|seconds| ("since".to_owned(), number(*seconds))));
         row.extend(self.swept.then(|| ("swept".to_owned(), AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream".to_owned(), text(stream))));
+        row.extend(self.generation.map(|generation| ("generation".to_owned(), number(generation.number()))));
+        if let Some(back) = &self.back {
+            row.insert("backStream".to_owned(), text(&back.stream));
+            row.insert("backEpoch".to_owned(), number(u64::from(back.epoch.number())));
+        }
         if !self.indexes.is_empty() {
             let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
             row.insert("indexes".to_owned(), AttributeValue::M(digests.collect()));
@@ -595,6 +618,17 @@ impl Head {
             rows,
             since: whole(row, "since"),
             swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
+            generation: match row.contains_key("generation") {
+                true => Some(Generation::new(whole(row, "generation")?)?),
+                false => None,
+            },
+            back: match text(row, "backStream") {
+                Some(stream) => Some(WayBack {
+                    stream: stream.to_owned(),
+                    epoch: Epoch::new(u16::try_from(whole(row, "backEpoch")?).ok()?)?,
+                }),
+                None => None,
+            },
         })
     }
 }

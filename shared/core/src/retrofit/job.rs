@@ -1,6 +1,7 @@
 //! A retrofit at work: its mapping, and the epoch of the stream that it follows.
 
 use super::fence::Epoch;
+use super::generation::Generation;
 use super::mapping::{Mapping, MappingHash};
 
 /// What a retrofit with fences keeps, so that a late write of an item does no harm.
@@ -22,24 +23,48 @@ pub struct Job {
     /// The digest that checkpoints of the same mapping may hold too: that of the first release.
     former: Option<MappingHash>,
     kept: Kept,
+    generation: Option<Generation>,
+    rows_decide: bool,
 }
 
 impl Job {
     /// The retrofit, following the stream of this epoch.
     pub fn new(mapping: Mapping, epoch: Epoch) -> Job {
-        Job { mapping, epoch, former: None, kept: Kept::Tombstones }
+        Job { mapping, epoch, former: None, kept: Kept::Tombstones, generation: None, rows_decide: false }
     }
 
     /// The same of a retrofit that was started under this digest.
     pub(super) fn started(mapping: Mapping, epoch: Epoch, hash: &MappingHash) -> Job {
         let former = hash.is_of_first_release().then(|| hash.clone());
-        Job { mapping, epoch, former, kept: Kept::Tombstones }
+        Job { former, ..Job::new(mapping, epoch) }
     }
 
     /// The same, where this is kept.
     #[must_use]
     pub fn keeping(self, kept: Kept) -> Job {
         Job { kept, ..self }
+    }
+
+    /// The same, whose writes ask whether this generation is over.
+    #[must_use]
+    pub fn sealed_by(self, generation: Option<Generation>) -> Job {
+        Job { generation, ..self }
+    }
+
+    /// Which writes these are, if they can be sealed.
+    pub fn generation(&self) -> Option<Generation> {
+        self.generation
+    }
+
+    /// The same, where rows alone say how new something is. So it is once both tables had writers of their own: what they wrote
+    /// has no fence, or one that says nothing any more.
+    #[must_use]
+    pub fn by_rows_alone(self) -> Job {
+        Job { rows_decide: true, ..self }
+    }
+
+    pub(super) fn rows_decide(&self) -> bool {
+        self.rows_decide
     }
 
     /// What is kept, by a retrofit with fences.

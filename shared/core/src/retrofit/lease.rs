@@ -69,7 +69,7 @@ impl Lease {
 
     fn key(&self, job: &Job) -> Item {
         control::key(
-            &control::leases_partition(job.mapping().name()),
+            &control::leases_partition(job.mapping().rows_name()),
             &segment_sort(job, self.pass, self.segment),
         )
     }

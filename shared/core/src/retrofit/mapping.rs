@@ -1,6 +1,7 @@
 //! From a source item to the target's: what a retrofit selects, renames, sets, drops and folds, and which protocol
 //! keeps the two together.
 
+mod back;
 mod canonical;
 mod released;
 #[cfg(test)]
@@ -8,6 +9,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::sync::Arc;
 
 use super::source_key::SourceKey;
 pub use crate::attribute::TOMBSTONE_ATTRIBUTE;
@@ -16,6 +18,7 @@ use crate::index::ItemError;
 use crate::key::{Codec, Part};
 use crate::model::{FoldRule, Index, KeySource, Model, Retrofit, Table};
 use crate::value::{AttributeValue, Item, equal};
+pub use back::{NO_WAY_BACK, NoWayBack};
 
 /// On a target item: how new it is.
 pub const FENCE_ATTRIBUTE: &str = "keyfold_fence";
@@ -156,6 +159,10 @@ pub struct Mapping {
     inputs: BTreeSet<String>,
     /// The most attributes that a target item has over its source item.
     added_max: usize,
+    /// On the way back: the mapping that leads there.
+    there: Option<Arc<Mapping>>,
+    /// What its rows are kept under.
+    rows_name: String,
 }
 
 /// What must change on an item in place.
@@ -195,6 +202,8 @@ impl Mapping {
             inputs: inputs(retrofit, target),
             added_max: retrofit.set.len() + target.every_key().count() + OWN_ATTRIBUTES.len(),
             hash: MappingHash(canonical::digest(&text)),
+            there: None,
+            rows_name: retrofit.name.clone(),
         }
     }
 
@@ -260,7 +269,13 @@ impl Mapping {
 
     /// The target's key for a source key, where the one fixes the other; `None` where it does not.
     pub(super) fn target_key(&self, source_key: &Item) -> Result<Option<Item>, ItemError> {
-        let mut item = self.renamed(source_key);
+        let mut item = match self.is_back() {
+            true => match back::key_values(&self.source, source_key) {
+                Some(values) => self.renamed(&values),
+                None => return Ok(None),
+            },
+            false => self.renamed(source_key),
+        };
         for key in self.target.key_attributes() {
             let KeySource::Folded(rules) = &key.source else { continue };
             let [FoldRule { entity: None, template }] = rules.as_slice() else { return Ok(None) };

@@ -31,7 +31,7 @@ pub fn segments_prefix(job: &Job, pass: Pass) -> String {
 /// The key of a segment's row.
 pub fn segment_key(job: &Job, pass: Pass, segment: SegmentId) -> Item {
     let sort = segment_sort(job, pass, segment);
-    control::key(&control::segments_partition(job.mapping().name()), &sort)
+    control::key(&control::segments_partition(job.mapping().rows_name()), &sort)
 }
 
 /// The sort key of all rows of a segment.

@@ -6,13 +6,16 @@
 
 mod fenced;
 mod in_place;
+mod late;
 mod ledger;
+mod mark;
 mod rowed;
 mod turn;
 
-use super::fence::Fence;
+use super::fence::{Epoch, Fence};
 use super::job::{Job, Kept};
 use super::mapping::Protocol;
+use super::record::ChangeRecord;
 use super::request::Response;
 use super::result::TaskResult;
 use super::source_key::SourceKey;
@@ -20,10 +23,12 @@ use crate::value::Item;
 
 use fenced::Fenced;
 use in_place::InPlace;
+use late::Late;
 use ledger::Move;
 use rowed::Rowed;
 
 pub use ledger::LedgerRow;
+pub(super) use mark::fence_text;
 pub(super) use turn::Turn;
 
 /// One item on its way, by the protocol of its retrofit.
@@ -33,6 +38,7 @@ pub(super) enum ItemMachine {
     Fenced(Box<Fenced>),
     Rowed(Box<Rowed>),
     Ledger(Box<Move>),
+    Late(Box<Late>),
 }
 
 impl ItemMachine {
@@ -85,6 +91,18 @@ impl ItemMachine {
         }
     }
 
+    /// Looks at a change of the table that is written to, whose stream has this epoch. `key` is the item's key in the other one.
+    pub(super) fn late(
+        job: &Job,
+        source: &SourceKey,
+        key: &Item,
+        record: &ChangeRecord,
+        epoch: Epoch,
+    ) -> (ItemMachine, Turn) {
+        let (late, turn) = Late::change(job, source, key, record, epoch);
+        (ItemMachine::Late(Box::new(late)), turn)
+    }
+
     /// What it wants next, after the response to what it wanted before.
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         match self {
@@ -92,6 +110,7 @@ impl ItemMachine {
             ItemMachine::Fenced(machine) => machine.respond(job, response),
             ItemMachine::Rowed(machine) => machine.respond(job, response),
             ItemMachine::Ledger(machine) => machine.respond(job, response),
+            ItemMachine::Late(machine) => machine.respond(job, response),
         }
     }
 
@@ -99,9 +118,7 @@ impl ItemMachine {
     pub(super) fn again(&mut self, job: &Job) -> Turn {
         match self {
             ItemMachine::Ledger(machine) => machine.again(job),
-            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) | ItemMachine::Rowed(_) => {
-                Turn::Done(TaskResult::Unchanged)
-            }
+            _ => Turn::Done(TaskResult::Unchanged),
         }
     }
 
@@ -109,9 +126,7 @@ impl ItemMachine {
     pub(super) fn park(&mut self, job: &Job) -> Turn {
         match self {
             ItemMachine::Ledger(machine) => machine.park(job),
-            ItemMachine::InPlace(_) | ItemMachine::Fenced(_) | ItemMachine::Rowed(_) => {
-                Turn::Done(TaskResult::Unchanged)
-            }
+            _ => Turn::Done(TaskResult::Unchanged),
         }
     }
 }

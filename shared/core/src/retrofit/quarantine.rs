@@ -29,6 +29,8 @@ pub enum QuarantineReason {
     Unreadable,
     /// The stream's records of it were given up.
     Discarded,
+    /// A late change of the closed table that is too large to be kept in a row. The item was left as it is.
+    Late,
 }
 
 impl QuarantineReason {
@@ -40,6 +42,7 @@ impl QuarantineReason {
             QuarantineReason::Foreign => "target-item-foreign",
             QuarantineReason::Unreadable => "record-unreadable",
             QuarantineReason::Discarded => "record-discarded",
+            QuarantineReason::Late => "late-change",
         }
     }
 
@@ -110,13 +113,16 @@ impl Quarantined {
     pub fn leave(&self, mapping: &Mapping) -> Write {
         Write {
             place: TableRole::Control,
-            action: Action::Delete(control::key(&control::quarantine_partition(mapping.name()), &self.row)),
+            action: Action::Delete(control::key(
+                &control::quarantine_partition(mapping.rows_name()),
+                &self.row,
+            )),
             guard: Guard::equals(control::FENCE, self.fence.value()),
         }
     }
 
     fn row(&self, mapping: &Mapping) -> Item {
-        let mut row = control::key(&control::quarantine_partition(mapping.name()), &self.row);
+        let mut row = control::key(&control::quarantine_partition(mapping.rows_name()), &self.row);
         row.insert(control::FENCE.to_owned(), self.fence.value());
         row.insert(control::CODE.to_owned(), AttributeValue::S(self.code.clone()));
         if let Some(key) = &self.key {

@@ -75,11 +75,9 @@ impl Filling {
     fn progress(&self) -> String {
         let Some(head) = &self.head else { return "not started".to_owned() };
         match head.phase {
-            Phase::Running | Phase::Tidying | Phase::Tidy => self.segments_done(),
             Phase::Abandoned => "abandoned".to_owned(),
-            Phase::CutOver | Phase::Finalising | Phase::Finalised => {
-                format!("{}, before the index had this key", head.phase.name())
-            }
+            phase if phase.is_filled() => format!("{}, before the index had this key", phase.name()),
+            _ => self.segments_done(),
         }
     }
 
@@ -98,7 +96,7 @@ impl Filling {
 
 /// Do readers use the target?
 fn is_done(head: &Head) -> bool {
-    matches!(head.phase, Phase::CutOver | Phase::Finalising | Phase::Finalised)
+    head.phase.is_filled()
 }
 
 /// The readiness of one table, by all retrofits into it.

@@ -333,7 +333,7 @@ impl Check {
             return self.done(class);
         };
         self.phase = CheckPhase::Quarantine(class);
-        let partition = control::quarantine_partition(mapping.name());
+        let partition = control::quarantine_partition(mapping.rows_name());
         CheckStep::Send(Request::Get {
             place: TableRole::Control,
             key: control::key(&partition, &source.row_key()),

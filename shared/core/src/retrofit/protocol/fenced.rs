@@ -251,7 +251,7 @@ pub(super) fn state(
     fence: &Fence,
 ) -> Result<Item, QuarantineReason> {
     let unmappable = |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
-    let mapped = source.map_or(Ok(None), |item| mapping.target_item(item)).map_err(unmappable)?;
+    let mapped = source.map_or(Ok(None), |item| mapping.carried(item))?;
     let mut item = match mapped {
         Some(item) => item,
         None => tombstone(mapping, key).map_err(unmappable)?,

@@ -3,12 +3,13 @@
 //!
 //! What holds after every transaction: the target items that a source item owns are exactly the one its row names.
 
+use super::mark::mark;
 use super::turn::Turn;
 use crate::condition::Comparison;
 use crate::retrofit::control;
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
-use crate::retrofit::mapping::{Mapping, OWNER_ATTRIBUTE, same_item};
+use crate::retrofit::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, same_item};
 use crate::retrofit::quarantine::{QuarantineReason, Quarantined, map_of};
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
@@ -25,12 +26,14 @@ pub struct LedgerRow {
     pub fence: Fence,
     /// Where the source item is in the target; `None` if it is not there.
     pub target: Option<Item>,
+    /// The target items that were deleted: by this their deletion is known again on the target's stream.
+    pub removed: Removed,
 }
 
 impl LedgerRow {
     /// The key of a source item's row.
     pub fn key(mapping: &Mapping, source: &SourceKey) -> Item {
-        control::key(&control::ledger_partition(mapping.name(), &source.row_key()), control::LEDGER_SORT)
+        control::key(&control::ledger_partition(mapping.rows_name(), &source.row_key()), control::LEDGER_SORT)
     }
 
     /// Reads a row; `None` if it is none.
@@ -40,7 +43,13 @@ impl LedgerRow {
             Some(AttributeValue::M(key)) => Some(Item::from(key.clone())),
             _ => None,
         };
-        Some(LedgerRow { fence, target })
+        let text = |name: &str| control::text(row, name).map(str::to_owned);
+        let removed = Removed {
+            last: text(control::REMOVED),
+            newest: text(control::REMOVED_FENCE),
+            bare: text(control::REMOVED_BARE),
+        };
+        Some(LedgerRow { fence, target, removed })
     }
 
     /// The write that puts it over the row that was read, if that one is still there.
@@ -65,7 +74,50 @@ impl LedgerRow {
         if let Some(target) = &self.target {
             row.insert(control::TARGET_KEY.to_owned(), AttributeValue::M(map_of(target)));
         }
+        let Removed { last, newest, bare } = &self.removed;
+        for (name, mark) in
+            [(control::REMOVED, last), (control::REMOVED_FENCE, newest), (control::REMOVED_BARE, bare)]
+        {
+            row.extend(mark.iter().map(|mark| (name.to_owned(), AttributeValue::S(mark.clone()))));
+        }
         row
+    }
+}
+
+/// Which items of the target were deleted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Removed {
+    /// The mark of the last one.
+    pub last: Option<String>,
+    /// The newest fence that one had.
+    pub newest: Option<String>,
+    /// The mark of the last one without a fence.
+    pub bare: Option<String>,
+}
+
+impl Removed {
+    /// The same, after this item too.
+    pub(super) fn and(&self, item: &Item) -> Removed {
+        let mark = mark(item);
+        match item.contains_key(FENCE_ATTRIBUTE) {
+            true => Removed {
+                newest: self.newest.clone().max(Some(mark.clone())),
+                last: Some(mark),
+                bare: self.bare.clone(),
+            },
+            false => Removed { last: Some(mark.clone()), bare: Some(mark), newest: self.newest.clone() },
+        }
+    }
+
+    /// Was this item one of them? Of those without a fence, the last one is known.
+    pub(super) fn has(&self, item: &Item) -> bool {
+        let mark = Some(mark(item));
+        if item.contains_key(FENCE_ATTRIBUTE) { mark <= self.newest } else { mark == self.bare }
+    }
+
+    /// Is this item the last of them?
+    pub(in crate::retrofit) fn is_last(&self, item: &Item) -> bool {
+        self.last.as_ref() == Some(&mark(item))
     }
 }
 
@@ -188,7 +240,7 @@ impl Move {
         self.phase = MovePhase::Parking;
         let fence = self.next_fence(job);
         let entry = Quarantined::item(&self.key, &self.source, &QuarantineReason::Collision, fence.clone());
-        let row = self.put_row(job, &LedgerRow { fence, target: None });
+        let row = self.put_row(job, &LedgerRow { fence, target: None, removed: Removed::default() });
         let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
         let mut writes: Vec<Write> = [Some(row), self.delete_old(job), entry].into_iter().flatten().collect();
         match writes.len() {
@@ -219,7 +271,11 @@ impl Move {
             (MovePhase::ReadingTarget, Response::Got(item)) => self.know_target(job, item.as_ref()),
             (MovePhase::Moving, Response::Written) => Turn::Done(TaskResult::Written),
             (MovePhase::Releasing, Response::Written) => {
-                self.row = Some(LedgerRow { fence: self.released_fence(job), target: None });
+                self.row = Some(LedgerRow {
+                    fence: self.released_fence(job),
+                    target: None,
+                    removed: Removed::default(),
+                });
                 self.move_on(job)
             }
             (MovePhase::Parking, Response::Written) => {
@@ -343,9 +399,14 @@ impl Move {
 
     fn write(&self, job: &Job, part: MovePart) -> Write {
         match part {
-            MovePart::Row => {
-                self.put_row(job, &LedgerRow { fence: self.next_fence(job), target: self.new_key(job) })
-            }
+            MovePart::Row => self.put_row(
+                job,
+                &LedgerRow {
+                    fence: self.next_fence(job),
+                    target: self.new_key(job),
+                    removed: Removed::default(),
+                },
+            ),
             MovePart::Old => match self.delete_old(job) {
                 Some(write) => write,
                 None => unreachable!("`parts` has an old place only where there is one"),
@@ -400,7 +461,10 @@ impl Move {
     fn release(&mut self, job: &Job) -> Turn {
         self.phase = MovePhase::Releasing;
         self.released = true;
-        let row = self.put_row(job, &LedgerRow { fence: self.released_fence(job), target: None });
+        let row = self.put_row(
+            job,
+            &LedgerRow { fence: self.released_fence(job), target: None, removed: Removed::default() },
+        );
         let writes = [Some(row), self.delete_old(job)];
         Turn::Send(Request::Transact(writes.into_iter().flatten().collect()))
     }

@@ -1,6 +1,9 @@
 //! Another table, where the source's key fixes the target's, once the retrofit is tidied: each change goes in one transaction
 //! with a row of the control table. The row keeps the fence, so that a delete can leave nothing in the target.
 //!
+//! A third part of the transaction asks that the generation be open still ([`seal`]): so no such write is carried out once the
+//! direction has changed.
+//!
 //! There is one way for records, scanned items and repairs. Row and target are read first, then the source; then the
 //! source's state is written, if row and target are still as they were read. The source is read last, and every write changes
 //! the row: so of two writes that go through, the later one has read the source later. A record's own image is never
@@ -9,12 +12,14 @@
 use super::fenced::{same_but_fence, state};
 use super::ledger::LedgerRow;
 use super::turn::Turn;
+use crate::condition::Comparison;
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::{Job, Kept};
-use crate::retrofit::mapping::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use crate::retrofit::mapping::{FENCE_ATTRIBUTE, NO_WAY_BACK, TOMBSTONE_ATTRIBUTE};
 use crate::retrofit::quarantine::QuarantineReason;
-use crate::retrofit::request::{Action, Guard, Request, Response, TableRole, Write};
+use crate::retrofit::request::{Action, Guard, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
+use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::Item;
 
@@ -74,7 +79,8 @@ impl Rowed {
     fn begun(job: &Job, source: &SourceKey, key: &Item, aim: RowedAim) -> (Rowed, Turn) {
         let target_key = match job.mapping().target_key(key) {
             Ok(Some(target_key)) => Ok(target_key),
-            Ok(None) => unreachable!("the protocol applies only where the source's key fixes the target's"),
+            // On the way back: a key that is not as the manifest has it.
+            Ok(None) => Err(QuarantineReason::Unmappable(NO_WAY_BACK.to_owned())),
             Err(error) => Err(QuarantineReason::Unmappable(error.code().to_owned())),
         };
         let mut machine = Rowed {
@@ -105,6 +111,12 @@ impl Rowed {
             (RowedPhase::ReadingTarget, Response::Got(target)) => self.know_target(job, target),
             (RowedPhase::ReadingSource, Response::Got(source)) => self.write(job, source.as_ref()),
             (RowedPhase::Writing, Response::Written) => Turn::Done(TaskResult::Written),
+            // Its generation is over. Whoever knows the next one tries again.
+            (RowedPhase::Writing, Response::Cancelled(held))
+                if job.generation().is_some() && held.last() == Some(&false) =>
+            {
+                Turn::Done(TaskResult::Busy)
+            }
             (RowedPhase::Writing, Response::Cancelled(_)) => self.read_row(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }
@@ -123,10 +135,10 @@ impl Rowed {
     fn know_target(&mut self, job: &Job, target: Option<Item>) -> Turn {
         self.target = target;
         // An item without a fence was not written by this retrofit.
-        if self.target.is_some() && self.target_fence().is_none() {
+        if !job.rows_decide() && self.target.is_some() && self.target_fence().is_none() {
             return self.enter(job, QuarantineReason::Foreign);
         }
-        let known = self.known();
+        let known = self.known(job);
         let superseded = match &self.aim {
             // Something at least as new was written, by somebody who read the source after that change.
             RowedAim::Record(fence) => known.as_ref() >= Some(fence),
@@ -149,28 +161,65 @@ impl Rowed {
             Err(reason) => return self.enter(job, reason),
         };
         let gone = wanted.contains_key(TOMBSTONE_ATTRIBUTE);
-        if let Some(result) = self.nothing_to_do(&wanted, gone, job.kept()) {
+        let is_foreign = self.target.as_ref().is_some_and(|target| !job.mapping().may_own(target));
+        if is_foreign && !gone {
+            return self.enter(job, QuarantineReason::Foreign);
+        }
+        if is_foreign {
+            // It is as if there were nothing.
+            self.target = None;
+            if self.nothing_to_do(job, &wanted, gone).is_some() {
+                return Turn::Done(TaskResult::NotSelected);
+            }
+            self.phase = RowedPhase::Writing;
+            let row = self.row_with(fence, false).put_over(
+                self.row.as_ref(),
+                job.mapping(),
+                &self.source,
+                &self.key,
+            );
+            return self.send(job, vec![row]);
+        }
+        if let Some(result) = self.nothing_to_do(job, &wanted, gone) {
             return Turn::Done(result);
         }
         self.phase = RowedPhase::Writing;
-        let row = LedgerRow { fence, target: None };
+        let row = self.row_with(fence, gone);
         let row = row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key);
-        Turn::Send(Request::Transact(vec![row, self.write_target(job, wanted, gone)]))
+        let target = self.write_target(job, wanted, gone);
+        self.send(job, vec![row, target])
+    }
+
+    /// Sends these writes together, while their generation is not sealed.
+    fn send(&self, job: &Job, mut writes: Vec<Write>) -> Turn {
+        writes.extend(seal::unsealed(job, &self.source));
+        Turn::Send(Request::Transact(writes))
+    }
+
+    /// The row with this fence. It keeps the fence of the last item that was deleted here: by it the deletion is known again
+    /// on the target's stream.
+    fn row_with(&self, fence: Fence, gone: bool) -> LedgerRow {
+        let before = self.row.as_ref().map(|row| row.removed.clone()).unwrap_or_default();
+        let removed = match &self.target {
+            Some(target) if gone => before.and(target),
+            _ => before,
+        };
+        LedgerRow { fence, target: None, removed }
     }
 
     /// A record always writes: its fence must stand in the row, or somebody who read the source before could still write
     /// what it was then.
-    fn nothing_to_do(&self, wanted: &Item, gone: bool, kept: Kept) -> Option<TaskResult> {
+    fn nothing_to_do(&self, job: &Job, wanted: &Item, gone: bool) -> Option<TaskResult> {
         let failed = match &self.aim {
             RowedAim::Record(_) => return None,
             RowedAim::Scan => None,
             RowedAim::Repair(failed) => failed.as_ref(),
         };
-        let known = self.known();
+        let known = self.known(job);
         let same = match &self.target {
             None => gone,
             // Whatever is there, it goes.
-            Some(_) if gone && kept == Kept::Rows => false,
+            Some(_) if gone && job.kept() == Kept::Rows => false,
             Some(there) => same_but_fence(there, wanted),
         };
         let scanned = self.aim == RowedAim::Scan;
@@ -184,9 +233,10 @@ impl Rowed {
     }
 
     fn write_target(&self, job: &Job, wanted: Item, gone: bool) -> Write {
-        let guard = match self.target_fence() {
-            Some(fence) => Guard::equals(FENCE_ATTRIBUTE, fence.value()),
-            None => Guard::Absent,
+        let guard = match (self.target_fence(), &self.target) {
+            (Some(fence), _) => Guard::equals(FENCE_ATTRIBUTE, fence.value()),
+            (None, Some(_)) => Guard::Present(is(FENCE_ATTRIBUTE, Comparison::Exists(false))),
+            (None, None) => Guard::Absent,
         };
         // Deleting what is not there changes nothing: it asks that nothing be there still.
         let action = match gone && job.kept() == Kept::Rows {
@@ -202,8 +252,9 @@ impl Rowed {
 
     /// How new that is which was written last. What was written before there were rows has its fence on the item alone; what
     /// was deleted since has it in the row alone.
-    fn known(&self) -> Option<Fence> {
-        self.row.as_ref().map(|row| row.fence.clone()).max(self.target_fence())
+    fn known(&self, job: &Job) -> Option<Fence> {
+        let on_item = if job.rows_decide() { None } else { self.target_fence() };
+        self.row.as_ref().map(|row| row.fence.clone()).max(on_item)
     }
 
     fn next_fence(&self, job: &Job) -> Fence {
@@ -213,7 +264,8 @@ impl Rowed {
             RowedAim::Scan => scan,
             // Above what is there and above the change that failed; below the next record of the item.
             RowedAim::Repair(failed) => {
-                let known = self.known().map(|known| known.repaired());
+                // Where there is no row, the item's own: the retrofit knows its writes by fences that rise.
+                let known = self.known(job).or_else(|| self.target_fence()).map(|known| known.repaired());
                 known.into_iter().chain(failed.clone()).fold(scan, Fence::max)
             }
         }

@@ -1,0 +1,39 @@
+//! What becomes of a record, by the table whose stream it came from and the phase.
+
+use super::{Direction, Head};
+use crate::retrofit::fence::Epoch;
+use crate::retrofit::job::Job;
+use crate::retrofit::mapping::Mapping;
+
+/// What becomes of the records of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Delivery {
+    /// They are carried to the other table.
+    Carry(Job),
+    /// Their table is closed: this job writes it. What somebody else wrote to it is late.
+    Late {
+        /// The job that writes the records' table.
+        job: Job,
+        /// The epoch of the records' stream.
+        epoch: Epoch,
+    },
+    /// Nothing: the other table was never open, or is no concern any more.
+    Nothing,
+}
+
+impl Head {
+    /// What becomes of records of the source's stream, or, if they lead back, of the target's.
+    pub fn delivery(&self, mapping: &Mapping, records_lead: Direction) -> Delivery {
+        let Some(carried) = self.phase.direction() else { return Delivery::Nothing };
+        let (there, back) = (self.job(mapping.clone()), self.back_job(mapping));
+        match (records_lead, carried, back) {
+            (Direction::There, Direction::There, _) => Delivery::Carry(there),
+            (Direction::Back, Direction::Back, Some(back)) => Delivery::Carry(back),
+            (Direction::There, Direction::Back, Some(job)) => Delivery::Late { job, epoch: self.epoch },
+            (Direction::Back, Direction::There, Some(back)) if self.was_reversed() => {
+                Delivery::Late { job: there, epoch: back.epoch() }
+            }
+            _ => Delivery::Nothing,
+        }
+    }
+}

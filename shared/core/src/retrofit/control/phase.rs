@@ -1,0 +1,114 @@
+//! How far a retrofit is, and what follows from it.
+
+/// How far a retrofit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Changes are carried over, and the backfill may run.
+    Running,
+    /// The same, and each change leaves a row in the control table. Deletes leave tombstones still.
+    Tidying,
+    /// The same, and deletes leave nothing in the target. Tombstones of before are swept.
+    Tidy,
+    /// Nobody may write: what was written to the source is carried over to its end.
+    Closing,
+    /// Readers and writers use the target, and the source follows it.
+    Reversed,
+    /// Nobody may write: what was written to the target is carried back to its end.
+    Returning,
+    /// The source follows no more. There is no way back.
+    Settled,
+    /// Readers and writers use the target; the source's late changes are carried over still.
+    CutOver,
+    /// Nothing is carried over any more; what the retrofit kept on the target's items goes.
+    Finalising,
+    /// The target is clean. Over.
+    Finalised,
+    /// Given up. The source is as it was.
+    Abandoned,
+}
+
+/// Which way items are carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the source to the target.
+    There,
+    /// From the target to the source.
+    Back,
+}
+
+impl Phase {
+    /// Every phase, with its name in the row and in messages.
+    const NAMES: [(Phase, &'static str); 11] = [
+        (Phase::Running, "running"),
+        (Phase::Tidying, "tidying"),
+        (Phase::Tidy, "tidy"),
+        (Phase::Closing, "closing"),
+        (Phase::Reversed, "reversed"),
+        (Phase::Returning, "returning"),
+        (Phase::Settled, "settled"),
+        (Phase::CutOver, "cut-over"),
+        (Phase::Finalising, "finalising"),
+        (Phase::Finalised, "finalised"),
+        (Phase::Abandoned, "abandoned"),
+    ];
+
+    /// Its name in the row and in messages.
+    pub fn name(self) -> &'static str {
+        Phase::NAMES.iter().find(|(phase, _)| *phase == self).map_or("", |(_, name)| name)
+    }
+
+    pub(super) fn named(name: &str) -> Option<Phase> {
+        Phase::NAMES.iter().find(|(_, known)| *known == name).map(|(phase, _)| *phase)
+    }
+
+    /// Which way are changes carried, if at all?
+    pub fn direction(self) -> Option<Direction> {
+        match self {
+            Phase::Running | Phase::Tidying | Phase::Tidy | Phase::Closing | Phase::CutOver => {
+                Some(Direction::There)
+            }
+            Phase::Reversed | Phase::Returning => Some(Direction::Back),
+            Phase::Settled | Phase::Finalising | Phase::Finalised | Phase::Abandoned => None,
+        }
+    }
+
+    /// May changes of the source still be written to the target?
+    pub fn carries_over(self) -> bool {
+        self.direction() == Some(Direction::There)
+    }
+
+    /// Do readers and writers still use the source, and may a backfill or a repair write?
+    pub fn is_filling(self) -> bool {
+        matches!(self, Phase::Running | Phase::Tidying | Phase::Tidy)
+    }
+
+    /// Does the target hold all, for good or until the way back?
+    pub fn is_filled(self) -> bool {
+        matches!(
+            self,
+            Phase::Reversed
+                | Phase::Returning
+                | Phase::Settled
+                | Phase::CutOver
+                | Phase::Finalising
+                | Phase::Finalised
+        )
+    }
+
+    /// The phases that may follow. A retrofit that keeps rows never goes back to a phase without them.
+    pub(super) fn followers(self, rows: bool) -> &'static [Phase] {
+        match self {
+            Phase::Running => &[Phase::Tidying, Phase::CutOver, Phase::Abandoned],
+            Phase::Tidying => &[Phase::Tidy, Phase::Abandoned],
+            Phase::Tidy => &[Phase::Closing, Phase::CutOver, Phase::Abandoned],
+            Phase::Closing => &[Phase::Tidy, Phase::Reversed],
+            Phase::Reversed => &[Phase::Returning, Phase::Settled],
+            Phase::Returning => &[Phase::Reversed, Phase::Tidy],
+            Phase::Settled => &[Phase::Finalising],
+            Phase::CutOver if rows => &[Phase::Tidy, Phase::Finalising],
+            Phase::CutOver => &[Phase::Running, Phase::Finalising],
+            Phase::Finalising => &[Phase::Finalised],
+            Phase::Finalised | Phase::Abandoned => &[],
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The way back: from a target item to the source's, by the same lines of the manifest.
+//!
+//! Renames are turned round; folded keys and constants of the target are left off, and the source's own keys are made anew.
+//! What comes out is checked for each item: the way there must lead to the very item again. An item that fails is not
+//! written: it is in the quarantine of the way back.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Mapping, OWN_ATTRIBUTES, Protocol, same_item};
+use crate::key::Unfolded;
+use crate::model::{FoldRule, KeySource, Retrofit, Table};
+use crate::retrofit::quarantine::QuarantineReason;
+use crate::value::Item;
+
+/// Why a retrofit has no way back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoWayBack {
+    /// Source and target are one table.
+    SameTable,
+    /// The target's key can move: nothing says at once which source item a target item is of.
+    KeyCanMove,
+    /// The target lacks this attribute of the source.
+    Dropped {
+        /// The attribute.
+        attribute: String,
+    },
+    /// This attribute of the source is written over in the target.
+    Overwritten {
+        /// The attribute.
+        attribute: String,
+    },
+}
+
+impl fmt::Display for NoWayBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoWayBack::SameTable => write!(f, "source and target are the same table"),
+            NoWayBack::KeyCanMove => write!(f, "the key of a target item can change"),
+            NoWayBack::Dropped { attribute } => write!(f, "the retrofit drops `{attribute}`"),
+            NoWayBack::Overwritten { attribute } => {
+                write!(f, "the retrofit writes over `{attribute}` of the source")
+            }
+        }
+    }
+}
+
+impl Mapping {
+    /// The mapping that carries what the target's writers write back to the source.
+    pub fn back(&self) -> Result<Mapping, NoWayBack> {
+        match self.protocol {
+            Protocol::InPlace => return Err(NoWayBack::SameTable),
+            Protocol::Ledger => return Err(NoWayBack::KeyCanMove),
+            Protocol::Fenced => {}
+        }
+        let Retrofit { rename, set, drop, .. } = &self.retrofit;
+        if let Some(attribute) = drop.first() {
+            return Err(NoWayBack::Dropped { attribute: attribute.clone() });
+        }
+        let is_natural = |name: &str| is_known(&self.source, name) && !is_folded(&self.source, name);
+        let made = made(&self.target);
+        let written = rename.values().chain(set.keys()).chain(&made);
+        if let Some(attribute) =
+            written.into_iter().find(|name| is_natural(name) && !rename.contains_key(*name))
+        {
+            return Err(NoWayBack::Overwritten { attribute: attribute.clone() });
+        }
+        let left_off = set.keys().cloned().chain(made).collect();
+        let retrofit = Retrofit {
+            from: self.retrofit.to.clone(),
+            to: self.retrofit.from.clone(),
+            rename: rename.iter().map(|(old, new)| (new.clone(), old.clone())).collect(),
+            set: Default::default(),
+            drop: left_off,
+            only: Vec::new(),
+            fills: Vec::new(),
+            ..self.retrofit.clone()
+        };
+        Ok(Mapping {
+            retrofit,
+            source: self.target.clone(),
+            target: self.source.clone(),
+            inputs: BTreeSet::new(),
+            there: Some(Arc::new(self.clone())),
+            rows_name: back_name(self.name()),
+            ..self.clone()
+        })
+    }
+
+    /// Does it lead back to the table that the retrofit came from?
+    pub fn is_back(&self) -> bool {
+        self.there.is_some()
+    }
+
+    /// What the partitions of the control table that are this direction's own have in their names.
+    pub fn rows_name(&self) -> &str {
+        &self.rows_name
+    }
+
+    /// The same of the other direction.
+    pub fn other_rows_name(&self) -> String {
+        if self.is_back() { self.name().to_owned() } else { back_name(self.name()) }
+    }
+
+    /// The target's item for a source item, as [`target_item`](Self::target_item) has it, or why there is none. On the way back
+    /// it must lead there again.
+    pub(in crate::retrofit) fn carried(&self, source: &Item) -> Result<Option<Item>, QuarantineReason> {
+        let unmappable =
+            |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
+        let mapped = self.target_item(source).map_err(unmappable)?;
+        let (Some(there), Some(item)) = (&self.there, &mapped) else { return Ok(mapped) };
+        let again = there.target_item(item).map_err(unmappable)?;
+        match again.is_some_and(|again| same_item(&again, source, &OWN_ATTRIBUTES)) {
+            true => Ok(mapped),
+            false => Err(QuarantineReason::Unmappable(NO_WAY_BACK.to_owned())),
+        }
+    }
+
+    /// May an item of the target be one of this direction's? On the way back, the source's items that were never carried over are
+    /// not.
+    pub(in crate::retrofit) fn may_own(&self, target: &Item) -> bool {
+        self.there.as_ref().is_none_or(|there| there.selects(target))
+    }
+
+    /// The source's key for a target key, where each fixes the other; `None` where it does not.
+    pub fn origin(&self, target_key: &Item) -> Option<Item> {
+        if let Some(there) = &self.there {
+            return there.target_key(target_key).ok().flatten();
+        }
+        let natural = key_values(&self.target, target_key)?;
+        let back = |name: &String| self.retrofit.rename.get(name).unwrap_or(name).clone();
+        let key = self
+            .source
+            .key_attributes()
+            .map(|key| Some((key.name.clone(), natural.get(&back(&key.name))?.clone())));
+        Some(Item::from(key.collect::<Option<std::collections::HashMap<_, _>>>()?))
+    }
+}
+
+/// No name in a manifest has such a sign.
+fn back_name(name: &str) -> String {
+    format!("{name}<")
+}
+
+/// The code of an item that the way there does not lead to again.
+pub const NO_WAY_BACK: &str = "no-way-back";
+
+/// The attributes that a table's folded keys are stored in.
+fn made(table: &Table) -> Vec<String> {
+    let folded = table.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
+    folded.map(|(_, key)| key.name.clone()).collect()
+}
+
+fn is_folded(table: &Table, name: &str) -> bool {
+    table.every_key().any(|(_, key)| key.name == name && matches!(key.source, KeySource::Folded(_)))
+}
+
+fn is_known(table: &Table, name: &str) -> bool {
+    table.attributes.contains_key(name) || table.every_key().any(|(_, key)| key.name == name)
+}
+
+/// The attributes that a primary key is made of, as the key says them.
+pub(super) fn key_values(table: &Table, key: &Item) -> Option<Item> {
+    let mut values = Item::default();
+    for attribute in table.key_attributes() {
+        let value = key.get(&attribute.name)?;
+        match &attribute.source {
+            KeySource::Natural => {
+                values.insert(attribute.name.clone(), value.clone());
+            }
+            KeySource::Folded(rules) => {
+                let [FoldRule { entity: None, template }] = rules.as_slice() else { return None };
+                let crate::value::AttributeValue::S(text) = value else { return None };
+                for (name, part) in template.unfold(text).ok()? {
+                    if let Unfolded::Value(value) = part {
+                        values.insert(name.to_owned(), value);
+                    }
+                }
+            }
+        }
+    }
+    Some(values)
+}

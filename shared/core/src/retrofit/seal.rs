@@ -1,0 +1,43 @@
+//! Seals: what ends all writes of a generation at once, wherever their requests are.
+//!
+//! Which way a retrofit carries items over can be turned round. A request that was sent before may be carried out long after, and
+//! nobody can call it back. So each write of a tidied retrofit is a transaction that asks that one row of the control table be
+//! absent: the seal of its generation. When all seals of a generation are there, nothing of it can be written any more.
+//!
+//! There are many seals, and an item's key says which is its own: transactions on one row get in each other's way. A seal is
+//! written once, never changed and never taken away.
+
+use sha2::{Digest, Sha256};
+
+use super::control::{self, SORT};
+use super::generation::Generation;
+use super::job::Job;
+use super::request::{Action, Guard, TableRole, Write, is};
+use super::source_key::SourceKey;
+use crate::condition::Comparison;
+use crate::value::Item;
+
+/// How many seals a generation has.
+pub const SEALS: u16 = 1_024;
+
+/// The writes that end this generation of the retrofit. Each may be repeated.
+pub fn seals(retrofit: &str, generation: Generation) -> impl Iterator<Item = Write> + '_ {
+    (0..SEALS).map(move |number| Write {
+        place: TableRole::Control,
+        action: Action::Put(key(retrofit, number, generation)),
+        // A row of keys alone: whoever writes it writes the same.
+        guard: Guard::AbsentOr(is(SORT, Comparison::Exists(true))),
+    })
+}
+
+/// The part of an item's transaction that holds only while its generation is not sealed. It deletes what is not there.
+pub(super) fn unsealed(job: &Job, source: &SourceKey) -> Option<Write> {
+    let digest = Sha256::digest(source.row_key());
+    let number = u16::from_be_bytes([digest[0], digest[1]]) % SEALS;
+    let key = key(job.mapping().name(), number, job.generation()?);
+    Some(Write { place: TableRole::Control, action: Action::Delete(key), guard: Guard::Absent })
+}
+
+fn key(retrofit: &str, number: u16, generation: Generation) -> Item {
+    control::key(&format!("seal#{retrofit}#{number:04}"), &format!("{:012}", generation.number()))
+}

@@ -1,0 +1,129 @@
+//! What must hold after every turn, and at the end.
+
+use keyfold_core::retrofit::control::{self, Direction};
+use keyfold_core::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
+use keyfold_core::value::{AttributeValue, Item};
+
+use super::super::Violation;
+use super::super::work::short;
+use super::world::{KEYS, LateWrite, World, index, natural, other};
+
+impl World {
+    /// The open table holds what its last writer wrote, and no reader of it meets a tombstone.
+    pub(super) fn check(&mut self) -> Result<(), Violation> {
+        if std::mem::take(&mut self.changed) {
+            for number in 0..KEYS {
+                self.check_item(number);
+            }
+        }
+        match self.wrong.take() {
+            Some(wrong) => Err(wrong),
+            None => Ok(()),
+        }
+    }
+
+    fn check_item(&mut self, number: usize) {
+        let side = self.truth_of;
+        let there = self.item(side, number).map(natural);
+        // Once the direction is turned, a table follows the other one, though that has no writers yet.
+        let leads = self.head.phase.direction() == Some(side);
+        if leads && there != self.expected[number] {
+            let said = |item: &Option<Item>| item.as_ref().map_or("nothing".to_owned(), short);
+            let (there, wanted) = (said(&there), said(&self.expected[number]));
+            self.fail(format!("k{number} of {side:?} is {there}, and its last writer wrote {wanted}"));
+        }
+        let buried =
+            self.item(Direction::Back, number).is_some_and(|item| item.contains_key(TOMBSTONE_ATTRIBUTE));
+        if buried {
+            self.fail(format!("a reader of the target meets a tombstone at k{number}"));
+        }
+        let carried = self.carried(side, self.expected[number].as_ref());
+        let mut late = std::mem::take(&mut self.late);
+        for write in late.iter_mut().filter(|write| write.number == number && write.side == other(side)) {
+            write.said |= carried == self.seen(write.side, write.new.as_ref());
+        }
+        self.late = late;
+    }
+
+    /// Everything has drained.
+    pub(super) fn conclude(&mut self) -> Result<(), Violation> {
+        let Some(open) = self.open else { return Err(Violation::new("no table is open")) };
+        for number in 0..KEYS {
+            let wanted = self.carried(open, self.item(open, number).map(natural).as_ref());
+            let closed = self.item(other(open), number).map(natural);
+            if wanted != self.seen(other(open), closed.as_ref()) {
+                return Err(Violation::new(format!("at rest, k{number} is not the same on both sides")));
+            }
+        }
+        for write in &self.late {
+            if !write.said && !self.is_noted(write) {
+                return Err(Violation::new(format!(
+                    "a late write of k{} to {:?} is neither carried over nor noted",
+                    write.number, write.side
+                )));
+            }
+        }
+        self.check_notes()
+    }
+
+    /// What is noted was late, or came after a stop.
+    fn check_notes(&self) -> Result<(), Violation> {
+        for row in self.notes() {
+            let fits = |side: Direction| {
+                let records = self.streams[index(side)].iter().enumerate();
+                let fits = |(_, record): &(usize, &super::world::Published)| {
+                    is_of(row, record.record.sequence.padded())
+                        && row.get(control::SOURCE_KEY) == Some(&map(&record.record.key))
+                };
+                records.filter(fits).any(|(at, record)| self.may_be_late(side, record.number, at))
+            };
+            if !fits(Direction::There) && !fits(Direction::Back) {
+                return Err(Violation::new(format!("{} is noted, and was not late", short(row))));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_be_late(&self, side: Direction, number: usize, at: usize) -> bool {
+        let sequence = &self.streams[index(side)][at].record.sequence;
+        let known =
+            |write: &LateWrite| write.side == side && write.number == number && write.sequence == *sequence;
+        // Of an item that somebody wrote to all the same, a deletion of the retrofit's own may be noted too.
+        let leaked =
+            |(of, at): &(usize, usize)| *of == index(side) && self.streams[*of][*at].number == number;
+        self.late.iter().any(known) || self.leaked.iter().any(leaked)
+    }
+
+    fn notes(&self) -> impl Iterator<Item = &Item> {
+        let partition = format!("{}|", control::late_partition(self.mapping.name()));
+        let rows = self.control.iter().filter(move |(place, _)| place.starts_with(&partition));
+        rows.map(|(_, row)| row)
+    }
+
+    fn is_noted(&self, write: &LateWrite) -> bool {
+        let key = map(&self.key(write.side, write.number));
+        let new = |row: &Item| match row.get(control::NEW) {
+            Some(AttributeValue::M(image)) => Some(natural(&Item::from(image.clone()))),
+            _ => None,
+        };
+        let is = |row: &Item| {
+            row.get(control::SOURCE_KEY) == Some(&key)
+                && is_of(row, write.sequence.padded())
+                && new(row) == write.new
+        };
+        self.notes().any(is)
+    }
+
+    /// How many late writes there were, and how many are noted.
+    pub(super) fn late_writes(&self) -> (u64, u64) {
+        (self.late.len() as u64, self.notes().count() as u64)
+    }
+}
+
+fn is_of(row: &Item, sequence: &str) -> bool {
+    matches!(row.get(control::SORT), Some(AttributeValue::S(sort)) if sort.contains(sequence))
+}
+
+fn map(key: &Item) -> AttributeValue {
+    AttributeValue::M(key.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+}

@@ -1,0 +1,342 @@
+//! Operators: they stop the writers of one table, wait until all has arrived, turn the direction round, seal what was before,
+//! and let the writers of the other table in. Any of them may die; another one goes on.
+
+use std::collections::BTreeSet;
+
+use keyfold_core::condition::{Comparison, Condition, Path};
+use keyfold_core::retrofit::control::{Delivery, Direction, Head, Phase, SORT};
+use keyfold_core::retrofit::drain::Sides;
+use keyfold_core::retrofit::seal;
+use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, LedgerRow, Request, SourceKey, TaskStep};
+use keyfold_core::value::Item;
+
+use super::carry::same_version;
+use super::mutant::SwitchMutant;
+use super::world::{KEYS, LateWrite, TrueWrite, World, index, natural, other};
+
+/// How many seals are written in one turn.
+const SEALS_AT_ONCE: usize = 256;
+/// Turns after which a stop that does not end is taken back.
+const STOP_TURNS_MAX: u64 = 160;
+
+/// Somebody at a terminal.
+pub(super) struct Operator {
+    /// The retrofit's row, as it was last read.
+    known: Option<Head>,
+    /// All has arrived, as far as was seen.
+    drained: bool,
+    /// How many seals were written.
+    sealed: usize,
+    /// After the seals, all was still as it must be.
+    settled: bool,
+    /// Since when the writers are stopped.
+    since: u64,
+    /// The records of the closed table that were looked at.
+    examined: BTreeSet<usize>,
+}
+
+impl Operator {
+    pub(super) fn new() -> Operator {
+        Operator {
+            known: None,
+            drained: false,
+            sealed: 0,
+            settled: false,
+            since: 0,
+            examined: BTreeSet::new(),
+        }
+    }
+}
+
+impl World {
+    /// One step of this operator.
+    pub(super) fn operate(&mut self, at: usize) {
+        if self.faults.operators && self.random.chance(4) {
+            self.note(|| format!("operator {at} dies"));
+            self.operators[at] = Operator::new();
+            return;
+        }
+        let Some(known) = self.operators[at].known.clone() else {
+            self.operators[at].known = Some(self.head.clone());
+            return;
+        };
+        match known.phase {
+            Phase::Tidy => self.stop(at, &known, Direction::There, Phase::Closing),
+            Phase::Closing => self.end_stop(at, &known, Direction::There),
+            Phase::Reversed => self.stop(at, &known, Direction::Back, Phase::Returning),
+            Phase::Returning => self.end_stop(at, &known, Direction::Back),
+            _ => {}
+        }
+    }
+
+    /// Stops the writers, sooner or later.
+    fn stop(&mut self, at: usize, known: &Head, side: Direction, next: Phase) {
+        self.operators[at] = Operator::new();
+        let rows_name =
+            if side == Direction::There { self.mapping.rows_name() } else { self.back.rows_name() };
+        let clean = self.quarantine(rows_name).is_empty();
+        if self.moves_left() == 0 || !clean || !self.random.chance(25) {
+            return;
+        }
+        if self.store(known, next) {
+            self.note(|| format!("writers of {side:?} are stopped"));
+            if side == Direction::There || !self.bites(SwitchMutant::ReturnUnclosed) {
+                self.open = None;
+            }
+        }
+    }
+
+    /// Waits until all has arrived, seals, looks once more, and turns the direction round. After too long a time, or if something
+    /// came in between, all is as it was.
+    fn end_stop(&mut self, at: usize, known: &Head, side: Direction) {
+        if self.operators[at].since == 0 {
+            self.operators[at].since = self.turns.max(1);
+        }
+        let tired = self.turns > self.operators[at].since + STOP_TURNS_MAX;
+        if tired || self.random.chance(1) {
+            return self.take_back(at, known, side);
+        }
+        if !self.operators[at].drained {
+            self.operators[at].drained = self.has_drained(at, side);
+            return;
+        }
+        if self.operators[at].sealed < self.seals_enough(side) {
+            return self.seal(at, known);
+        }
+        if !self.operators[at].settled {
+            // Between this look and the change of the phase anything may happen.
+            self.operators[at].settled = self.has_drained(at, side);
+            self.looked = self.turns;
+            if !self.operators[at].settled {
+                self.take_back(at, known, side);
+            }
+            return;
+        }
+        // A weakened protocol goes on with writes that nothing ends.
+        self.bites +=
+            u64::from(self.seals_enough(side) < usize::from(seal::SEALS) && self.is_something_under_way());
+        self.operators[at] = Operator::new();
+        let next = if side == Direction::There { Phase::Reversed } else { Phase::Tidy };
+        if self.store(known, next) {
+            self.moves += 1;
+            self.let_in(other(side));
+        }
+    }
+
+    fn is_something_under_way(&self) -> bool {
+        !self.works.is_empty() || !self.zombies.is_empty()
+    }
+
+    fn take_back(&mut self, at: usize, known: &Head, side: Direction) {
+        self.operators[at] = Operator::new();
+        let next = if side == Direction::There { Phase::Tidy } else { Phase::Reversed };
+        if self.store(known, next) {
+            self.note(|| format!("the stop is taken back: writers of {side:?} go on"));
+            self.open = Some(side);
+        }
+    }
+
+    fn seals_enough(&mut self, side: Direction) -> usize {
+        let all = usize::from(seal::SEALS);
+        match self.mutant {
+            Some(SwitchMutant::OpenBeforeSeals) => 0,
+            Some(SwitchMutant::HalfSealed) => all / 2,
+            Some(SwitchMutant::ReturnUnsealed) if side == Direction::Back => 0,
+            _ => all,
+        }
+    }
+
+    /// Writes some seals of the generation that ends.
+    fn seal(&mut self, at: usize, known: &Head) {
+        let begun = self.operators[at].sealed;
+        let Some(generation) = known.generation else { return };
+        let seals = seal::seals(self.mapping.name(), generation);
+        let writes: Vec<_> = seals.skip(begun).take(SEALS_AT_ONCE).collect();
+        self.operators[at].sealed += writes.len();
+        let trace = self.trace.take();
+        for write in writes {
+            self.carry_out(Direction::There, &Request::Write(write));
+        }
+        self.trace = trace;
+    }
+
+    fn store(&mut self, known: &Head, next: Phase) -> bool {
+        let next = match next {
+            Phase::Reversed => known.with_way_back("t").and_then(|head| head.to(next)),
+            next => known.to(next),
+        };
+        let Ok(next) = next else { unreachable!("one follows the other") };
+        if !same_version(known, &self.head) && !self.bites(SwitchMutant::HeadUnguarded) {
+            return false;
+        }
+        self.note(|| {
+            format!(
+                "the retrofit is {}, generation {}",
+                next.phase.name(),
+                next.generation.map_or(0, Generation::number)
+            )
+        });
+        self.head = next;
+        true
+    }
+
+    /// As far as the streams tell: has every change of this table arrived at the other one, do they agree, and was everything
+    /// that came to the other one looked at?
+    fn has_drained(&mut self, at: usize, side: Direction) -> bool {
+        let job = match side {
+            Direction::There => Some(self.head.job(self.mapping.clone())),
+            Direction::Back => self.head.back_job(&self.mapping),
+        };
+        let Some(job) = job else { return false };
+        let clean = self.quarantine(job.mapping().rows_name()).is_empty();
+        let examined = clean && self.examine(at, side);
+        let drained = examined && (0..KEYS).all(|number| self.item_has_drained(&job, side, number));
+        drained || self.bites(SwitchMutant::NotDrained)
+    }
+
+    /// Looks at what came to the closed table, as the functions do.
+    fn examine(&mut self, at: usize, side: Direction) -> bool {
+        let closed = other(side);
+        let Delivery::Late { job, epoch } = self.head.delivery(&self.mapping, closed) else { return true };
+        if self.bites(SwitchMutant::ClosedUnseen) {
+            return true;
+        }
+        for record in 0..self.streams[index(closed)].len() {
+            let known = &self.streams[index(closed)][record];
+            if known.visible_at > self.turns || self.operators[at].examined.contains(&record) {
+                continue;
+            }
+            let task = job.late(&known.record, epoch);
+            if !self.carry_to_the_end(task, &job, side) {
+                return false;
+            }
+            self.operators[at].examined.insert(record);
+        }
+        true
+    }
+
+    fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> bool {
+        let mut step = task.start(job);
+        loop {
+            match step {
+                TaskStep::Send(request) => {
+                    let response = self.carry_out(lead, &request);
+                    step = task.respond(job, response);
+                }
+                TaskStep::Done(result) => return result.is_settled(),
+            }
+        }
+    }
+
+    fn item_has_drained(&mut self, job: &Job, side: Direction, number: usize) -> bool {
+        let seen = |of: Direction| {
+            let stream = self.streams[index(of)].iter();
+            stream.filter(|record| record.number == number && record.visible_at <= self.turns)
+        };
+        let Some(newest) = seen(side).map(|record| record.record.sequence.clone()).max() else { return true };
+        let (source, target) = (self.item(side, number), self.item(other(side), number));
+        let row = self.row_of(job, side, number);
+        let sides = Sides { row: row.as_ref(), source, target };
+        let (arrived, present, agrees) =
+            (job.has_arrived(&newest, sides), target.is_some(), job.agrees(sides));
+        let shown = !self.head.was_reversed()
+            || job.shows_last_write(sides, seen(other(side)).map(|record| &record.record));
+        if !arrived && present && self.bites(SwitchMutant::DrainByPresence) {
+            return true;
+        }
+        if !shown && self.bites(SwitchMutant::OwnUnseen) {
+            return arrived && agrees;
+        }
+        arrived && agrees && shown
+    }
+
+    fn row_of(&self, job: &Job, side: Direction, number: usize) -> Option<Item> {
+        let source = SourceKey::of(job.mapping().source(), &self.key(side, number))?;
+        self.row(&LedgerRow::key(job.mapping(), &source)).cloned()
+    }
+
+    /// The writers of this table may write from now on.
+    pub(super) fn let_in(&mut self, side: Direction) {
+        self.open = Some(side);
+        if self.truth_of == side {
+            return;
+        }
+        self.note(|| format!("writers of {side:?} may write"));
+        let former = self.truth_of;
+        for number in 0..KEYS {
+            self.take_over(former, side, number);
+        }
+        self.truth_of = side;
+        self.changed = true;
+    }
+
+    /// What the former table's writers wrote must be in this one now, but for what came too late.
+    fn take_over(&mut self, former: Direction, side: Direction, number: usize) {
+        let there = self.item(side, number).map(natural);
+        let written = std::mem::take(&mut self.written[number]);
+        let stream = &self.streams[index(former)];
+        // What was not in the stream, or came after the stop, may be too late.
+        let on_time = |write: &TrueWrite| !write.leaked && stream[write.at].visible_at <= self.turns;
+        let from = written.iter().rposition(on_time);
+        let before = match from {
+            Some(at) => written[at].new.clone(),
+            None => self.begun(former, number, &written),
+        };
+        let late = written[from.map_or(0, |at| at + 1)..].to_vec();
+        let states = std::iter::once(before).chain(late.iter().map(|write| write.new.clone()));
+        let agrees =
+            |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
+        let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
+        // What came to this table after the last look is an ordinary write of it from now on.
+        let looked = self.looked;
+        let early =
+            |write: &&mut LateWrite| write.side == side && write.number == number && write.turn > looked;
+        if let Some(write) = self.late.iter_mut().rfind(early)
+            && write.new == there
+        {
+            write.said = true;
+            self.expected[number] = there;
+            return;
+        }
+        let Some(arrived) = arrived else {
+            return self
+                .fail(format!("writers of {side:?} are let in, and k{number} is not what was written"));
+        };
+        for write in late.into_iter().skip(arrived) {
+            let sequence = self.streams[index(former)][write.at].record.sequence.clone();
+            self.late.push(LateWrite {
+                side: former,
+                number,
+                sequence,
+                new: write.new,
+                turn: self.turns,
+                said: false,
+            });
+        }
+        self.expected[number] = there;
+    }
+
+    /// What was there before the first of these writes.
+    fn begun(&self, side: Direction, number: usize, written: &[TrueWrite]) -> Option<Item> {
+        match written.first() {
+            Some(first) => self.streams[index(side)][first.at].record.old.as_ref().map(natural),
+            None => self.expected[number].clone(),
+        }
+    }
+
+    /// What a state of a table is in the other one; the same for all that has no place there.
+    pub(super) fn carried(&self, side: Direction, state: Option<&Item>) -> Option<Item> {
+        let mapping = if side == Direction::There { &self.mapping } else { &self.back };
+        mapping.target_item(state?).ok().flatten()
+    }
+
+    /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.
+    pub(super) fn seen(&self, side: Direction, item: Option<&Item>) -> Option<Item> {
+        item.filter(|item| side == Direction::Back || self.mapping.selects(item)).cloned()
+    }
+}
+
+/// Whatever is there.
+pub(super) fn anything() -> Guard {
+    Guard::AbsentOr(Condition::Is(Path::attribute(SORT), Comparison::Exists(true)))
+}

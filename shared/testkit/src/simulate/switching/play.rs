@@ -1,0 +1,153 @@
+//! The turns of a history, and its end.
+
+use keyfold_core::retrofit::Quarantined;
+use keyfold_core::retrofit::control::Direction;
+
+use super::super::Violation;
+use super::world::{KEYS, World, index};
+
+/// Turns of a history.
+const TURNS_MAX: usize = 1_200;
+/// How often writers are moved at the most.
+const MOVES_MAX: u64 = 4;
+/// Turns until everything must have drained.
+const END_TURNS_MAX: usize = 20_000;
+
+impl World {
+    /// Plays the history to its end.
+    pub(super) fn play(&mut self) -> Result<(), Violation> {
+        let turns = self.random.between(200, TURNS_MAX);
+        for _ in 0..turns {
+            self.turn();
+            self.check()?;
+        }
+        self.faults.duplicates = false;
+        self.faults.crashes = false;
+        self.faults.zombies = false;
+        self.faults.leaks = false;
+        self.faults.hidden = false;
+        self.faults.operators = false;
+        self.faults.no_inverse = false;
+        self.ending = true;
+        for _ in 0..END_TURNS_MAX {
+            if self.is_at_rest() {
+                return self.conclude();
+            }
+            self.last_turn();
+            self.check()?;
+        }
+        Err(Violation::new("it never comes to rest"))
+    }
+
+    pub(super) fn moves_left(&self) -> u64 {
+        if self.ending { 0 } else { MOVES_MAX.saturating_sub(self.moves) }
+    }
+
+    fn turn(&mut self) {
+        self.turns += 1;
+        match self.random.below(100) {
+            0..12 => {
+                if let Some(side) = self.open {
+                    self.application_writes(side);
+                }
+            }
+            12..14 if self.faults.leaks => {
+                let side = *self.random.pick(&[Direction::There, Direction::Back]);
+                if self.may_leak(side) {
+                    self.application_writes(side);
+                }
+            }
+            14..34 => self.deliver_something(),
+            34..36 if self.faults.duplicates => {
+                let side = *self.random.pick(&[Direction::There, Direction::Back]);
+                self.deliver_again(side);
+            }
+            36..38 => self.repair(),
+            38..40 if !self.zombies.is_empty() => {
+                let at = self.random.below(self.zombies.len());
+                self.carry_out_late(at);
+            }
+            40..52 => {
+                let at = self.random.below(self.operators.len());
+                self.operate(at);
+            }
+            _ if !self.works.is_empty() => {
+                let at = self.random.below(self.works.len());
+                self.advance(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Writers go on where they were; nobody knows of a table before its writers were let in.
+    fn may_leak(&self, side: Direction) -> bool {
+        let leads = self.head.phase.direction();
+        let was_open = side == Direction::There || self.head.was_reversed();
+        was_open && (leads != Some(side) || self.truth_of == side)
+    }
+
+    fn deliver_something(&mut self) {
+        let side = *self.random.pick(&[Direction::There, Direction::Back]);
+        let records = self.deliverable(side);
+        if let Some(&at) = self.random.any(&records) {
+            self.deliver(side, at);
+        }
+    }
+
+    /// Nothing new begins; all that is under way ends.
+    fn last_turn(&mut self) {
+        self.turns += 1;
+        match self.random.below(10) {
+            0 => {
+                self.operate(0);
+            }
+            1..5 => self.deliver_something(),
+            5 => self.mend(),
+            6 if !self.zombies.is_empty() => self.carry_out_late(0),
+            _ if !self.works.is_empty() => {
+                let at = self.random.below(self.works.len());
+                self.advance(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Writers of the target write anew what has no way back, and somebody takes it out of the quarantine.
+    fn mend(&mut self) {
+        if self.quarantined().is_empty() {
+            return;
+        }
+        if self.open == Some(Direction::Back) {
+            self.mend_target();
+        }
+        self.repair();
+    }
+
+    /// Where the source has an item that the retrofit does not take, the target's goes; else it is one that has a way back.
+    fn mend_target(&mut self) {
+        let side = Direction::Back;
+        for number in 0..KEYS {
+            let occupied =
+                self.item(Direction::There, number).is_some_and(|item| !self.mapping.selects(item));
+            let item = self.made(side);
+            let new = (!occupied).then(|| self.keyed(side, number, item));
+            self.application_writes_this(side, number, new.as_ref());
+        }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        let dealt_with = |side: Direction| self.streams[index(side)].iter().all(|record| record.dealt_with);
+        self.open.is_some()
+            && self.works.is_empty()
+            && self.zombies.is_empty()
+            && dealt_with(Direction::There)
+            && dealt_with(Direction::Back)
+            && self.quarantined().is_empty()
+    }
+
+    /// What could not be carried the way that things are carried now. What a late task entered for the other one is of no concern.
+    fn quarantined(&self) -> Vec<Quarantined> {
+        let back = self.head.phase.direction() == Some(Direction::Back);
+        self.quarantine(if back { self.back.rows_name() } else { self.mapping.rows_name() })
+    }
+}

@@ -1,0 +1,474 @@
+//! Tables, streams, and what writers wrote.
+
+use std::collections::HashMap;
+
+use keyfold_core::manifest::parse;
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::control::{self, Direction, Head, Phase};
+use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
+use keyfold_core::retrofit::{
+    ChangeKind, ChangeRecord, Mapping, Request, Response, SequenceNumber, TableRole, Write,
+};
+use keyfold_core::value::{AttributeValue, Item};
+
+use super::super::Violation;
+use super::super::store::{ItemStore, key_in, outcome};
+use super::super::work::{line, short};
+use super::carry::Work;
+use super::mutant::SwitchMutant;
+use super::operate::Operator;
+use crate::generate::Random;
+
+const TABLES: &str = r#"
+[tables.old]
+name = "old"
+partition = "id"
+attributes = { id = "string", a = "string", kind = "string" }
+
+[tables.new]
+name = "new"
+partition = "item:{id}"
+attributes = { id = "string", b = "string", kind = "string", made = "string" }
+[tables.new.indexes.byB]
+partition = "{b}"
+
+[retrofits.moved]
+from = "old"
+to = "new"
+only = { kind = "in" }
+rename = { a = "b" }
+set = { made = "old" }
+"#;
+
+/// What items say.
+const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
+/// How many items there can be.
+pub(super) const KEYS: usize = 3;
+/// Records that are published late are so for up to so many turns.
+const HIDDEN_TURNS_MAX: usize = 120;
+
+/// A table that has writers: the source, whose records lead there, or the target, whose records lead back.
+pub(super) fn index(side: Direction) -> usize {
+    match side {
+        Direction::There => 0,
+        Direction::Back => 1,
+    }
+}
+
+/// The other one.
+pub(super) fn other(side: Direction) -> Direction {
+    match side {
+        Direction::There => Direction::Back,
+        Direction::Back => Direction::There,
+    }
+}
+
+/// What goes wrong in this history.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SwitchFaults {
+    /// Records come again.
+    pub(super) duplicates: bool,
+    /// Functions die.
+    pub(super) crashes: bool,
+    /// Requests are carried out long after.
+    pub(super) zombies: bool,
+    /// Responses are lost.
+    pub(super) lost: bool,
+    /// Writers go on where they should have stopped.
+    pub(super) leaks: bool,
+    /// Records are published late.
+    pub(super) hidden: bool,
+    /// Operators die.
+    pub(super) operators: bool,
+    /// Writers of the target write what has no way back.
+    pub(super) no_inverse: bool,
+}
+
+/// A record of a stream.
+#[derive(Debug, Clone)]
+pub(super) struct Published {
+    pub(super) record: ChangeRecord,
+    pub(super) number: usize,
+    /// The turn from which on it is in the stream.
+    pub(super) visible_at: u64,
+    pub(super) dealt_with: bool,
+}
+
+/// A write that may come too late.
+#[derive(Debug, Clone)]
+pub(super) struct LateWrite {
+    pub(super) side: Direction,
+    pub(super) number: usize,
+    pub(super) sequence: SequenceNumber,
+    pub(super) new: Option<Item>,
+    pub(super) turn: u64,
+    /// The open table said the same at some time since.
+    pub(super) said: bool,
+}
+
+/// A write of the table that is the truth.
+#[derive(Debug, Clone)]
+pub(super) struct TrueWrite {
+    pub(super) at: usize,
+    pub(super) new: Option<Item>,
+    /// By a writer who should have stopped.
+    pub(super) leaked: bool,
+}
+
+/// One history under way.
+pub(super) struct World {
+    pub(super) random: Random,
+    pub(super) faults: SwitchFaults,
+    pub(super) mutant: Option<SwitchMutant>,
+    pub(super) bites: u64,
+    pub(super) moves: u64,
+    pub(super) trace: Option<Vec<String>>,
+    pub(super) turns: u64,
+    pub(super) mapping: Mapping,
+    pub(super) back: Mapping,
+    control_table: Table,
+    tables: [ItemStore; 2],
+    pub(super) control: ItemStore,
+    pub(super) head: Head,
+    pub(super) streams: [Vec<Published>; 2],
+    sequences: [u64; 2],
+    /// Whose writers may write.
+    pub(super) open: Option<Direction>,
+    /// Whose writers wrote last.
+    pub(super) truth_of: Direction,
+    /// What that table must hold, by what they wrote.
+    pub(super) expected: [Option<Item>; KEYS],
+    /// Their writes since they were let in, for each item.
+    pub(super) written: [Vec<TrueWrite>; KEYS],
+    pub(super) late: Vec<LateWrite>,
+    pub(super) works: Vec<Work>,
+    pub(super) zombies: Vec<(Direction, Request)>,
+    /// Records of writers who should have stopped, by their stream.
+    pub(super) leaked: Vec<(usize, usize)>,
+    /// Items of a stream that a function has at work.
+    pub(super) busy: [[bool; KEYS]; 2],
+    pub(super) operators: Vec<Operator>,
+    pub(super) wrong: Option<Violation>,
+    /// When an operator looked last whether all had arrived.
+    pub(super) looked: u64,
+    /// The last stop has begun.
+    pub(super) ending: bool,
+    /// Something changed since it was last looked whether all is right.
+    pub(super) changed: bool,
+}
+
+impl World {
+    /// A target that is tidy, and as the source says.
+    pub(super) fn new(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> World {
+        let parsed = parse("switching.toml", TABLES);
+        let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
+        let Ok(mapping) = Mapping::of(&model, "moved") else { unreachable!("it is in the text above") };
+        let Ok(back) = mapping.back() else { unreachable!("nothing is dropped") };
+        let mut random = Random::new(seed);
+        let mut fault = |percent| random.chance(percent);
+        let faults = SwitchFaults {
+            duplicates: fault(50),
+            crashes: fault(50),
+            zombies: fault(50),
+            lost: fault(30),
+            leaks: fault(40),
+            hidden: fault(25),
+            operators: fault(50),
+            no_inverse: fault(20),
+        };
+        let tidy = Head::begun(&mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
+        let Ok(tidy) = tidy else { unreachable!("one follows the other") };
+        let mut world = World {
+            random,
+            faults,
+            mutant,
+            bites: 0,
+            moves: 0,
+            trace: trace.then(Vec::new),
+            turns: 0,
+            mapping,
+            back,
+            control_table: control::table("control"),
+            tables: Default::default(),
+            control: ItemStore::default(),
+            head: tidy.swept().with_seals(),
+            streams: Default::default(),
+            sequences: [90, 90],
+            open: Some(Direction::There),
+            truth_of: Direction::There,
+            expected: Default::default(),
+            written: Default::default(),
+            late: Vec::new(),
+            works: Vec::new(),
+            zombies: Vec::new(),
+            leaked: Vec::new(),
+            busy: Default::default(),
+            operators: vec![Operator::new(), Operator::new()],
+            wrong: None,
+            looked: 0,
+            ending: false,
+            changed: true,
+        };
+        world.begin();
+        world
+    }
+
+    /// What a backfill carried over, with the fence of a scan.
+    fn begin(&mut self) {
+        for number in 0..KEYS {
+            if self.random.chance(30) {
+                continue;
+            }
+            let item = self.made(Direction::There);
+            let item = self.keyed(Direction::There, number, item);
+            if let Ok(Some(mut carried)) = self.mapping.target_item(&item) {
+                let fence = keyfold_core::retrofit::Fence::of_scan(self.head.epoch);
+                carried.insert(OWN_ATTRIBUTES[0].to_owned(), fence.value());
+                let table = self.mapping.target().clone();
+                self.tables[1].set(&table, &carried.clone(), Some(carried));
+            }
+            let table = self.mapping.source().clone();
+            self.tables[0].set(&table, &item.clone(), Some(item.clone()));
+            self.expected[number] = Some(item);
+        }
+    }
+
+    pub(super) fn has(&self, mutant: SwitchMutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// The same; and then it makes a difference now.
+    pub(super) fn bites(&mut self, mutant: SwitchMutant) -> bool {
+        let bites = self.has(mutant);
+        self.bites += u64::from(bites);
+        if bites {
+            self.note(|| format!("  !! {}", mutant.name()));
+        }
+        bites
+    }
+
+    pub(super) fn note(&mut self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{:5} {}", self.turns, line()));
+        }
+    }
+
+    pub(super) fn fail(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        self.note(|| format!("WRONG: {what}"));
+        self.wrong.get_or_insert(Violation::new(what));
+    }
+
+    /// The table of this side, in the manifest.
+    pub(super) fn model(&self, side: Direction) -> &Table {
+        match side {
+            Direction::There => self.mapping.source(),
+            Direction::Back => self.mapping.target(),
+        }
+    }
+
+    /// The key of an item in the table of this side.
+    pub(super) fn key(&self, side: Direction, number: usize) -> Item {
+        let key = Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]));
+        match side {
+            Direction::There => key,
+            Direction::Back => match self.back.origin(&key) {
+                Some(key) => key,
+                None => unreachable!("the source's key fixes the target's"),
+            },
+        }
+    }
+
+    /// The item with its key, as a writer of this side stores it.
+    pub(super) fn keyed(&self, side: Direction, number: usize, mut item: Item) -> Item {
+        item.insert("id".to_owned(), text(&format!("k{number}")));
+        match self.model(side).with_keys(item) {
+            Ok(item) => item,
+            Err(error) => unreachable!("{error}"),
+        }
+    }
+
+    /// An item as a writer of this side makes it, without its key.
+    pub(super) fn made(&mut self, side: Direction) -> Item {
+        let value = text(VALUES[self.random.below(VALUES.len())]);
+        let mut item = Item::default();
+        match side {
+            Direction::There => {
+                let kind = if self.random.chance(85) { "in" } else { "out" };
+                item.insert("a".to_owned(), value);
+                item.insert("kind".to_owned(), text(kind));
+            }
+            Direction::Back => {
+                let kind = if self.faults.no_inverse && self.random.chance(12) { "out" } else { "in" };
+                item.insert("b".to_owned(), value);
+                item.insert("kind".to_owned(), text(kind));
+                item.insert("made".to_owned(), text("old"));
+            }
+        }
+        if self.random.chance(20) {
+            item.insert("extra".to_owned(), text("e"));
+        }
+        item
+    }
+
+    /// The item of a table.
+    pub(super) fn item(&self, side: Direction, number: usize) -> Option<&Item> {
+        self.tables[index(side)].get(self.model(side), &self.key(side, number))
+    }
+
+    /// Changes a table; its stream takes it down. Gives the record's place back, if there is one.
+    pub(super) fn set(&mut self, side: Direction, key: &Item, item: Option<Item>) -> Option<usize> {
+        let table = self.model(side).clone();
+        let at = index(side);
+        let old = self.tables[at].get(&table, key).cloned();
+        if old == item {
+            return None;
+        }
+        self.changed = true;
+        self.sequences[at] += self.random.between(1, 4) as u64;
+        let Ok(sequence) = SequenceNumber::parse(&self.sequences[at].to_string()) else {
+            unreachable!("these are digits")
+        };
+        let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
+        let kind = match (&old, &item) {
+            (None, _) => ChangeKind::Insert,
+            (_, None) => ChangeKind::Remove { expired: false },
+            _ => ChangeKind::Modify,
+        };
+        let hidden = self.faults.hidden && self.random.chance(6);
+        let delay = if hidden { self.random.between(20, HIDDEN_TURNS_MAX) as u64 } else { 0 };
+        let number = self.number(side, &key);
+        // Records of one item come in their order.
+        let before = self.streams[at].iter().filter(|record| record.number == number);
+        let visible_at = before.map(|record| record.visible_at).chain([self.turns + delay]).max();
+        let record = ChangeRecord { sequence, key: key.clone(), kind, old, new: item.clone() };
+        let visible_at = visible_at.unwrap_or_default();
+        self.streams[at].push(Published { record, number, visible_at, dealt_with: false });
+        self.tables[at].set(&table, &key, item);
+        Some(self.streams[at].len() - 1)
+    }
+
+    fn number(&self, side: Direction, key: &Item) -> usize {
+        (0..KEYS).find(|number| self.key(side, *number) == *key).unwrap_or(0)
+    }
+
+    /// Carries a request out for a job of this direction.
+    pub(super) fn carry_out(&mut self, lead: Direction, request: &Request) -> Response {
+        let response = match request {
+            Request::Get { place, key } => {
+                let there = match self.place(lead, *place) {
+                    Some(side) => self.tables[index(side)].get(self.model(side), key),
+                    None => self.control.get(&self.control_table, key),
+                };
+                Response::Got(there.cloned())
+            }
+            Request::Write(write) => match self.write_all(lead, std::slice::from_ref(write)) {
+                None => Response::Written,
+                Some(_) => Response::Refused(keyfold_core::retrofit::ItemSeen::Unknown),
+            },
+            Request::Transact(writes) => {
+                let writes = self.weakened(writes);
+                match self.write_all(lead, &writes) {
+                    None => Response::Written,
+                    Some(held) => Response::Cancelled(held),
+                }
+            }
+        };
+        self.note(|| {
+            format!("  {lead:?} {}: {}", line(request), super::super::work::outcome_name(&response))
+        });
+        response
+    }
+
+    /// Which table this place is, for a job of this direction.
+    fn place(&self, lead: Direction, place: TableRole) -> Option<Direction> {
+        match place {
+            TableRole::Control => None,
+            TableRole::Source => Some(lead),
+            TableRole::Target => Some(other(lead)),
+        }
+    }
+
+    /// All or none; if none, whose guards held.
+    fn write_all(&mut self, lead: Direction, writes: &[Write]) -> Option<Vec<bool>> {
+        let there = |write: &Write| match self.place(lead, write.place) {
+            Some(side) => self.tables[index(side)].get(self.model(side), key_in(&write.action)),
+            None => self.control.get(&self.control_table, key_in(&write.action)),
+        };
+        let held: Vec<bool> = writes.iter().map(|write| write.guard.holds(there(write))).collect();
+        if held.contains(&false) {
+            return Some(held);
+        }
+        let made: Vec<_> = writes.iter().map(|write| outcome(there(write), &write.action)).collect();
+        for (write, item) in writes.iter().zip(made) {
+            let key = key_in(&write.action).clone();
+            match self.place(lead, write.place) {
+                Some(side) => {
+                    self.set(side, &key, item);
+                }
+                None => self.control.set(&self.control_table, &key, item),
+            }
+        }
+        None
+    }
+
+    /// A row of the control table.
+    pub(super) fn row(&self, key: &Item) -> Option<&Item> {
+        self.control.get(&self.control_table, key)
+    }
+
+    /// A writer of this table writes; does it go against the stop?
+    pub(super) fn application_writes(&mut self, side: Direction) {
+        let number = self.random.below(KEYS);
+        let there = self.item(side, number).cloned();
+        let new = match (self.random.below(10), there) {
+            (0..2, _) => None,
+            // Part of an item: what the retrofit keeps on it stays.
+            (2..6, Some(mut there)) => {
+                let made = self.made(side);
+                let name = if side == Direction::There { "a" } else { "b" };
+                there.insert(name.to_owned(), made[name].clone());
+                Some(self.keyed(side, number, there))
+            }
+            _ => {
+                let made = self.made(side);
+                Some(self.keyed(side, number, made))
+            }
+        };
+        self.application_writes_this(side, number, new.as_ref());
+    }
+
+    /// The same of this item; `None` deletes it.
+    pub(super) fn application_writes_this(&mut self, side: Direction, number: usize, new: Option<&Item>) {
+        let leaked = self.open != Some(side);
+        self.note(|| {
+            let said = new.map_or("nothing".to_owned(), short);
+            format!("{}writer of {side:?}: k{number} is {said}", if leaked { "LATE " } else { "" })
+        });
+        let key = self.key(side, number);
+        let Some(at) = self.set(side, &key, new.cloned()) else { return };
+        let hidden = self.streams[index(side)][at].visible_at > self.turns;
+        if leaked || hidden {
+            self.leaked.push((index(side), at));
+        }
+        let new = new.map(natural);
+        if self.truth_of == side {
+            self.expected[number].clone_from(&new);
+            self.written[number].push(TrueWrite { at, new, leaked });
+        } else {
+            let sequence = self.streams[index(side)][at].record.sequence.clone();
+            self.late.push(LateWrite { side, number, sequence, new, turn: self.turns, said: false });
+        }
+    }
+}
+
+/// An item without what the retrofit keeps on it.
+pub(super) fn natural(item: &Item) -> Item {
+    let mut item = item.clone();
+    item.retain(|name, _| !OWN_ATTRIBUTES.contains(&name.as_str()));
+    item
+}
+
+pub(super) fn text(value: &str) -> AttributeValue {
+    AttributeValue::S(value.to_owned())
+}
