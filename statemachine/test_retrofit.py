@@ -10,7 +10,7 @@ import unittest
 
 import jsonata
 
-MACHINE = json.loads(pathlib.Path(__file__).with_name("retrofit.asl.json").read_text())
+MACHINE = json.loads(pathlib.Path(__file__).with_name("retrofit.asl.json").read_text().replace("${Retrofit}", "auditV2"))
 STEPS_MAX = 20_000
 
 
@@ -224,7 +224,8 @@ class Retrofit(unittest.TestCase):
         self.assertEqual(raised.exception.error, "Keyfold.TooManySlices")
 
     def test_bad_input_is_refused_before_anything_is_called(self):
-        for given in ({"segments": 0}, {"segments": 10001}, {"segments": "4"}, {"segments": 1.5}, {"retrofit": 4}):
+        for given in ({"segments": 0}, {"segments": 10001}, {"segments": "4"}, {"segments": 1.5}, {"retrofit": 4}, {"retrofit": "other"}, {"repair": "false"}, {"stream": "false"},
+                      {"concurrency": 0}, {"concurrency": "9"}, {"rate": "fast"}, {"sides": ["both"]}):
             world = World()
             with self.assertRaises(Failed) as raised:
                 play(world, **given)

@@ -89,11 +89,9 @@ pub(crate) enum Command {
                             keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
     )]
     Retrofit(RetrofitArgs),
-    /// Print the tables of the CloudFormation template, or check a template against the manifest.
-    #[command(
-        after_help = "Examples:\n  keyfold template\n  keyfold template --check\n  keyfold template --stages --have audit.byUserAction\n  \
-                            keyfold template --stage 1 --json"
-    )]
+    /// Write the CloudFormation template of the whole deployment, or check one that was changed by hand.
+    #[command(after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --check\n  \
+                            keyfold template --format json --only rights\n  keyfold template --stages --have audit.byUserAction")]
     Template(TemplateArgs),
     /// Run everything on this machine until ctrl-C: DynamoDB, streams, replicator, query API, audit writer, console.
     #[command(
@@ -355,7 +353,7 @@ pub(crate) struct RetrofitTarget {
 pub(crate) struct RetrofitRunArgs {
     /// The retrofit's name in the manifest.
     pub(crate) name: String,
-    /// The state machine's ARN: the stack's output RetrofitStateMachineArn.
+    /// The state machine's ARN: the stack's output, such as AuditV2StateMachineArn.
     #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
     pub(crate) state_machine: Option<String>,
     /// A name for the execution. The same name with the same input gives the same execution.
@@ -493,7 +491,7 @@ pub(crate) struct RetrofitFinaliseArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TemplateArgs {
-    /// Compare this template with the manifest. Exits with 1 if they differ, or if the template would lose records.
+    /// Compare this template with the one of the manifest. Exits with 1 if a difference breaks something.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "template.yaml", conflicts_with_all = ["stages", "stage"])]
     pub(crate) check: Option<PathBuf>,
     /// List the deployments that new global indexes of a live table need: each deployment adds one.
@@ -505,7 +503,23 @@ pub(crate) struct TemplateArgs {
     /// For the deployments: a global index that the live table already has, as TABLE.INDEX.
     #[arg(long, value_name = "TABLE.INDEX")]
     pub(crate) have: Vec<String>,
-    /// The name of the control table.
-    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
-    pub(crate) control: String,
+    /// The form of the template.
+    #[arg(long, value_enum, default_value_t = TemplateFormat::Yaml)]
+    pub(crate) format: TemplateFormat,
+    /// Print only this, as JSON: each function's rights, environment and mappings, for those who deploy by other means.
+    #[arg(long, value_enum)]
+    pub(crate) only: Option<TemplateOnly>,
+}
+
+/// The form of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TemplateFormat {
+    Yaml,
+    Json,
+}
+
+/// A part of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TemplateOnly {
+    Rights,
 }

@@ -7,7 +7,6 @@ mod commands;
 mod items;
 mod manifest_file;
 mod output;
-mod template;
 
 use std::process::ExitCode;
 

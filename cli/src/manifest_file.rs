@@ -37,8 +37,18 @@ impl ManifestFile {
     }
 }
 
-/// The model of a manifest without errors; otherwise its diagnostics are the error.
+/// What tables are called in one deployment, `ID=NAME,...`, as the functions of a stack have it.
+const TABLES: &str = "KEYFOLD_TABLES";
+
+/// The model of a manifest without errors, with the tables' names in the deployment that `KEYFOLD_TABLES` describes.
 pub(crate) fn model(path: &Path, out: &Output) -> anyhow::Result<Model> {
+    let mut model = declared(path, out)?;
+    model.name_tables(&std::env::var(TABLES).unwrap_or_default()).context(TABLES)?;
+    Ok(model)
+}
+
+/// The model of a manifest without errors, with the names that it has itself; otherwise its diagnostics are the error.
+pub(crate) fn declared(path: &Path, out: &Output) -> anyhow::Result<Model> {
     let file = ManifestFile::read(path)?;
     let errors = file.count(Severity::Error);
     match file.parsed.model {

@@ -210,23 +210,39 @@ fn a_question_is_asked_of_an_endpoint_page_by_page() {
 }
 
 #[test]
+fn the_secret_that_the_template_makes_is_a_key_of_page_tokens() {
+    let template = json(&["template", "--format", "json"]);
+    let made = &template["Resources"]["PageTokenKey"]["Properties"]["GenerateSecretString"];
+    assert_eq!((&made["PasswordLength"], &made["ExcludePunctuation"]), (&42.into(), &true.into()));
+    assert_eq!(made["GenerateStringKey"], "key");
+    for generated in ["z9".repeat(21), "0".repeat(42), "z".repeat(41)] {
+        let text = serde_json::json!({ "key": generated }).to_string();
+        let version = keyfold_dynamo::SecretVersion { id: "1b0b5a4e".to_owned(), text };
+        assert!(keyfold_dynamo::TokenKeys::of_versions(&[version]).is_ok());
+    }
+}
+
+#[test]
 fn the_template_is_printed_checked_and_staged() {
     let printed = keyfold(&["template"]);
-    assert!(stdout(&printed).starts_with("Resources:\n  AuditLegacyTable:\n"), "{}", stdout(&printed));
+    let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
+    assert_eq!(stdout(&printed), text);
     let right = keyfold(&["template", "--check"]);
     assert!(right.status.success(), "{}", stderr(&right));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("template.yaml");
-    let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
     std::fs::write(&path, text.replace("StartingPosition: TRIM_HORIZON", "StartingPosition: LATEST"))
         .unwrap();
     let wrong = keyfold(&["template", "--check", path.to_str().unwrap()]);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(
-        stderr(&wrong).contains(": not-from-the-beginning: mapping `ReplicatorMapping`"),
+        stderr(&wrong).contains("`AuditV2ReplicatorMapping.Properties.StartingPosition`: is \"LATEST\""),
         "{}",
         stderr(&wrong)
     );
+    let rights = json(&["template", "--format", "json", "--only", "rights"]);
+    assert_eq!(rights["AuditV2ReplicatorFunction"]["environment"]["KEYFOLD_RETROFIT"], "auditV2");
+    assert_eq!(rights["AuditV2ReplicatorFunction"]["mappings"].as_array().unwrap().len(), 1);
     let staged = json(&["--json", "template", "--stages"]);
     assert_eq!(staged.as_array().unwrap().len(), 3);
     assert_eq!(staged[0]["adds"]["audit"], "byResourceActionUser");

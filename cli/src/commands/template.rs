@@ -1,4 +1,4 @@
-//! `keyfold template`: prints the tables of the CloudFormation template, or compares a template with the manifest.
+//! `keyfold template`: writes the template of the manifest, or compares one that was changed by hand with it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,49 +6,55 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use keyfold_core::model::Model;
+use keyfold_template::{self as template, Finding, read};
 use serde_json::{Value, json};
 
-use crate::args::TemplateArgs;
-use crate::manifest_file::{counted, model};
+use crate::args::{TemplateArgs, TemplateFormat};
+use crate::manifest_file::{counted, declared};
 use crate::output::Output;
-use crate::template::{self, Finding, Node, Stage};
 
 pub(super) fn run(path: &Path, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
-    if let Some(file) = &args.check {
-        return check(&model, args, file, out);
-    }
+    // Its names are the manifest's: each deployment puts its prefix before them.
+    let model = declared(path, out)?;
     if args.stages || args.stage.is_some() {
         return stages(&model, args, out);
     }
-    part(&template::tables(&model, &args.control), out)
+    let text = template::generate(&model, &|_, _| true)?;
+    match &args.check {
+        Some(file) => check(&text, file, out),
+        None => print(&text, args, out),
+    }
 }
 
-fn part(resources: &Node, out: &Output) -> anyhow::Result<ExitCode> {
-    let part = Node::map([("Resources", resources.clone())]);
-    if out.json {
-        out.value(&template::json(&part))?;
-    } else {
-        out.text(template::text(&part));
+fn print(text: &str, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let json = out.json || args.format == TemplateFormat::Json;
+    match (args.only.is_some(), json) {
+        (true, _) => out.value(&template::settings(&read(text)?))?,
+        (false, true) => out.value(&template::as_json(&read(text)?))?,
+        (false, false) => out.text(text),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(model: &Model, args: &TemplateArgs, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
+fn check(wanted: &str, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the template `{name}`"))?;
-    let findings =
-        template::check(model, &args.control, &text).with_context(|| format!("template `{name}`"))?;
+    let findings = template::compare(wanted, &text).with_context(|| format!("template `{name}`"))?;
+    let breaks = findings.iter().filter(|finding| finding.breaks.is_some()).count();
     if out.json {
-        let one = |finding: &Finding| json!({ "line": finding.line, "code": finding.code, "message": finding.message });
+        let one = |finding: &Finding| json!({ "line": finding.line, "place": finding.place, "what": finding.what, "breaks": finding.breaks });
         out.value(&json!({ "template": name.to_string(), "findings": findings.iter().map(one).collect::<Vec<_>>() }))?;
     } else {
         for finding in &findings {
             out.note(format!("{name}:{}: {finding}\n", finding.line));
         }
-        out.text(format!("{name}: {}\n", counted(findings.len(), "difference")));
+        let all = counted(findings.len(), "difference");
+        out.text(format!(
+            "{name}: {all}, {breaks} of them {}\n",
+            if breaks == 1 { "breaks something" } else { "break something" }
+        ));
     }
-    Ok(ExitCode::from(u8::from(!findings.is_empty())))
+    Ok(ExitCode::from(u8::from(breaks > 0)))
 }
 
 fn stages(model: &Model, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
@@ -59,20 +65,16 @@ fn stages(model: &Model, args: &TemplateArgs, out: &Output) -> anyhow::Result<Ex
             bail!("the manifest has no index `{name}` (write it as TABLE.INDEX)");
         }
     }
-    let stages = template::stages(model, &args.control, &have);
-    match args.stage {
-        None => all(&stages, out),
-        Some(number) => match stages.iter().find(|stage| stage.number == number) {
-            Some(stage) => part(&stage.resources, out),
+    let stages = template::stages(model, &have)?;
+    if let Some(number) = args.stage {
+        return match stages.iter().find(|stage| stage.number == number) {
+            Some(stage) => print(&stage.template, args, out),
             None => bail!("there is no stage {number}: all indexes exist after stage {}", stages.len()),
-        },
+        };
     }
-}
-
-fn all(stages: &[Stage], out: &Output) -> anyhow::Result<ExitCode> {
     if out.json {
-        let one = |stage: &Stage| json!({ "stage": stage.number, "adds": stage.adds, "resources": template::json(&stage.resources) });
-        let stages: Vec<Value> = stages.iter().map(one).collect();
+        let stages: Vec<Value> =
+            stages.iter().map(|stage| json!({ "stage": stage.number, "adds": stage.adds })).collect();
         out.value(&stages)?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -23,6 +23,7 @@ mod allow;
 mod attribute_values;
 mod attributes;
 mod code;
+mod deploy;
 mod diagnostic;
 mod entity_text;
 mod expect;
@@ -108,21 +109,52 @@ impl Parsed {
     }
 }
 
+/// Is advice wanted? It never decides whether there is a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Advice {
+    Given,
+    Skipped,
+}
+
 /// Reads a manifest. All mistakes are reported, not the first alone; no text makes this panic.
 pub fn parse(file_name: &str, text: &str) -> Parsed {
     let mut findings = Findings::new(text);
-    let (model, places) = if text.len() > MANIFEST_BYTES_MAX {
-        findings.report(Code::TooLarge, 0..0, "a manifest has at most one MiB");
-        (None, Places::default())
-    } else {
-        let (root, errors) = DeTable::parse_recoverable(text);
-        let syntax = Syntax::report(&errors, &mut findings);
-        let model = read(root.get_ref(), &mut findings);
-        syntax.take_back(&mut findings);
-        (model, Places::of(root.get_ref()))
-    };
-    let model = model.filter(|_| findings.errors() == 0);
+    let mut places = Places::default();
+    let model = checked(text, Advice::Given, &mut findings, |root| places = Places::of(root));
     Parsed { file_name: file_name.to_owned(), model, diagnostics: findings.into_sorted(), places }
+}
+
+/// The model of a manifest, for a program that starts: no warning is looked for. `Err` is what a person reads of the mistakes.
+///
+/// ```
+/// let error = keyfold_core::manifest::model("keyfold.toml", "tables = 1").unwrap_err();
+/// assert!(error.contains("keyfold.toml:1:10"));
+/// ```
+pub fn model(file_name: &str, text: &str) -> Result<Model, String> {
+    if let Some(model) = checked(text, Advice::Skipped, &mut Findings::new(text), |_| {}) {
+        return Ok(model);
+    }
+    let parsed = parse(file_name, text);
+    let report = parsed.render(text, false);
+    parsed.model.ok_or(report)
+}
+
+fn checked(
+    text: &str,
+    advice: Advice,
+    findings: &mut Findings<'_>,
+    places: impl FnOnce(&DeTable<'_>),
+) -> Option<Model> {
+    if text.len() > MANIFEST_BYTES_MAX {
+        findings.report(Code::TooLarge, 0..0, "a manifest has at most one MiB");
+        return None;
+    }
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let syntax = Syntax::report(&errors, findings);
+    let model = read(root.get_ref(), advice, findings);
+    syntax.take_back(findings);
+    places(root.get_ref());
+    model.filter(|_| findings.errors() == 0)
 }
 
 /// The JSON Schema (draft 2020-12) of the manifest, for editors.
@@ -130,7 +162,7 @@ pub fn schema() -> &'static str {
     include_str!("manifest/schema.json")
 }
 
-fn read<'a>(root: &'a DeTable<'a>, findings: &mut Findings<'_>) -> Option<Model> {
+fn read<'a>(root: &'a DeTable<'a>, advice: Advice, findings: &mut Findings<'_>) -> Option<Model> {
     let fields = Fields::of(entries_of(root), "the manifest".to_owned(), 0..0, grammar::ROOT, findings);
     fields.required("tables", findings);
     let texts: Vec<TableText<'a>> =
@@ -140,12 +172,16 @@ fn read<'a>(root: &'a DeTable<'a>, findings: &mut Findings<'_>) -> Option<Model>
     let tables: Vec<Option<Table>> =
         texts.iter().zip(&keys).map(|(text, keys)| table_build::build(text, keys, findings)).collect();
     for ((text, keys), table) in texts.iter().zip(&keys).zip(&tables) {
-        advice::give(text, keys, table.as_ref(), findings);
+        advice::separators(text, keys, findings);
+        if let (Advice::Given, Some(table)) = (advice, table) {
+            advice::give(text, keys, table, findings);
+        }
     }
     let questions = questions::questions(&texts, &fields.entries("questions", findings), findings);
     let retrofits = retrofits::retrofits(&texts, &keys, &fields.entries("retrofits", findings), findings);
     let prices = prices::prices(fields.entry("prices"), findings);
-    Some(Model { tables: tables.into_iter().collect::<Option<_>>()?, questions, retrofits, prices })
+    let deploy = deploy::deploy(&texts, &retrofits, fields.entry("deploy"), findings);
+    Some(Model { tables: tables.into_iter().collect::<Option<_>>()?, questions, retrofits, prices, deploy })
 }
 
 /// No two tables may be one table in DynamoDB.

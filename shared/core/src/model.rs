@@ -4,6 +4,8 @@
 //! unique and legal, templates parse, every attribute that a key mentions is declared, every local index has the
 //! table's partition key. Nothing here refers to the text any more.
 
+mod deploy;
+mod facts;
 mod prices;
 
 use std::collections::BTreeMap;
@@ -12,6 +14,9 @@ use crate::condition::{Comparison, Condition, Path};
 use crate::key::Template;
 use crate::value::{AttributeValue, Item};
 
+pub use self::deploy::{Deploy, TableNamesError};
+pub use self::facts::KeptFacts;
+pub(crate) use self::facts::KeyFacts;
 pub use self::prices::{PriceError, PriceOverrides, Prices};
 pub use crate::attribute::{Attribute, AttributeKind, Precision, ScalarType};
 
@@ -26,6 +31,8 @@ pub struct Model {
     pub retrofits: Vec<Retrofit>,
     /// What units and storage cost: the built-in prices, with the manifest's `[prices]` laid over them.
     pub prices: Prices,
+    /// What is deployed.
+    pub deploy: Deploy,
 }
 
 impl Model {
@@ -80,6 +87,8 @@ pub struct Table {
     pub collection_bytes_warn: u64,
     /// What the user expects the table to hold.
     pub expect: Expect,
+    /// What follows from all that, kept once it is worked out.
+    pub facts: KeptFacts,
 }
 
 /// What you expect a table or an index to hold: for warnings and costs. Each is at least 1 if it is given.

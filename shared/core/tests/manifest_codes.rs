@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keyfold_core::manifest::{Severity, codes, parse};
+use keyfold_core::manifest::{Severity, codes, model, parse};
 
 /// A table with these fields, and whatever follows. It has a sort key and attributes of most types.
 fn table(fields: &str, rest: &str) -> String {
@@ -27,6 +27,7 @@ fn codes_of(text: &str) -> Vec<&'static str> {
     let parsed = parse("keyfold.toml", text);
     let errors = parsed.diagnostics.iter().any(|found| found.severity == Severity::Error);
     assert_eq!(parsed.model.is_none(), errors, "a model, or errors: {text}");
+    assert_eq!(model("keyfold.toml", text).ok(), parsed.model, "warnings decide nothing: {text}");
     parsed.diagnostics.iter().map(|found| found.code).collect()
 }
 

@@ -3,7 +3,12 @@
 use std::path::Path;
 
 use keyfold_core::manifest;
-use keyfold_core::model::Model;
+use keyfold_core::model::{Model, TableNamesError};
+
+use crate::Environment;
+
+/// What tables are called in this deployment, `ID=NAME,...`; others are called as the manifest says.
+const TABLES: &str = "KEYFOLD_TABLES";
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +27,9 @@ pub enum ManifestError {
         /// Every one of them, with its place.
         report: String,
     },
+    /// The names that the deployment gives to tables cannot be used.
+    #[error("`{TABLES}`: {0}")]
+    TableNames(#[from] TableNamesError),
 }
 
 /// The text of a manifest file.
@@ -30,11 +38,11 @@ pub fn read_manifest(path: &Path) -> Result<String, ManifestError> {
         .map_err(|source| ManifestError::Unreadable { path: path.display().to_string(), source })
 }
 
-/// The model of a manifest's text. The file's name is for the messages.
+/// The model of a manifest's text, with the tables' names in this deployment. The file's name is for the messages.
 pub fn parse_manifest(file_name: &str, text: &str) -> Result<Model, ManifestError> {
-    let parsed = manifest::parse(file_name, text);
-    let report = parsed.render(text, false);
-    parsed.model.ok_or(ManifestError::Mistakes { report })
+    let mut model = manifest::model(file_name, text).map_err(|report| ManifestError::Mistakes { report })?;
+    model.name_tables(&Environment::of_process().get(TABLES).unwrap_or_default())?;
+    Ok(model)
 }
 
 /// The model of a manifest file.

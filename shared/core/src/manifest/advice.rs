@@ -15,16 +15,14 @@ use super::keys::Keys;
 use super::table_text::TableText;
 use crate::model::Table;
 
-/// Everything worth saying about a table whose templates could be read. Separators are looked at in any case, since
-/// in verbatim mode they are an error.
-pub(super) fn give<'a>(
-    text: &TableText<'a>,
-    keys: &Keys<'a>,
-    table: Option<&Table>,
-    findings: &mut Findings<'_>,
-) {
+/// Separators within values. They are looked at in any case: in verbatim mode they are an error.
+pub(super) fn separators<'a>(text: &TableText<'a>, keys: &Keys<'a>, findings: &mut Findings<'_>) {
     separator::check(text, keys, findings);
-    let Some(table) = table else { return };
+}
+
+/// Everything else worth saying about a table whose templates could be read. All of it is warnings: without it the model is
+/// the same.
+pub(super) fn give<'a>(text: &TableText<'a>, keys: &Keys<'a>, table: &Table, findings: &mut Findings<'_>) {
     hot_partition::check(text, keys, table, findings);
     collection::check(text, table, findings);
     native::check(text, table, findings);

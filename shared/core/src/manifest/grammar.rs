@@ -2,10 +2,12 @@
 //!
 //! `schema.json` says the same to editors; a test holds the two together.
 
-pub(super) const ROOT: &[&str] = &["prices", "tables", "questions", "retrofits"];
+pub(super) const ROOT: &[&str] = &["prices", "deploy", "tables", "questions", "retrofits"];
 pub(super) const PRICES: &[&str] = &["region", "as-of", "read-million", "write-million", "storage-gb-month"];
+pub(super) const DEPLOY: &[&str] = &["audit-writer", "query-api", "retrofits"];
 pub(super) const TABLE: &[&str] = &[
     "name",
+    "managed",
     "partition",
     "sort",
     "entity-attribute",

@@ -12,7 +12,7 @@ use super::local_index;
 use super::suggest::did_you_mean;
 use super::table_text::TableText;
 use crate::key::KeyRole;
-use crate::model::{Entity, Index, IndexKind, KeyAttribute, Projection, Table};
+use crate::model::{Entity, Index, IndexKind, KeptFacts, KeyAttribute, Projection, Table};
 
 /// The table, unless something in it is wrong.
 pub(super) fn build<'a>(
@@ -60,6 +60,7 @@ pub(super) fn build<'a>(
         written_by: table.written_by.clone(),
         collection_bytes_warn: table.collection_bytes_warn,
         expect: table.expect,
+        facts: KeptFacts::default(),
     })
 }
 

@@ -30,6 +30,8 @@ pub(super) struct TableText<'a> {
     pub(super) id: Text<'a>,
     /// The name in DynamoDB.
     pub(super) name: Text<'a>,
+    /// Does the stack own the table?
+    pub(super) managed: bool,
     pub(super) partition: Option<KeyText<'a>>,
     pub(super) sort: Option<KeyText<'a>>,
     pub(super) verbatim: bool,
@@ -73,6 +75,7 @@ impl<'a> TableText<'a> {
         let indexes = fields.entries("indexes", findings);
         TableText {
             name,
+            managed: fields.boolean("managed", findings).unwrap_or(true),
             partition,
             sort,
             verbatim: fields.boolean("verbatim", findings).unwrap_or(false),

@@ -27,6 +27,7 @@ fn the_schema_and_the_parser_know_the_same_words() {
     same("/properties", grammar::ROOT);
     for (name, fields) in [
         ("prices", grammar::PRICES),
+        ("deploy", grammar::DEPLOY),
         ("table", grammar::TABLE),
         ("expect", grammar::EXPECT),
         ("attribute", grammar::ATTRIBUTE),
@@ -67,6 +68,33 @@ fn model(text: &str) -> Model {
     parsed
         .model
         .unwrap_or_else(|| panic!("{}", super::render("keyfold.toml", text, &parsed.diagnostics, false)))
+}
+
+/// The codes and messages of a manifest's mistakes.
+fn mistakes(text: &str) -> Vec<String> {
+    let parsed = parse("keyfold.toml", text);
+    parsed.diagnostics.iter().map(|found| format!("{}: {}", found.code, found.message)).collect()
+}
+
+#[test]
+fn what_is_deployed_must_be_there() {
+    const TABLES: &str = "[tables.pets]\nname = \"Pets\"\npartition = \"id\"\nattributes = { id = \"string\" }\nmanaged = false\n";
+    let deployed = |lines: &str| format!("[deploy]\n{lines}\n{TABLES}");
+    let model = model(&deployed("audit-writer = \"pets\"\nquery-api = true"));
+    assert_eq!(model.deploy.audit_writer.as_deref(), Some("pets"));
+    assert_eq!(model.deploy.query_api, ["pets"]);
+    assert!(model.deploy.existing.contains("pets"));
+    assert!(self::model(TABLES).deploy.query_api.is_empty(), "only what is asked for");
+    for (lines, wanted) in [
+        ("audit-writer = \"cats\"", "cats"),
+        ("query-api = [\"cats\"]", "cats"),
+        ("query-api = 3", "`true`, `false` or a list of tables"),
+        ("retrofits = [\"moved\"]", "the manifest has no retrofit `moved`"),
+        ("writer = \"pets\"", "writer"),
+    ] {
+        let found = mistakes(&deployed(lines));
+        assert!(found.iter().any(|found| found.contains(wanted)), "{lines}: {found:?}");
+    }
 }
 
 fn only_table(text: &str) -> Table {

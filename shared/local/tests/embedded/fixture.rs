@@ -62,6 +62,7 @@ pub(crate) fn table(name: &str, partition: &str, sort: Option<&str>, indexes: Ve
         expect: Default::default(),
         ttl: None,
         collection_bytes_warn: 0,
+        facts: Default::default(),
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) fn table() -> Table {
         expect: Expect { item_bytes: Some(150), ..Expect::default() },
         ttl: None,
         collection_bytes_warn: 0,
+        facts: Default::default(),
     }
 }
 

@@ -1,0 +1,69 @@
+//! `[deploy]`: what the template has besides tables. Which tables it has is said by each table's `managed`.
+
+use toml::de::DeValue;
+
+use super::code::Code;
+use super::diagnostic::Findings;
+use super::fields::Fields;
+use super::grammar;
+use super::node::TomlEntry;
+use super::questions::find_table;
+use super::suggest::did_you_mean;
+use super::table_text::TableText;
+use crate::model::{Deploy, Retrofit};
+
+/// What is to be deployed: without `[deploy]`, tables and retrofits.
+pub(super) fn deploy(
+    tables: &[TableText<'_>],
+    retrofits: &[Retrofit],
+    entry: Option<&TomlEntry<'_>>,
+    findings: &mut Findings<'_>,
+) -> Deploy {
+    let existing =
+        tables.iter().filter(|table| !table.managed).map(|table| table.id.value.to_owned()).collect();
+    let all = retrofits.iter().map(|retrofit| retrofit.name.clone()).collect();
+    let mut deploy = Deploy { existing, retrofits: all, ..Deploy::default() };
+    let Some(entry) = entry else { return deploy };
+    let fields = Fields::read(entry, "`deploy`", grammar::DEPLOY, findings);
+    deploy.audit_writer = fields
+        .text("audit-writer", findings)
+        .and_then(|id| find_table(tables, &id, findings))
+        .map(|table| table.id.value.to_owned());
+    deploy.query_api = query_api(tables, &fields, findings);
+    if fields.node("retrofits").is_some() {
+        deploy.retrofits.clear();
+        for name in fields.texts("retrofits", findings) {
+            let known = || retrofits.iter().map(|retrofit| retrofit.name.as_str());
+            if deploy.retrofits.iter().any(|before| before == name.value) {
+                let message = format!("{} has `{}` twice", fields.what("retrofits"), name.value);
+                findings.report(Code::DuplicateName, name.span, message);
+            } else if known().any(|retrofit| retrofit == name.value) {
+                deploy.retrofits.push(name.value.to_owned());
+            } else {
+                let message = format!("the manifest has no retrofit `{}`", name.value);
+                findings
+                    .report(Code::BadValue, name.span, message)
+                    .maybe_hint(did_you_mean(name.value, known()));
+            }
+        }
+    }
+    deploy
+}
+
+/// `true` for all tables, or the tables that it may read.
+fn query_api(tables: &[TableText<'_>], fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<String> {
+    let Some(node) = fields.node("query-api") else { return Vec::new() };
+    let id = |table: &TableText<'_>| table.id.value.to_owned();
+    match node.value {
+        DeValue::Boolean(true) => tables.iter().map(id).collect(),
+        DeValue::Boolean(false) => Vec::new(),
+        DeValue::Array(_) => {
+            let named = node.texts(findings, &fields.what("query-api"));
+            named.iter().filter_map(|name| find_table(tables, name, findings)).map(id).collect()
+        }
+        _ => {
+            node.wrong_type(findings, &fields.what("query-api"), "`true`, `false` or a list of tables");
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What is deployed, and under which names.
+
+use std::collections::BTreeSet;
+
+use super::Model;
+
+/// What `keyfold template` writes besides the tables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deploy {
+    /// The id of the table that the audit writer writes, if there is to be one.
+    pub audit_writer: Option<String>,
+    /// The ids of the tables that the query API reads; empty for no query API.
+    pub query_api: Vec<String>,
+    /// The names of the retrofits that the stack carries out.
+    pub retrofits: Vec<String>,
+    /// The ids of the tables that exist outside the stack (`managed = false`).
+    pub existing: BTreeSet<String>,
+}
+
+/// Names of tables that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TableNamesError {
+    /// An entry that is no `ID=NAME`.
+    #[error("`{entry}` is not `TABLE=NAME`")]
+    NoPair {
+        /// The entry.
+        entry: String,
+    },
+    /// A table that the manifest does not have.
+    #[error("the manifest has no table `{id}`")]
+    UnknownTable {
+        /// Its id.
+        id: String,
+    },
+    /// Two tables of one name.
+    #[error("tables `{one}` and `{other}` are both `{name}` in DynamoDB")]
+    Same {
+        /// One of them.
+        one: String,
+        /// The other.
+        other: String,
+        /// Their name.
+        name: String,
+    },
+}
+
+impl Model {
+    /// Gives tables the names that they have in one deployment: `audit=dev-Audit,pets=dev-Pets`. Others keep the
+    /// manifest's. That is how one manifest serves several stages in one account.
+    pub fn name_tables(&mut self, names: &str) -> Result<(), TableNamesError> {
+        for entry in names.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let pair = entry.split_once('=').filter(|(id, name)| !id.is_empty() && !name.is_empty());
+            let (id, name) = pair.ok_or_else(|| TableNamesError::NoPair { entry: entry.to_owned() })?;
+            let table = self.tables.iter_mut().find(|table| table.id == id);
+            table.ok_or_else(|| TableNamesError::UnknownTable { id: id.to_owned() })?.name = name.to_owned();
+        }
+        for (at, table) in self.tables.iter().enumerate() {
+            if let Some(first) = self.tables[..at].iter().find(|before| before.name == table.name) {
+                let (one, other) = (first.id.clone(), table.id.clone());
+                return Err(TableNamesError::Same { one, other, name: table.name.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TableNamesError as Refused;
+    use crate::model::Model;
+
+    fn model() -> Model {
+        let text = r#"
+[tables.audit]
+name = "Audit"
+partition = "id"
+attributes = { id = "string" }
+
+[tables.pets]
+name = "Pets"
+partition = "id"
+attributes = { id = "string" }
+"#;
+        crate::manifest::parse("names.toml", text).model.unwrap()
+    }
+
+    #[test]
+    fn tables_have_the_names_of_the_deployment() {
+        let mut model = model();
+        model.name_tables("audit=dev-Audit, ").unwrap();
+        assert_eq!([&model.tables[0].name, &model.tables[1].name], ["dev-Audit", "Pets"]);
+        model.name_tables("").unwrap();
+        assert_eq!(model.tables[0].name, "dev-Audit");
+    }
+
+    #[test]
+    fn names_that_cannot_be_used_are_refused() {
+        let refused = |names: &str| model().name_tables(names).unwrap_err();
+        for entry in ["audit", "=dev", "audit="] {
+            assert_eq!(refused(entry), Refused::NoPair { entry: entry.to_owned() });
+        }
+        assert_eq!(refused("nope=x"), Refused::UnknownTable { id: "nope".to_owned() });
+        let same =
+            Refused::Same { one: "audit".to_owned(), other: "pets".to_owned(), name: "Pets".to_owned() };
+        assert_eq!(refused("audit=Pets"), same);
+    }
+}

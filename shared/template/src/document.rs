@@ -1,0 +1,83 @@
+//! A template that is laid together from parts.
+
+/// The sections of a template, in the order in which they are written.
+const SECTIONS: [&str; 6] = ["Parameters", "Rules", "Conditions", "Globals", "Resources", "Outputs"];
+
+/// The sections so far.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    sections: [String; 6],
+}
+
+impl Document {
+    /// Adds a part: each of its sections goes to the end of the document's.
+    pub(super) fn part(&mut self, part: &str, gaps: &[(&str, &str)]) {
+        let mut section = None;
+        for line in filled(part, gaps).lines() {
+            match SECTIONS.iter().position(|name| line.strip_suffix(':') == Some(name)) {
+                Some(at) => {
+                    section = Some(at);
+                    // Resources stand apart; the other sections are lists.
+                    if SECTIONS[at] == "Resources" && !self.sections[at].is_empty() {
+                        self.separate(at);
+                    }
+                }
+                None => {
+                    let at = section.unwrap_or_else(|| unreachable!("a part begins with a section's name"));
+                    self.sections[at].push_str(line);
+                    self.sections[at].push('\n');
+                }
+            }
+        }
+        for (name, text) in SECTIONS.iter().zip(&mut self.sections) {
+            if *name != "Resources" {
+                *text = text.replace("\n\n", "\n");
+            }
+        }
+    }
+
+    /// A line across the resources, and what comes below it.
+    pub(super) fn heading(&mut self, text: &str) {
+        let resources = SECTIONS.len() - 2;
+        self.separate(resources);
+        let ruler = "-".repeat(114);
+        self.sections[resources].push_str(&format!("  # {ruler}\n  # {text}\n"));
+    }
+
+    fn separate(&mut self, at: usize) {
+        let text = self.sections[at].trim_end().len();
+        self.sections[at].truncate(text);
+        self.sections[at].push_str("\n\n");
+    }
+
+    /// The whole template.
+    pub(super) fn text(self, header: &str) -> String {
+        let sections = SECTIONS.iter().zip(self.sections).filter(|(_, text)| !text.trim().is_empty());
+        let sections = sections.map(|(name, text)| format!("\n{name}:\n{}\n", text.trim_end()));
+        header.to_owned() + &sections.collect::<String>()
+    }
+}
+
+/// A text with its gaps filled. A gap with a line of its own takes several lines, or none.
+fn filled(text: &str, gaps: &[(&str, &str)]) -> String {
+    let mut done = String::new();
+    for line in text.lines() {
+        let margin = &line[..line.len() - line.trim_start().len()];
+        let own = line.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
+        match own.and_then(|name| gaps.iter().find(|(known, _)| *known == name)) {
+            Some((_, lines)) => {
+                lines.lines().for_each(|line| done.push_str(&format!("{margin}{line}\n")));
+            }
+            None => done.push_str(&(in_line(line, gaps) + "\n")),
+        }
+    }
+    done
+}
+
+fn in_line(line: &str, gaps: &[(&str, &str)]) -> String {
+    let filled = gaps
+        .iter()
+        .fold(line.to_owned(), |line, (name, value)| line.replace(&format!("{{{{{name}}}}}"), value));
+    assert!(!filled.contains("{{"), "a gap of a part is not filled: `{filled}`");
+    filled
+}

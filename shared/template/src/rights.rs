@@ -1,0 +1,288 @@
+//! Who may do what: the operations of DynamoDB that each function calls, and no others.
+//!
+//! An operation of PartiQL needs the rights of its statements, and a transaction those of its parts.
+
+use keyfold_core::retrofit::Protocol;
+
+use super::names::{Names, TableName};
+
+/// A statement of a role's policy.
+#[derive(Debug, Clone)]
+pub(super) struct Right {
+    sid: String,
+    actions: Vec<String>,
+    resources: Vec<String>,
+    /// The condition of the template under which there is the right at all.
+    only_if: Option<String>,
+    why: &'static str,
+}
+
+impl Right {
+    pub(super) fn new(sid: &str, actions: &[&str], resources: impl IntoIterator<Item = String>) -> Right {
+        Right {
+            sid: sid.to_owned(),
+            actions: actions.iter().map(|action| (*action).to_owned()).collect(),
+            resources: resources.into_iter().collect(),
+            only_if: None,
+            why: "",
+        }
+    }
+
+    /// Operations of DynamoDB.
+    fn dynamo(sid: &str, operations: &[&str], resources: impl IntoIterator<Item = String>) -> Right {
+        let actions: Vec<String> =
+            operations.iter().map(|operation| format!("dynamodb:{operation}")).collect();
+        Right { actions, ..Right::new(sid, &[], resources) }
+    }
+
+    fn because(self, why: &'static str) -> Right {
+        Right { why, ..self }
+    }
+
+    fn only_if(self, condition: &str) -> Right {
+        Right { only_if: Some(condition.to_owned()), ..self }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let why: String = self.why.lines().map(|line| format!("# {line}\n")).collect();
+        let body = format!(
+            "Sid: {}\nEffect: Allow\n{}{}",
+            self.sid,
+            listed("Action", &self.actions),
+            listed("Resource", &self.resources)
+        );
+        let indented = |by: &str| body.trim_end().replace('\n', &format!("\n{by}"));
+        match &self.only_if {
+            None => format!("{why}- {}\n", indented("  ")),
+            Some(condition) => {
+                format!("{why}- !If\n  - {condition}\n  - {}\n  - !Ref AWS::NoValue\n", indented("    "))
+            }
+        }
+    }
+}
+
+/// One value, a short list in one line, a longer one below each other.
+fn listed(name: &str, values: &[String]) -> String {
+    match values {
+        [one] => format!("{name}: {one}\n"),
+        _ if values.iter().map(|value| value.len() + 2).sum::<usize>() < 100 => {
+            format!("{name}: [{}]\n", values.join(", "))
+        }
+        _ => format!("{name}:\n{}", values.iter().map(|value| format!("  - {value}\n")).collect::<String>()),
+    }
+}
+
+/// What the functions of a retrofit do to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum On {
+    Source,
+    Target,
+    Control,
+}
+
+/// The functions of a retrofit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Worker {
+    Replicator,
+    Backfiller,
+    Verifier,
+}
+
+type Row = (Worker, On, &'static str, &'static [&'static str]);
+
+/// What the three functions call where the target is another table.
+const MOVED: [Row; 9] = [
+    // The source is only read: by the replicator, for records that say too little.
+    (Worker::Replicator, On::Source, "ReadTheSource", &["BatchGetItem"]),
+    // 25 new items in one request, all others by themselves. `DeleteItem` is for a target without tombstones.
+    (
+        Worker::Replicator,
+        On::Target,
+        "WriteTheTarget",
+        &["BatchGetItem", "DeleteItem", "PartiQLInsert", "PutItem"],
+    ),
+    // The retrofit's row; ledger and quarantine, in and out.
+    (Worker::Replicator, On::Control, "KeepLedgerAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
+    // The check of both tables before a slice; the scan; what is there already is looked at.
+    (Worker::Backfiller, On::Source, "ScanTheSource", &["BatchGetItem", "DescribeTable", "Scan"]),
+    (
+        Worker::Backfiller,
+        On::Target,
+        "WriteTheTarget",
+        &["BatchGetItem", "DeleteItem", "DescribeTable", "PartiQLInsert", "PutItem"],
+    ),
+    // The lease is taken, renewed and given back.
+    (
+        Worker::Backfiller,
+        On::Control,
+        "KeepCheckpoints",
+        &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
+    ),
+    // Expired items are no differences, if the table deletes them.
+    (
+        Worker::Verifier,
+        On::Source,
+        "ScanTheSource",
+        &["BatchGetItem", "DescribeTable", "DescribeTimeToLive", "Scan"],
+    ),
+    (
+        Worker::Verifier,
+        On::Target,
+        "CompareAndRepairTheTarget",
+        &["BatchGetItem", "DeleteItem", "DescribeTable", "DescribeTimeToLive", "PutItem", "Scan"],
+    ),
+    (
+        Worker::Verifier,
+        On::Control,
+        "KeepCheckpoints",
+        &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
+    ),
+];
+
+/// A ledger's rows are inserted together with their items.
+const LEDGER: [Row; 1] = [(Worker::Backfiller, On::Control, "KeepCheckpoints", &["PartiQLInsert"])];
+
+/// What they call in place: nothing is put or deleted, keys are set.
+const IN_PLACE: [Row; 6] = [
+    (Worker::Replicator, On::Target, "FoldTheTable", &["BatchGetItem", "UpdateItem"]),
+    (Worker::Replicator, On::Control, "KeepQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
+    (
+        Worker::Backfiller,
+        On::Target,
+        "FoldTheTable",
+        &["BatchGetItem", "DescribeTable", "PartiQLUpdate", "Scan", "UpdateItem"],
+    ),
+    (
+        Worker::Backfiller,
+        On::Control,
+        "KeepCheckpoints",
+        &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
+    ),
+    (
+        Worker::Verifier,
+        On::Target,
+        "CompareAndRepairTheTable",
+        &["BatchGetItem", "DescribeTable", "DescribeTimeToLive", "Scan", "UpdateItem"],
+    ),
+    (
+        Worker::Verifier,
+        On::Control,
+        "KeepCheckpoints",
+        &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
+    ),
+];
+
+/// The rights of one function of a retrofit.
+pub(super) fn of_worker(
+    worker: Worker,
+    protocol: Protocol,
+    retrofit: &str,
+    source: &TableName<'_>,
+    target: &TableName<'_>,
+) -> Vec<Right> {
+    let rows: Vec<&Row> = match protocol {
+        Protocol::InPlace => IN_PLACE.iter().collect(),
+        Protocol::Fenced => MOVED.iter().collect(),
+        Protocol::Ledger => MOVED.iter().chain(&LEDGER).collect(),
+    };
+    let mut rights: Vec<Right> = Vec::new();
+    for (_, on, sid, operations) in rows.into_iter().filter(|row| row.0 == worker) {
+        let resource = match on {
+            On::Source => source.arn(),
+            On::Target => target.arn(),
+            On::Control => "!GetAtt ControlTable.Arn".to_owned(),
+        };
+        let right = Right::dynamo(sid, operations, [resource]);
+        match rights.iter_mut().find(|known| known.sid == *sid) {
+            Some(known) => {
+                known.actions.extend(right.actions);
+                known.actions.sort();
+            }
+            None => rights.push(right),
+        }
+    }
+    if worker == Worker::Replicator {
+        let bucket = format!("{retrofit}FailureBucket");
+        let mut stream = vec![
+            Right::dynamo(
+                "ReadTheStream",
+                &["DescribeStream", "GetRecords", "GetShardIterator"],
+                [source.stream()],
+            ),
+            Right::dynamo("FindTheStream", &["ListStreams"], [source.below("stream/*")]),
+        ];
+        stream.append(&mut rights);
+        rights = stream;
+        rights.push(Right::new(
+            "SetRecordsAside",
+            &["s3:PutObject"],
+            [format!("!Sub \"${{{bucket}.Arn}}/*\"")],
+        ));
+        rights.push(Right::new("SeeTheBucket", &["s3:ListBucket"], [format!("!GetAtt {bucket}.Arn")]));
+    }
+    let both = [source, target];
+    rights.extend(keys(if protocol == Protocol::InPlace { &both[..1] } else { &both }));
+    rights
+}
+
+/// The audit writer inserts, and neither changes nor deletes.
+pub(super) fn of_audit_writer(table: &TableName<'_>) -> Vec<Right> {
+    let mut rights = vec![
+        Right::dynamo("InsertEvents", &["BatchGetItem", "PartiQLInsert", "PutItem"], [table.arn()]).because(
+            "Several events are inserted by statements; a single one is written with PutItem, on condition that its key is free.\n\
+             Nothing is changed or deleted: see docs/audit-writer.md.",
+        ),
+        Right::new(
+            "TakeFromTheQueue",
+            &["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"],
+            ["!GetAtt AuditQueue.Arn".to_owned()],
+        ),
+        Right::new("SetCallsAside", &["sqs:SendMessage"], ["!GetAtt AuditFailedCalls.Arn".to_owned()]),
+    ];
+    rights.extend(keys(&[table]));
+    rights
+}
+
+/// The query API reads the tables that it is deployed for, and their indexes. No Scan: requests that need one are refused
+/// here too.
+pub(super) fn of_query_api(names: &Names<'_>) -> Vec<Right> {
+    let tables: Vec<TableName<'_>> = names.model.deploy.query_api.iter().map(|id| names.table(id)).collect();
+    let indexes: Vec<String> = tables
+        .iter()
+        .flat_map(|name| name.table.indexes.iter().map(|index| name.below(&format!("index/{}", index.name))))
+        .collect();
+    let control = || ["!GetAtt ControlTable.Arn".to_owned()];
+    let mut rights = vec![
+        Right::dynamo("AskTables", &["BatchGetItem", "Query"], tables.iter().map(TableName::arn))
+            .because("No Scan: requests that need a scan are refused here too."),
+        Right::dynamo("ReadRetrofits", &["BatchGetItem", "Query"], control())
+            .because("An index that a retrofit still fills is not read: its row and its segments say so."),
+        Right::new("ReadPageTokenKey", &["secretsmanager:GetSecretValue"], ["!Ref PageTokenKey".to_owned()]),
+        Right::dynamo("CountCallers", &["GetItem", "UpdateItem"], ["!GetAtt CallerTable.Arn".to_owned()])
+            .only_if("LimitsCallers"),
+    ];
+    if !indexes.is_empty() {
+        rights.insert(1, Right::dynamo("AskIndexes", &["Query"], indexes));
+    }
+    rights.extend(keys(&tables.iter().collect::<Vec<_>>()));
+    rights
+}
+
+/// The keys that encrypt what a function reads and writes: the stack's own, and those of existing tables.
+fn keys(tables: &[&TableName<'_>]) -> Vec<Right> {
+    const ACTIONS: [&str; 6] = [
+        "kms:Decrypt",
+        "kms:DescribeKey",
+        "kms:Encrypt",
+        "kms:GenerateDataKey",
+        "kms:ReEncryptFrom",
+        "kms:ReEncryptTo",
+    ];
+    let own = Right::new("UseTheKey", &ACTIONS, ["!Ref KmsKeyArn".to_owned()]).only_if("HasKey");
+    let existing = tables.iter().filter(|name| !name.managed).map(|name| {
+        let sid = format!("UseTheKeyOf{}", name.id);
+        Right::new(&sid, &ACTIONS, [format!("!Ref {}TableKeyArn", name.id)])
+            .only_if(&format!("{}TableHasKey", name.id))
+    });
+    [own].into_iter().chain(existing).collect()
+}

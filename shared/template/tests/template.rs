@@ -1,0 +1,459 @@
+//! What must be true of every template, with the sample's as the first of them.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+use std::collections::BTreeSet;
+
+use keyfold_core::manifest;
+use keyfold_core::model::Model;
+use keyfold_template::{Finding, Node, as_json, compare, generate, read, settings};
+
+const SAMPLE: &str = include_str!("../../../keyfold.toml");
+const TEMPLATE: &str = include_str!("../../../template.yaml");
+const OTHERS: [&str; 5] = [
+    include_str!("../../../examples/pets/keyfold.toml"),
+    include_str!("../../../examples/projects/keyfold.toml"),
+    include_str!("../../../.ci/manifests/orders-in-place.toml"),
+    include_str!("../../../.ci/manifests/shop.toml"),
+    include_str!("../../../.ci/manifests/two-retrofits.toml"),
+];
+
+fn model(text: &str) -> Model {
+    let parsed = manifest::parse("keyfold.toml", text);
+    let report = parsed.render(text, false);
+    parsed.model.unwrap_or_else(|| panic!("{report}"))
+}
+
+fn template(manifest: &str) -> String {
+    generate(&model(manifest), &|_, _| true).unwrap()
+}
+
+fn every_template() -> impl Iterator<Item = Node> {
+    [SAMPLE].into_iter().chain(OTHERS).map(|manifest| read(&template(manifest)).unwrap())
+}
+
+fn of_type<'t>(root: &'t Node, kind: &'t str) -> impl Iterator<Item = &'t (String, Node)> {
+    let resources = root.get("Resources").unwrap().members().iter();
+    resources.filter(move |(_, node)| node.text_of("Type") == Some(kind))
+}
+
+/// Every statement of every role. Those on a condition are taken out of it.
+fn statements(root: &Node) -> Vec<(String, Node)> {
+    let mut found = Vec::new();
+    for (role, node) in of_type(root, "AWS::IAM::Role") {
+        for policy in node.at(&["Properties", "Policies"]).unwrap().nodes() {
+            for statement in policy.at(&["PolicyDocument", "Statement"]).unwrap().nodes() {
+                let statement = statement.get("Fn::If").map_or(statement, |of| &of.nodes()[1]);
+                found.push((role.clone(), statement.clone()));
+            }
+        }
+    }
+    found
+}
+
+fn texts(node: &Node) -> BTreeSet<String> {
+    let one = node.as_text().map(str::to_owned);
+    one.into_iter().chain(node.nodes().iter().filter_map(|node| node.as_text().map(str::to_owned))).collect()
+}
+
+/// What a role may do in DynamoDB, by statement.
+fn rights(root: &Node, role: &str) -> Vec<String> {
+    let of_role = statements(root).into_iter().filter(|(id, _)| id == role);
+    let one = |(_, statement): (String, Node)| {
+        let actions = texts(statement.get("Action").unwrap());
+        let names: Vec<&str> = actions.iter().filter_map(|action| action.strip_prefix("dynamodb:")).collect();
+        let resource = as_json(statement.get("Resource").unwrap()).to_string();
+        (!names.is_empty()).then(|| format!("{} on {resource}", names.join(" ")))
+    };
+    of_role.filter_map(one).collect()
+}
+
+#[test]
+fn the_repositorys_template_is_what_the_sample_gives() {
+    let made = template(SAMPLE);
+    if std::env::var_os("KEYFOLD_BLESS").is_some() {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml"), &made).unwrap();
+        return;
+    }
+    assert!(made == TEMPLATE, "write it again: keyfold template > template.yaml");
+}
+
+#[test]
+fn every_template_is_yaml_that_agrees_with_itself() {
+    for manifest in OTHERS {
+        let made = template(manifest);
+        assert_eq!(compare(&made, &made).unwrap(), []);
+    }
+}
+
+#[test]
+fn no_right_is_for_all_resources_but_those_that_accept_no_other() {
+    for root in every_template() {
+        for (role, statement) in statements(&root) {
+            let everything = texts(statement.get("Resource").unwrap()).contains("*");
+            for action in texts(statement.get("Action").unwrap()) {
+                assert!(!action.contains('*'), "{role}: {action}");
+                let unbound = action.starts_with("xray:Put") || action.starts_with("logs:");
+                assert!(!everything || unbound, "{role}: {action}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_function_has_a_role_of_its_own_and_only_two_of_a_retrofit_may_scan() {
+    for root in every_template() {
+        let functions: Vec<_> = of_type(&root, "AWS::Serverless::Function").collect();
+        let roles: BTreeSet<String> = functions
+            .iter()
+            .map(|(_, node)| as_json(node.at(&["Properties", "Role"]).unwrap()).to_string())
+            .collect();
+        assert_eq!(functions.len(), roles.len());
+        for (role, statement) in statements(&root) {
+            let scans = texts(statement.get("Action").unwrap()).contains("dynamodb:Scan");
+            assert!(!scans || role.ends_with("BackfillerRole") || role.ends_with("VerifierRole"), "{role}");
+        }
+    }
+}
+
+#[test]
+fn the_rights_of_a_retrofit_are_those_of_its_protocol() {
+    let two = read(&template(OTHERS[4])).unwrap();
+    let control = r#"{"Fn::GetAtt":["ControlTable","Arn"]}"#;
+    // With a ledger, its rows are inserted together with the items.
+    assert_eq!(
+        rights(&two, "MembersByCityBackfillerRole"),
+        [
+            r#"BatchGetItem DescribeTable Scan on {"Fn::GetAtt":["MembersTable","Arn"]}"#.to_owned(),
+            r#"BatchGetItem DeleteItem DescribeTable PartiQLInsert PutItem on {"Fn::GetAtt":["MembersByCityTable","Arn"]}"#.to_owned(),
+            format!("BatchGetItem DeleteItem PartiQLInsert PutItem UpdateItem on {control}"),
+        ]
+    );
+    // Without one they are not, and the source exists outside the stack.
+    let visits = rights(&two, "VisitsV2BackfillerRole");
+    assert!(
+        visits[0].starts_with("BatchGetItem DescribeTable Scan on")
+            && visits[0].contains("${VisitsTableName}")
+    );
+    assert_eq!(visits[2], format!("BatchGetItem DeleteItem PutItem UpdateItem on {control}"));
+    // In place, nothing is put or deleted.
+    let in_place = read(&template(OTHERS[2])).unwrap();
+    let rights = ["Replicator", "Backfiller", "Verifier"]
+        .map(|worker| rights(&in_place, &format!("OrdersInPlace{worker}Role")));
+    let on_table = |rights: &Vec<String>| {
+        let right = rights
+            .iter()
+            .find(|right| right.contains("UpdateItem on") && right.contains("table/${OrdersTableName}\""));
+        right.and_then(|right| right.split_once(" on ")).map(|(names, _)| names.to_owned()).unwrap()
+    };
+    assert_eq!(
+        rights.each_ref().map(on_table),
+        [
+            "BatchGetItem UpdateItem",
+            "BatchGetItem DescribeTable PartiQLUpdate Scan UpdateItem",
+            "BatchGetItem DescribeTable DescribeTimeToLive Scan UpdateItem"
+        ]
+    );
+}
+
+#[test]
+fn a_retrofit_into_another_table_only_reads_its_source() {
+    let root = read(TEMPLATE).unwrap();
+    let mut seen = 0;
+    for worker in ["Replicator", "Backfiller", "Verifier"] {
+        for right in rights(&root, &format!("AuditV2{worker}Role")) {
+            if right.contains(r#"["AuditLegacyTable","Arn"]"#) {
+                assert!(
+                    ["PutItem", "UpdateItem", "DeleteItem", "PartiQL"]
+                        .iter()
+                        .all(|write| !right.contains(write)),
+                    "{right}"
+                );
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 3);
+}
+
+#[test]
+fn the_query_api_reads_the_tables_and_indexes_that_it_is_deployed_for() {
+    let root = read(TEMPLATE).unwrap();
+    let found = rights(&root, "QueryApiRole");
+    assert!(
+        found[0].starts_with("BatchGetItem Query on") && found[0].contains("AuditLegacyTable"),
+        "{found:?}"
+    );
+    assert_eq!(found[1].matches("/index/").count(), 3, "{found:?}");
+    assert!(!found[1].contains('*'));
+    assert!(
+        found.iter().any(|right| right.starts_with("GetItem UpdateItem on") && right.contains("CallerTable"))
+    );
+    let orders = read(&template(OTHERS[2])).unwrap();
+    assert_eq!(orders.get("Resources").unwrap().get("AuditWriterFunction"), None);
+}
+
+#[test]
+fn a_table_that_exists_is_a_parameter_and_no_resource() {
+    let root = read(&template(OTHERS[2])).unwrap();
+    assert_eq!(root.at(&["Resources", "OrdersTable"]), None);
+    for parameter in ["OrdersTableName", "OrdersStreamArn", "OrdersTableKeyArn"] {
+        assert!(root.at(&["Parameters", parameter]).is_some(), "{parameter}");
+    }
+    let mapping =
+        root.at(&["Resources", "OrdersInPlaceReplicatorMapping", "Properties", "EventSourceArn", "Ref"]);
+    assert_eq!(mapping.and_then(Node::as_text), Some("OrdersStreamArn"));
+}
+
+#[test]
+fn two_names_that_are_one_in_cloudformation_are_refused() {
+    for (one, other) in [("my-table", "myTable"), ("a", "A"), ("x", "control")] {
+        let table = |id: &str| {
+            format!(
+                "[tables.{id}]\nname = \"Table.{id}\"\npartition = \"id\"\nattributes = {{ id = \"string\" }}\n"
+            )
+        };
+        let message = generate(&model(&(table(one) + &table(other))), &|_, _| true).unwrap_err().to_string();
+        assert!(message.contains("in CloudFormation") && message.contains("hint:"), "{message}");
+    }
+}
+
+#[test]
+fn the_api_is_closed_unless_its_being_open_is_said() {
+    for root in every_template() {
+        for (id, route) in of_type(&root, "AWS::ApiGatewayV2::Route") {
+            let by = as_json(route.at(&["Properties", "AuthorizationType"]).unwrap()).to_string();
+            assert_eq!(by, r#"{"Fn::If":["ByIam","AWS_IAM",{"Fn::If":["ByJwt","JWT","NONE"]}]}"#, "{id}");
+            assert_eq!(
+                root.at(&["Parameters", "Authorization", "Default"]).and_then(Node::as_text),
+                Some("iam")
+            );
+        }
+    }
+}
+
+#[test]
+fn dashboards_are_json_and_show_alarms_that_are_there() {
+    for root in every_template() {
+        for (id, dashboard) in of_type(&root, "AWS::CloudWatch::Dashboard") {
+            let body =
+                dashboard.at(&["Properties", "DashboardBody", "Fn::Sub"]).and_then(Node::as_text).unwrap();
+            let body: serde_json::Value =
+                serde_json::from_str(body).unwrap_or_else(|error| panic!("{id}: {error}"));
+            let alarms = body["widgets"][0]["properties"]["alarms"].as_array().unwrap();
+            assert!(alarms.len() >= 10);
+            for alarm in alarms {
+                let name =
+                    alarm.as_str().and_then(|text| text.strip_prefix("${")?.strip_suffix(".Arn}")).unwrap();
+                assert!(of_type(&root, "AWS::CloudWatch::Alarm").any(|(id, _)| id == name), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_alarm_is_in_the_operations_guide_and_all_but_one_tell_somebody() {
+    let (root, guide) = (read(TEMPLATE).unwrap(), include_str!("../../../docs/operations.md"));
+    for (id, alarm) in of_type(&root, "AWS::CloudWatch::Alarm") {
+        let name = id.trim_start_matches("AuditV2").strip_suffix("Alarm").unwrap();
+        assert!(
+            guide.contains(&format!("| {name}"))
+                || guide.contains(&format!(", {name} |"))
+                || name.ends_with("Errors"),
+            "{id}"
+        );
+        assert_eq!(alarm.at(&["Properties", "AlarmActions"]).is_some(), name != "Lag", "{id}");
+    }
+}
+
+#[test]
+fn an_alarm_holds_no_more_metrics_than_it_can() {
+    let indexes: String =
+        (0..20).map(|at| format!("[tables.t.indexes.index{at}]\npartition = \"{{a}}-{at}\"\n")).collect();
+    let text = format!(
+        "[tables.t]\nname = \"Table\"\npartition = \"id\"\nattributes = {{ id = \"string\", a = \"string\" }}\nallow = []\n{indexes}\n[retrofits.r]\nfrom = \"t\"\nto = \"t\"\n"
+    );
+    let root = read(&template(&text)).unwrap();
+    let all: Vec<usize> = of_type(&root, "AWS::CloudWatch::Alarm")
+        .filter_map(|(_, alarm)| Some(alarm.at(&["Properties", "Metrics"])?.nodes().len() - 1))
+        .collect();
+    assert_eq!(all.iter().max(), Some(&10));
+    assert_eq!(all.iter().sum::<usize>(), 4 * 21);
+}
+
+#[test]
+fn settings_are_complete_for_those_who_deploy_by_other_means() {
+    let settings = settings(&read(TEMPLATE).unwrap());
+    assert_eq!(settings.as_object().unwrap().len(), 5);
+    let replicator = &settings["AuditV2ReplicatorFunction"];
+    assert_eq!(replicator["environment"]["KEYFOLD_RETROFIT"], "auditV2");
+    assert_eq!(replicator["environment"]["KEYFOLD_MANIFEST"], "/opt/keyfold.toml");
+    assert_eq!(replicator["mappings"][0]["StartingPosition"], "TRIM_HORIZON");
+    assert_eq!(settings["AuditWriterFunction"]["mappings"].as_array().unwrap().len(), 1);
+    assert!(replicator["rights"].as_array().unwrap().len() >= 9);
+}
+
+fn changed(from: &str, to: &str) -> Vec<Finding> {
+    assert!(TEMPLATE.contains(from), "{from}");
+    compare(TEMPLATE, &TEMPLATE.replacen(from, to, 1)).unwrap()
+}
+
+/// What somebody might do to the template, and where the check must say so.
+const MUTANTS: [(&str, &str, &str); 27] = [
+    (
+        "Role: !GetAtt AuditV2BackfillerRole.Arn",
+        "Role: !GetAtt AuditV2VerifierRole.Arn",
+        "AuditV2BackfillerFunction.Properties.Role",
+    ),
+    (
+        "dynamodb:PartiQLInsert, dynamodb:PutItem]\n                Resource: !GetAtt AuditTable.Arn",
+        "dynamodb:PutItem]\n                Resource: !GetAtt AuditTable.Arn",
+        "WriteTheTarget.Action",
+    ),
+    (
+        "dynamodb:DescribeTable, dynamodb:Scan]",
+        "dynamodb:DescribeTable]",
+        "AuditV2BackfillerRole.Properties.Policies.auditV2-backfiller.PolicyDocument.Statement.ScanTheSource.Action",
+    ),
+    (
+        "EventSourceArn: !GetAtt AuditLegacyTable.StreamArn",
+        "EventSourceArn: !GetAtt AuditTable.StreamArn",
+        "AuditV2ReplicatorMapping.Properties.EventSourceArn",
+    ),
+    (
+        "KEYFOLD_RETROFIT: auditV2",
+        "KEYFOLD_RETROFIT: auditV3",
+        "AuditV2ReplicatorFunction.Properties.Environment",
+    ),
+    ("VisibilityTimeout: 180", "VisibilityTimeout: 20", "AuditQueue.Properties.VisibilityTimeout"),
+    (
+        "StartingPosition: TRIM_HORIZON",
+        "StartingPosition: LATEST",
+        "AuditV2ReplicatorMapping.Properties.StartingPosition",
+    ),
+    (
+        "      BisectBatchOnFunctionError: true\n",
+        "",
+        "AuditV2ReplicatorMapping.Properties.BisectBatchOnFunctionError",
+    ),
+    (
+        "      FunctionResponseTypes: [ReportBatchItemFailures]\n",
+        "",
+        "AuditV2ReplicatorMapping.Properties.FunctionResponseTypes",
+    ),
+    (
+        "      BatchSize: 500\n",
+        "      BatchSize: 500\n      FilterCriteria: { Filters: [] }\n",
+        "AuditV2ReplicatorMapping.Properties.FilterCriteria",
+    ),
+    (
+        "MaximumRecordAgeInSeconds: !Ref RecordAgeSecondsMax",
+        "MaximumRecordAgeInSeconds: -1",
+        "AuditV2ReplicatorMapping.Properties.MaximumRecordAgeInSeconds",
+    ),
+    (
+        "{ AttributeName: id, KeyType: HASH }",
+        "{ AttributeName: key, KeyType: HASH }",
+        "AuditLegacyTable.Properties.KeySchema",
+    ),
+    (
+        "{ AttributeName: action, KeyType: RANGE }\n            - { AttributeName: timestamp, KeyType: RANGE }",
+        "{ AttributeName: timestamp, KeyType: RANGE }\n            - { AttributeName: action, KeyType: RANGE }",
+        "byUserAction.KeySchema",
+    ),
+    (
+        "NonKeyAttributes: [accessedBy, resourceId]",
+        "NonKeyAttributes: [accessedBy]",
+        "byAction.Projection.NonKeyAttributes",
+    ),
+    (
+        "StreamViewType: NEW_AND_OLD_IMAGES",
+        "StreamViewType: KEYS_ONLY",
+        "AuditLegacyTable.Properties.StreamSpecification",
+    ),
+    ("DeletionPolicy: RetainExceptOnCreate", "DeletionPolicy: Delete", "AuditLegacyTable.DeletionPolicy"),
+    (
+        "PointInTimeRecoveryEnabled: true",
+        "PointInTimeRecoveryEnabled: false",
+        "AuditLegacyTable.Properties.PointInTimeRecoverySpecification",
+    ),
+    (
+        "KeySchema:\n",
+        "TimeToLiveSpecification: { AttributeName: x, Enabled: true }\n      KeySchema:\n",
+        "AuditLegacyTable.Properties.TimeToLiveSpecification",
+    ),
+    (
+        "deadLetterTargetArn: !GetAtt AuditDeadLetters.Arn",
+        "deadLetterTargetArn: !GetAtt AuditFailedCalls.Arn",
+        "AuditQueue.Properties.RedrivePolicy",
+    ),
+    (
+        "AuthorizationType: !If [ByIam, AWS_IAM, !If [ByJwt, JWT, NONE]]",
+        "AuthorizationType: NONE",
+        "Route.Properties.AuthorizationType",
+    ),
+    (
+        "BuildProperties: { Binary: backfiller }",
+        "BuildProperties: { Binary: verifier }",
+        "AuditV2BackfillerFunction.Metadata",
+    ),
+    (
+        "BackfillerArn: !GetAtt AuditV2BackfillerFunction.Arn",
+        "BackfillerArn: !GetAtt AuditV2VerifierFunction.Arn",
+        "AuditV2StateMachine.Properties.DefinitionSubstitutions",
+    ),
+    ("Timeout: 900", "Timeout: 3", "AuditV2BackfillerFunction.Properties.Timeout"),
+    ("KEYFOLD_TABLES: !Sub", "KEYFOLD_TABLE: !Sub", "Globals.Function.Environment.Variables.KEYFOLD_TABLES"),
+    ("  AuditV2BatchSetAsidePermission:", "  OfMyOwn:", "AuditV2BatchSetAsidePermission"),
+    (
+        "HasKey: !Not [!Equals [!Ref KmsKeyArn, \"\"]]",
+        "HasKey: !Equals [!Ref KmsKeyArn, \"\"]",
+        "Conditions.HasKey",
+    ),
+    (
+        "Resource: !Sub \"${AuditV2FailureBucket.Arn}/*\"",
+        "Resource: !GetAtt AuditV2FailureBucket.Arn",
+        "SetRecordsAside.Resource",
+    ),
+];
+
+#[test]
+fn each_change_that_breaks_something_is_told_with_what_it_breaks() {
+    for (from, to, place) in MUTANTS {
+        let findings = changed(from, to);
+        let told = findings.iter().any(|finding| finding.place.contains(place) && finding.breaks.is_some());
+        assert!(told, "{from} -> {to}\n{findings:#?}");
+    }
+}
+
+#[test]
+fn what_nothing_depends_on_may_differ() {
+    for (from, to) in [
+        ("MemorySize: 512", "MemorySize: 2048"),
+        ("RetentionInDays: !Ref LogRetentionDays", "RetentionInDays: 7"),
+        ("Threshold: 21600000", "Threshold: 3600000"),
+        ("Default: 30\n", "Default: 90\n"),
+        (
+            "      BillingMode: PAY_PER_REQUEST\n",
+            "      BillingMode: PAY_PER_REQUEST\n      Tags: [{ Key: team, Value: audit }]\n",
+        ),
+        ("Resources:\n", "Resources:\n  Mine: { Type: AWS::SNS::Topic }\n"),
+        ("\nParameters:\n", "\nParameters:\n  Mine: { Type: String }\n"),
+    ] {
+        let findings = changed(from, to);
+        assert!(findings.iter().all(|finding| finding.breaks.is_none()), "{from} -> {to}\n{findings:#?}");
+    }
+    // Other words for the same thing are no difference.
+    assert_eq!(changed("!Ref AlarmTopic", "{ Ref: AlarmTopic }"), []);
+    assert_eq!(changed("!GetAtt ControlTable.Arn", "{ \"Fn::GetAtt\": [ControlTable, Arn] }"), []);
+}
+
+#[test]
+fn a_second_reader_of_the_stream_is_told() {
+    let mapping = "Resources:\n  Mine: { Type: AWS::Lambda::EventSourceMapping, Properties: { EventSourceArn: !GetAtt AuditLegacyTable.StreamArn } }\n";
+    let findings = changed("Resources:\n", mapping);
+    assert!(
+        findings.iter().any(|finding| finding.place == "Mine" && finding.breaks.is_some()),
+        "{findings:#?}"
+    );
+}
