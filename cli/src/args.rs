@@ -326,7 +326,16 @@ pub(crate) enum RetrofitCommand {
     Redrive(RetrofitTarget),
     /// Rid the target of tombstones, so that readers can move: price, wait, sweep. Continues where it was interrupted.
     Tidy(RetrofitTidyArgs),
-    /// Record that readers and writers are switched to the target, if all gates are open.
+    /// Move the writers to the target: while nobody writes, everything arrives there; from then on the source follows the target.
+    /// `return` moves them back.
+    Switch(RetrofitSwitchArgs),
+    /// Move the writers back to the source, with all that they wrote to the target.
+    Return(RetrofitSwitchArgs),
+    /// List changes that came to a table after its writers should have stopped.
+    Late(RetrofitLateArgs),
+    /// After a switch: end the way back. The source follows no more.
+    Settle(RetrofitTarget),
+    /// Record that readers and writers are switched to the target, if all gates are open. For retrofits without a way back.
     Cutover(RetrofitCutoverArgs),
     /// Take the cut-over back.
     Undo(RetrofitTarget),
@@ -469,6 +478,37 @@ pub(crate) struct RetrofitTidyArgs {
     /// that was sent may still be carried out.
     #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
     pub(crate) wait: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitSwitchArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// The writers of the table that is to be closed are stopped, and stay so until this command has ended.
+    #[arg(long)]
+    pub(crate) writers_stopped: bool,
+    /// Show whether it could be done now, and what is still to arrive. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// How long nothing may come in the streams before that counts as their end, in seconds: DynamoDB does not tell where a
+    /// stream ends.
+    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
+    pub(crate) quiet: u64,
+    /// The longest pause, in seconds. After it everything is as it was before.
+    #[arg(long, default_value_t = 120, value_name = "SECONDS")]
+    pub(crate) stop_max: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitLateArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Print what the items were before and after, as JSON.
+    #[arg(long)]
+    pub(crate) images: bool,
+    /// Forget the change with this name: it was dealt with.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) forget: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,7 +6,7 @@
 //! the machine allows. At the end a comparison of its own, in plain code, must agree with the command's.
 //!
 //! A retrofit is a [`scenario`]; [`carrying`] is by which programs, [`slices`] a function, [`backfill`] the command, [`tidy`] the
-//! command that rids the target of tombstones.
+//! command that rids the target of tombstones; [`switching`] moves writers there and back.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "how to repeat a run, and what it did, is shown with --nocapture")]
@@ -19,6 +19,7 @@ mod own;
 mod programs;
 mod scenario;
 mod slices;
+mod switching;
 mod tidy;
 mod writers;
 

@@ -28,6 +28,13 @@ pub(crate) fn moved(source: &Plain) -> Plain {
     item
 }
 
+/// The same, and `note` stays: there is a way back.
+pub(crate) fn switched(source: &Plain) -> Plain {
+    let mut item = moved(source);
+    item.extend(source.get("note").map(|note| ("note".to_owned(), note.clone())));
+    item
+}
+
 pub(crate) fn in_place(source: &Plain) -> Plain {
     let mut item = source.clone();
     join(&mut item, "byOwner_pk", ["owner", "kind"], "-");

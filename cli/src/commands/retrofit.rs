@@ -1,6 +1,7 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
 mod interrupt;
+mod late;
 mod passes;
 mod plan;
 mod progress;
@@ -9,6 +10,7 @@ mod redrive;
 mod run;
 mod status;
 mod steps;
+mod switch;
 mod tidy;
 
 use std::path::Path;
@@ -44,6 +46,10 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Quarantine(args) => quarantine::run(model, args, out).await,
         RetrofitCommand::Redrive(args) => redrive::run(model, args, out).await,
         RetrofitCommand::Tidy(args) => tidy::run(model, args, out).await,
+        RetrofitCommand::Switch(args) => switch::there(model, args, out).await,
+        RetrofitCommand::Return(args) => switch::back(model, args, out).await,
+        RetrofitCommand::Late(args) => late::run(model, args, out).await,
+        RetrofitCommand::Settle(args) => steps::settle(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
         RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,

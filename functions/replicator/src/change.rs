@@ -23,30 +23,32 @@ struct UserIdentity {
     principal_id: String,
 }
 
-/// Reads a record of this table's stream.
-pub(crate) fn received(source: &Table, raw: &RawRecord<'_>) -> Received {
+/// Reads a record of this table's stream. The image before the change is read where somebody looks at it.
+pub(crate) fn received(source: &Table, raw: &RawRecord<'_>, with_old: bool) -> Received {
     let sequence = raw.sequence().and_then(|text| SequenceNumber::parse(&text).ok());
     let key = raw.keys().and_then(|keys| key(source, keys));
-    match change(source, raw, sequence.as_ref(), key.as_ref()) {
+    match change(source, raw, sequence.as_ref(), key.as_ref(), with_old) {
         Some(change) => Received::Change(change),
         None => Received::Unreadable(UnreadableRecord { sequence, key, name: name(raw) }),
     }
 }
 
-/// The change, if the record tells all of it and does not contradict itself. The old image is not looked at: what is
-/// written depends on the new one alone.
+/// The change, if the record tells all of it and does not contradict itself. What is carried over depends on the new image
+/// alone.
 fn change(
     source: &Table,
     raw: &RawRecord<'_>,
     sequence: Option<&SequenceNumber>,
     key: Option<&Item>,
+    with_old: bool,
 ) -> Option<ChangeRecord> {
     let (sequence, key) = (sequence?.clone(), key?.clone());
     raw.stream()?;
-    let new: Option<Item> = match raw.new_image() {
-        Some(image) => Some(serde_json::from_str(image).ok()?),
-        None => None,
+    let image = |image: Option<&str>| -> Option<Option<Item>> {
+        image.map_or(Some(None), |image| serde_json::from_str(image).ok().map(Some))
     };
+    let new = image(raw.new_image())?;
+    let old = if with_old { image(raw.old_image())? } else { None };
     let same_key = |item: &Item| SourceKey::of(source, item) == SourceKey::of(source, &key);
     let kind = match (raw.event_name()?.as_str(), &new) {
         ("INSERT", Some(item)) if same_key(item) => ChangeKind::Insert,
@@ -54,7 +56,7 @@ fn change(
         ("REMOVE", None) => ChangeKind::Remove { expired: has_expired(raw) },
         _ => return None,
     };
-    Some(ChangeRecord { sequence, key, kind, old: None, new })
+    Some(ChangeRecord { sequence, key, kind, old, new })
 }
 
 /// The primary key, if it can be one: an empty value would be refused wherever it is sent.

@@ -42,6 +42,8 @@ struct Inner<'t> {
     #[serde(borrow, default)]
     new_image: Option<&'t RawValue>,
     #[serde(borrow, default)]
+    old_image: Option<&'t RawValue>,
+    #[serde(borrow, default)]
     sequence_number: Option<&'t RawValue>,
     #[serde(borrow, default)]
     stream_view_type: Option<&'t RawValue>,
@@ -120,6 +122,10 @@ impl<'t> RawRecord<'t> {
 
     pub(crate) fn new_image(&self) -> Option<&'t str> {
         self.inner.new_image.map(RawValue::get)
+    }
+
+    pub(crate) fn old_image(&self) -> Option<&'t str> {
+        self.inner.old_image.map(RawValue::get)
     }
 
     pub(crate) fn user_identity(&self) -> Option<&'t str> {

@@ -15,7 +15,7 @@ pub fn records(source: &Table, event: &str) {
     let Ok(batch) = RawBatch::read(event) else { return };
     for record in &batch.records {
         let _ = record.seconds();
-        if let Received::Change(change) = received(source, record)
+        if let Received::Change(change) = received(source, record, true)
             && let Some(new) = &change.new
         {
             assert!(

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::{ChangeKind, Received};
-use keyfold_dynamo::retrofit::{ReplicateOptions, Replicated, RequestSender, replicate};
+use keyfold_dynamo::retrofit::{ReplicateOptions, Replicated, RequestSender, look_at_late, replicate};
 use keyfold_edge::{FunctionError, Handled, Invocation};
 use serde_json::Value;
 use tokio::join;
@@ -15,6 +15,7 @@ use crate::answer::answer;
 use crate::change::received;
 use crate::event::{RawBatch, RawRecord, set_aside};
 use crate::limits::DEADLINE_MARGIN;
+use crate::replicator::Opened;
 use crate::{Refusal, Replicator, Report};
 
 /// Takes one batch. The answer names the first record that was not dealt with; an error means that none may count as such.
@@ -49,16 +50,29 @@ async fn carry_over(
             return note_set_aside(replicator, &place, stop, report).await;
         }
     };
-    let source = replicator.mapping()?.source();
+    replicator.mapping()?;
     report.records = batch.records.len() as u64;
     report.age = batch.records.last().and_then(age);
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
-    let (sender, records) = join!(in_time(stop, replicator.open(Some(stream))), read(source, &batch.records));
-    let sender = sender?;
+    let (table, lead) = replicator.records_of(stream)?;
+    let (opened, records) =
+        join!(in_time(stop, replicator.open(stream, lead)), read(table, &batch.records, false));
     report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
     let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
+    let (sender, late) = match opened? {
+        Opened::Carry(sender) => (sender, None),
+        Opened::Late(sender, epoch) => (sender, Some(epoch)),
+        Opened::Nothing => {
+            report.unchanged = report.records;
+            return Ok(answer(None));
+        }
+    };
     let before = sender.spent();
-    let done = replicate(&sender, &records, &options).await;
+    let done = match late {
+        None => replicate(&sender, &records, &options).await,
+        // Both images are noted.
+        Some(epoch) => look_at_late(&sender, &read(table, &batch.records, true).await, epoch, &options).await,
+    };
     report.spend(&before, &sender.spent());
     report.count(&done);
     tell_failure(report, &done, &sender);
@@ -77,7 +91,7 @@ async fn note_set_aside(
     stop: Option<Instant>,
     report: &mut Report,
 ) -> Result<Value, Refusal> {
-    let sender = in_time(stop, replicator.open(None)).await?;
+    let sender = in_time(stop, replicator.open_control()).await?;
     in_time(stop, async { sender.set_aside(place).await.map_err(Refusal::from) }).await?;
     report.code = "batch-set-aside";
     report.quarantined = 1;
@@ -85,10 +99,10 @@ async fn note_set_aside(
 }
 
 /// Reads the records while the look at the control table is under way.
-async fn read(source: &Table, records: &[RawRecord<'_>]) -> Vec<Received> {
+async fn read(table: &Table, records: &[RawRecord<'_>], with_old: bool) -> Vec<Received> {
     // The request goes out first.
     yield_now().await;
-    records.iter().map(|raw| received(source, raw)).collect()
+    records.iter().map(|raw| received(table, raw, with_old)).collect()
 }
 
 fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::control::{Delivery, Direction};
 use keyfold_core::retrofit::{Epoch, Job, Mapping, MappingError};
 use keyfold_dynamo::Client;
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
@@ -19,7 +21,27 @@ pub struct Replicator {
     control_table: String,
     /// An unknown retrofit fails each invocation, not the start: an error at the start has no name of ours.
     mapping: Result<Mapping, MappingError>,
-    kept: Mutex<Option<Arc<RequestSender>>>,
+    /// What follows from the retrofit's row, for records of either stream.
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// What becomes of a batch.
+#[derive(Debug, Clone)]
+pub(crate) enum Opened {
+    /// It is carried over.
+    Carry(Arc<RequestSender>),
+    /// Its table is closed: each record is looked at. With the epoch of its stream.
+    Late(Arc<RequestSender>, Epoch),
+    /// Nothing.
+    Nothing,
+}
+
+/// What follows from the row of this version.
+#[derive(Debug, Clone)]
+struct Kept {
+    version: u64,
+    records_lead: Direction,
+    opened: Opened,
 }
 
 /// Why there is no replicator.
@@ -53,32 +75,86 @@ impl Replicator {
         self.mapping.as_ref().map_err(|error| Refusal::Mapping(error.clone()))
     }
 
-    /// What carries records of this stream over, if the control table allows it; without a stream, what writes to the control
-    /// table alone.
-    ///
-    /// The retrofit's row is read for every batch, strongly consistent, and never kept: one read unit buys that nothing is
-    /// written under a mapping or in a phase that is over. Kept is what follows from the row: the sender of its epoch
-    /// and phase.
-    pub(crate) async fn open(&self, stream: Option<&str>) -> Result<Arc<RequestSender>, Refusal> {
+    /// The table that records of this stream are of, and where they lead.
+    pub(crate) fn records_of(&self, stream: &str) -> Result<(&Table, Direction), Refusal> {
         let mapping = self.mapping()?;
-        let sender = self.kept().unwrap_or_else(|| self.sender(Job::new(mapping.clone(), Epoch::FIRST)));
-        let head = sender.head().await?;
-        head.check_open(mapping).map_err(RetrofitError::from)?;
-        if let Some(stream) = stream {
-            head.check_stream(stream).map_err(RetrofitError::from)?;
-        }
-        let head = sender.adopt(head).await?;
-        let same = sender.job().epoch() == head.epoch && sender.job().kept() == head.kept();
-        let sender = if same { sender } else { self.sender(head.job(mapping.clone())) };
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&sender));
-        Ok(sender)
+        let back = mapping.target().name != mapping.source().name && is_stream_of(stream, mapping.target());
+        Ok(if back { (mapping.target(), Direction::Back) } else { (mapping.source(), Direction::There) })
     }
 
-    fn kept(&self) -> Option<Arc<RequestSender>> {
+    /// What becomes of records of this stream, if the control table allows anything.
+    ///
+    /// The retrofit's row is read for every batch, strongly consistent, and never kept: one read unit buys that nothing is
+    /// written under a mapping or in a phase that is over. Kept is what follows from the row of a version.
+    pub(crate) async fn open(&self, stream: &str, records_lead: Direction) -> Result<Opened, Refusal> {
+        let mapping = self.mapping()?;
+        let looking = self.looking(mapping);
+        let head = looking.head().await?;
+        head.check(mapping).map_err(RetrofitError::from)?;
+        match (records_lead, &head.back) {
+            (Direction::There, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
+            (Direction::Back, Some(_)) => head.check_back_stream(stream).map_err(RetrofitError::from)?,
+            (Direction::Back, None) => return Ok(Opened::Nothing),
+        }
+        let head = looking.adopt(head).await?;
+        let known = self
+            .kept()
+            .into_iter()
+            .find(|kept| kept.version == head.version && kept.records_lead == records_lead);
+        if let Some(known) = known {
+            return Ok(known.opened);
+        }
+        let opened = match head.delivery(mapping, records_lead) {
+            Delivery::Carry(job) => Opened::Carry(self.sender(job)),
+            Delivery::Late { job, epoch } => Opened::Late(self.sender(job), epoch),
+            // Records of the source's stream are given back: somebody should have switched its mapping off.
+            Delivery::Nothing if records_lead == Direction::There => {
+                return Err(RetrofitError::from(head.closed()).into());
+            }
+            Delivery::Nothing => Opened::Nothing,
+        };
+        self.keep(Kept { version: head.version, records_lead, opened: opened.clone() });
+        Ok(opened)
+    }
+
+    /// What notes something of the direction that items are carried in now.
+    pub(crate) async fn open_control(&self) -> Result<Arc<RequestSender>, Refusal> {
+        let mapping = self.mapping()?;
+        let head = self.looking(mapping).head().await?;
+        head.check(mapping).map_err(RetrofitError::from)?;
+        let job = head.leading_job(mapping).ok_or_else(|| RetrofitError::from(head.closed()))?;
+        Ok(self.sender(job))
+    }
+
+    /// What reads the retrofit's row.
+    fn looking(&self, mapping: &Mapping) -> Arc<RequestSender> {
+        self.kept()
+            .into_iter()
+            .find_map(|kept| match kept.opened {
+                Opened::Carry(sender) | Opened::Late(sender, _) => Some(sender),
+                Opened::Nothing => None,
+            })
+            .filter(|sender| !sender.job().mapping().is_back())
+            .unwrap_or_else(|| self.sender(Job::new(mapping.clone(), Epoch::FIRST)))
+    }
+
+    fn kept(&self) -> Vec<Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, new: Kept) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| kept.records_lead != new.records_lead);
+        kept.push(new);
     }
 
     fn sender(&self, job: Job) -> Arc<RequestSender> {
         Arc::new(RequestSender::new(self.client.clone(), job, &self.control_table))
     }
+}
+
+/// Is this the ARN of a stream of the table? `arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL`
+fn is_stream_of(stream: &str, table: &Table) -> bool {
+    let parts = stream.split_once(":table/").and_then(|(_, rest)| rest.split_once("/stream/"));
+    parts.is_some_and(|(name, _)| name == table.name)
 }

@@ -27,6 +27,7 @@ pub mod finalise;
 pub mod gates;
 mod generation;
 pub mod job;
+pub mod late;
 pub mod lease;
 pub mod mapping;
 pub mod progress;

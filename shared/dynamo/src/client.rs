@@ -9,7 +9,9 @@ mod roots;
 use std::env;
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use aws_config::environment::EnvironmentVariableCredentialsProvider;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
@@ -142,8 +144,25 @@ impl Settings {
 
 /// A client with these settings. Credentials are looked for when the first request is sent.
 pub async fn client(settings: &Settings) -> Client {
+    match &settings.endpoint {
+        Endpoint::Plain(url) => plain_client(url, settings),
+        Endpoint::Tls(_) | Endpoint::Aws => {
+            Client::from_conf(tuned(Builder::from(&shared(settings).await), settings).build())
+        }
+    }
+}
+
+/// A client for the streams of the same tables.
+pub(crate) async fn streams_client(settings: &Settings) -> aws_sdk_dynamodbstreams::Client {
+    let config = aws_sdk_dynamodbstreams::config::Builder::from(&shared(settings).await);
+    let config = config.timeout_config(timeouts(settings)).retry_config(retries(settings));
+    aws_sdk_dynamodbstreams::Client::from_conf(config.build())
+}
+
+/// What clients of all services have in common.
+async fn shared(settings: &Settings) -> SdkConfig {
     let endpoint = match &settings.endpoint {
-        Endpoint::Plain(url) => return plain_client(url, settings),
+        Endpoint::Plain(url) => return plain(url, settings),
         Endpoint::Tls(url) => Some(url),
         Endpoint::Aws => None,
     };
@@ -161,20 +180,23 @@ pub async fn client(settings: &Settings) -> Client {
     if let Some(url) = endpoint {
         loader = loader.endpoint_url(url);
     }
-    let config = Builder::from(&loader.load().await);
-    Client::from_conf(tuned(config, settings).build())
+    loader.load().await
 }
 
 /// A client for a plain `http` URL, whatever endpoint the settings name.
 pub fn plain_client(url: &str, settings: &Settings) -> Client {
+    Client::from_conf(tuned(Builder::from(&plain(url, settings)), settings).build())
+}
+
+fn plain(url: &str, settings: &Settings) -> SdkConfig {
     let region = settings.region.clone().or_else(|| set("AWS_REGION")).or_else(|| set("AWS_DEFAULT_REGION"));
-    let config = Builder::default()
+    SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .http_client(aws_smithy_http_client::Builder::new().build_http())
         .endpoint_url(url)
         .region(Region::new(region.unwrap_or_else(|| PLAIN_REGION.to_owned())))
-        .credentials_provider(plain_credentials());
-    Client::from_conf(tuned(config, settings).build())
+        .credentials_provider(SharedCredentialsProvider::new(plain_credentials()))
+        .build()
 }
 
 /// The environment's credentials if it has any, because some local endpoints keep tables apart by access key.
@@ -188,16 +210,22 @@ fn plain_credentials() -> Credentials {
 
 /// Time-outs and retries.
 fn tuned(config: Builder, settings: &Settings) -> Builder {
-    let timeouts = TimeoutConfig::builder()
+    config.timeout_config(timeouts(settings)).retry_config(retries(settings))
+}
+
+fn timeouts(settings: &Settings) -> TimeoutConfig {
+    TimeoutConfig::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .operation_timeout(settings.operation_timeout)
-        .build();
-    let retries = RetryConfig::standard()
+        .build()
+}
+
+fn retries(settings: &Settings) -> RetryConfig {
+    RetryConfig::standard()
         .with_max_attempts(settings.attempts_max.max(1))
         .with_initial_backoff(RETRY_BACKOFF_BASE)
-        .with_max_backoff(RETRY_BACKOFF_CAP);
-    config.timeout_config(timeouts).retry_config(retries)
+        .with_max_backoff(RETRY_BACKOFF_CAP)
 }
 
 /// A variable of the environment that is set and not empty.

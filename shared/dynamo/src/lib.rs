@@ -22,6 +22,7 @@ mod read;
 pub mod retrofit;
 mod sample;
 mod secret;
+mod stream;
 mod table;
 mod token;
 mod values;
@@ -48,6 +49,7 @@ pub use read::{
 };
 pub use sample::{Described, Sample, SampleOptions, sample, table_description};
 pub use secret::{Secret, SecretError, SecretLabel, SecretVersion};
+pub use stream::{StreamReader, StreamedChange};
 pub use table::{
     Difference, EnsureError, KeyNames, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, create_table,
     create_table_input, describe, enable_stream, ensure_table,

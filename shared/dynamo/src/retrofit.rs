@@ -7,9 +7,11 @@
 mod backfill;
 mod concurrent;
 mod control;
+mod drain;
 mod estimate;
 mod finalise;
 mod inserts;
+mod late;
 mod lookup;
 mod metering;
 mod options;
@@ -19,13 +21,16 @@ mod readiness;
 mod replicate;
 mod sender;
 mod status;
+mod switch;
 mod transact;
 mod verify;
 mod worker_lease;
 
 pub use backfill::{SliceEnd, Watch, backfill_slice};
+pub use drain::{Backlog, Drain};
 pub use finalise::finalise_slice;
 pub use keyfold_core::retrofit::control::Head;
+pub use late::look_at_late;
 pub use options::{IN_FLIGHT_DEFAULT, LAG_SECONDS_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
 pub use readiness::{KnownReadiness, READINESS_TIME};
 pub use replicate::{ReplicateOptions, Replicated, replicate};

@@ -13,6 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use keyfold_core::model::Model;
+use keyfold_core::retrofit::Mapping;
 use keyfold_core::retrofit::control::table as control_table;
 use keyfold_dynamo::{EnsureError, TableOptions, ensure_table};
 use keyfold_edge::FunctionError;
@@ -122,9 +123,9 @@ impl Stack {
         let mut tasks = vec![tokio::spawn(api::serve(listener, options.hosts.clone(), routes))];
         for retrofit in &model.retrofits {
             let handler = replicator::handler(model, &retrofit.name, &dynamo, options)?;
-            let follower =
-                follow::Follower::new(model, &retrofit.name, &dynamo, handler, options.data.as_deref());
-            tasks.extend(follower.map(|follower| tokio::spawn(follower.run())));
+            let followers =
+                follow::Follower::of(model, &retrofit.name, &dynamo, handler, options.data.as_deref());
+            tasks.extend(followers.into_iter().map(|follower| tokio::spawn(follower.run())));
         }
         Ok(Stack { dynamo, api, tasks })
     }
@@ -162,12 +163,16 @@ fn store(data: Option<&Path>) -> Result<Store, StackError> {
     Ok(Store::File(folder.join(DATA_FILE)))
 }
 
-/// The manifest's tables, with a stream where a retrofit begins, and the control table.
+/// The manifest's tables, with a stream where a retrofit begins or can lead back from, and the control table.
 async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError> {
     let client = dynamo.client();
     dynamo.create_tables(&model.tables, TableOptions::default()).await?;
-    for source in model.retrofits.iter().filter_map(|retrofit| model.table(&retrofit.from)) {
-        keyfold_dynamo::enable_stream(&client, source).await?;
+    for retrofit in &model.retrofits {
+        let back = Mapping::of(model, &retrofit.name).is_ok_and(|mapping| mapping.back().is_ok());
+        let followed = [Some(&retrofit.from), back.then_some(&retrofit.to)];
+        for table in followed.into_iter().flatten().filter_map(|id| model.table(id)) {
+            keyfold_dynamo::enable_stream(&client, table).await?;
+        }
     }
     ensure_table(&client, &control_table(CONTROL_TABLE), TableOptions::default()).await?;
     Ok(())

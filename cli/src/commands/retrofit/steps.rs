@@ -99,6 +99,18 @@ pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> 
     .await
 }
 
+pub(super) async fn settle(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
+    let (sender, head) = started(model, args).await?;
+    step(
+        &sender,
+        &head,
+        Phase::Settled,
+        out,
+        "the source follows no more; `finalise` takes off what the retrofit kept",
+    )
+    .await
+}
+
 pub(super) async fn abandon(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, args).await?;
     step(&sender, &head, Phase::Abandoned, out, "the source is unchanged; you can delete the target").await

@@ -48,6 +48,10 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
     loop {
         // Anew for each phase: what a sender may do follows from it.
         let (sender, head) = started(model, &args.target).await?;
+        if head.lacks_seals() {
+            sender.store(&head.with_seals(), Some(&head)).await.map_err(explained)?;
+            continue;
+        }
         if !head.leaves_tombstones() {
             return done(out, &head, &BTreeMap::new());
         }

@@ -157,8 +157,10 @@ pub struct Head {
     pub since: Option<u64>,
     /// Is the target swept? Then it has no tombstones, and gets none any more.
     pub swept: bool,
+    /// The second since 1970 by which every change leaves a row: what was deleted before may have left nothing.
+    pub rows_since: Option<u64>,
     /// Which writes are in force, and ask for their seal; those of former generations are sealed. `None` before the target is
-    /// made ready for a switch.
+    /// tidied, and where an earlier release did that.
     pub generation: Option<Generation>,
     /// The target's stream that the way back follows, once there was one, and the epoch of its numbers.
     pub back: Option<WayBack>,
@@ -176,6 +178,8 @@ pub struct WayBack {
 /// What a row has in place of the protocol's name, once the retrofit keeps rows. Releases that know nothing of that cannot read
 /// the row then, and write nothing: what they write would pass the rows by.
 const FENCED_WITH_ROWS: &str = "fence and row";
+/// The same, once each write asks for its seal.
+const FENCED_WITH_SEALS: &str = "fence, row and seal";
 
 /// Why a step of a retrofit is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -371,6 +375,7 @@ impl Head {
             rows: false,
             since: None,
             swept: false,
+            rows_since: None,
             generation: None,
             back: None,
         }
@@ -424,16 +429,23 @@ impl Head {
         let turned = phase.direction() != self.phase.direction();
         let generation = match self.generation {
             Some(generation) if stopped || turned => Some(generation.next()),
+            None if phase == Phase::Tidying => Some(Generation::FIRST),
             generation => generation,
         };
         Ok(Head { phase, rows, generation, since: None, version: self.version + 1, ..self.clone() })
     }
 
-    /// The row from which on each write asks whether its generation is over: a switch can end what is under way.
+    /// The row of a target that an earlier release tidied, from which on each write asks whether its generation is over: a
+    /// switch can end what is under way then. Nobody who read the row before may still write: it is tidied once more.
     #[must_use]
     pub fn with_seals(&self) -> Head {
-        let generation = self.generation.or(Some(Generation::FIRST));
-        Head { generation, version: self.version + 1, ..self.clone() }
+        let generation = Some(Generation::FIRST);
+        Head { generation, swept: false, since: None, version: self.version + 1, ..self.clone() }
+    }
+
+    /// Did an earlier release begin to tidy the target?
+    pub fn lacks_seals(&self) -> bool {
+        matches!(self.phase, Phase::Tidying | Phase::Tidy) && self.generation.is_none()
     }
 
     /// The row that gives the source back, or closes it, with the target's stream of now.
@@ -460,7 +472,11 @@ impl Head {
     /// The row once nobody begins any more to write as in the phase before.
     #[must_use]
     pub fn settling(&self, seconds: u64) -> Head {
-        Head { since: Some(seconds), version: self.version + 1, ..self.clone() }
+        let rows_since = match self.phase {
+            Phase::Tidy => self.rows_since.or(Some(seconds)),
+            _ => self.rows_since,
+        };
+        Head { since: Some(seconds), rows_since, version: self.version + 1, ..self.clone() }
     }
 
     /// The row once the target was swept.
@@ -528,13 +544,26 @@ impl Head {
         Some(job.keeping(Kept::Rows).sealed_by(self.generation).by_rows_alone())
     }
 
+    /// The job of the direction that items are carried in; `None` if they are carried in none.
+    pub fn leading_job(&self, mapping: &super::Mapping) -> Option<super::Job> {
+        match self.phase.direction()? {
+            Direction::There => Some(self.job(mapping.clone())),
+            Direction::Back => self.back_job(mapping),
+        }
+    }
+
     /// May items be carried over, with this mapping?
     pub fn check_open(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
         self.check(mapping)?;
         if self.phase.carries_over() {
             return Ok(());
         }
-        Err(ControlError::Closed { retrofit: self.retrofit.clone(), phase: self.phase })
+        Err(self.closed())
+    }
+
+    /// Nothing is carried over in this phase.
+    pub fn closed(&self) -> ControlError {
+        ControlError::Closed { retrofit: self.retrofit.clone(), phase: self.phase }
     }
 
     /// May a backfill or a repair write, with this mapping? Not once the target has writers of its own. In place there is one
@@ -550,6 +579,14 @@ impl Head {
     /// Are these records of the stream that is followed?
     pub fn check_stream(&self, stream: &str) -> Result<(), ControlError> {
         if self.stream.as_deref() == Some(stream) {
+            return Ok(());
+        }
+        Err(ControlError::OtherStream { retrofit: self.retrofit.clone() })
+    }
+
+    /// Are these records of the target's stream that the way back follows?
+    pub fn check_back_stream(&self, stream: &str) -> Result<(), ControlError> {
+        if self.back.as_ref().is_some_and(|back| back.stream == stream) {
             return Ok(());
         }
         Err(ControlError::OtherStream { retrofit: self.retrofit.clone() })
@@ -573,13 +610,18 @@ impl Head {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         row.insert("phase".to_owned(), text(self.phase.name()));
         row.insert("mapping".to_owned(), text(self.mapping.as_str()));
-        let protocol = if self.rows { FENCED_WITH_ROWS } else { self.protocol.name() };
+        let protocol = match self.rows {
+            true if self.generation.is_some() => FENCED_WITH_SEALS,
+            true => FENCED_WITH_ROWS,
+            false => self.protocol.name(),
+        };
         row.insert("protocol".to_owned(), text(protocol));
         row.insert("epoch".to_owned(), number(u64::from(self.epoch.number())));
         row.insert("version".to_owned(), number(self.version));
         row.extend(self.since.iter().map(|seconds| ("since".to_owned(), number(*seconds))));
         row.extend(self.swept.then(|| ("swept".to_owned(), AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream".to_owned(), text(stream))));
+        row.extend(self.rows_since.map(|seconds| ("rowsSince".to_owned(), number(seconds))));
         row.extend(self.generation.map(|generation| ("generation".to_owned(), number(generation.number()))));
         if let Some(back) = &self.back {
             row.insert("backStream".to_owned(), text(&back.stream));
@@ -603,7 +645,7 @@ impl Head {
     fn of_row(retrofit: &str, row: &Item) -> Option<Head> {
         let protocols = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
         let named = text(row, "protocol")?;
-        let rows = named == FENCED_WITH_ROWS;
+        let rows = matches!(named, FENCED_WITH_ROWS | FENCED_WITH_SEALS);
         let named = if rows { Protocol::Fenced.name() } else { named };
         Some(Head {
             retrofit: retrofit.to_owned(),
@@ -618,6 +660,7 @@ impl Head {
             rows,
             since: whole(row, "since"),
             swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
+            rows_since: whole(row, "rowsSince"),
             generation: match row.contains_key("generation") {
                 true => Some(Generation::new(whole(row, "generation")?)?),
                 false => None,

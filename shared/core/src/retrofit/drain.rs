@@ -4,12 +4,16 @@
 //! age of a batch, not a record of one's own in the stream. The rows do: a change was carried over if the fence of its item's row
 //! has risen to it. Then no write of an older state can go through any more, from wherever it comes.
 
+use super::control::Head;
 use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
 use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, same_item};
-use super::protocol::{LedgerRow, fence_text};
+use super::protocol::{LedgerRow, fence_text, mark};
 use super::record::ChangeRecord;
 use crate::value::Item;
+
+/// How far an operator's clock may be off that of AWS, which refuses requests beyond it.
+const CLOCK_SECONDS_MAX: u64 = 300;
 
 /// The item's row and the item on both sides, read strongly, the row first.
 #[derive(Debug, Clone, Copy)]
@@ -22,36 +26,67 @@ pub struct Sides<'i> {
     pub target: Option<&'i Item>,
 }
 
+/// The newest change of an item that its table's stream showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Newest {
+    /// Its place in the stream.
+    pub sequence: SequenceNumber,
+    /// Can it be from before every change left a row?
+    pub may_lack_row: bool,
+}
+
+impl Newest {
+    /// This change, which happened at that second.
+    pub fn of(head: &Head, sequence: SequenceNumber, seconds: u64) -> Newest {
+        let rows_since = head.rows_since.unwrap_or(u64::MAX);
+        Newest { sequence, may_lack_row: seconds <= rows_since.saturating_add(CLOCK_SECONDS_MAX) }
+    }
+}
+
+/// What a record of the other table's stream shows of an item: by it a write of the retrofit is known again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sign {
+    /// The item got this fence; an empty text without one.
+    Fence(String),
+    /// The item with this mark was deleted.
+    Removed(String),
+}
+
+impl Sign {
+    /// What this record shows.
+    pub fn of(record: &ChangeRecord) -> Sign {
+        match (&record.new, &record.old) {
+            (None, Some(old)) => Sign::Removed(mark(old)),
+            (new, _) => Sign::Fence(fence_text(new.as_ref())),
+        }
+    }
+}
+
 impl Job {
-    /// Was the change with this sequence number carried over? It must be one of those that leave a row.
-    pub fn has_arrived(&self, sequence: &SequenceNumber, sides: Sides<'_>) -> bool {
-        let fence = Fence::of_record(self.epoch(), sequence.clone());
+    /// Was this change carried over?
+    pub fn has_arrived(&self, newest: &Newest, sides: Sides<'_>) -> bool {
+        let fence = Fence::of_record(self.epoch(), newest.sequence.clone());
         let row = sides.row.and_then(LedgerRow::read).map(|row| row.fence);
         let on_item = match self.rows_decide() {
             true => None,
             false => sides.target.and_then(|item| Fence::read(item.get(FENCE_ATTRIBUTE)?)),
         };
-        row.max(on_item) >= Some(fence)
+        // What was carried over before there were rows may have left none. Its tombstone was swept, or a scan was enough.
+        let before_rows = newest.may_lack_row && sides.row.is_none();
+        before_rows || row.max(on_item) >= Some(fence)
     }
 
     /// Did the target's stream show the last write of this retrofit to an item? Then all that was written to the item before has
     /// been seen too, also by somebody who should not have written: records of one item come in their order.
-    pub fn shows_last_write<'r>(
-        &self,
-        sides: Sides<'_>,
-        mut seen: impl Iterator<Item = &'r ChangeRecord>,
-    ) -> bool {
+    pub fn shows_last_write(&self, sides: Sides<'_>, seen: &[Sign]) -> bool {
         let row = sides.row.and_then(LedgerRow::read);
-        match (sides.target, row.map(|row| row.removed)) {
-            (Some(_), _) => {
-                let fence = fence_text(sides.target);
-                fence.is_empty() || seen.any(|record| fence_text(record.new.as_ref()) == fence)
-            }
-            (None, Some(removed)) if removed.last.is_some() => seen.any(|record| {
-                record.new.is_none() && record.old.as_ref().is_some_and(|old| removed.is_last(old))
-            }),
-            (None, _) => true,
-        }
+        let removed = row.and_then(|row| row.removed.last);
+        let wanted = match (sides.target, removed) {
+            (Some(_), _) => Sign::Fence(fence_text(sides.target)),
+            (None, Some(removed)) => Sign::Removed(removed),
+            (None, None) => return true,
+        };
+        wanted == Sign::Fence(String::new()) || seen.contains(&wanted)
     }
 
     /// Is the target's item what the source's item maps to? Nobody may write meanwhile.

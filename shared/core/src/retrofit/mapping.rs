@@ -268,7 +268,7 @@ impl Mapping {
     }
 
     /// The target's key for a source key, where the one fixes the other; `None` where it does not.
-    pub(super) fn target_key(&self, source_key: &Item) -> Result<Option<Item>, ItemError> {
+    pub fn target_key(&self, source_key: &Item) -> Result<Option<Item>, ItemError> {
         let mut item = match self.is_back() {
             true => match back::key_values(&self.source, source_key) {
                 Some(values) => self.renamed(&values),

@@ -28,7 +28,7 @@ use ledger::Move;
 use rowed::Rowed;
 
 pub use ledger::LedgerRow;
-pub(super) use mark::fence_text;
+pub(super) use mark::{fence_text, mark};
 pub(super) use turn::Turn;
 
 /// One item on its way, by the protocol of its retrofit.

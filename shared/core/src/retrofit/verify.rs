@@ -184,11 +184,13 @@ impl Check {
     /// A scanned target item, to be looked for in the source.
     pub fn of_target(job: &Job, item: &Item, options: CheckOptions) -> (Check, CheckStep) {
         let mapping = job.mapping();
-        let key = mapping.owner(item).and_then(|owner| owner.item(mapping.source()));
+        let key = owner(job, item).and_then(|owner| owner.item(mapping.source()));
         let mut check = Check::new(key, mapping.target().key_of(item), options);
         check.target = Some(item.clone());
         let step = match &check.key {
             _ if item.contains_key(TOMBSTONE_ATTRIBUTE) => check.done(Class::Same),
+            // On the way back: it never was carried over.
+            _ if !mapping.may_own(item) => check.done(Class::Same),
             // This retrofit did not write it.
             None => check.done(check.or_expired(job, Class::Extra)),
             Some(key) => CheckStep::Send(Request::Get { place: TableRole::Source, key: key.clone() }),
@@ -360,7 +362,7 @@ fn compare(
     }
     let target = target.filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
     let owner = key.and_then(|key| SourceKey::of(mapping.source(), key));
-    let theirs = target.is_some_and(|item| mapping.owner(item) != owner);
+    let theirs = target.is_some_and(|item| self::owner(job, item) != owner);
     let Ok(wanted) = source.map_or(Ok(None), |item| mapping.target_item(item)) else {
         // What cannot be mapped is in the quarantine, or is missing there.
         return Class::Missing;
@@ -369,6 +371,7 @@ fn compare(
         (None, None) => Class::Same,
         // Another source item has taken the place over since the scan.
         (_, Some(_)) if theirs && at_target => Class::Same,
+        (None, Some(item)) if !mapping.may_own(item) => Class::Same,
         (None, Some(_)) => Class::Extra,
         (Some(wanted), Some(item)) if at_target && !same_key(job, &wanted, item) => Class::Extra,
         // It has left this place since the scan, and the source's side looks for it where it should be.
@@ -379,6 +382,15 @@ fn compare(
             Class::Same
         }
         (Some(_), Some(_)) => Class::Different,
+    }
+}
+
+/// The source item that a target item is of. Once both tables had writers of their own, its key alone says so: what they wrote has
+/// no mark.
+fn owner(job: &Job, target: &Item) -> Option<SourceKey> {
+    match job.rows_decide() {
+        true => SourceKey::of(job.mapping().source(), &job.mapping().origin(target)?),
+        false => job.mapping().owner(target),
     }
 }
 

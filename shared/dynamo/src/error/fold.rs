@@ -5,12 +5,16 @@
 
 use aws_sdk_dynamodb::Error as SdkError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{BuildError, ProvideErrorMetadata, SdkError as CallError};
+use aws_sdk_dynamodb::error::{BuildError, ErrorMetadata, ProvideErrorMetadata, SdkError as CallError};
 use aws_sdk_dynamodb::types::ThrottlingReason;
 use aws_sdk_dynamodb::types::error::ConditionalCheckFailedException;
+use aws_sdk_dynamodbstreams::config::http::HttpResponse as StreamResponse;
 
 use super::{Call, DynamoError, Hidden, Throttle};
 use crate::values;
+
+/// A stream's word for throttling; to a change of a table the same word says something else.
+const STREAM_READ_TOO_OFTEN: &str = "LimitExceededException";
 
 impl DynamoError {
     /// What a failed call means.
@@ -44,12 +48,31 @@ impl DynamoError {
             SdkError::RequestLimitExceeded(throttled) => throttled_by(call, throttled.throttling_reasons()),
             SdkError::ThrottlingException(throttled) => throttled_by(call, throttled.throttling_reasons()),
             SdkError::ConditionalCheckFailedException(failed) => condition_failed(call, failed),
-            other => DynamoError::of_code(call, other, server_fault),
+            other => DynamoError::of_code(call, other.meta(), server_fault),
+        }
+    }
+
+    /// What a failed call of a stream means: its errors have names that are told by their code alone.
+    pub(crate) fn of_stream<E>(call: Call, error: CallError<E, StreamResponse>) -> DynamoError
+    where
+        E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
+    {
+        match error {
+            CallError::TimeoutError(_) => DynamoError::TimedOut { call },
+            CallError::DispatchFailure(failure) if failure.is_timeout() => DynamoError::TimedOut { call },
+            CallError::ServiceError(context) if context.err().code() == Some(STREAM_READ_TOO_OFTEN) => {
+                throttled_by(call, &[])
+            }
+            CallError::ServiceError(context) => {
+                let server_fault = context.raw().status().is_server_error();
+                DynamoError::of_code(call, context.err().meta(), server_fault)
+            }
+            error => DynamoError::Transport { call, source: error.into_source().unwrap_or_else(Into::into) },
         }
     }
 
     /// What an error means by its code alone.
-    fn of_code(call: Call, error: &SdkError, server_fault: bool) -> DynamoError {
+    fn of_code(call: Call, error: &ErrorMetadata, server_fault: bool) -> DynamoError {
         let detail = || Hidden::new(error.message().unwrap_or_default().to_owned());
         match error.code().unwrap_or("unknown") {
             "ValidationException" | "SerializationException" => {

@@ -224,7 +224,7 @@ impl RequestSender {
     }
 
     /// A write of a row that another worker may have written already.
-    async fn note(&self, write: Write) -> Result<(), RetrofitError> {
+    pub(super) async fn note(&self, write: Write) -> Result<(), RetrofitError> {
         match self.send(&Request::Write(write)).await? {
             Response::Rejected(code) => {
                 Err(RetrofitError::Refused { table: self.table(TableRole::Control).id.clone(), code })

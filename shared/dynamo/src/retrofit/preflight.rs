@@ -30,7 +30,12 @@ impl RequestSender {
             let differences = difference.to_string();
             return Err(RetrofitError::WrongTable { table: target.id.clone(), differences });
         }
-        if stream { self.stream_of(&source).map(Some) } else { Ok(None) }
+        if stream { self.stream_of(TableRole::Source, &source).map(Some) } else { Ok(None) }
+    }
+
+    /// The ARN of a table's stream; an error if it has none with both images.
+    pub async fn stream(&self, place: TableRole) -> Result<String, RetrofitError> {
+        self.stream_of(place, &self.table_there(place).await?)
     }
 
     /// What shows that a retrofit without a row was at work all the same: rows of its segments or its quarantine, or items in
@@ -78,7 +83,7 @@ impl RequestSender {
             leases: self.leases().await?,
             quarantined: self.quarantine().await?.len() as u64,
             indexes_not_active: inactive.collect(),
-            stream: self.stream_of(&source).ok(),
+            stream: self.stream_of(TableRole::Source, &source).ok(),
         })
     }
 
@@ -110,10 +115,10 @@ impl RequestSender {
         Ok(self.with_retries(|| description(self.client(), table).boxed()).await?)
     }
 
-    fn stream_of(&self, source: &TableDescription) -> Result<String, RetrofitError> {
-        let table = || self.table(TableRole::Source).id.clone();
-        let specification = source.stream_specification().filter(|stream| stream.stream_enabled());
-        let (Some(stream), Some(arn)) = (specification, source.latest_stream_arn()) else {
+    fn stream_of(&self, place: TableRole, there: &TableDescription) -> Result<String, RetrofitError> {
+        let table = || self.table(place).id.clone();
+        let specification = there.stream_specification().filter(|stream| stream.stream_enabled());
+        let (Some(stream), Some(arn)) = (specification, there.latest_stream_arn()) else {
             return Err(RetrofitError::NoStream { table: table() });
         };
         match stream.stream_view_type() {

@@ -51,7 +51,8 @@ impl Status {
 }
 
 impl RequestSender {
-    /// The sender of a retrofit that was started with this mapping, in its epoch; and its row.
+    /// The sender of a retrofit that was started with this mapping, in its epoch and the direction that items are carried in; and
+    /// its row.
     pub async fn started(
         client: Client,
         mapping: Mapping,
@@ -61,7 +62,8 @@ impl RequestSender {
         let head = first.head().await?;
         let mapping = first.job().mapping().clone();
         head.check(&mapping)?;
-        let sender = RequestSender::new(first.client().clone(), head.job(mapping), control_table);
+        let job = head.leading_job(&mapping).unwrap_or_else(|| head.job(mapping));
+        let sender = RequestSender::new(first.client().clone(), job, control_table);
         Ok((sender, head))
     }
 

@@ -1,5 +1,5 @@
-//! Follows a retrofit's source while the retrofit is open: what an event source mapping does that is switched on with the
-//! retrofit and off after it.
+//! Follows a retrofit's source, and the target for the way back, while the retrofit is open: what an event source mapping does that
+//! is switched on with the retrofit and off after it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// outlast what a person looks into.
 const RETRIES_MAX: u32 = 1000;
 
-/// Starts and stops the poller of one retrofit.
+/// Starts and stops the poller of one stream of a retrofit.
 pub(super) struct Follower {
     sender: RequestSender,
     database: Database,
@@ -31,20 +31,30 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Of this retrofit; `None` if its mapping has mistakes: `keyfold retrofit` tells them.
-    pub(super) fn new(
+    /// Of this retrofit, for each stream that it follows; none if its mapping has mistakes: `keyfold retrofit` tells them.
+    pub(super) fn of(
         model: &Model,
         retrofit: &str,
         dynamo: &EmbeddedDynamo,
         handler: AnyReplicator,
         data: Option<&Path>,
-    ) -> Option<Follower> {
-        let mapping = Mapping::of(model, retrofit).ok()?;
-        let table = mapping.source().name.clone();
-        let sender = RequestSender::new(dynamo.client(), Job::new(mapping, Epoch::FIRST), CONTROL_TABLE);
-        let on_failure = data.map(|folder| folder.join(format!("{retrofit}-failed.jsonl")));
-        let database = dynamo.database().clone();
-        Some(Follower { sender, database, table, handler: Arc::new(handler), on_failure })
+    ) -> Vec<Follower> {
+        let Ok(mapping) = Mapping::of(model, retrofit) else { return Vec::new() };
+        let mut tables = vec![(mapping.source().name.clone(), "failed")];
+        tables.extend(mapping.back().is_ok().then(|| (mapping.target().name.clone(), "failed-back")));
+        let handler = Arc::new(handler);
+        let follower = |(table, failed): (String, &str)| Follower {
+            sender: RequestSender::new(
+                dynamo.client(),
+                Job::new(mapping.clone(), Epoch::FIRST),
+                CONTROL_TABLE,
+            ),
+            database: dynamo.database().clone(),
+            table,
+            handler: Arc::clone(&handler),
+            on_failure: data.map(|folder| folder.join(format!("{retrofit}-{failed}.jsonl"))),
+        };
+        tables.into_iter().map(follower).collect()
     }
 
     pub(super) async fn run(self) {
@@ -64,7 +74,7 @@ impl Follower {
 
     async fn is_open(&self) -> bool {
         match self.sender.head().await {
-            Ok(head) => head.check_open(self.sender.job().mapping()).is_ok(),
+            Ok(head) => head.check(self.sender.job().mapping()).is_ok() && head.phase.direction().is_some(),
             Err(_) => false,
         }
     }

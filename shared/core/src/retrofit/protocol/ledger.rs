@@ -114,11 +114,6 @@ impl Removed {
         let mark = Some(mark(item));
         if item.contains_key(FENCE_ATTRIBUTE) { mark <= self.newest } else { mark == self.bare }
     }
-
-    /// Is this item the last of them?
-    pub(in crate::retrofit) fn is_last(&self, item: &Item) -> bool {
-        self.last.as_ref() == Some(&mark(item))
-    }
 }
 
 /// One source item that is moved to where it belongs.

@@ -17,7 +17,7 @@ pub(in crate::retrofit) fn fence_text(item: Option<&Item>) -> String {
 }
 
 /// An item's fence; of an item without one, a digest of it.
-pub(super) fn mark(item: &Item) -> String {
+pub(in crate::retrofit) fn mark(item: &Item) -> String {
     match fence_text(Some(item)) {
         fence if fence.is_empty() => {
             let mut parts: Vec<_> =

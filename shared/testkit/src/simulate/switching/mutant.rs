@@ -13,6 +13,8 @@ SwitchMutant {
     NotDrained = "not-drained",
     /// Nobody looks at what came to the closed table before the direction is turned.
     ClosedUnseen = "closed-unseen",
+    /// What is found in the closed table's stream is called late by a row that was read before.
+    StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",
     /// What is under way counts as arrived as soon as the item is in the other table.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::retrofit::control::{Delivery, Direction, Head, Phase, SORT};
-use keyfold_core::retrofit::drain::Sides;
+use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
 use keyfold_core::retrofit::seal;
 use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, LedgerRow, Request, SourceKey, TaskStep};
 use keyfold_core::value::Item;
@@ -27,8 +27,8 @@ pub(super) struct Operator {
     drained: bool,
     /// How many seals were written.
     sealed: usize,
-    /// After the seals, all was still as it must be.
-    settled: bool,
+    /// After the seals, all was still as it must be: when that was seen.
+    settled: Option<u64>,
     /// Since when the writers are stopped.
     since: u64,
     /// The records of the closed table that were looked at.
@@ -41,7 +41,7 @@ impl Operator {
             known: None,
             drained: false,
             sealed: 0,
-            settled: false,
+            settled: None,
             since: 0,
             examined: BTreeSet::new(),
         }
@@ -97,21 +97,25 @@ impl World {
             return self.take_back(at, known, side);
         }
         if !self.operators[at].drained {
-            self.operators[at].drained = self.has_drained(at, side);
+            self.operators[at].drained = self.has_drained(at, known, side);
+            // A replicator that is behind holds nobody up; and nobody else carries what the other direction wrote before.
+            if !self.operators[at].drained && self.random.chance(30) {
+                self.carry_what_lacks(known, side);
+            }
             return;
         }
         if self.operators[at].sealed < self.seals_enough(side) {
             return self.seal(at, known);
         }
-        if !self.operators[at].settled {
+        let Some(looked) = self.operators[at].settled else {
             // Between this look and the change of the phase anything may happen.
-            self.operators[at].settled = self.has_drained(at, side);
-            self.looked = self.turns;
-            if !self.operators[at].settled {
+            if self.has_drained(at, known, side) {
+                self.operators[at].settled = Some(self.turns);
+            } else {
                 self.take_back(at, known, side);
             }
             return;
-        }
+        };
         // A weakened protocol goes on with writes that nothing ends.
         self.bites +=
             u64::from(self.seals_enough(side) < usize::from(seal::SEALS) && self.is_something_under_way());
@@ -119,7 +123,7 @@ impl World {
         let next = if side == Direction::There { Phase::Reversed } else { Phase::Tidy };
         if self.store(known, next) {
             self.moves += 1;
-            self.let_in(other(side));
+            self.let_in(other(side), looked);
         }
     }
 
@@ -182,31 +186,56 @@ impl World {
 
     /// As far as the streams tell: has every change of this table arrived at the other one, do they agree, and was everything
     /// that came to the other one looked at?
-    fn has_drained(&mut self, at: usize, side: Direction) -> bool {
+    fn has_drained(&mut self, at: usize, known: &Head, side: Direction) -> bool {
         let job = match side {
-            Direction::There => Some(self.head.job(self.mapping.clone())),
-            Direction::Back => self.head.back_job(&self.mapping),
+            Direction::There => Some(known.job(self.mapping.clone())),
+            Direction::Back => known.back_job(&self.mapping),
         };
         let Some(job) = job else { return false };
         let clean = self.quarantine(job.mapping().rows_name()).is_empty();
-        let examined = clean && self.examine(at, side);
+        let examined = clean && self.examine(at, known, side);
         let drained = examined && (0..KEYS).all(|number| self.item_has_drained(&job, side, number));
         drained || self.bites(SwitchMutant::NotDrained)
     }
 
+    /// Carries over the newest change of each item that has not arrived, as the functions do.
+    fn carry_what_lacks(&mut self, known: &Head, side: Direction) {
+        let job = match side {
+            Direction::There => Some(known.job(self.mapping.clone())),
+            Direction::Back => known.back_job(&self.mapping),
+        };
+        let Some(job) = job else { return };
+        for number in 0..KEYS {
+            let stream = self.streams[index(side)].iter();
+            let seen = stream.filter(|record| record.number == number && record.visible_at <= self.turns);
+            let Some(record) =
+                seen.map(|record| record.record.clone()).max_by(|a, b| a.sequence.cmp(&b.sequence))
+            else {
+                continue;
+            };
+            if !self.item_has_drained(&job, side, number) {
+                self.carry_to_the_end(job.apply(&record), &job, side);
+            }
+        }
+    }
+
     /// Looks at what came to the closed table, as the functions do.
-    fn examine(&mut self, at: usize, side: Direction) -> bool {
+    fn examine(&mut self, at: usize, known: &Head, side: Direction) -> bool {
         let closed = other(side);
-        let Delivery::Late { job, epoch } = self.head.delivery(&self.mapping, closed) else { return true };
+        let Delivery::Late { job, epoch } = known.delivery(&self.mapping, closed) else { return true };
         if self.bites(SwitchMutant::ClosedUnseen) {
             return true;
         }
+        // The records are known; the row is read after them. What came while the table was open is not late.
+        if !same_version(known, &self.head) && !self.bites(SwitchMutant::StaleLook) {
+            return false;
+        }
         for record in 0..self.streams[index(closed)].len() {
-            let known = &self.streams[index(closed)][record];
-            if known.visible_at > self.turns || self.operators[at].examined.contains(&record) {
+            let published = &self.streams[index(closed)][record];
+            if published.visible_at > self.turns || self.operators[at].examined.contains(&record) {
                 continue;
             }
-            let task = job.late(&known.record, epoch);
+            let task = job.late(&published.record, epoch);
             if !self.carry_to_the_end(task, &job, side) {
                 return false;
             }
@@ -233,14 +262,20 @@ impl World {
             let stream = self.streams[index(of)].iter();
             stream.filter(|record| record.number == number && record.visible_at <= self.turns)
         };
-        let Some(newest) = seen(side).map(|record| record.record.sequence.clone()).max() else { return true };
+        let Some(sequence) = seen(side).map(|record| record.record.sequence.clone()).max() else {
+            return true;
+        };
+        let newest = Newest { sequence, may_lack_row: false };
         let (source, target) = (self.item(side, number), self.item(other(side), number));
         let row = self.row_of(job, side, number);
         let sides = Sides { row: row.as_ref(), source, target };
         let (arrived, present, agrees) =
             (job.has_arrived(&newest, sides), target.is_some(), job.agrees(sides));
         let shown = !self.head.was_reversed()
-            || job.shows_last_write(sides, seen(other(side)).map(|record| &record.record));
+            || job.shows_last_write(
+                sides,
+                &seen(other(side)).map(|record| Sign::of(&record.record)).collect::<Vec<_>>(),
+            );
         if !arrived && present && self.bites(SwitchMutant::DrainByPresence) {
             return true;
         }
@@ -255,8 +290,8 @@ impl World {
         self.row(&LedgerRow::key(job.mapping(), &source)).cloned()
     }
 
-    /// The writers of this table may write from now on.
-    pub(super) fn let_in(&mut self, side: Direction) {
+    /// The writers of this table may write from now on; it was looked last at this turn whether all had arrived.
+    pub(super) fn let_in(&mut self, side: Direction, looked: u64) {
         self.open = Some(side);
         if self.truth_of == side {
             return;
@@ -264,19 +299,19 @@ impl World {
         self.note(|| format!("writers of {side:?} may write"));
         let former = self.truth_of;
         for number in 0..KEYS {
-            self.take_over(former, side, number);
+            self.take_over(former, side, number, looked);
         }
         self.truth_of = side;
         self.changed = true;
     }
 
     /// What the former table's writers wrote must be in this one now, but for what came too late.
-    fn take_over(&mut self, former: Direction, side: Direction, number: usize) {
+    fn take_over(&mut self, former: Direction, side: Direction, number: usize, looked: u64) {
         let there = self.item(side, number).map(natural);
         let written = std::mem::take(&mut self.written[number]);
         let stream = &self.streams[index(former)];
-        // What was not in the stream, or came after the stop, may be too late.
-        let on_time = |write: &TrueWrite| !write.leaked && stream[write.at].visible_at <= self.turns;
+        // What was not in the stream by then, or came after the stop, may be too late.
+        let on_time = |write: &TrueWrite| !write.leaked && stream[write.at].visible_at <= looked;
         let from = written.iter().rposition(on_time);
         let before = match from {
             Some(at) => written[at].new.clone(),
@@ -288,7 +323,6 @@ impl World {
             |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
         let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
         // What came to this table after the last look is an ordinary write of it from now on.
-        let looked = self.looked;
         let early =
             |write: &&mut LateWrite| write.side == side && write.number == number && write.turn > looked;
         if let Some(write) = self.late.iter_mut().rfind(early)

@@ -149,8 +149,6 @@ pub(super) struct World {
     pub(super) busy: [[bool; KEYS]; 2],
     pub(super) operators: Vec<Operator>,
     pub(super) wrong: Option<Violation>,
-    /// When an operator looked last whether all had arrived.
-    pub(super) looked: u64,
     /// The last stop has begun.
     pub(super) ending: bool,
     /// Something changed since it was last looked whether all is right.
@@ -191,7 +189,7 @@ impl World {
             control_table: control::table("control"),
             tables: Default::default(),
             control: ItemStore::default(),
-            head: tidy.swept().with_seals(),
+            head: tidy.swept(),
             streams: Default::default(),
             sequences: [90, 90],
             open: Some(Direction::There),
@@ -205,7 +203,6 @@ impl World {
             busy: Default::default(),
             operators: vec![Operator::new(), Operator::new()],
             wrong: None,
-            looked: 0,
             ending: false,
             changed: true,
         };

@@ -1,0 +1,412 @@
+//! `keyfold retrofit switch` and `return`: the writers of one table are stopped, all that they wrote arrives at the other one, what
+//! was begun before is sealed, and the writers of the other table may write. Until that moment everything can be taken back.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
+use keyfold_core::retrofit::gates::closed;
+use keyfold_core::retrofit::{Mapping, TableRole};
+use keyfold_dynamo::StreamReader;
+use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
+use serde_json::json;
+
+use super::interrupt::{INTERRUPTED, watched};
+use super::status::listed;
+use super::{explained, hinted, started};
+use crate::args::RetrofitSwitchArgs;
+use crate::commands::{now_seconds, settings};
+use crate::output::Output;
+
+/// The pause between two looks at the streams.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What is older than this and has not arrived is carried over by the command itself, before the stop.
+const USUAL_LAG_SECONDS: u64 = 60;
+
+/// From which phase, through which, to which.
+struct Way {
+    lead: Direction,
+    from: Phase,
+    stop: Phase,
+    to: Phase,
+    /// The command's name.
+    command: &'static str,
+}
+
+const THERE: Way = Way {
+    lead: Direction::There,
+    from: Phase::Tidy,
+    stop: Phase::Closing,
+    to: Phase::Reversed,
+    command: "switch",
+};
+const BACK: Way = Way {
+    lead: Direction::Back,
+    from: Phase::Reversed,
+    stop: Phase::Returning,
+    to: Phase::Tidy,
+    command: "return",
+};
+
+/// What the whole way has at hand.
+struct Switch<'a> {
+    way: &'static Way,
+    sender: RequestSender,
+    head: Head,
+    drain: Drain,
+    /// The target's stream, which the way back follows.
+    back_stream: String,
+    args: &'a RetrofitSwitchArgs,
+    out: &'a Output,
+    /// The last time that records came.
+    quiet_since: Instant,
+}
+
+/// Why a stop was taken back.
+enum TakenBack {
+    Interrupted,
+    TooLong(Backlog),
+    Moved(Backlog),
+}
+
+pub(super) async fn there(
+    model: &Model,
+    args: &RetrofitSwitchArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    run(model, &THERE, args, out).await
+}
+
+pub(super) async fn back(model: &Model, args: &RetrofitSwitchArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    run(model, &BACK, args, out).await
+}
+
+async fn run(
+    model: &Model,
+    way: &'static Way,
+    args: &RetrofitSwitchArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    let (_, head) = started(model, &args.target).await?;
+    // Who was killed after the last step comes again.
+    if head.phase == way.to && head.was_reversed() {
+        return already(&head, out);
+    }
+    let mut switch = Switch::open(model, way, args, out).await?;
+    let stopped_before = switch.head.phase == way.stop;
+    if !stopped_before {
+        switch.check_gates().await?;
+    }
+    // What the streams have from before takes no time from the pause.
+    switch.read().await?;
+    if !args.check && args.writers_stopped {
+        switch.carry(now_seconds().saturating_sub(USUAL_LAG_SECONDS)).await?;
+    }
+    if args.check {
+        return switch.checked().await;
+    }
+    if !args.writers_stopped {
+        bail!("{}", switch.stop_first());
+    }
+    let stop = watched(out);
+    let begun = Instant::now();
+    switch.stop().await?;
+    match switch.drained(&stop).await? {
+        Ok(backlog) => switch.turned(&backlog, begun.elapsed()),
+        Err(why) => switch.taken_back(why, begun.elapsed()).await,
+    }
+}
+
+fn already(head: &Head, out: &Output) -> anyhow::Result<ExitCode> {
+    if out.json {
+        out.value(&json!({ "retrofit": head.retrofit, "phase": head.phase.name() }))?;
+    } else {
+        out.text(format!("retrofit `{}` is {} already\n", head.retrofit, head.phase.name()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl<'a> Switch<'a> {
+    async fn open(
+        model: &Model,
+        way: &'static Way,
+        args: &'a RetrofitSwitchArgs,
+        out: &'a Output,
+    ) -> anyhow::Result<Switch<'a>> {
+        let (sender, head) = started(model, &args.target).await?;
+        let mapping =
+            Mapping::of(model, &args.target.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
+        if let Err(why) = mapping.back() {
+            bail!(
+                "retrofit `{}` has no way back: {why}\n\
+                 hint: `keyfold retrofit cutover` moves readers and writers once and for all",
+                head.retrofit
+            );
+        }
+        if head.phase != way.from && head.phase != way.stop {
+            head.to(way.stop).map_err(|error| explained(error.into()))?;
+        }
+        if head.lacks_seals() {
+            let retrofit = &head.retrofit;
+            bail!(
+                "retrofit `{retrofit}` was tidied by an earlier release\nhint: run `keyfold retrofit tidy {retrofit}` again"
+            );
+        }
+        let (source, target) = match way.lead {
+            Direction::There => (TableRole::Source, TableRole::Target),
+            Direction::Back => (TableRole::Target, TableRole::Source),
+        };
+        // What the sender calls its source is the table that items are carried from.
+        let stream = sender.stream(source).await.map_err(explained)?;
+        let back_stream = sender.stream(target).await.map_err(explained)?;
+        head.check_stream(&stream).map_err(|error| explained(error.into()))?;
+        if way.lead == Direction::Back {
+            head.check_back_stream(&back_stream).map_err(|error| explained(error.into()))?;
+        }
+        let settings = settings(args.target.endpoint.as_deref())?;
+        let open = match way.lead {
+            Direction::There => (mapping.source(), &stream),
+            Direction::Back => (mapping.target(), &back_stream),
+        };
+        let closed = match way.lead {
+            Direction::There => (mapping.target(), &back_stream),
+            Direction::Back => (mapping.source(), &stream),
+        };
+        let reader = StreamReader::open(&settings, &open.0.id, open.1).await;
+        let other = match head.was_reversed() {
+            true => Some(StreamReader::open(&settings, &closed.0.id, closed.1).await),
+            false => None,
+        };
+        let drain = Drain::new(mapping, reader, other);
+        Ok(Switch { way, sender, head, drain, back_stream, args, out, quiet_since: Instant::now() })
+    }
+
+    /// The tables as the model names them: the one whose writers stop, and the one whose writers begin.
+    fn tables(&self) -> (&str, &str) {
+        let name = |place| self.sender.table(place).name.as_str();
+        (name(TableRole::Source), name(TableRole::Target))
+    }
+
+    /// Must everything be in order before writers are stopped? On the way there, as for a cut-over; on the way back, nothing may be
+    /// in quarantine.
+    async fn check_gates(&self) -> anyhow::Result<()> {
+        let gates = match self.way.lead {
+            Direction::There => {
+                let evidence = self.sender.evidence().await.map_err(explained)?;
+                listed_if_any(&closed(&self.head, &evidence))
+            }
+            Direction::Back => {
+                let entries = self.sender.quarantine().await.map_err(explained)?.len();
+                (entries > 0).then(|| format!("{entries} items are in quarantine"))
+            }
+        };
+        match gates {
+            None => Ok(()),
+            Some(gates) => {
+                bail!("retrofit `{}` cannot {}: {gates}", self.head.retrofit, self.way.command)
+            }
+        }
+    }
+
+    fn stop_first(&self) -> String {
+        let (closes, opens) = self.tables();
+        format!(
+            "the writers of table `{closes}` have to be stopped first, until this command has ended\n\
+             hint: stop them, run `keyfold retrofit {} {} --writers-stopped`, then let the writers of table `{opens}` begin; \
+             `--check` shows what is still to arrive, and changes nothing",
+            self.way.command, self.head.retrofit
+        )
+    }
+
+    async fn read(&mut self) -> anyhow::Result<u64> {
+        let came = self.drain.read(&self.sender, &self.head).await?;
+        if came > 0 {
+            self.quiet_since = Instant::now();
+        }
+        Ok(came)
+    }
+
+    /// Says what there is still to arrive. Changes nothing.
+    async fn checked(&mut self) -> anyhow::Result<ExitCode> {
+        let backlog = self.drain.backlog(&self.sender, &self.head).await.map_err(explained)?;
+        let (closes, opens) = self.tables();
+        if self.out.json {
+            self.out.value(&json!({
+                "retrofit": self.head.retrofit, "phase": self.head.phase.name(), "closes": closes, "opens": opens,
+                "items": backlog.items, "waiting": backlog.waiting, "differing": backlog.differing, "unseen": backlog.unseen,
+            }))?;
+        } else {
+            self.out.text(format!(
+                "retrofit `{}` can {}: all gates are open\n{}\n",
+                self.head.retrofit,
+                self.way.command,
+                self.arrived(&backlog)
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn arrived(&self, backlog: &Backlog) -> String {
+        let Backlog { items, waiting, differing, unseen, first } = backlog;
+        let (closes, opens) = self.tables();
+        let named = format!("the stream of table `{closes}` names {items} items: ");
+        let lacks = [
+            (waiting, format!("have not arrived in table `{opens}`")),
+            (differing, format!("are not the same in table `{opens}`")),
+            (unseen, format!("were not seen yet in the stream of table `{opens}`")),
+        ];
+        let lacks: Vec<String> = lacks
+            .iter()
+            .filter(|(count, _)| **count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if lacks.is_empty() {
+            return format!("{named}all have arrived in table `{opens}`");
+        }
+        let first: Vec<String> = first.iter().map(ToString::to_string).collect();
+        format!("{named}{} ({})", lacks.join(", "), first.join(", "))
+    }
+
+    /// From here on nobody may write, and the retrofit says so.
+    async fn stop(&mut self) -> anyhow::Result<()> {
+        if self.head.phase != self.way.stop {
+            let next = self.head.to(self.way.stop).map_err(|error| explained(error.into()))?;
+            self.store(next).await?;
+        }
+        let (closes, _) = self.tables();
+        self.out.note(format!(
+            "nobody may write: waiting until what was written to table `{closes}` has arrived, {} s at most\n",
+            self.args.stop_max
+        ));
+        self.quiet_since = Instant::now();
+        Ok(())
+    }
+
+    async fn carry(&self, before_seconds: u64) -> anyhow::Result<()> {
+        self.drain.carry(&self.sender, &self.head, before_seconds).await.map_err(explained)
+    }
+
+    async fn store(&mut self, next: Head) -> anyhow::Result<()> {
+        self.sender.store(&next, Some(&self.head)).await.map_err(explained)?;
+        self.head = next;
+        Ok(())
+    }
+
+    /// Waits until all has arrived, seals, looks once more, and turns the direction.
+    async fn drained(&mut self, stop: &AtomicBool) -> anyhow::Result<Result<Backlog, TakenBack>> {
+        let begun = Instant::now();
+        let (most, quiet) = (Duration::from_secs(self.args.stop_max), Duration::from_secs(self.args.quiet));
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(Err(TakenBack::Interrupted));
+            }
+            let came = self.read().await?;
+            let examined = self.drain.examine(&self.sender, &self.head).await.map_err(explained)?;
+            let is_quiet = came == 0 && examined && self.quiet_since.elapsed() >= quiet;
+            let late = begun.elapsed() >= most;
+            if is_quiet || late {
+                if is_quiet {
+                    self.carry(u64::MAX).await?;
+                }
+                let backlog = self.drain.backlog(&self.sender, &self.head).await.map_err(explained)?;
+                if is_quiet && backlog.is_empty() {
+                    break;
+                }
+                if late {
+                    return Ok(Err(TakenBack::TooLong(backlog)));
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        let Some(generation) = self.head.generation else { unreachable!("looked at before") };
+        self.sender.seal(generation).await.map_err(explained)?;
+        // Nothing of the former direction can be written any more: what is right now stays right.
+        let came = self.read().await?;
+        let examined = self.drain.examine(&self.sender, &self.head).await.map_err(explained)?;
+        let backlog = self.drain.backlog(&self.sender, &self.head).await.map_err(explained)?;
+        let quarantined = self.sender.quarantine().await.map_err(explained)?.len();
+        if came > 0 || !examined || !backlog.is_empty() || quarantined > 0 {
+            return Ok(Err(TakenBack::Moved(backlog)));
+        }
+        let next = match self.way.lead {
+            Direction::There => {
+                self.head.with_way_back(&self.back_stream).and_then(|head| head.to(self.way.to))
+            }
+            Direction::Back => self.head.to(self.way.to),
+        };
+        self.store(next.map_err(|error: ControlError| explained(error.into()))?).await?;
+        Ok(Ok(backlog))
+    }
+
+    fn turned(&self, backlog: &Backlog, paused: Duration) -> anyhow::Result<ExitCode> {
+        let (closes, opens) = self.tables();
+        let retrofit = &self.head.retrofit;
+        if self.out.json {
+            self.out.value(&json!({
+                "retrofit": retrofit, "phase": self.head.phase.name(), "closed": closes, "open": opens,
+                "items": backlog.items, "seconds": paused.as_secs_f64(),
+            }))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let next = match self.way.lead {
+            Direction::There => {
+                format!("`keyfold retrofit return {retrofit}` brings them back, `settle` ends that")
+            }
+            Direction::Back => {
+                format!("`keyfold retrofit verify {retrofit}`, then `switch` moves them again")
+            }
+        };
+        self.out.text(format!(
+            "retrofit `{retrofit}` is {}: writers may use table `{opens}` now, and table `{closes}` follows it\n\
+             all {} items that the stream names have arrived; the pause took {:.1} s\n\
+             what somebody still writes to table `{closes}` is noted: `keyfold retrofit late {retrofit}`; {next}\n",
+            self.head.phase.name(),
+            backlog.items,
+            paused.as_secs_f64()
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Everything is as it was before the stop.
+    async fn taken_back(mut self, why: TakenBack, paused: Duration) -> anyhow::Result<ExitCode> {
+        let next = self.head.to(self.way.from).map_err(|error| explained(error.into()))?;
+        self.store(next).await?;
+        let (closes, _) = self.tables();
+        let again = format!(
+            "nothing was switched: the writers of table `{closes}` may go on (after {:.1} s); run the command again when you like",
+            paused.as_secs_f64()
+        );
+        match why {
+            TakenBack::Interrupted => {
+                self.out.note(format!("interrupted; {again}\n"));
+                Ok(ExitCode::from(INTERRUPTED))
+            }
+            TakenBack::TooLong(backlog) => bail!(
+                "the limit of {} s is over, and {}\n{again}\nhint: a replicator that is behind, or writers that go on? see \
+                 `keyfold retrofit {} {} --check`",
+                self.args.stop_max,
+                match backlog.is_empty() {
+                    true => "records kept coming".to_owned(),
+                    false => self.arrived(&backlog),
+                },
+                self.way.command,
+                self.head.retrofit
+            ),
+            TakenBack::Moved(backlog) => bail!(
+                "something was written while nobody should write, or went into quarantine: {}\n{again}\nhint: somebody still \
+                 writes to table `{closes}`? see `keyfold retrofit quarantine {}` and `late {}` too",
+                self.arrived(&backlog),
+                self.head.retrofit,
+                self.head.retrofit
+            ),
+        }
+    }
+}
+
+fn listed_if_any(gates: &[keyfold_core::retrofit::gates::Gate]) -> Option<String> {
+    (!gates.is_empty()).then(|| listed(gates))
+}

@@ -1,0 +1,54 @@
+//! A late change as the control table keeps it, for the person who decides what becomes of it.
+
+use super::control::{self, SORT};
+use crate::value::{AttributeValue, Item};
+
+/// A change that came to a table after its writers should have stopped, and that the open table does not say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LateChange {
+    sort: String,
+    /// The table that it came to, by its name in DynamoDB.
+    pub table: String,
+    /// The item's key there.
+    pub key: Item,
+    /// The item before it.
+    pub old: Option<Item>,
+    /// The item after it.
+    pub new: Option<Item>,
+}
+
+impl LateChange {
+    /// Reads a row.
+    pub fn read(row: &Item) -> Option<LateChange> {
+        let map = |name: &str| match row.get(name) {
+            Some(AttributeValue::M(members)) => Some(Item::from(members.clone())),
+            _ => None,
+        };
+        Some(LateChange {
+            sort: control::text(row, SORT)?.to_owned(),
+            table: control::text(row, control::TABLE)?.to_owned(),
+            key: map(control::SOURCE_KEY)?,
+            old: map(control::OLD),
+            new: map(control::NEW),
+        })
+    }
+
+    /// The name by which it is told from others.
+    pub fn name(&self) -> &str {
+        &self.sort
+    }
+
+    /// The key of its row.
+    pub fn row_key(&self, retrofit: &str) -> Item {
+        control::key(&control::late_partition(retrofit), &self.sort)
+    }
+
+    /// What happened: `inserted`, `changed` or `deleted`.
+    pub fn what(&self) -> &'static str {
+        match (&self.old, &self.new) {
+            (None, _) => "inserted",
+            (Some(_), Some(_)) => "changed",
+            (Some(_), None) => "deleted",
+        }
+    }
+}
