@@ -323,12 +323,13 @@ impl World {
             |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
         let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
         // What came to this table after the last look is an ordinary write of it from now on.
-        let early =
-            |write: &&mut LateWrite| write.side == side && write.number == number && write.turn > looked;
-        if let Some(write) = self.late.iter_mut().rfind(early)
-            && write.new == there
-        {
-            write.said = true;
+        let early: Vec<&mut LateWrite> = self
+            .late
+            .iter_mut()
+            .filter(|write| write.side == side && write.number == number && write.turn > looked)
+            .collect();
+        if early.last().is_some_and(|write| write.new == there) {
+            early.into_iter().for_each(|write| write.said = true);
             self.expected[number] = there;
             return;
         }
@@ -344,7 +345,7 @@ impl World {
                 sequence,
                 new: write.new,
                 turn: self.turns,
-                said: false,
+                said: write.as_retrofit,
             });
         }
         self.expected[number] = there;

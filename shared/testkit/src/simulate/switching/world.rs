@@ -113,6 +113,8 @@ pub(super) struct TrueWrite {
     pub(super) new: Option<Item>,
     /// By a writer who should have stopped.
     pub(super) leaked: bool,
+    /// It looks as a deletion of the retrofit's own.
+    pub(super) as_retrofit: bool,
 }
 
 /// One history under way.
@@ -148,6 +150,8 @@ pub(super) struct World {
     /// Items of a stream that a function has at work.
     pub(super) busy: [[bool; KEYS]; 2],
     pub(super) operators: Vec<Operator>,
+    /// The item without a fence that the retrofit deleted last, of each table and key: the same once more is taken for it.
+    removed_bare: [[Option<Item>; KEYS]; 2],
     pub(super) wrong: Option<Violation>,
     /// The last stop has begun.
     pub(super) ending: bool,
@@ -202,6 +206,7 @@ impl World {
             leaked: Vec::new(),
             busy: Default::default(),
             operators: vec![Operator::new(), Operator::new()],
+            removed_bare: Default::default(),
             wrong: None,
             ending: false,
             changed: true,
@@ -332,7 +337,7 @@ impl World {
             (_, None) => ChangeKind::Remove { expired: false },
             _ => ChangeKind::Modify,
         };
-        let hidden = self.faults.hidden && self.random.chance(6);
+        let hidden = self.faults.hidden && self.random.chance(20);
         let delay = if hidden { self.random.between(20, HIDDEN_TURNS_MAX) as u64 } else { 0 };
         let number = self.number(side, &key);
         // Records of one item come in their order.
@@ -401,6 +406,12 @@ impl World {
             let key = key_in(&write.action).clone();
             match self.place(lead, write.place) {
                 Some(side) => {
+                    let number = self.number(side, &key);
+                    let before =
+                        self.item(side, number).filter(|before| natural(before) == **before).cloned();
+                    if item.is_none() && before.is_some() {
+                        self.removed_bare[index(side)][number] = before;
+                    }
                     self.set(side, &key, item);
                 }
                 None => self.control.set(&self.control_table, &key, item),
@@ -443,18 +454,22 @@ impl World {
             format!("{}writer of {side:?}: k{number} is {said}", if leaked { "LATE " } else { "" })
         });
         let key = self.key(side, number);
+        let before = self.item(side, number).cloned();
         let Some(at) = self.set(side, &key, new.cloned()) else { return };
         let hidden = self.streams[index(side)][at].visible_at > self.turns;
         if leaked || hidden {
             self.leaked.push((index(side), at));
         }
         let new = new.map(natural);
+        // A limit of the protocol: it is taken for the deletion of before.
+        let as_retrofit =
+            new.is_none() && before.is_some() && before == self.removed_bare[index(side)][number];
         if self.truth_of == side {
             self.expected[number].clone_from(&new);
-            self.written[number].push(TrueWrite { at, new, leaked });
+            self.written[number].push(TrueWrite { at, new, leaked, as_retrofit });
         } else {
             let sequence = self.streams[index(side)][at].record.sequence.clone();
-            self.late.push(LateWrite { side, number, sequence, new, turn: self.turns, said: false });
+            self.late.push(LateWrite { side, number, sequence, new, turn: self.turns, said: as_retrofit });
         }
     }
 }
