@@ -1,8 +1,8 @@
 //! `keyfold demo`: the whole job on an embedded DynamoDB, while writers continue.
 //!
 //! The only key of an audit table is the event's id. A new question comes: who did what to a resource, and when? A retrofit gives
-//! the events the keys that answer it, in a new table or in place, while other programs put, change and delete events. At
-//! the end the demo compares every event, and fails if one is lost. It also runs the naive protocol on the same table and
+//! the events the keys that answer it, in a new table or in place, while other programs put, change and delete events. Then the
+//! writers move to the new table and back. At the end the demo compares every event, and fails if one is lost. It also runs the naive protocol on the same table and
 //! reports what that one loses.
 
 mod compare;
@@ -22,7 +22,7 @@ use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryRequest, Readiness};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{TableOptions, create_table};
-use keyfold_local::{CONTROL_TABLE, InProcessReplicator, PollerOptions, StreamPoller};
+use keyfold_local::{CONTROL_TABLE, InProcessReplicator, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
 
 use super::request;
@@ -36,6 +36,8 @@ use writers::Writers;
 
 /// The longest wait for the end of a stream.
 const DRAIN_WAIT_MAX: Duration = Duration::from_secs(60);
+/// How long writers use the new table before they go back.
+const WRITING_THERE: Duration = Duration::from_secs(2);
 /// The default number of events.
 const ITEMS: u32 = 100_000;
 /// The default number of events in place.
@@ -68,11 +70,12 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     tell.command(&format!("keyfold retrofit start {}", stage.retrofit));
     let started = stage.retrofit(&["start", stage.retrofit], out).await?;
     tell.line(text(&started, "said"));
-    let replicator = InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL_TABLE, &stage.server);
+    let replicator =
+        Arc::new(InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL_TABLE, &stage.server));
     let poller = StreamPoller::start(
         stage.server.database(),
         &stage.source.name,
-        Arc::new(replicator),
+        Arc::clone(&replicator),
         PollerOptions::default(),
     )
     .await?;
@@ -123,9 +126,15 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
         "{} items compared, in both directions: no difference",
         grouped(count(&verified, "items"))
     ));
-    tell.command(&format!("keyfold retrofit cutover {}", stage.retrofit));
-    let cut = stage.retrofit(&["cutover", stage.retrofit], out).await?;
-    tell.line(text(&cut, "said"));
+    let mut writes = writes;
+    if args.in_place {
+        tell.command(&format!("keyfold retrofit cutover {}", stage.retrofit));
+        let cut = stage.retrofit(&["cutover", stage.retrofit], out).await?;
+        tell.line(text(&cut, "said"));
+    } else {
+        writes += there_and_back(&stage, &tell, number, replicator, out).await?;
+        poller.drained(DRAIN_WAIT_MAX).await?;
+    }
 
     tell.title(&format!("The question again: {QUESTION_IN_WORDS}"));
     let summary =
@@ -138,6 +147,37 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
     summary.print(&stage, out)?;
     stage.server.shutdown();
     Ok(summary)
+}
+
+/// Moves the writers to the new table, and back, with what they wrote there.
+async fn there_and_back(
+    stage: &Stage,
+    tell: &Teller<'_>,
+    items: u32,
+    replicator: Arc<InProcessReplicator>,
+    out: &Output,
+) -> anyhow::Result<u64> {
+    let back = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
+    let back = StreamPoller::start(stage.server.database(), &stage.target.name, replicator, back).await?;
+    let moved = |command: &'static str| async move {
+        tell.command(&format!("keyfold retrofit {command} {} --writers-stopped", stage.retrofit));
+        let arguments = [command, stage.retrofit, "--writers-stopped", "--quiet", "1"];
+        let moved = stage.retrofit(&arguments, out).await?;
+        tell.line(&format!(
+            "writers may use table `{}` now; nobody could write for {:.1} s",
+            text(&moved, "open"),
+            moved["seconds"].as_f64().unwrap_or(0.0)
+        ));
+        anyhow::Ok(())
+    };
+    moved("switch").await?;
+    let writers = Writers::start(&stage.client, &stage.target, items);
+    tokio::time::sleep(WRITING_THERE).await;
+    let writes = writers.stop().await?;
+    tell.line(&format!("the writers use the new table: {} writes", grouped(writes)));
+    moved("return").await?;
+    back.stop().await?;
+    Ok(writes)
 }
 
 /// Copies the same table with the naive protocol, while the same writers work.
