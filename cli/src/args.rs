@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use keyfold_dynamo::WarmThroughput;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, LAG_SECONDS_DEFAULT};
 
 /// Make a DynamoDB table answer questions it was not designed for.
@@ -89,6 +90,13 @@ pub(crate) enum Command {
                             keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
     )]
     Retrofit(RetrofitArgs),
+    /// Add the manifest's global indexes to a live table.
+    #[command(
+        after_help = "Examples:\n  keyfold index add orders --all --check\n  keyfold index add orders byCustomerStatus byDay\n\n\
+                            DynamoDB adds one index at a time and fills it, for hours if the table is large. You can stop this command at\n\
+                            any point: DynamoDB goes on with the index that it is at, and the same command goes on with the rest."
+    )]
+    Index(IndexArgs),
     /// Write the CloudFormation template of the whole deployment, or check one that was changed by hand.
     #[command(after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --check\n  \
                             keyfold template --format json --only rights\n  keyfold template --stages --have audit.byUserAction")]
@@ -487,6 +495,47 @@ pub(crate) struct RetrofitFinaliseArgs {
     /// Seconds to wait until the last function must have ended; longer than any function runs.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub(crate) settle: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct IndexArgs {
+    #[command(subcommand)]
+    pub(crate) command: IndexCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum IndexCommand {
+    /// Add global indexes that the manifest has and the live table lacks, one after the other, and wait until they are filled.
+    /// Deletes and replaces nothing.
+    Add(IndexAddArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct IndexAddArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// The indexes.
+    #[arg(value_name = "INDEX", required_unless_present = "all")]
+    pub(crate) indexes: Vec<String>,
+    /// All global indexes of the table.
+    #[arg(long, conflicts_with = "indexes")]
+    pub(crate) all: bool,
+    /// Say what is missing. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Units per second that each new index can take at once. You pay for them once, when the index is made.
+    #[arg(long, value_name = "READ,WRITE", value_parser = warm_throughput)]
+    pub(crate) warm_throughput: Option<WarmThroughput>,
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+}
+
+fn warm_throughput(text: &str) -> Result<WarmThroughput, String> {
+    let units = text.split_once(',').and_then(|(read, write)| {
+        Some(WarmThroughput { read: read.trim().parse().ok()?, write: write.trim().parse().ok()? })
+    });
+    units.ok_or_else(|| "write it as READ,WRITE in units per second: 12000,4000".to_owned())
 }
 
 #[derive(Debug, ClapArgs)]
