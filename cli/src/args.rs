@@ -403,6 +403,10 @@ pub(crate) struct RetrofitStartArgs {
     /// In place only: follow no stream, because every writer folds keys itself.
     #[arg(long)]
     pub(crate) no_stream: bool,
+    /// Create the control table if there is none. At an `http://` endpoint, which is on this machine, that is done without asking;
+    /// elsewhere the table is the stack's.
+    #[arg(long)]
+    pub(crate) create_control_table: bool,
 }
 
 /// How a pass over a table is split into segments.
