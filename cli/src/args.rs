@@ -325,6 +325,8 @@ pub(crate) enum RetrofitCommand {
     Repair(RetrofitVerifyArgs),
     /// In AWS: start the state machine, which does everything up to the comparison. Without --state-machine, print its input.
     Run(RetrofitRunArgs),
+    /// In AWS: show which segments failed in a run of the state machine, and why. Asks Step Functions with the AWS CLI.
+    Failures(RetrofitFailuresArgs),
     /// Show the progress, and what still blocks the cut-over.
     Status(RetrofitTarget),
     /// List the items that could not be carried over, and why.
@@ -382,6 +384,21 @@ pub(crate) struct RetrofitRunArgs {
     /// In place only: follow no stream, because every writer folds keys itself.
     #[arg(long)]
     pub(crate) no_stream: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitFailuresArgs {
+    /// The retrofit's name in the manifest.
+    pub(crate) name: String,
+    /// The state machine's ARN: the stack's output, such as AuditV2StateMachineArn. Its newest run that failed is shown.
+    #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
+    pub(crate) state_machine: Option<String>,
+    /// The run to show.
+    #[arg(long, value_name = "ARN")]
+    pub(crate) execution: Option<String>,
+    /// How many segments to show.
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) show: u16,
 }
 
 #[derive(Debug, ClapArgs)]
