@@ -17,8 +17,6 @@ pub struct Request {
     pub operation: String,
     /// What it is called with.
     pub body: Value,
-    /// The access key that signed it: who calls.
-    pub access_key: String,
 }
 
 /// What happens between a client and DynamoDB.
@@ -98,11 +96,9 @@ impl Message {
 
     fn request(&self) -> Request {
         let target = self.header("x-amz-target").unwrap_or_default();
-        let signed = self.header("authorization").and_then(|text| text.split_once("Credential="));
         Request {
             operation: target.rsplit('.').next().unwrap_or_default().to_owned(),
             body: serde_json::from_slice(&self.body).unwrap_or_default(),
-            access_key: signed.and_then(|(_, rest)| rest.split('/').next()).unwrap_or_default().to_owned(),
         }
     }
 
