@@ -238,6 +238,48 @@ fn the_api_is_closed_unless_its_being_open_is_said() {
     }
 }
 
+/// What a condition function of CloudFormation gives for these parameters.
+fn holds(node: &Node, parameters: &[(&str, &str)]) -> bool {
+    let value = |node: &Node| match node.get("Ref").and_then(Node::as_text) {
+        Some(name) => parameters.iter().find(|(known, _)| *known == name).unwrap().1.to_owned(),
+        None => node.as_text().unwrap().to_owned(),
+    };
+    let (function, given) = &node.members()[0];
+    match (function.as_str(), given.nodes()) {
+        ("Fn::Not", [one]) => !holds(one, parameters),
+        ("Fn::Equals", [one, other]) => value(one) == value(other),
+        ("Fn::Contains", [list, one]) => value(list).split(',').any(|part| part == value(one)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn authorization_by_jwt_needs_an_issuer_and_every_audience() {
+    let root = read(&template(SAMPLE)).unwrap();
+    let accepted = |by: &str, issuer: &str, audience: &str| {
+        let parameters = [("Authorization", by), ("JwtIssuer", issuer), ("JwtAudience", audience)];
+        root.get("Rules").map(Node::members).unwrap_or_default().iter().all(|(_, rule)| {
+            !holds(rule.get("RuleCondition").unwrap(), &parameters)
+                || rule
+                    .get("Assertions")
+                    .unwrap()
+                    .nodes()
+                    .iter()
+                    .all(|one| holds(one.get("Assert").unwrap(), &parameters))
+        })
+    };
+    assert!(
+        accepted("jwt", "https://issuer.example.com", "web")
+            && accepted("jwt", "https://issuer.example.com", "web,app")
+    );
+    assert!(accepted("iam", "", "") && accepted("open", "", ""));
+    for (issuer, audience) in
+        [("", "web"), ("https://issuer.example.com", ""), ("https://issuer.example.com", "web,")]
+    {
+        assert!(!accepted("jwt", issuer, audience), "{issuer} {audience}");
+    }
+}
+
 #[test]
 fn dashboards_are_json_and_show_alarms_that_are_there() {
     for root in every_template() {
