@@ -8,6 +8,7 @@ Each manifest is generated with KEYFOLD, translated as SAM does it, and deployed
 import ast
 import io
 import json
+import logging
 import os
 import pathlib
 import subprocess
@@ -18,12 +19,17 @@ os.environ.update(
     AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="b", AWS_DEFAULT_REGION="us-east-1", SAM_CLI_TELEMETRY="0"
 )
 import boto3
+from moto.awslambda.models import LambdaBackend
 from moto.cloudformation.parsing import get_model_map
 from moto.server import ThreadedMotoServer
 from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
+logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+logging.getLogger("samtranslator").setLevel(logging.ERROR)
+# Functions are not run: without this, each change of a table with a mapping, enabled or not, looks for Docker.
+LambdaBackend.send_dynamodb_items = lambda *_, **__: True
 LACKING = set()
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 COMBINATIONS = [
@@ -73,22 +79,31 @@ class Aws:
         self("s3").put_object(Bucket="packages", Key="package.zip", Body=package.getvalue())
 
 
+def existing(template):
+    """The parameters that name tables outside the stack, and the tables' names."""
+    tables = {name: parameter["Default"] for name, parameter in template["Parameters"].items() if name.endswith("TableName")}
+    return {name: table for name, table in tables.items() if name != "ControlTableName"}
+
+
 def made_beforehand(aws, template):
-    """The tables that exist outside the stack, and the parameters that say where they are."""
-    parameters = {}
-    for name, parameter in template["Parameters"].items():
-        if not name.endswith("TableName") or name == "ControlTableName":
-            continue
-        table = aws("dynamodb").create_table(
-            TableName=parameter["Default"],
+    """Makes the tables that exist outside the stack; the parameters that say where they are."""
+    for table in existing(template).values():
+        aws("dynamodb").create_table(
+            TableName=table,
             BillingMode="PAY_PER_REQUEST",
             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
             StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-        )["TableDescription"]
+        )
+    return streams_of(aws, template)
+
+
+def streams_of(aws, template):
+    parameters = {}
+    for name, table in existing(template).items():
         stream = name.removesuffix("TableName") + "StreamArn"
         if stream in template["Parameters"]:
-            parameters[stream] = table["LatestStreamArn"]
+            parameters[stream] = aws("dynamodb").describe_table(TableName=table)["Table"]["LatestStreamArn"]
     return parameters
 
 
@@ -169,8 +184,17 @@ def simulated(template):
     return template
 
 
+def as_booleans(template, parameters):
+    """The simulation keeps the text of a parameter where CloudFormation makes a boolean of it."""
+    for resource in template["Resources"].values():
+        properties = resource.get("Properties", {})
+        if isinstance(properties.get("DeletionProtectionEnabled"), dict):
+            properties["DeletionProtectionEnabled"] = parameters.get("DeletionProtection") == "true"
+    return template
+
+
 def deploy(aws, text, parameters):
-    body = json.dumps(simulated(translated(text, parameters)))
+    body = json.dumps(as_booleans(simulated(translated(text, parameters)), parameters))
     arguments = dict(StackName="keyfold", TemplateBody=body, Capabilities=["CAPABILITY_IAM"])
     aws("cloudformation").create_stack(Parameters=parameter_list(json.loads(body), parameters), **arguments)
     return arguments
@@ -191,5 +215,6 @@ def main(keyfold, manifests):
         print(f"{manifest}: {', '.join(f'{count} {what}' for what, count in seen.items())}")
 
 
-main(sys.argv[1], sys.argv[2:])
-print(f"not simulated, or pointing at what is not: {', '.join(sorted(LACKING))}")
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
+    print(f"not simulated, or pointing at what is not: {', '.join(sorted(LACKING))}")

@@ -41,6 +41,7 @@ def value_of(template, states, variables):
 class Player:
     def __init__(self, call):
         self.call, self.steps, self.trace, self.retried = call, 0, [], 0
+        self.failures = []
 
     def run(self, machine, given):
         states, name, variables = machine["States"], machine["StartAt"], {}
@@ -104,7 +105,13 @@ class Player:
         for index, item in enumerate(value_of(state["Items"], at, variables)):
             context = {"Map": {"Item": {"Index": index, "Value": item}}, "Execution": {"Id": "run-1"}}
             context = {**at, "context": context}
-            results.append(self.run(state["ItemProcessor"], value_of(state["ItemSelector"], context, variables)))
+            child = value_of(state["ItemSelector"], context, variables)
+            try:
+                results.append(self.run(state["ItemProcessor"], child))
+            except Failed as failed:
+                # All that AWS says of it in the run itself. The child keeps its input and its error: `keyfold retrofit failures`.
+                self.failures.append((child, failed.error, failed.cause))
+                raise Failed("States.ExceedToleratedFailureThreshold") from failed
         return results
 
 
@@ -216,12 +223,31 @@ class Retrofit(unittest.TestCase):
             player = Player(World(fails=[None, error]))
             with self.assertRaises(Failed) as raised:
                 player.run(MACHINE, {"retrofit": "auditV2", "segments": 4})
-            self.assertEqual((raised.exception.error, player.retried), (error, 0))
+            self.assertEqual(raised.exception.error, "States.ExceedToleratedFailureThreshold")
+            self.assertEqual(([failed for _, failed, _ in player.failures], player.retried), ([error], 0))
 
     def test_a_segment_that_never_ends_is_given_up(self):
-        with self.assertRaises(Failed) as raised:
-            play(World(slices=10**6))
-        self.assertEqual(raised.exception.error, "Keyfold.TooManySlices")
+        player = Player(World(slices=10**6))
+        with self.assertRaises(Failed):
+            player.run(MACHINE, {"retrofit": "auditV2", "segments": 4})
+        self.assertEqual([error for _, error, _ in player.failures], ["Keyfold.TooManySlices"])
+
+    def test_a_child_that_failed_says_which_segment_it_was_and_why(self):
+        for fails, side in ((1, None), (1 + 4 * 3 + 1, "source")):
+            player = Player(World(fails=[None] * fails + ["Keyfold.AccessDenied"]))
+            with self.assertRaises(Failed) as raised:
+                player.run(MACHINE, {"retrofit": "auditV2", "segments": 4})
+            self.assertEqual(raised.exception.error, "States.ExceedToleratedFailureThreshold")
+            (child, error, _), = player.failures
+            self.assertEqual((error, child["event"]["totalSegments"], child["event"].get("side")), ("Keyfold.AccessDenied", 4, side))
+            self.assertIn(child["event"]["segment"], range(4))
+
+    def test_a_redrive_goes_on_with_the_slice_that_failed(self):
+        # A redrive begins at the state that failed. Where a Catch leads away from a slice, that would be another one.
+        for name in ("Backfill", "Verify"):
+            machine = MACHINE["States"][name]
+            self.assertNotIn("Catch", machine)
+            self.assertTrue(all("Catch" not in state for state in machine["ItemProcessor"]["States"].values()))
 
     def test_bad_input_is_refused_before_anything_is_called(self):
         for given in ({"segments": 0}, {"segments": 10001}, {"segments": "4"}, {"segments": 1.5}, {"retrofit": 4}, {"retrofit": "other"}, {"repair": "false"}, {"stream": "false"},

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use keyfold_dynamo::WarmThroughput;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, LAG_SECONDS_DEFAULT};
 
 /// Make a DynamoDB table answer questions it was not designed for.
@@ -89,6 +90,13 @@ pub(crate) enum Command {
                             keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
     )]
     Retrofit(RetrofitArgs),
+    /// Add the manifest's global indexes to a live table.
+    #[command(
+        after_help = "Examples:\n  keyfold index add orders --all --check\n  keyfold index add orders byCustomerStatus byDay\n\n\
+                            DynamoDB adds one index at a time and fills it, for hours if the table is large. You can stop this command at\n\
+                            any point: DynamoDB goes on with the index that it is at, and the same command goes on with the rest."
+    )]
+    Index(IndexArgs),
     /// Write the CloudFormation template of the whole deployment, or check one that was changed by hand.
     #[command(after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --check\n  \
                             keyfold template --format json --only rights\n  keyfold template --stages --have audit.byUserAction")]
@@ -317,6 +325,8 @@ pub(crate) enum RetrofitCommand {
     Repair(RetrofitVerifyArgs),
     /// In AWS: start the state machine, which does everything up to the comparison. Without --state-machine, print its input.
     Run(RetrofitRunArgs),
+    /// In AWS: show which segments failed in a run of the state machine, and why. Asks Step Functions with the AWS CLI.
+    Failures(RetrofitFailuresArgs),
     /// Show the progress, and what still blocks the cut-over.
     Status(RetrofitTarget),
     /// List the items that could not be carried over, and why.
@@ -386,6 +396,21 @@ pub(crate) struct RetrofitRunArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitFailuresArgs {
+    /// The retrofit's name in the manifest.
+    pub(crate) name: String,
+    /// The state machine's ARN: the stack's output, such as AuditV2StateMachineArn. Its newest run that failed is shown.
+    #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
+    pub(crate) state_machine: Option<String>,
+    /// The run to show.
+    #[arg(long, value_name = "ARN")]
+    pub(crate) execution: Option<String>,
+    /// How many segments to show.
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) show: u16,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitPlanArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
@@ -404,6 +429,10 @@ pub(crate) struct RetrofitStartArgs {
     /// In place only: follow no stream, because every writer folds keys itself.
     #[arg(long)]
     pub(crate) no_stream: bool,
+    /// Create the control table if there is none. At an `http://` endpoint, which is on this machine, that is done without asking;
+    /// elsewhere the table is the stack's.
+    #[arg(long)]
+    pub(crate) create_control_table: bool,
 }
 
 /// How a pass over a table is split into segments.
@@ -527,6 +556,47 @@ pub(crate) struct RetrofitFinaliseArgs {
     /// Seconds to wait until the last function must have ended; longer than any function runs.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub(crate) settle: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct IndexArgs {
+    #[command(subcommand)]
+    pub(crate) command: IndexCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum IndexCommand {
+    /// Add global indexes that the manifest has and the live table lacks, one after the other, and wait until they are filled.
+    /// Deletes and replaces nothing.
+    Add(IndexAddArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct IndexAddArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// The indexes.
+    #[arg(value_name = "INDEX", required_unless_present = "all")]
+    pub(crate) indexes: Vec<String>,
+    /// All global indexes of the table.
+    #[arg(long, conflicts_with = "indexes")]
+    pub(crate) all: bool,
+    /// Say what is missing. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Units per second that each new index can take at once. You pay for them once, when the index is made.
+    #[arg(long, value_name = "READ,WRITE", value_parser = warm_throughput)]
+    pub(crate) warm_throughput: Option<WarmThroughput>,
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+}
+
+fn warm_throughput(text: &str) -> Result<WarmThroughput, String> {
+    let units = text.split_once(',').and_then(|(read, write)| {
+        Some(WarmThroughput { read: read.trim().parse().ok()?, write: write.trim().parse().ok()? })
+    });
+    units.ok_or_else(|| "write it as READ,WRITE in units per second: 12000,4000".to_owned())
 }
 
 #[derive(Debug, ClapArgs)]

@@ -5,6 +5,7 @@ mod completions;
 mod demo;
 mod explain;
 mod fold;
+mod index;
 mod init;
 mod local;
 mod plan;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Query(query) => query::run(&args.manifest, query, out),
         Command::Explain(request) => explain::run(&args.manifest, request, out),
         Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
+        Command::Index(index) => index::run(&args.manifest, index, out),
         Command::Template(template) => template::run(&args.manifest, template, out),
         Command::Init(init) => init::run(&args.manifest, init, out),
         Command::Local(local) => local::run(&args.manifest, local, out),

@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::Value;
 
+/// The exit code of a program that ctrl-C has stopped.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// Where and how to print.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {

@@ -428,3 +428,44 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     assert_eq!(answered(&server, &["--scan", "--count"])["count"], ITEMS - 2);
     server.shutdown();
 }
+
+/// As in AWS: nobody names an endpoint. The profile leads to the embedded DynamoDB all the same.
+fn as_in_aws(server: &EmbeddedDynamo, folder: &Path, arguments: &[&str]) -> Output {
+    let config = folder.join("config");
+    std::fs::write(&config, format!("[default]\nregion = us-east-1\nendpoint_url = {}\n", server.endpoint()))
+        .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+    command
+        .current_dir(root())
+        .env_remove("KEYFOLD_MANIFEST")
+        .env("NO_COLOR", "1")
+        .env("AWS_CONFIG_FILE", config);
+    command.envs([("AWS_ACCESS_KEY_ID", "local"), ("AWS_SECRET_ACCESS_KEY", "local")]);
+    command.args(["--json", "retrofit"]).args(arguments).output().unwrap()
+}
+
+#[tokio::test]
+async fn in_aws_the_control_table_is_the_stacks_and_start_makes_none() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    let folder = tempfile::tempdir().unwrap();
+    let start = ["start", "auditV2"];
+    let refused = as_in_aws(&server, folder.path(), &start);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    for words in ["no control table `keyfold-control`", "deploy the stack", "--create-control-table"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let tables = server.client().list_tables().send().await.unwrap();
+    assert_eq!(tables.table_names(), ["ResourceAccessAudit", "ResourceAccessAuditV2"]);
+    // The stack's is found, under the stack's name.
+    let control = control::table("dev-keyfold-control");
+    server.create_tables([&control], TableOptions::default()).await.unwrap();
+    let started =
+        as_in_aws(&server, folder.path(), &[&start[..], &["--control", "dev-keyfold-control"]].concat());
+    assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+    // Without a stack it is made if that is said.
+    let made = as_in_aws(&server, folder.path(), &[&start[..], &["--create-control-table"]].concat());
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    server.shutdown();
+}

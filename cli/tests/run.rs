@@ -1,4 +1,4 @@
-//! `keyfold retrofit run`, with a program in the place of the AWS CLI.
+//! `keyfold retrofit run` and `failures`, with a program in the place of the AWS CLI.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -10,13 +10,17 @@ use serde_json::{Value, json};
 const ARN: &str = "arn:aws:states:us-east-1:123456789012:stateMachine:keyfold-retrofit";
 
 fn keyfold(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    retrofit("run", arguments, variables)
+}
+
+fn retrofit(command: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_keyfold"))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
         .env_remove("KEYFOLD_MANIFEST")
         .env_remove("KEYFOLD_STATE_MACHINE")
         .env("NO_COLOR", "1")
         .envs(variables.iter().copied())
-        .args(["retrofit", "run"])
+        .args(["retrofit", command])
         .args(arguments)
         .output()
         .unwrap()
@@ -88,4 +92,64 @@ fn without_a_state_machine_its_input_is_printed() {
     let lossy = keyfold(&["auditV2", "--no-stream"], &[]);
     assert!(!lossy.status.success());
     assert!(!keyfold(&["nope"], &[]).status.success());
+}
+
+/// What Step Functions says of a run in which one child of each map failed. As in AWS, the run has a name for all failures.
+const FAILED: &str = r#"
+case "$2 $4" in
+  "list-executions arn:aws:states:us-east-1:123456789012:stateMachine:keyfold-retrofit")
+    [ "$6" = FAILED ] && echo '{"executions":[{"executionArn":"RUN"}]}' ;;
+  "list-map-runs RUN") echo '{"mapRuns":[{"mapRunArn":"MAP1"},{"mapRunArn":"MAP2"}]}' ;;
+  "list-executions MAP1") [ "$6" = FAILED ] && echo '{"executions":[{"executionArn":"CHILD1"}]}' || echo '{"executions":[]}' ;;
+  "list-executions MAP2") [ "$6" = TIMED_OUT ] && echo '{"executions":[{"executionArn":"CHILD2"}]}' || echo '{"executions":[]}' ;;
+  "describe-execution RUN") echo '{"status":"FAILED","error":"States.ExceedToleratedFailureThreshold","cause":"The specified tolerated failure threshold was exceeded"}' ;;
+  "describe-execution CHILD1") cat <<'JSON'
+{"status":"FAILED","error":"Keyfold.AccessDenied","cause":"{\"errorType\":\"Keyfold.AccessDenied\",\"errorMessage\":\"`PutItem` on table `audit` is not allowed\"}","input":"{\"event\":{\"retrofit\":\"auditV2\",\"segment\":3,\"totalSegments\":8},\"slices\":0}"}
+JSON
+  ;;
+  "describe-execution CHILD2") echo '{"status":"TIMED_OUT","input":"{\"event\":{\"side\":\"target\",\"segment\":0,\"totalSegments\":8}}"}' ;;
+  *) echo "not asked for: $*" >&2; exit 1 ;;
+esac
+"#;
+
+#[test]
+fn each_segment_that_failed_is_told_with_its_own_error() {
+    let folder = aws(FAILED, 0);
+    let path = path(folder.path());
+    let output = retrofit("failures", &["auditV2", "--state-machine", ARN], &[("PATH", &path)]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "RUN",
+            "FAILED States.ExceedToleratedFailureThreshold The specified tolerated failure threshold was exceeded",
+            "backfill        3 of 8  Keyfold.AccessDenied  `PutItem` on table `audit` is not allowed",
+            "compare target  0 of 8  TIMED_OUT",
+        ]
+    );
+    let output =
+        retrofit("failures", &["auditV2", "--execution", "RUN", "--show", "1", "--json"], &[("PATH", &path)]);
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["failures"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&shown["failures"][0]["error"], &shown["failures"][0]["segment"]),
+        (&json!("Keyfold.AccessDenied"), &json!("3 of 8"))
+    );
+    assert!(!retrofit("failures", &["auditV2"], &[("PATH", &path)]).status.success(), "of which run?");
+    assert!(!retrofit("failures", &["nope", "--execution", "RUN"], &[("PATH", &path)]).status.success());
+}
+
+#[test]
+fn no_run_that_failed_is_no_failure_and_a_refusal_is_told() {
+    let folder = aws("echo '{\"executions\":[]}'", 0);
+    let output =
+        retrofit("failures", &["auditV2", "--state-machine", ARN], &[("PATH", &path(folder.path()))]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "no run of retrofit `auditV2` has failed\n");
+    let folder = aws("echo AccessDeniedException >&2", 254);
+    let output =
+        retrofit("failures", &["auditV2", "--state-machine", ARN], &[("PATH", &path(folder.path()))]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("AccessDeniedException"));
 }

@@ -1,5 +1,6 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
+mod failures;
 mod interrupt;
 mod late;
 mod passes;
@@ -42,6 +43,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Verify(args) => passes::verify(model, args, false, out).await,
         RetrofitCommand::Repair(args) => passes::verify(model, args, true, out).await,
         RetrofitCommand::Run(args) => run::run(model, args, out),
+        RetrofitCommand::Failures(args) => failures::run(model, args, out),
         RetrofitCommand::Status(args) => status::run(model, args, out).await,
         RetrofitCommand::Quarantine(args) => quarantine::run(model, args, out).await,
         RetrofitCommand::Redrive(args) => redrive::run(model, args, out).await,

@@ -1,5 +1,6 @@
 //! Tables: made from the model, and compared with it.
 
+mod add;
 mod create;
 mod describe;
 mod diff;
@@ -8,6 +9,10 @@ mod options;
 mod schema;
 mod stream;
 
+pub use add::{
+    AddIndexError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, LiveIndex, LiveIndexes, WarmThroughput, add_indexes,
+    live_indexes,
+};
 pub use create::{TABLE_ACTIVE_WAIT_MAX, create_table, create_table_input};
 pub use describe::describe;
 pub(crate) use describe::{description, expires};

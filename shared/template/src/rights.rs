@@ -2,6 +2,7 @@
 //!
 //! An operation of PartiQL needs the rights of its statements, and a transaction those of its parts.
 
+use keyfold_core::model::Projection;
 use keyfold_core::retrofit::Protocol;
 
 use super::names::{Names, TableName};
@@ -90,9 +91,12 @@ pub(super) enum Worker {
 
 type Row = (Worker, On, &'static str, &'static [&'static str]);
 
-/// What the three functions call where the target is another table.
-const MOVED: [Row; 9] = [
-    // The source is only read: by the replicator, for records that say too little.
+/// Operations of a table with a time to live: expired items are no differences, if the table deletes them.
+const OF_TIME_TO_LIVE: &str = "DescribeTimeToLive";
+
+/// What the three functions call where the source's key fixes the target's.
+const FENCED: [Row; 9] = [
+    // The source is only read: a tidied retrofit writes its state of the moment.
     (Worker::Replicator, On::Source, "ReadTheSource", &["BatchGetItem"]),
     // 25 new items in one request, all others by themselves. `DeleteItem` is for a target without tombstones.
     (
@@ -101,8 +105,8 @@ const MOVED: [Row; 9] = [
         "WriteTheTarget",
         &["BatchGetItem", "DeleteItem", "PartiQLInsert", "PutItem"],
     ),
-    // The retrofit's row; ledger and quarantine, in and out.
-    (Worker::Replicator, On::Control, "KeepLedgerAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
+    // The retrofit's row, the quarantine, and rows of a tidied retrofit.
+    (Worker::Replicator, On::Control, "KeepRowsAndQuarantine", &["BatchGetItem", "PutItem"]),
     // The check of both tables before a slice; the scan; what is there already is looked at.
     (Worker::Backfiller, On::Source, "ScanTheSource", &["BatchGetItem", "DescribeTable", "Scan"]),
     (
@@ -118,34 +122,54 @@ const MOVED: [Row; 9] = [
         "KeepCheckpoints",
         &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
     ),
-    // Expired items are no differences, if the table deletes them.
-    (
-        Worker::Verifier,
-        On::Source,
-        "ScanTheSource",
-        &["BatchGetItem", "DescribeTable", "DescribeTimeToLive", "Scan"],
-    ),
-    (
-        Worker::Verifier,
-        On::Target,
-        "CompareAndRepairTheTarget",
-        &["BatchGetItem", "DeleteItem", "DescribeTable", "DescribeTimeToLive", "PutItem", "Scan"],
-    ),
-    (
-        Worker::Verifier,
-        On::Control,
-        "KeepCheckpoints",
-        &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
-    ),
+    VERIFY_SOURCE,
+    VERIFY_TARGET,
+    VERIFY_CONTROL,
 ];
 
-/// A ledger's rows are inserted together with their items.
-const LEDGER: [Row; 1] = [(Worker::Backfiller, On::Control, "KeepCheckpoints", &["PartiQLInsert"])];
+/// The comparison of two tables.
+const VERIFY_SOURCE: Row = (
+    Worker::Verifier,
+    On::Source,
+    "ScanTheSource",
+    &["BatchGetItem", "DescribeTable", OF_TIME_TO_LIVE, "Scan"],
+);
+const VERIFY_TARGET: Row = (
+    Worker::Verifier,
+    On::Target,
+    "CompareAndRepairTheTarget",
+    &["BatchGetItem", "DeleteItem", "DescribeTable", OF_TIME_TO_LIVE, "PutItem", "Scan"],
+);
+const VERIFY_CONTROL: Row = (
+    Worker::Verifier,
+    On::Control,
+    "KeepCheckpoints",
+    &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
+);
+
+/// What they call with a ledger: an item is written in a transaction with its row, which says where it was.
+const LEDGER: [Row; 8] = [
+    (Worker::Replicator, On::Target, "WriteTheTarget", &["DeleteItem", "PutItem"]),
+    (Worker::Replicator, On::Control, "KeepLedgerAndQuarantine", &["BatchGetItem", "PutItem"]),
+    (Worker::Backfiller, On::Source, "ScanTheSource", &["DescribeTable", "Scan"]),
+    (Worker::Backfiller, On::Target, "WriteTheTarget", &["DeleteItem", "DescribeTable", "PutItem"]),
+    // Rows of items that are not selected are inserted alone.
+    (
+        Worker::Backfiller,
+        On::Control,
+        "KeepCheckpoints",
+        &["BatchGetItem", "DeleteItem", "PartiQLInsert", "PutItem", "UpdateItem"],
+    ),
+    VERIFY_SOURCE,
+    VERIFY_TARGET,
+    VERIFY_CONTROL,
+];
 
 /// What they call in place: nothing is put or deleted, keys are set.
 const IN_PLACE: [Row; 6] = [
-    (Worker::Replicator, On::Target, "FoldTheTable", &["BatchGetItem", "UpdateItem"]),
-    (Worker::Replicator, On::Control, "KeepQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
+    (Worker::Replicator, On::Target, "FoldTheTable", &["UpdateItem"]),
+    (Worker::Replicator, On::Control, "KeepQuarantine", &["BatchGetItem", "PutItem"]),
+    // `UpdateItem` is for a statement that failed among others, and is sent by itself.
     (
         Worker::Backfiller,
         On::Target,
@@ -162,14 +186,9 @@ const IN_PLACE: [Row; 6] = [
         Worker::Verifier,
         On::Target,
         "CompareAndRepairTheTable",
-        &["BatchGetItem", "DescribeTable", "DescribeTimeToLive", "Scan", "UpdateItem"],
+        &["BatchGetItem", "DescribeTable", OF_TIME_TO_LIVE, "Scan", "UpdateItem"],
     ),
-    (
-        Worker::Verifier,
-        On::Control,
-        "KeepCheckpoints",
-        &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
-    ),
+    VERIFY_CONTROL,
 ];
 
 /// The rights of one function of a retrofit.
@@ -180,26 +199,20 @@ pub(super) fn of_worker(
     source: &TableName<'_>,
     target: &TableName<'_>,
 ) -> Vec<Right> {
-    let rows: Vec<&Row> = match protocol {
-        Protocol::InPlace => IN_PLACE.iter().collect(),
-        Protocol::Fenced => MOVED.iter().collect(),
-        Protocol::Ledger => MOVED.iter().chain(&LEDGER).collect(),
+    let rows: &[Row] = match protocol {
+        Protocol::InPlace => &IN_PLACE,
+        Protocol::Fenced => &FENCED,
+        Protocol::Ledger => &LEDGER,
     };
     let mut rights: Vec<Right> = Vec::new();
-    for (_, on, sid, operations) in rows.into_iter().filter(|row| row.0 == worker) {
-        let resource = match on {
-            On::Source => source.arn(),
-            On::Target => target.arn(),
-            On::Control => "!GetAtt ControlTable.Arn".to_owned(),
+    for (_, on, sid, operations) in rows.iter().filter(|row| row.0 == worker) {
+        let (resource, expires) = match on {
+            On::Source => (source.arn(), source.table.ttl.is_some()),
+            On::Target => (target.arn(), target.table.ttl.is_some()),
+            On::Control => ("!GetAtt ControlTable.Arn".to_owned(), false),
         };
-        let right = Right::dynamo(sid, operations, [resource]);
-        match rights.iter_mut().find(|known| known.sid == *sid) {
-            Some(known) => {
-                known.actions.extend(right.actions);
-                known.actions.sort();
-            }
-            None => rights.push(right),
-        }
+        let needed = operations.iter().copied().filter(|name| expires || *name != OF_TIME_TO_LIVE);
+        rights.push(Right::dynamo(sid, &needed.collect::<Vec<_>>(), [resource]));
     }
     if worker == Worker::Replicator {
         let bucket = format!("{retrofit}FailureBucket");
@@ -253,7 +266,7 @@ pub(super) fn of_query_api(names: &Names<'_>) -> Vec<Right> {
         .collect();
     let control = || ["!GetAtt ControlTable.Arn".to_owned()];
     let mut rights = vec![
-        Right::dynamo("AskTables", &["BatchGetItem", "Query"], tables.iter().map(TableName::arn))
+        Right::dynamo("AskTables", &["Query"], tables.iter().map(TableName::arn))
             .because("No Scan: requests that need a scan are refused here too."),
         Right::dynamo("ReadRetrofits", &["BatchGetItem", "Query"], control())
             .because("An index that a retrofit still fills is not read: its row and its segments say so."),
@@ -263,6 +276,13 @@ pub(super) fn of_query_api(names: &Names<'_>) -> Vec<Right> {
     ];
     if !indexes.is_empty() {
         rights.insert(1, Right::dynamo("AskIndexes", &["Query"], indexes));
+    }
+    let lacking =
+        |name: &&TableName<'_>| name.table.indexes.iter().any(|index| index.projection != Projection::All);
+    let lacking: Vec<String> = tables.iter().filter(lacking).map(TableName::arn).collect();
+    if !lacking.is_empty() {
+        let fetch = Right::dynamo("FetchWhatIndexesLack", &["BatchGetItem"], lacking);
+        rights.insert(2, fetch);
     }
     rights.extend(keys(&tables.iter().collect::<Vec<_>>()));
     rights

@@ -4,6 +4,7 @@
 
 mod hostile;
 mod log;
+mod proxy;
 mod slices;
 
 use std::fs;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use hostile::{hostile, survives};
 pub use log::Log;
+pub use proxy::{Between, Proxy, Request};
 pub use slices::{Function, SAMPLE, event};
 
 /// The texts of the sample events with these names.

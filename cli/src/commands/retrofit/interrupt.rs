@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::output::Output;
 
-/// The exit code of a program that was interrupted.
-pub(super) const INTERRUPTED: u8 = 130;
+pub(super) use crate::output::INTERRUPTED;
 
 /// A flag that ctrl-C sets.
 pub(super) fn watched(out: &Output) -> Arc<AtomicBool> {

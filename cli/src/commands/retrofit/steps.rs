@@ -10,8 +10,9 @@ use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, TableRole};
 use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
-use keyfold_dynamo::{TableOptions, ensure_table};
+use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
+use super::super::settings;
 use super::status::listed;
 use super::{explained, segments, started, unstarted};
 use crate::args::{RetrofitCutoverArgs, RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
@@ -27,7 +28,7 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
             mapping.name()
         );
     }
-    ensure_table(sender.client(), sender.table(TableRole::Control), TableOptions::default()).await?;
+    control_table(&sender, args).await?;
     let given_up = tables_are_settled(model, &sender).await?;
     let (head, before) = match sender.head().await {
         Ok(before) => {
@@ -45,6 +46,28 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
         sender.store(&head, before.as_ref()).await.map_err(explained)?;
     }
     report(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
+}
+
+/// Makes the control table on this machine, and elsewhere if that was asked for. In AWS it is the stack's: a table that this
+/// command had made would be in the way of the deployment, and have neither recovery nor the stack's encryption.
+async fn control_table(sender: &RequestSender, args: &RetrofitStartArgs) -> anyhow::Result<()> {
+    let (client, table) = (sender.client(), sender.table(TableRole::Control));
+    let here = matches!(settings(args.target.endpoint.as_deref())?.endpoint, Endpoint::Plain(_));
+    if here || args.create_control_table {
+        ensure_table(client, table, TableOptions::default()).await?;
+        return Ok(());
+    }
+    match describe(client, table, TableOptions::default()).await {
+        Ok(diff) if diff.is_compatible() => Ok(()),
+        Ok(diff) => bail!(EnsureError::Differs { table: table.name.clone(), diff }),
+        Err(DynamoError::NotFound { .. }) => bail!(
+            "there is no control table `{}`\n\
+             hint: deploy the stack, which makes it (`keyfold template`), and give its name in KEYFOLD_CONTROL_TABLE; \
+             if no stack is to have it, say --create-control-table",
+            table.name
+        ),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Refuses tables that another unfinished retrofit still fills: its fences would be carried over as attributes, or be taken

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test, an error is a failure")]
 
 mod failures;
+mod indexes;
 mod inserts;
 mod leftovers;
 mod requests;

@@ -1,0 +1,381 @@
+//! Global indexes that a live table lacks, added one after the other.
+//!
+//! Nothing is remembered: what comes next follows from DescribeTable alone. So this can be interrupted anywhere and begun
+//! again, also by somebody else. Nothing is deleted or replaced: a table or an index that is another one is refused before
+//! anything is changed.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndexDescription,
+    GlobalSecondaryIndexUpdate, IndexStatus, ProvisionedThroughput, TableDescription, TableStatus,
+    WarmThroughput as SdkWarmThroughput,
+};
+use keyfold_core::model::{Index, IndexKind, Table};
+use tokio::time::{Instant, sleep};
+
+use super::describe::description;
+use super::diff::{Difference, TableDiff};
+use super::options::TableOptions;
+use super::schema::{IndexSchema, Schema};
+use crate::backoff::delay;
+use crate::error::{Call, DynamoError};
+
+/// The longest wait for one index. DynamoDB fills the index of a large table for hours.
+pub const INDEX_ACTIVE_WAIT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How many calls in a row may fail in a way that may pass.
+const FAILURES_MAX: u32 = 20;
+
+/// A table whose indexes are added, as DynamoDB describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveIndexes {
+    /// Can the table be changed now?
+    pub table_is_active: bool,
+    /// About how many items the table has: DynamoDB counts them every few hours.
+    pub items: u64,
+    /// The indexes that are wanted, in their order.
+    pub indexes: Vec<LiveIndex>,
+    /// Other indexes that are being changed. DynamoDB changes one at a time.
+    pub others_busy: Vec<String>,
+}
+
+/// How far an index is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveIndex {
+    /// The index.
+    pub name: String,
+    /// How far it is.
+    pub phase: IndexPhase,
+    /// About how many items it has.
+    pub items: u64,
+}
+
+/// How far an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexPhase {
+    /// The table has no such index.
+    Missing,
+    /// DynamoDB makes room for it.
+    Creating,
+    /// DynamoDB puts the table's items into it.
+    Filling,
+    /// Its capacity is being changed.
+    Updating,
+    /// Somebody has deleted it, and it is not gone yet.
+    Deleting,
+    /// It can be used.
+    Active,
+}
+
+/// Units per second that an index can take at once, without growing with its traffic first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WarmThroughput {
+    /// Read units per second.
+    pub read: u32,
+    /// Write units per second.
+    pub write: u32,
+}
+
+/// Why indexes are not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddIndexError {
+    /// A call failed.
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+    /// The table, or an index that it has, is another one than in the manifest.
+    #[error("table `{table}` differs from the manifest: {diff}")]
+    Differs {
+        /// The table's name in DynamoDB.
+        table: String,
+        /// How it differs.
+        diff: TableDiff,
+    },
+    /// A local index is missing.
+    #[error(
+        "table `{table}` has no index `{index}`, and it is a local one: DynamoDB makes those together with the table only"
+    )]
+    LocalIndexMissing {
+        /// The table's name in DynamoDB.
+        table: String,
+        /// The index.
+        index: String,
+    },
+}
+
+impl AddIndexError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            AddIndexError::Dynamo(error) => error.code(),
+            AddIndexError::Differs { .. } => "table-differs",
+            AddIndexError::LocalIndexMissing { .. } => "local-index-missing",
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            AddIndexError::Dynamo(error) => error.hint(),
+            AddIndexError::Differs { .. } => Some(
+                "DynamoDB cannot change an index: give the manifest's index another name, or correct the manifest; nothing was changed",
+            ),
+            AddIndexError::LocalIndexMissing { .. } => Some(
+                "make it a global index (give it a `partition`), or retrofit into a new table that has it; nothing was changed",
+            ),
+        }
+    }
+}
+
+impl IndexPhase {
+    /// Its name, for people and programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            IndexPhase::Missing => "missing",
+            IndexPhase::Creating => "creating",
+            IndexPhase::Filling => "filling",
+            IndexPhase::Updating => "updating",
+            IndexPhase::Deleting => "deleting",
+            IndexPhase::Active => "active",
+        }
+    }
+
+    fn of(index: &GlobalSecondaryIndexDescription) -> IndexPhase {
+        match index.index_status() {
+            Some(IndexStatus::Active) => IndexPhase::Active,
+            Some(IndexStatus::Deleting) => IndexPhase::Deleting,
+            Some(IndexStatus::Updating) => IndexPhase::Updating,
+            _ if index.backfilling() == Some(true) => IndexPhase::Filling,
+            _ => IndexPhase::Creating,
+        }
+    }
+}
+
+impl LiveIndexes {
+    /// The indexes that are still to be made.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.indexes.iter().filter(|index| index.phase == IndexPhase::Missing).map(|index| &*index.name)
+    }
+
+    /// Can the table be changed now, and all that it has be used?
+    fn is_settled(&self) -> bool {
+        let settled = |index: &LiveIndex| matches!(index.phase, IndexPhase::Active | IndexPhase::Missing);
+        self.table_is_active && self.others_busy.is_empty() && self.indexes.iter().all(settled)
+    }
+
+    fn of(table: &Table, wanted: &[&Index], found: &TableDescription) -> Result<LiveIndexes, AddIndexError> {
+        let global = found.global_secondary_indexes();
+        let of_name = |name: &str| global.iter().find(|index| index.index_name() == Some(name));
+        let going =
+            |name: &str| of_name(name).is_some_and(|index| IndexPhase::of(index) == IndexPhase::Deleting);
+        check(table, wanted, found, &going)?;
+        let one = |index: &&Index| match (of_name(&index.name), index.kind) {
+            (Some(there), _) => {
+                let phase = IndexPhase::of(there);
+                LiveIndex { name: index.name.clone(), phase, items: whole(there.item_count()) }
+            }
+            // One that is missing was refused above.
+            (None, IndexKind::Local) => {
+                LiveIndex { name: index.name.clone(), phase: IndexPhase::Active, items: 0 }
+            }
+            (None, IndexKind::Global) => {
+                LiveIndex { name: index.name.clone(), phase: IndexPhase::Missing, items: 0 }
+            }
+        };
+        let other = |index: &&GlobalSecondaryIndexDescription| {
+            let wanted = wanted.iter().any(|wanted| index.index_name() == Some(&*wanted.name));
+            !wanted && IndexPhase::of(index) != IndexPhase::Active
+        };
+        let others = global.iter().filter(other).filter_map(|index| index.index_name());
+        Ok(LiveIndexes {
+            table_is_active: found.table_status() == Some(&TableStatus::Active),
+            items: whole(found.item_count()),
+            indexes: wanted.iter().map(one).collect(),
+            others_busy: others.map(str::to_owned).collect(),
+        })
+    }
+}
+
+/// `` `byUser` filling (1200 items) of a table with about 50000 ``
+impl fmt::Display for LiveIndexes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, index) in self.indexes.iter().enumerate() {
+            write!(f, "{}`{}` {}", if at == 0 { "" } else { ", " }, index.name, index.phase.name())?;
+            if index.phase == IndexPhase::Filling {
+                write!(f, " ({} of about {} items)", index.items, self.items.max(index.items))?;
+            }
+        }
+        for other in &self.others_busy {
+            write!(f, ", waiting for `{other}`")?;
+        }
+        match self.table_is_active {
+            true => Ok(()),
+            false => f.write_str(", the table is being changed"),
+        }
+    }
+}
+
+/// Refuses a table that is another one, and indexes that cannot become what the manifest says. An index that is being deleted
+/// may be anything.
+fn check(
+    table: &Table,
+    wanted: &[&Index],
+    found: &TableDescription,
+    going: &dyn Fn(&str) -> bool,
+) -> Result<(), AddIndexError> {
+    let of_name = |name: &str| wanted.iter().find(|index| index.name == name).filter(|_| !going(name));
+    let of_table = table.key_attributes();
+    let keys: BTreeSet<&str> = of_table
+        .chain(wanted.iter().flat_map(|index| index.key_attributes()))
+        .map(|key| &*key.name)
+        .collect();
+    let mut diff = TableDiff::of(table, TableOptions::default(), found);
+    for difference in &diff.differences {
+        if let Difference::NoIndex { index } = difference
+            && of_name(index).is_some_and(|index| index.kind == IndexKind::Local)
+        {
+            return Err(AddIndexError::LocalIndexMissing { table: table.name.clone(), index: index.clone() });
+        }
+    }
+    diff.differences.retain(|difference| match difference {
+        Difference::Keys { index: None, .. } => true,
+        Difference::Keys { index: Some(index), .. }
+        | Difference::IndexKind { index }
+        | Difference::Projection { index, .. } => of_name(index).is_some(),
+        Difference::KeyType { attribute, .. } => keys.contains(&**attribute),
+        Difference::NoIndex { .. } | Difference::UnknownIndex { .. } | Difference::NoStream => false,
+    });
+    match diff.is_empty() {
+        true => Ok(()),
+        false => Err(AddIndexError::Differs { table: table.name.clone(), diff }),
+    }
+}
+
+/// How far these indexes of the model are in the live table. Changes nothing.
+pub async fn live_indexes(
+    client: &Client,
+    table: &Table,
+    wanted: &[&Index],
+) -> Result<LiveIndexes, AddIndexError> {
+    LiveIndexes::of(table, wanted, &description(client, table).await?)
+}
+
+/// Adds these indexes of the model to the live table, each when the one before it is active, and returns when all of them are.
+/// What DescribeTable says is told before each step. A table with provisioned capacity gives each new index its own.
+pub async fn add_indexes(
+    client: &Client,
+    table: &Table,
+    wanted: &[&Index],
+    warm: Option<WarmThroughput>,
+    told: &mut dyn FnMut(&LiveIndexes),
+) -> Result<LiveIndexes, AddIndexError> {
+    let (mut changed, mut attempt, mut failures) = (Instant::now(), 0, 0);
+    loop {
+        let step = step(client, table, wanted, warm, told).await;
+        match step {
+            Ok(Step::Done(live)) => return Ok(live),
+            Ok(Step::Sent) => (changed, attempt, failures) = (Instant::now(), 0, 0),
+            Ok(Step::Wait) => failures = 0,
+            // A wait of hours outlives a lost connection. Another change of the table may have begun since it was described.
+            Err(AddIndexError::Dynamo(error)) if may_pass(&error) && failures < FAILURES_MAX => failures += 1,
+            Err(error) => return Err(error),
+        }
+        if changed.elapsed() > INDEX_ACTIVE_WAIT_MAX {
+            let call = Call::new("UpdateTable", &table.name);
+            return Err(DynamoError::NotActive { call, waited: changed.elapsed() }.into());
+        }
+        sleep(delay(attempt, 1.0)).await;
+        attempt += 1;
+    }
+}
+
+enum Step {
+    /// Every index is active.
+    Done(LiveIndexes),
+    /// An index was asked for.
+    Sent,
+    /// Something is still being changed.
+    Wait,
+}
+
+async fn step(
+    client: &Client,
+    table: &Table,
+    wanted: &[&Index],
+    warm: Option<WarmThroughput>,
+    told: &mut dyn FnMut(&LiveIndexes),
+) -> Result<Step, AddIndexError> {
+    let found = description(client, table).await?;
+    let live = LiveIndexes::of(table, wanted, &found)?;
+    told(&live);
+    if !live.is_settled() {
+        return Ok(Step::Wait);
+    }
+    let Some(index) = wanted.iter().find(|index| live.missing().any(|name| name == index.name)) else {
+        return Ok(Step::Done(live));
+    };
+    let call = || Call::on("UpdateTable", &table.name, Some(&index.name));
+    let (definitions, update) =
+        creation(table, index, warm, &found).map_err(|error| DynamoError::of_build(call(), &error))?;
+    let request = client
+        .update_table()
+        .table_name(&table.name)
+        .set_attribute_definitions(Some(definitions))
+        .global_secondary_index_updates(update);
+    request.send().await.map_err(|error| DynamoError::of(call(), error))?;
+    Ok(Step::Sent)
+}
+
+/// The definitions of all key attributes that the table will have, and the index itself. DynamoDB refuses definitions that no
+/// key uses, so those of indexes that come later are not among them.
+fn creation(
+    table: &Table,
+    index: &Index,
+    warm: Option<WarmThroughput>,
+    found: &TableDescription,
+) -> Result<(Vec<AttributeDefinition>, GlobalSecondaryIndexUpdate), BuildError> {
+    let wanted = Schema::of_model(&Table { indexes: vec![index.clone()], ..table.clone() });
+    let mut definitions = found.attribute_definitions().to_vec();
+    for definition in wanted.definitions()? {
+        if !definitions.iter().any(|known| known.attribute_name == definition.attribute_name) {
+            definitions.push(definition);
+        }
+    }
+    let IndexSchema { keys, projected, .. } = &wanted.indexes[&index.name];
+    let action = CreateGlobalSecondaryIndexAction::builder()
+        .index_name(&index.name)
+        .set_key_schema(Some(keys.elements()?))
+        .projection(projected.to_sdk())
+        .set_provisioned_throughput(provisioned(found)?)
+        .set_warm_throughput(warm.map(|warm| {
+            SdkWarmThroughput::builder()
+                .read_units_per_second(warm.read.into())
+                .write_units_per_second(warm.write.into())
+                .build()
+        }))
+        .build()?;
+    Ok((definitions, GlobalSecondaryIndexUpdate::builder().create(action).build()))
+}
+
+/// The capacity of a table that is not on demand.
+fn provisioned(found: &TableDescription) -> Result<Option<ProvisionedThroughput>, BuildError> {
+    let units = found
+        .provisioned_throughput()
+        .map(|units| (units.read_capacity_units().unwrap_or(0), units.write_capacity_units().unwrap_or(0)));
+    let Some((read, write)) = units.filter(|(read, write)| *read > 0 && *write > 0) else { return Ok(None) };
+    ProvisionedThroughput::builder().read_capacity_units(read).write_capacity_units(write).build().map(Some)
+}
+
+fn may_pass(error: &DynamoError) -> bool {
+    // "Only 1 online index can be created or deleted simultaneously per table"
+    let one_at_a_time =
+        matches!(error, DynamoError::Other { reason, .. } if reason == "LimitExceededException");
+    error.is_retryable() || one_at_a_time || matches!(error, DynamoError::InUse { .. })
+}
+
+fn whole(count: Option<i64>) -> u64 {
+    count.unwrap_or(0).max(0).unsigned_abs()
+}

@@ -1,0 +1,122 @@
+//! The rights of the deployment, exercised: the functions' real binaries run whole retrofits and every sample event, each with the rights
+//! that `keyfold template --format json --only rights` gives it. What it does not give is denied, by action and resource, as in AWS.
+//!
+//! A call that is denied is red: a right is missing. A right that nothing has needed is red, too: it is too much. What no run on one
+//! machine can use is listed with the reason in [`role`].
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod calls;
+mod events;
+#[path = "../programs.rs"]
+mod programs;
+mod role;
+mod services;
+mod stage;
+mod whole;
+
+use role::Role;
+use stage::Stage;
+use whole::{Retrofit, Workers};
+
+/// The manifest of the other tests, with a time to live in two tables, and a ledger that leaves items out.
+fn manifest() -> String {
+    let mut text = include_str!("../keyfold.toml").to_owned();
+    for (from, to) in [
+        ("name = \"old-events\"\n", "name = \"old-events\"\nttl = \"expires\"\n"),
+        ("[tables.old.attributes]\n", "[tables.old.attributes]\nexpires = \"number\"\n"),
+        ("name = \"new-events\"\n", "name = \"new-events\"\nttl = \"expires\"\n"),
+        ("[tables.new.attributes]\n", "[tables.new.attributes]\nexpires = \"number\"\n"),
+        ("to = \"keyed\"\n", "to = \"keyed\"\nonly = { place = { exists = true } }\n"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    text
+}
+
+const MOVED: Retrofit = Retrofit { name: "moved", source: "old", target: "new", tidies: true };
+const KEYED: Retrofit = Retrofit { name: "keyed", source: "old", target: "keyed", tidies: false };
+const IN_PLACE: Retrofit = Retrofit { name: "inPlace", source: "same", target: "same", tidies: false };
+
+async fn played(retrofit: Retrofit) {
+    let stage = Stage::of(&manifest()).await;
+    let name = retrofit.name[..1].to_ascii_uppercase() + &retrofit.name[1..];
+    let function = |worker: &str| stage.function(&format!("{name}{worker}Function"), &[]);
+    let workers = Workers {
+        replicator: function("Replicator"),
+        backfiller: function("Backfiller"),
+        verifier: function("Verifier"),
+    };
+    let workers = retrofit.play(&stage, workers).await;
+    let wrong: Vec<String> =
+        workers.all().into_iter().flat_map(|(worker, role)| wrong(worker, role)).collect();
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", retrofit.name);
+}
+
+/// The rights that a function lacks, and those that it never needed.
+fn wrong(function: &str, role: &Role) -> Vec<String> {
+    let lacks = role.denied().into_iter().map(|needed| format!("{function} lacks {needed:?}"));
+    lacks
+        .chain(role.unused().into_iter().map(|needed| format!("{function} never needs {needed:?}")))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retrofit_with_fences_needs_its_rights_and_no_others() {
+    played(MOVED).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retrofit_with_a_ledger_needs_its_rights_and_no_others() {
+    played(KEYED).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retrofit_in_place_needs_its_rights_and_no_others() {
+    played(IN_PLACE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_audit_writer_needs_its_rights_and_no_others() {
+    let function = services::audit_writer(|role| role).await;
+    assert_eq!(wrong("audit writer", &function.role), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_query_api_needs_its_rights_and_no_others() {
+    let function = services::query_api().await;
+    assert_eq!(wrong("query API", &function.role), [""; 0]);
+    assert_eq!(services::query_api_events().await.role.denied(), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_sample_event_of_a_retrofit_is_denied() {
+    let functions = [events::replicators().await, events::slices().await].concat();
+    assert_eq!(functions.len(), 7);
+    for function in functions {
+        assert_eq!(function.role.denied(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_right_that_is_missing_and_one_too_much_are_told() {
+    let table = calls::arn("ResourceAccessAuditV2");
+    for action in ["dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:PutItem"] {
+        let function = services::audit_writer(|role| role.without(action, &table)).await;
+        let told = wrong("audit writer", &function.role);
+        assert!(
+            told.iter().any(|line| line.contains("lacks") && line.contains(action)),
+            "{action}: {told:?}"
+        );
+    }
+    let other = calls::arn("ResourceAccessAudit");
+    for (action, resource) in [("dynamodb:DeleteItem", &table), ("dynamodb:PutItem", &other)] {
+        let function = services::audit_writer(|role| role.with(action, resource)).await;
+        let told = wrong("audit writer", &function.role);
+        assert!(
+            matches!(&told[..], [line] if line.contains("never needs") && line.contains(action)),
+            "{told:?}"
+        );
+    }
+}

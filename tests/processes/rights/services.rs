@@ -1,0 +1,113 @@
+//! The audit writer and the query API with their rights: every sample event, and questions that need each index.
+
+use keyfold_core::manifest;
+use keyfold_dynamo::{BUDGET_KEY, TableOptions, put};
+use serde_json::{Value, json};
+
+use crate::role::{CALLERS, Role};
+use crate::stage::{Guarded, Stage, item};
+
+const SAMPLE: &str = include_str!("../../../keyfold.toml");
+/// The manifest that the query API's sample events are of.
+const ASKED: &str = include_str!("../../../functions/query-api/tests/api/keyfold.toml");
+/// A ring of keys that is nobody's.
+const TOKEN_KEYS: (&str, &str) = ("KEYFOLD_TOKEN_KEYS", "test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=");
+
+/// Every event of this function, whatever its answer.
+async fn every_event(of: &str, function: &Guarded) {
+    let events = keyfold_harness::events(of);
+    assert!(events.len() >= 15);
+    for (_, event) in events {
+        function.function.invoke(event).await;
+    }
+}
+
+/// Plays the audit writer with the rights that the change leaves.
+pub(crate) async fn audit_writer(change: impl FnOnce(Role) -> Role) -> Guarded {
+    let stage = Stage::of(SAMPLE).await;
+    let function = stage.function_with("AuditWriterFunction", &[], change);
+    every_event("audit-writer", &function).await;
+    function
+}
+
+/// The query API, asked all that its rights are for.
+pub(crate) async fn query_api() -> Guarded {
+    let stage = Stage::of(SAMPLE).await;
+    let callers = format!(
+        "[tables.{CALLERS}]\npartition = \"{BUDGET_KEY}\"\nattributes = {{ {BUDGET_KEY} = \"string\" }}\n"
+    );
+    let callers = manifest::parse("keyfold.toml", &callers).model.unwrap();
+    stage.dynamo.create_tables(&callers.tables, TableOptions::default()).await.unwrap();
+    for table in ["audit", "audit-legacy"] {
+        for number in 0..3 {
+            let id = format!("e{number}");
+            let event = [
+                ("id", &*id),
+                ("resourceId", "r"),
+                ("resourceName", "name"),
+                ("action", "viewed"),
+                ("accessedBy", "joe1"),
+                ("timestamp", "2017-03-01T08:00:00.000Z"),
+            ];
+            put(&stage.dynamo.client(), stage.model.table(table).unwrap(), item(&event)).await.unwrap();
+        }
+    }
+    let limits = [
+        TOKEN_KEYS,
+        ("KEYFOLD_CALLER_TABLE", CALLERS),
+        ("KEYFOLD_CALLER_REQUESTS_PER_MINUTE", "1000"),
+        // Less than a request may consume, so that what is left of the day is looked at.
+        ("KEYFOLD_CALLER_UNITS_PER_DAY", "100"),
+    ];
+    let function = stage.function("QueryApiFunction", &limits);
+    let of_user = json!({ "table": "audit", "where": { "accessedBy": "joe1" } });
+    let name = "auditInPlace";
+    for words in
+        [&["start", name][..], &["backfill", name], &["verify", name, "--lag", "0"], &["cutover", name]]
+    {
+        stage.keyfold(&[&["retrofit"], words].concat()).await;
+        if words[0] == "start" {
+            // An index that is being filled is not asked. The next process learns that it is filled.
+            asked(&function, &of_user).await;
+            function.function.kill(0);
+        }
+    }
+    for (request, count) in [
+        (json!({ "table": "audit", "where": { "id": "e1" } }), 1),
+        (json!({ "table": "audit-legacy", "where": { "id": "e1" } }), 1),
+        (json!({ "table": "audit", "where": { "id": { "in": ["e1", "e2"] } } }), 2),
+        (
+            json!({ "table": "audit", "where": { "resourceId": "r", "action": "viewed", "accessedBy": "joe1" } }),
+            3,
+        ),
+        (of_user, 3),
+        // An index that lacks attributes: the rest is fetched from the table.
+        (json!({ "table": "audit", "where": { "action": "viewed" } }), 3),
+    ] {
+        assert_eq!(
+            asked(&function, &request).await["items"].as_array().map(Vec::len),
+            Some(count),
+            "{request}"
+        );
+    }
+    function
+}
+
+/// The query API, given its sample events.
+pub(crate) async fn query_api_events() -> Guarded {
+    let stage = Stage::of(&format!("[deploy]\nquery-api = true\n{ASKED}")).await;
+    let function = stage.function("QueryApiFunction", &[TOKEN_KEYS]);
+    every_event("query-api", &function).await;
+    function
+}
+
+async fn asked(function: &Guarded, request: &Value) -> Value {
+    let (_, event) =
+        keyfold_harness::events("query-api").into_iter().find(|(name, _)| name == "query").unwrap();
+    let mut event: Value = serde_json::from_str(&event).unwrap();
+    event["body"] = Value::from(request.to_string());
+    event["isBase64Encoded"] = json!(false);
+    let answer = function.answer(&event).await;
+    assert_eq!(answer["statusCode"], 200, "{request}: {answer}; denied: {:?}", function.role.denied());
+    serde_json::from_str(answer["body"].as_str().unwrap()).unwrap()
+}
