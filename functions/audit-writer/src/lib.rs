@@ -13,6 +13,7 @@ pub mod fuzzing;
 mod handler;
 mod http;
 mod identity;
+mod journal;
 mod json;
 mod limits;
 mod outcome;
