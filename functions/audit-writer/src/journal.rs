@@ -3,20 +3,18 @@
 //! So whatever ends an invocation, and wherever: an event in the table has its digest in the journal, and an event that somebody
 //! was told of has a word there that it was written. See `docs/adr/0018`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use keyfold_core::audit::{
-    Chain, Content, Entry, Found, Key, OutcomeLetter, day_of, event_digest, journal_table, since_item,
+    Chain, Content, Entry, Found, Hash, OutcomeLetter, day_of, journal_table, since_item,
 };
 use keyfold_core::model::{AttributeKind, Precision, Table};
-use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::{Client, DynamoError, PutNew, WriteError, put, put_new};
-use keyfold_edge::Problem;
+use keyfold_dynamo::{Client, DynamoError, WriteError, put, put_new};
 use tokio::sync::Mutex;
 
-use crate::event::Draft;
-use crate::{Record, Writer, stamp};
+use crate::{Record, stamp};
 
 /// The most events of one row, and the most bytes of their ids and keys: a row is far below the 400 KB of an item.
 const ROW_EVENTS_MAX: usize = 500;
@@ -52,6 +50,25 @@ pub(crate) struct OpenRow {
     events: usize,
 }
 
+/// What every row of a writer says of its table.
+#[derive(Debug)]
+pub(crate) struct TrailNames<'n> {
+    /// The table's id in the manifest.
+    pub(crate) table: &'n str,
+    /// The attribute of an event's id.
+    pub(crate) id: &'n str,
+    /// What digests leave out.
+    pub(crate) left_out: &'n BTreeSet<String>,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedEvent {
+    pub(crate) outcome: OutcomeLetter,
+    /// The digest of an item that was there already, and when it expires.
+    pub(crate) found: Option<(Hash, Option<u64>)>,
+}
+
 /// Why a row is not known to be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JournalError {
@@ -75,56 +92,56 @@ impl Journal {
     /// Notes the events that are about to be written. None of them may be written if this fails.
     pub(crate) async fn begin(
         &self,
-        writer: &Writer,
-        drafts: &[Result<Draft, Problem>],
+        client: &Client,
+        of: &TrailNames<'_>,
+        entries: Vec<Entry>,
         stop: Instant,
         record: &mut Record,
     ) -> Result<Vec<OpenRow>, JournalError> {
         let mut open = Vec::new();
-        let entries = drafts.iter().flatten().map(|draft| entry(writer, draft)).collect();
         for events in rows(entries) {
             let at = now();
-            let chain = self.chain(&writer.client, &at, stop, record).await?;
+            let chain = self.chain(client, &at, stop, record).await?;
             let mut growing = chain.lock().await;
             let is_new = growing.as_ref().is_some_and(Chain::is_new);
             let count = events.len();
             let content = Content::Begin {
-                table: writer.table.id.clone(),
-                id_attribute: writer.id.clone(),
-                left_out: is_new.then(|| writer.folded.clone()),
+                table: of.table.to_owned(),
+                id_attribute: of.id.to_owned(),
+                left_out: is_new.then(|| of.left_out.clone()),
                 events,
             };
-            let seq = self.append(&writer.client, &mut growing, &at, content, stop, record).await?;
+            let seq = self.append(client, &mut growing, &at, content, stop, record).await?;
             drop(growing);
             open.push(OpenRow { chain, seq, events: count });
         }
         Ok(open)
     }
 
-    /// Notes what became of them. None of them may be told as written if this fails.
+    /// Notes what became of them, in their order. None of them may be told as written if this fails.
     pub(crate) async fn end(
         &self,
-        writer: &Writer,
+        client: &Client,
         open: Vec<OpenRow>,
-        outcomes: &[Result<PutNew, WriteError>],
+        ended: &[EndedEvent],
         stop: Instant,
         record: &mut Record,
     ) -> Result<(), JournalError> {
-        let mut left = outcomes;
+        let mut left = ended;
         for OpenRow { chain, seq, events } in open {
             let (of_row, rest) = left.split_at(events.min(left.len()));
             left = rest;
+            let found = |(event, ended): (usize, &EndedEvent)| {
+                let (digest, expires) = ended.found?;
+                Some(Found { event, digest, expires })
+            };
             let content = Content::End {
                 of: seq,
-                outcomes: of_row.iter().map(|outcome| letter(outcome).letter()).collect(),
-                found: of_row
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(at, outcome)| found(writer, at, outcome))
-                    .collect(),
+                outcomes: of_row.iter().map(|ended| ended.outcome.letter()).collect(),
+                found: of_row.iter().enumerate().filter_map(found).collect(),
             };
             let mut growing = chain.lock().await;
-            self.append(&writer.client, &mut growing, &now(), content, stop, record).await?;
+            self.append(client, &mut growing, &now(), content, stop, record).await?;
         }
         Ok(())
     }
@@ -223,39 +240,4 @@ fn rows(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
         }
     }
     rows
-}
-
-fn entry(writer: &Writer, draft: &Draft) -> Entry {
-    let others = writer.key_inputs.iter().filter(|name| **name != writer.id);
-    let key: Key = others.filter_map(|name| Some((name.clone(), draft.item.get(name)?.clone()))).collect();
-    Entry {
-        id: draft.id.clone(),
-        digest: event_digest(&draft.item, &writer.folded),
-        key,
-        expires: expires(writer, &draft.item),
-    }
-}
-
-fn expires(writer: &Writer, item: &Item) -> Option<u64> {
-    match item.get(writer.table.ttl.as_ref()?) {
-        Some(AttributeValue::N(seconds)) => seconds.parse().ok(),
-        _ => None,
-    }
-}
-
-fn letter(outcome: &Result<PutNew, WriteError>) -> OutcomeLetter {
-    match outcome {
-        Ok(PutNew::Written) => OutcomeLetter::Written,
-        Ok(PutNew::Exists(_)) => OutcomeLetter::Refused,
-        // Nothing was sent.
-        Err(error) if error.dynamo().is_none() => OutcomeLetter::Refused,
-        Err(_) => OutcomeLetter::Unknown,
-    }
-}
-
-fn found(writer: &Writer, event: usize, outcome: &Result<PutNew, WriteError>) -> Option<Found> {
-    let Ok(PutNew::Exists(stored)) = outcome else { return None };
-    let stored = stored.reveal();
-    let digest = event_digest(stored, &writer.folded);
-    Some(Found { event, digest, expires: expires(writer, stored) })
 }

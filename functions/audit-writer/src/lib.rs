@@ -16,6 +16,7 @@ mod identity;
 mod journal;
 mod json;
 mod limits;
+mod note;
 mod outcome;
 mod problem;
 mod record;

@@ -11,7 +11,7 @@ use crate::journal::JournalError;
 use crate::limits::{DEADLINE_MARGIN, WRITE_TIME_MAX};
 use crate::outcome::{Outcome, counts};
 use crate::same::is_same;
-use crate::{Record, Writer, problem};
+use crate::{Record, Writer, note, problem};
 
 /// Writes what can be written.
 pub(crate) async fn write(
@@ -22,12 +22,9 @@ pub(crate) async fn write(
 ) -> Vec<Outcome> {
     let stop = stop_at(deadline);
     // Noted before anything is written: no event can be in the table that the journal does not know.
-    let open = match &writer.journal {
-        Some(journal) => match journal.begin(writer, &drafts, stop, record).await {
-            Ok(open) => open,
-            Err(error) => return not_written(drafts, &error, record),
-        },
-        None => Vec::new(),
+    let open = match note::begin(writer, &drafts, stop, record).await {
+        Ok(open) => open,
+        Err(error) => return not_written(drafts, &error, record),
     };
     let items = drafts.iter().flatten().map(|draft| draft.item.clone()).collect();
     let options = PutNewOptions { deadline: Some(stop), ..PutNewOptions::default() };
@@ -41,10 +38,7 @@ pub(crate) async fn write(
             record.large_collections += 1;
         }
     }
-    let noted = match &writer.journal {
-        Some(journal) => journal.end(writer, open, &inserted.outcomes, stop, record).await,
-        None => Ok(()),
-    };
+    let noted = note::end(writer, open, &inserted.outcomes, stop, record).await;
     let mut results = inserted.outcomes.into_iter();
     let outcomes: Vec<Outcome> = drafts
         .into_iter()
