@@ -24,6 +24,14 @@ pub enum TrailError {
         /// What was given.
         day: String,
     },
+    /// A first day after the last.
+    #[error("the first day, {from}, is after the last, {to}")]
+    DaysReversed {
+        /// The first.
+        from: String,
+        /// The last.
+        to: String,
+    },
     /// More days than are read at once.
     #[error("from {from} to {to} are more than {max} days")]
     Days {

@@ -119,6 +119,9 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
     let since = since.ok_or_else(|| TrailError::NoBeginning { journal: trail.journal.to_owned() })?;
     let (from, to) =
         (from.unwrap_or_else(|| day_of(&since).to_owned()), to.unwrap_or_else(|| day_of(&now).to_owned()));
+    if from > to {
+        return Err(TrailError::DaysReversed { from, to });
+    }
     let (since_ms, now_ms) =
         (milliseconds_of(&since).unwrap_or_default(), milliseconds_of(&now).unwrap_or_default());
 

@@ -158,6 +158,50 @@ async fn nothing_is_told_as_written_that_the_journal_does_not_say() {
     assert_eq!(text, r#"{"batchItemFailures":[{"itemIdentifier":"m"}]}"#);
 }
 
+/// The events are there, and the journal was not told: nobody hears that they were written until it is, in a new chain.
+#[tokio::test]
+async fn an_end_that_cannot_be_noted_is_no_success() {
+    let reading = Function::start(&sample(), &[]).await;
+    let gate = gate(&reading.dynamo(), crashes::REQUESTS, gate::When::Refused).await;
+    let function = Function::start_on(reading.dynamo(), &gate.endpoint, &sample(), &[]).await;
+    let both = json!([event("1", &json!({})), event("2", &json!({}))]).to_string();
+    let (status, body) = function.post(&both).await;
+    assert_eq!((status, &body["code"], &body["failed"]), (503, &json!("nothing-written"), &json!(2)));
+    assert_eq!(body["events"][0]["problem"]["code"], "journal-not-written");
+    assert_eq!(reading.items().await.len(), 2);
+    let before = report(&reading, Vec::new()).await;
+    assert!(before.is_clean(), "{:?}", told(&before));
+    assert_eq!((before.events.proved, before.events.unconfirmed, before.chains), (0, 2, 1));
+    let (status, body) = function.post(&both).await;
+    assert_eq!((status, &body["repeated"]), (200, &json!(2)));
+    let after = report(&reading, Vec::new()).await;
+    assert!(after.is_clean(), "{:?}", told(&after));
+    assert_eq!((after.events.proved, after.events.unconfirmed, after.chains), (2, 0, 2));
+}
+
+/// Whoever verifies while events come calls none of them inserted or removed.
+#[tokio::test]
+async fn a_trail_that_grows_meanwhile_verifies_clean() {
+    let function = Function::start(&sample(), &[]).await;
+    assert_eq!(function.post(&event("first", &json!({})).to_string()).await.0, 201);
+    let writing = async {
+        for at in 0..60 {
+            let list: Vec<Value> = (0..5).map(|nr| event(&format!("{at}-{nr}"), &json!({}))).collect();
+            assert_eq!(function.post(&json!(list).to_string()).await.0, 201);
+        }
+    };
+    let verifying = async {
+        loop {
+            let report = report(&function, Vec::new()).await;
+            assert!(report.is_clean(), "{:?}", told(&report));
+            if report.items == 301 {
+                return;
+            }
+        }
+    };
+    tokio::join!(writing, verifying);
+}
+
 /// A retrofit gives the events other keys in another table, and new names: their digests are the same.
 #[tokio::test]
 async fn a_retrofit_carries_the_trail_along() {

@@ -6,7 +6,7 @@ use keyfold_core::audit::{Anchor, Chain, Content, Entry, Hash, Key, event_digest
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Client, Expected, delete, put};
-use keyfold_trail::{VerifyOptions, anchor, now, read_anchors, write_anchor};
+use keyfold_trail::{Trail, VerifyOptions, anchor, now, read_anchors, verify, write_anchor};
 use serde_json::{Value, json};
 
 use super::{journal, report, report_of, rows, sample, told};
@@ -276,4 +276,10 @@ async fn a_later_beginning_does_not_hide_what_was_inserted() {
     inserted.insert("id".to_owned(), text("new"));
     attacker.write(&inserted).await;
     assert_eq!(attacker.found_with_anchors().await, ["inserted new"]);
+    // Without an anchor, there is no answer rather than a wrong one.
+    let (table, client) = (attacker.table(), &attacker.client);
+    let trail = Trail { client, table, journal: "Journal", id: "id", received: "received", carried: None };
+    let options = VerifyOptions { now: now(), units_per_second: 1e9, ..VerifyOptions::default() };
+    let error = verify(&trail, options).await.unwrap_err();
+    assert!(error.to_string().starts_with("the first day, 2099-01-01, is after the last"), "{error}");
 }

@@ -9,7 +9,7 @@ use super::{gate, report, sample, told};
 use crate::function::{Function, event};
 
 /// The requests of one invocation with two events: since when there is a journal, the begin, the events, the end.
-const REQUESTS: usize = 4;
+pub(super) const REQUESTS: usize = 4;
 
 #[tokio::test]
 async fn wherever_a_process_ends_the_trail_is_clean_and_a_retry_completes_it() {

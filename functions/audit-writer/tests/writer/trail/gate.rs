@@ -14,7 +14,12 @@ pub(super) enum When {
     Before,
     /// The answer.
     After,
+    /// Nothing: this one request is refused, as for a missing right.
+    Refused,
 }
+
+const REFUSAL: &str = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 67\r\n\r\n\
+                       {\"__type\":\"com.amazon.coral.service#AccessDeniedException\",\"a\":123}";
 
 pub(super) struct Gate {
     pub(super) endpoint: String,
@@ -56,7 +61,11 @@ async fn serve(
     let mut server = TcpStream::connect(to).await.unwrap();
     while let Some(request) = message(&mut client).await {
         let number = count.fetch_add(1, Ordering::SeqCst) + 1;
-        let is_shut = number >= at;
+        if number == at && when == When::Refused {
+            client.write_all(REFUSAL.as_bytes()).await.unwrap();
+            continue;
+        }
+        let is_shut = number >= at && when != When::Refused;
         if number == at && when == When::Before {
             shut.notify_one();
         }
