@@ -10,9 +10,10 @@ use keyfold_template::{Finding, Node, as_json, compare, generate, read, settings
 
 const SAMPLE: &str = include_str!("../../../keyfold.toml");
 const TEMPLATE: &str = include_str!("../../../template.yaml");
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     include_str!("../../../examples/pets/keyfold.toml"),
     include_str!("../../../examples/projects/keyfold.toml"),
+    include_str!("../../../.ci/manifests/audit-journal.toml"),
     include_str!("../../../.ci/manifests/orders-in-place.toml"),
     include_str!("../../../.ci/manifests/shop.toml"),
     include_str!("../../../.ci/manifests/two-retrofits.toml"),
@@ -29,8 +30,7 @@ fn template(manifest: &str) -> String {
 }
 
 fn every_template() -> impl Iterator<Item = Node> {
-    let of = |manifest: &str| read(&template(manifest)).unwrap();
-    [SAMPLE].into_iter().chain(OTHERS).map(of).chain([of(&with_journal())])
+    [SAMPLE].into_iter().chain(OTHERS).map(|manifest| read(&template(manifest)).unwrap())
 }
 
 /// The sample with a journal of its audit trail.

@@ -179,6 +179,40 @@ async fn an_end_that_cannot_be_noted_is_no_success() {
     assert_eq!((after.events.proved, after.events.unconfirmed, after.chains), (2, 0, 2));
 }
 
+/// Where an id alone is no key, the other attributes of the key are named too. What DynamoDB deletes in time is not removed.
+#[tokio::test]
+async fn events_of_organisations_are_told_apart_and_may_expire() {
+    let manifest = include_str!("../../../../.ci/manifests/audit-journal.toml")
+        .replace("\"events\"", "\"audit\"")
+        .replace("tables.events", "tables.audit")
+        .replace("EventsJournal", "Journal");
+    let function = Function::start(&manifest, &[]).await;
+    let of = |org: &str, id: &str, expires: u64| json!({ "org": org, "id": id, "action": "viewed", "expires": expires });
+    let list = json!([
+        of("acme", "1", u64::MAX),
+        of("umbrella", "1", u64::MAX),
+        of("acme", "2", 1),
+        of("acme", "3", u64::MAX)
+    ]);
+    let outcome = function.invoke(list.to_string()).await;
+    assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
+    assert!(report(&function, Vec::new()).await.is_clean());
+    for item in function.items().await {
+        let is =
+            |name: &str, value: &str| item[name] == keyfold_core::value::AttributeValue::S(value.to_owned());
+        if is("org", "umbrella") || is("id", "2") {
+            let expected = keyfold_dynamo::Expected::nothing();
+            keyfold_dynamo::delete(&function.dynamo().client(), &function.table, &item, &expected)
+                .await
+                .unwrap();
+        }
+    }
+    let report = report(&function, Vec::new()).await;
+    assert_eq!((told(&report), report.events.expired), (vec!["removed 1".to_owned()], 1));
+    let key = serde_json::to_value(&report.findings[0].key).unwrap();
+    assert_eq!(key, json!({ "id": { "S": "1" }, "org": { "S": "umbrella" } }));
+}
+
 /// Whoever verifies while events come calls none of them inserted or removed.
 #[tokio::test]
 async fn a_trail_that_grows_meanwhile_verifies_clean() {
