@@ -8,7 +8,7 @@ use keyfold_core::audit::{Anchor, Hash, VERSION, Weight, day_of, milliseconds_of
 use keyfold_dynamo::Client;
 
 use crate::error::TrailError;
-use crate::journal::{Chains, Journal, Marks, day_before, next_day};
+use crate::journal::{Chains, Journal, Marks, Taker, day_before, next_day};
 use crate::pace::Pace;
 
 /// How long after a day's end its chains cannot grow any more: far longer than an invocation lives.
@@ -30,7 +30,8 @@ pub async fn anchor(
     let now = milliseconds_of(made).unwrap_or_default();
     let mut chains = Chains::new();
     let (mut findings, mut pace) = (Vec::new(), Pace::new(units_per_second));
-    journal.read(day, Weight::Settled, &[], &mut chains, &mut Nothing, &mut findings, &mut pace).await?;
+    let taker = Taker { marks: &mut Nothing, findings: &mut findings, pace: &mut pace };
+    journal.read(day, Weight::Settled, &[], &mut chains, taker).await?;
     Ok(Anchor {
         v: VERSION,
         day: day.to_owned(),

@@ -31,6 +31,13 @@ pub(crate) trait Marks {
     fn take(&mut self, mark: Mark) -> Result<(), TrailError>;
 }
 
+/// What takes all that is read.
+pub(crate) struct Taker<'t> {
+    pub(crate) marks: &'t mut dyn Marks,
+    pub(crate) findings: &'t mut Vec<Finding>,
+    pub(crate) pace: &'t mut Pace,
+}
+
 impl Journal<'_> {
     /// Since when there is a journal, as it says itself.
     pub(crate) async fn since(&self) -> Result<Option<String>, TrailError> {
@@ -46,10 +53,9 @@ impl Journal<'_> {
         weight: Weight,
         anchors: &[Anchor],
         chains: &mut Chains,
-        to: &mut dyn Marks,
-        findings: &mut Vec<Finding>,
-        pace: &mut Pace,
+        taker: Taker<'_>,
     ) -> Result<(), TrailError> {
+        let Taker { marks: to, findings, pace } = taker;
         let mut marks = Vec::new();
         for shard in JOURNAL_SHARDS {
             let mut start_key = None;

@@ -15,7 +15,7 @@ use keyfold_dynamo::{Client, PageRequest, ScanPage, scan_page};
 use serde::Serialize;
 
 use crate::error::TrailError;
-use crate::journal::{Chains, Journal, day_before, days, next_day};
+use crate::journal::{Chains, Journal, Taker, day_before, days, next_day};
 use crate::pace::Pace;
 use crate::sort::Sorted;
 use crate::table::{Carried, Reader};
@@ -136,7 +136,8 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
     for day in days(&from, &after)? {
         let weight = if day == after { Weight::Outside } else { Weight::Settled };
         let (mut chains, mut findings) = (Chains::new(), Vec::new());
-        journal.read(&day, weight, &anchors, &mut chains, &mut sorted, &mut findings, &mut pace).await?;
+        let taker = Taker { marks: &mut sorted, findings: &mut findings, pace: &mut pace };
+        journal.read(&day, weight, &anchors, &mut chains, taker).await?;
         noted.extend(chains.values().flat_map(|chain| chain.left_out().iter().cloned()));
         if day != after {
             report.add(findings);
@@ -158,7 +159,8 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
     .await?;
     for (day, mut chains) in growing {
         let (mut findings, weight) = (Vec::new(), if day == after { Weight::Outside } else { Weight::Late });
-        journal.read(&day, weight, &anchors, &mut chains, &mut sorted, &mut findings, &mut pace).await?;
+        let taker = Taker { marks: &mut sorted, findings: &mut findings, pace: &mut pace };
+        journal.read(&day, weight, &anchors, &mut chains, taker).await?;
         if day != after {
             report.add(findings);
         }

@@ -194,11 +194,11 @@ impl<'g> Known<'g> {
             if self.weight() != Some(Weight::Outside) {
                 *(if self.is_confirmed() { &mut counts.proved } else { &mut counts.unconfirmed }) += 1;
             }
-            let fits = |intent: &&Intent| {
+            let fits = |intent: &Intent| {
                 let after = stored.received_ms.map(|received| intent.at_ms - received);
                 after.is_some_and(|after| (-RECEIVED_AFTER_MS_MAX..=RECEIVED_BEFORE_MS_MAX).contains(&after))
             };
-            if !self.intents.iter().any(|intent| fits(&intent)) {
+            if !self.intents.iter().any(|intent| fits(intent)) {
                 verdict.findings.push(Finding::of_event(FindingKind::BackDated, &stored.key));
             }
             return None;
