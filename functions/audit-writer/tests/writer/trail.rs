@@ -180,6 +180,18 @@ async fn an_end_that_cannot_be_noted_is_no_success() {
     assert_eq!((after.events.proved, after.events.unconfirmed, after.chains), (2, 0, 2));
 }
 
+/// Items keep the keys of an index that the manifest no longer has. The journal says that no digest was made of them.
+#[tokio::test]
+async fn an_index_that_is_gone_changes_no_event() {
+    let function = Function::start(&sample(), &[]).await;
+    assert_eq!(function.post(&event("1", &json!({})).to_string()).await.0, 201);
+    let mut table = function.table.clone();
+    table.indexes.retain(|index| index.name != "byAction");
+    assert!(function.item("1").await.unwrap().contains_key("byAction_pk"));
+    let report = report_of(&function.dynamo(), &table, VerifyOptions::default()).await;
+    assert!(report.is_clean(), "{:?}", told(&report));
+}
+
 /// Where an id alone is no key, the other attributes of the key are named too. What DynamoDB deletes in time is not removed.
 #[tokio::test]
 async fn events_of_organisations_are_told_apart_and_may_expire() {
@@ -282,9 +294,16 @@ set = { origin = "audit" }
     assert_eq!(report.events.proved, 5);
     // Without the way back, the renamed attributes are a change: it is not overlooked.
     assert_eq!(verify(&by(None), options()).await.unwrap().findings.len(), 5);
-    let dropping = manifest.replace("set = { origin = \"audit\" }", "drop = [\"note\"]");
-    let error = keyfold_trail::Carried::through(&self::model(&dropping), "move").unwrap_err();
-    assert!(error.to_string().contains("drops `note`"), "{error}");
+    // What cannot be taken back is said, and not guessed.
+    for (line, said) in [
+        ("drop = [\"note\"]", "drops `note`"),
+        ("set = { resourceName = \"x\" }", "sets `resourceName`"),
+        ("only = { action = \"viewed\" }", "carries only some items"),
+    ] {
+        let other = manifest.replace("set = { origin = \"audit\" }", line);
+        let error = keyfold_trail::Carried::through(&self::model(&other), "move").unwrap_err();
+        assert!(error.to_string().contains(said), "{line}: {error}");
+    }
 }
 
 /// A gate to the tables of a function, for a process that is to end at a certain request.
