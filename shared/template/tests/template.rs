@@ -13,10 +13,10 @@ const TEMPLATE: &str = include_str!("../../../template.yaml");
 const OTHERS: [&str; 6] = [
     include_str!("../../../examples/pets/keyfold.toml"),
     include_str!("../../../examples/projects/keyfold.toml"),
-    include_str!("../../../.ci/manifests/audit-journal.toml"),
     include_str!("../../../.ci/manifests/orders-in-place.toml"),
     include_str!("../../../.ci/manifests/shop.toml"),
     include_str!("../../../.ci/manifests/two-retrofits.toml"),
+    include_str!("../../../.ci/manifests/audit-journal.toml"),
 ];
 
 fn model(text: &str) -> Model {
