@@ -97,6 +97,9 @@ pub(crate) enum Command {
                             any point: DynamoDB goes on with the index that it is at, and the same command goes on with the rest."
     )]
     Index(IndexArgs),
+    /// Prove the audit trail: was anything changed, removed, inserted or back-dated? Needs a journal, see docs/audit-writer.md.
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Write the CloudFormation template of the whole deployment, or check one that was changed by hand.
     #[command(after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --check\n  \
                             keyfold template --format json --only rights\n  keyfold template --stages --have audit.byUserAction")]
@@ -120,6 +123,82 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Show the whole job on an embedded DynamoDB: an old table, a new question, a retrofit, the complete answer.
     Demo(DemoArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Write down where the chains of a day end, to be kept where nobody can change it.
+    #[command(
+        after_help = "Examples:\n  keyfold audit anchor --anchors anchors\n  keyfold audit anchor --anchors anchors --out today.json --day 2026-11-23\n\n\
+                            With the bucket of the template, once a day:\n  \
+                            aws s3 sync s3://$BUCKET anchors && keyfold audit anchor --anchors anchors && aws s3 sync anchors s3://$BUCKET"
+    )]
+    Anchor(AnchorArgs),
+    /// Hold the table against the journal and the anchors. Exits with 1 if anything is not as it was written.
+    #[command(
+        after_help = "Examples:\n  keyfold audit verify --anchors anchors\n  keyfold audit verify --day 2026-11-23 --json\n  \
+                            keyfold audit verify --table auditV3 --through auditV3 --anchors anchors"
+    )]
+    Verify(VerifyArgs),
+}
+
+/// Where the trail is.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TrailArgs {
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+    /// The name of the journal's table in DynamoDB [default: the manifest's `audit-journal`].
+    #[arg(long, value_name = "TABLE", env = "KEYFOLD_AUDIT_JOURNAL")]
+    pub(crate) journal: Option<String>,
+    /// The most read units per second.
+    #[arg(long, value_name = "UNITS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rate: u32,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AnchorArgs {
+    #[command(flatten)]
+    pub(crate) trail: TrailArgs,
+    /// The folder with all anchors so far. The new one names the newest of them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) anchors: PathBuf,
+    /// Where the new anchor is written [default: into that folder].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// The UTC day [default: the newest that has been over for an hour].
+    #[arg(long, value_name = "DAY")]
+    pub(crate) day: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) trail: TrailArgs,
+    /// The table of the events [default: the one that the manifest's audit writer writes].
+    #[arg(long, short, value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+    /// The retrofit that carried older events into the table.
+    #[arg(long, value_name = "RETROFIT")]
+    pub(crate) through: Option<String>,
+    /// The folder with all anchors. Without it, a missing chain or end of a chain is not found.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) anchors: Option<PathBuf>,
+    /// Only this UTC day.
+    #[arg(long, value_name = "DAY", conflicts_with_all = ["from", "to"])]
+    pub(crate) day: Option<String>,
+    /// The first UTC day [default: the journal's first].
+    #[arg(long, value_name = "DAY")]
+    pub(crate) from: Option<String>,
+    /// The last UTC day [default: today].
+    #[arg(long, value_name = "DAY")]
+    pub(crate) to: Option<String>,
+    /// The attribute with an event's id.
+    #[arg(long, value_name = "ATTRIBUTE", env = "KEYFOLD_AUDIT_ID", default_value = "id")]
+    pub(crate) id: String,
+    /// The attribute in which the audit writer notes how an event reached it.
+    #[arg(long, value_name = "ATTRIBUTE", env = "KEYFOLD_AUDIT_RECEIVED", default_value = "received")]
+    pub(crate) received: String,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod audit;
 mod check;
 mod completions;
 mod demo;
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Explain(request) => explain::run(&args.manifest, request, out),
         Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
         Command::Index(index) => index::run(&args.manifest, index, out),
+        Command::Audit(audit) => audit::run(&args.manifest, audit, out),
         Command::Template(template) => template::run(&args.manifest, template, out),
         Command::Init(init) => init::run(&args.manifest, init, out),
         Command::Local(local) => local::run(&args.manifest, local, out),

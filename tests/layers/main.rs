@@ -12,10 +12,11 @@ use std::path::Path;
 use imports::{Crate, Imports};
 
 /// The crates whose files are looked at.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "shared/core",
     "shared/dynamo",
     "shared/edge",
+    "shared/trail",
     "functions/audit-writer",
     "functions/backfiller",
     "functions/query-api",

@@ -3,6 +3,9 @@
 use keyfold_edge::Problem;
 use serde_json::{Map, Value, json};
 
+use crate::journal::JournalError;
+use crate::problem;
+
 /// What became of one event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
@@ -19,6 +22,16 @@ impl Outcome {
         match self {
             Outcome::Failed { problem, .. } => Some(problem),
             Outcome::Written { .. } | Outcome::Repeated { .. } => None,
+        }
+    }
+
+    /// The same where the journal could not be told of it: a success is none.
+    pub(crate) fn unnoted(self, error: &JournalError) -> Outcome {
+        match self {
+            Outcome::Written { id } | Outcome::Repeated { id } => {
+                Outcome::Failed { id: Some(id), problem: problem::of_journal(error) }
+            }
+            failed @ Outcome::Failed { .. } => failed,
         }
     }
 

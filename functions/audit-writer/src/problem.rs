@@ -3,6 +3,8 @@
 use keyfold_dynamo::WriteError;
 use keyfold_edge::Problem;
 
+use crate::journal::JournalError;
+
 pub(crate) fn over_limit(detail: impl Into<String>) -> Problem {
     Problem::new(400, "over-limit", detail)
 }
@@ -18,6 +20,13 @@ pub(crate) fn conflict(id: &str) -> Problem {
     let detail = format!("another audit event has the id {id:?}");
     Problem::new(409, "id-conflict", detail)
         .hint("an audit event never changes: send this one with its own id")
+}
+
+/// Why an event is not told as written, though nothing is wrong with it.
+pub(crate) fn of_journal(error: &JournalError) -> Problem {
+    let detail = format!("the journal of the audit trail cannot be written: {error}");
+    let hint = "send the event again: what is there already is not written twice";
+    Problem { again: true, ..Problem::new(503, "journal-not-written", detail).hint(hint) }
 }
 
 /// Why an item was not written.

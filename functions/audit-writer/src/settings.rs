@@ -13,6 +13,8 @@ const TIME: &str = "KEYFOLD_AUDIT_TIME";
 
 /// The attribute in which the writer notes how an event reached it.
 const RECEIVED: &str = "KEYFOLD_AUDIT_RECEIVED";
+/// The table of the journal, where it has another name than the manifest says.
+const JOURNAL: &str = "KEYFOLD_AUDIT_JOURNAL";
 /// The OAuth scope that a caller's token must grant.
 const WRITE_SCOPE: &str = "KEYFOLD_WRITE_SCOPE";
 
@@ -36,6 +38,8 @@ pub struct Settings {
     pub time: String,
     /// The attribute in which the writer notes how an event reached it.
     pub received: String,
+    /// The name of the journal's table in this deployment, where the manifest's is another.
+    pub journal: Option<String>,
     /// Who may send.
     pub auth: Auth,
     /// The OAuth scope that a caller's token must grant, if it must.
@@ -58,6 +62,7 @@ impl Settings {
             id: or(ID, ID_DEFAULT),
             time: or(TIME, TIME_DEFAULT),
             received: or(RECEIVED, RECEIVED_DEFAULT),
+            journal: environment.get(JOURNAL),
             auth: environment.auth()?,
             grant: environment.get(WRITE_SCOPE),
         })

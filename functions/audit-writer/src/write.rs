@@ -7,10 +7,11 @@ use keyfold_dynamo::{PutNew, PutNewOptions, put_new_all};
 use keyfold_edge::Problem;
 
 use crate::event::Draft;
+use crate::journal::JournalError;
 use crate::limits::{DEADLINE_MARGIN, WRITE_TIME_MAX};
 use crate::outcome::{Outcome, counts};
 use crate::same::is_same;
-use crate::{Record, Writer, problem};
+use crate::{Record, Writer, note, problem};
 
 /// Writes what can be written.
 pub(crate) async fn write(
@@ -19,8 +20,14 @@ pub(crate) async fn write(
     deadline: Option<SystemTime>,
     record: &mut Record,
 ) -> Vec<Outcome> {
+    let stop = stop_at(deadline);
+    // Noted before anything is written: no event can be in the table that the journal does not know.
+    let open = match note::begin(writer, &drafts, stop, record).await {
+        Ok(open) => open,
+        Err(error) => return not_written(drafts, &error, record),
+    };
     let items = drafts.iter().flatten().map(|draft| draft.item.clone()).collect();
-    let options = PutNewOptions { deadline: Some(stop_at(deadline)), ..PutNewOptions::default() };
+    let options = PutNewOptions { deadline: Some(stop), ..PutNewOptions::default() };
     let inserted = put_new_all(&writer.client, &writer.table, items, &options).await;
     record.requests += inserted.requests;
     record.resent += inserted.resent;
@@ -31,6 +38,7 @@ pub(crate) async fn write(
             record.large_collections += 1;
         }
     }
+    let noted = note::end(writer, open, &inserted.outcomes, stop, record).await;
     let mut results = inserted.outcomes.into_iter();
     let outcomes: Vec<Outcome> = drafts
         .into_iter()
@@ -42,6 +50,27 @@ pub(crate) async fn write(
             },
         })
         .collect();
+    match noted {
+        Ok(()) => counted(outcomes, record),
+        // What is in the table is told as written only after the journal says so too.
+        Err(error) => counted(outcomes.into_iter().map(|outcome| outcome.unnoted(&error)).collect(), record),
+    }
+}
+
+/// Nothing can be written without the journal.
+fn not_written(
+    drafts: Vec<Result<Draft, Problem>>,
+    error: &JournalError,
+    record: &mut Record,
+) -> Vec<Outcome> {
+    let failed = |draft| match draft {
+        Err(problem) => Outcome::Failed { id: None, problem },
+        Ok(Draft { id, .. }) => Outcome::Failed { id: Some(id), problem: problem::of_journal(error) },
+    };
+    counted(drafts.into_iter().map(failed).collect(), record)
+}
+
+fn counted(outcomes: Vec<Outcome>, record: &mut Record) -> Vec<Outcome> {
     let counts = counts(&outcomes);
     record.events += outcomes.len() as u64;
     record.written += counts.written;

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use keyfold_core::key::{Codec, Part};
-use keyfold_core::model::{AttributeKind, Index, KeySource, Table};
+use keyfold_core::model::{AttributeKind, KeySource, Table};
 use keyfold_dynamo::Client;
 use keyfold_edge::{Auth, ManifestError, SettingsError};
 
+use crate::journal::Journal;
 use crate::settings::Settings;
 use crate::stamp::Stamps;
 
@@ -31,6 +32,10 @@ pub struct Writer {
     pub(crate) folded: BTreeSet<String>,
     /// Is the primary key made of the time? Then each event must say it: a repeat would get another key.
     pub(crate) time_in_key: bool,
+    /// The attributes that the primary key is made of.
+    pub(crate) key_inputs: BTreeSet<String>,
+    /// Where digests are noted, if they are.
+    pub(crate) journal: Option<Journal>,
 }
 
 /// Why there is no writer.
@@ -67,12 +72,16 @@ impl Writer {
         let no_table = || StartError::NoTable { table: settings.table.clone() };
         let table = model.table(&settings.table).ok_or_else(no_table)?.clone();
         let client = keyfold_dynamo::client(&settings.dynamo).await;
-        Writer::new(table, client, settings)
+        // The manifest's journal is that of its audit writer; of another table, only the environment can ask for one.
+        let is_deployed = model.deploy.audit_writer.as_ref() == Some(&settings.table);
+        let declared = model.deploy.audit_journal.filter(|_| is_deployed);
+        let journal = settings.journal.clone().or(declared);
+        Writer::new(table, client, Settings { journal, ..settings })
     }
 
     /// The writer of a table, with a client.
     pub fn new(table: Table, client: Client, settings: Settings) -> Result<Writer, StartError> {
-        let Settings { id, time, received, auth, grant, .. } = settings;
+        let Settings { id, time, received, auth, grant, journal, .. } = settings;
         let wrong = |attribute: &str, wanted| {
             Err(StartError::Attribute { table: table.id.clone(), attribute: attribute.to_owned(), wanted })
         };
@@ -89,9 +98,25 @@ impl Writer {
         }
         let makes_ids = table.scope.keys().any(|name| !key_keeps(&table, name));
         let stamps = Stamps::of(&table);
-        let folded = folded(&table);
+        let folded = keyfold_core::audit::left_out(&table);
         let time_in_key = in_key.contains(&time);
-        Ok(Writer { table, client, id, time, received, auth, grant, makes_ids, stamps, folded, time_in_key })
+        let key_inputs = in_key;
+        let journal = journal.map(|name| Journal::new(&name));
+        Ok(Writer {
+            table,
+            client,
+            id,
+            time,
+            received,
+            auth,
+            grant,
+            makes_ids,
+            stamps,
+            folded,
+            time_in_key,
+            key_inputs,
+            journal,
+        })
     }
 }
 
@@ -130,10 +155,4 @@ fn key_keeps(table: &Table, attribute: &str) -> bool {
         // A key without a template for some entity has no items of it.
         KeySource::Folded(rules) => rules.iter().all(|rule| rule.template.parts().iter().any(is_kept)),
     })
-}
-
-fn folded(table: &Table) -> BTreeSet<String> {
-    let of_indexes = table.indexes.iter().flat_map(Index::key_attributes);
-    let folded = |key: &&keyfold_core::model::KeyAttribute| matches!(key.source, KeySource::Folded(_));
-    table.key_attributes().chain(of_indexes).filter(folded).map(|key| key.name.clone()).collect()
 }

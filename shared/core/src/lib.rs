@@ -19,6 +19,7 @@
 //! | [`retrofit`] | what is written for changed and scanned items, and when; does the target hold what the source says? |
 //! | [`write`](mod@write) | one item's write: what is sent, on which condition; updates that keep folded keys right |
 //! | [`execute`] | a plan becomes requests, and their responses an answer |
+//! | [`audit`] | the journal of the audit trail: digests, chains, anchors, and what they prove |
 //! | [`review`] | what the planner says of a manifest's questions |
 //!
 //! # Where to start
@@ -49,6 +50,7 @@
 //! [`retrofit`] for how a retrofit loses nothing.
 
 pub mod attribute;
+pub mod audit;
 pub mod condition;
 pub mod cost;
 pub mod execute;

@@ -6,6 +6,7 @@
 mod canonical;
 mod compare;
 mod hidden;
+mod injective;
 mod number;
 mod same;
 mod type_letter;
@@ -13,6 +14,7 @@ mod type_letter;
 pub(crate) use canonical::canonical;
 pub use compare::compare;
 pub use hidden::Hidden;
+pub use injective::{injective, put_injective};
 pub use number::{Number, NumberError};
 pub use same::equal;
 pub(crate) use same::has_duplicates;

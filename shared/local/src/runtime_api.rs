@@ -16,11 +16,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::sync::{mpsc, oneshot};
+
+use crate::AllowedHosts;
 
 /// The largest answer that Lambda returns.
 pub const RESPONSE_BYTES_MAX: usize = 6 * 1024 * 1024;
@@ -163,7 +166,16 @@ fn routes(shared: Arc<Shared>) -> Router {
         .route("/2018-06-01/runtime/invocation/{id}/error", post(error))
         .route("/2018-06-01/runtime/init/error", post(init_error))
         .layer(DefaultBodyLimit::max(2 * RESPONSE_BYTES_MAX))
+        .layer(axum::middleware::from_fn(of_this_machine))
         .with_state(shared)
+}
+
+/// A page of a website could otherwise take an event, or answer one: as on the other ports, `Host` and `Origin` give it away.
+async fn of_this_machine(request: Request, next: Next) -> Response {
+    match AllowedHosts::default().allow(request.headers()) {
+        true => next.run(request).await,
+        false => (StatusCode::FORBIDDEN, "this port answers functions of this machine alone").into_response(),
+    }
 }
 
 async fn next(State(shared): State<Arc<Shared>>) -> Response {
@@ -215,4 +227,32 @@ fn ended(found: bool) -> StatusCode {
 
 fn text(body: &[u8]) -> String {
     String::from_utf8_lossy(body).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::RuntimeApi;
+
+    /// The status of a start-up error that is told with these headers.
+    async fn told(api: &RuntimeApi, headers: &str) -> String {
+        let mut stream = TcpStream::connect(api.address).await.unwrap();
+        let request = format!(
+            "POST /2018-06-01/runtime/init/error HTTP/1.1\r\n{headers}connection: close\r\ncontent-length: 0\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_page_of_a_website_cannot_play_the_function() {
+        let api = RuntimeApi::start().await.unwrap();
+        assert_eq!(told(&api, "host: 127.0.0.1\r\n").await, "202");
+        assert_eq!(told(&api, "host: evil.example\r\n").await, "403");
+        assert_eq!(told(&api, "host: 127.0.0.1\r\norigin: http://evil.example\r\n").await, "403");
+    }
 }

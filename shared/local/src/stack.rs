@@ -12,6 +12,7 @@ mod writer;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use keyfold_core::audit::journal_table;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::Mapping;
 use keyfold_core::retrofit::control::table as control_table;
@@ -175,6 +176,9 @@ async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError
         }
     }
     ensure_table(&client, &control_table(CONTROL_TABLE), TableOptions::default()).await?;
+    if let Some(journal) = &model.deploy.audit_journal {
+        ensure_table(&client, &journal_table(journal), TableOptions::default()).await?;
+    }
     Ok(())
 }
 

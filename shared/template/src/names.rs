@@ -4,6 +4,8 @@ use keyfold_core::model::{Model, Retrofit, Table};
 
 use super::GenerateError;
 
+/// What the journal of the audit trail would be called as a table of the manifest.
+const JOURNAL_ID: &str = "audit-journal";
 const ARN: &str = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/";
 
 /// The names of a model.
@@ -24,7 +26,8 @@ pub(super) struct TableName<'m> {
 
 impl<'m> Names<'m> {
     pub(super) fn of(model: &'m Model) -> Result<Names<'m>, GenerateError> {
-        different(model.tables.iter().map(|table| table.id.as_str()))?;
+        let journal = model.deploy.audit_journal.is_some().then_some(JOURNAL_ID);
+        different(model.tables.iter().map(|table| table.id.as_str()).chain(journal))?;
         different(model.retrofits.iter().map(|retrofit| retrofit.name.as_str()))?;
         Ok(Names { model })
     }

@@ -239,7 +239,7 @@ pub(super) fn of_worker(
 }
 
 /// The audit writer inserts, and neither changes nor deletes.
-pub(super) fn of_audit_writer(table: &TableName<'_>) -> Vec<Right> {
+pub(super) fn of_audit_writer(table: &TableName<'_>, journal: bool) -> Vec<Right> {
     let mut rights = vec![
         Right::dynamo("InsertEvents", &["BatchGetItem", "PartiQLInsert", "PutItem"], [table.arn()]).because(
             "Several events are inserted by statements; a single one is written with PutItem, on condition that its key is free.\n\
@@ -252,6 +252,14 @@ pub(super) fn of_audit_writer(table: &TableName<'_>) -> Vec<Right> {
         ),
         Right::new("SetCallsAside", &["sqs:SendMessage"], ["!GetAtt AuditFailedCalls.Arn".to_owned()]),
     ];
+    if journal {
+        let journal = ["!GetAtt AuditJournalTable.Arn".to_owned()];
+        rights.insert(
+            1,
+            Right::dynamo("NoteDigests", &["PutItem"], journal)
+                .because("The journal is only written here. Nobody but `keyfold audit` reads it."),
+        );
+    }
     rights.extend(keys(&[table]));
     rights
 }

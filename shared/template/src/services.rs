@@ -30,6 +30,7 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
     document.part(HTTP_API, &[]);
     if let Some(table) = &deploy.audit_writer {
         document.part(AUDIT_WRITER, &[]);
+        let journal = deploy.audit_journal.is_some();
         let function = Function {
             id: "AuditWriter".to_owned(),
             binary: "audit-writer",
@@ -37,10 +38,11 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
             description: "Writes audit events with all their folded keys",
             properties: "DeadLetterQueue: { Type: SQS, TargetArn: !GetAtt AuditFailedCalls.Arn }\nMemorySize: 512\nTimeout: 30\n",
             environment: &format!(
-                "KEYFOLD_AUDIT_TABLE: {}\nKEYFOLD_AUTH: !If [IsOpen, open, claims]\n",
-                super::tables::scalar(table)
+                "KEYFOLD_AUDIT_TABLE: {}\n{}KEYFOLD_AUTH: !If [IsOpen, open, claims]\n",
+                super::tables::scalar(table),
+                if journal { "KEYFOLD_AUDIT_JOURNAL: !Ref AuditJournalTable\n" } else { "" }
             ),
-            rights: of_audit_writer(&names.table(table)),
+            rights: of_audit_writer(&names.table(table), journal),
         };
         functions::add(document, &function);
         routes(document, "AuditWriter", &AUDIT_ROUTES);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyfold_core::audit::journal_table;
 use keyfold_core::model::{Index, IndexKind, KeyAttribute, Projection, ScalarType, Table};
 use keyfold_core::retrofit::control;
 
@@ -10,8 +11,12 @@ use super::names::{Names, TableName};
 
 const TABLE: &str = include_str!("parts/table.yaml");
 const CONTROL: &str = include_str!("parts/control.yaml");
+const ANCHORS: &str = include_str!("parts/anchors.yaml");
 const EXISTING_TABLE: &str = include_str!("parts/existing-table.yaml");
 const EXISTING_STREAM: &str = include_str!("parts/existing-stream.yaml");
+
+/// The journal of the audit trail, in the names of resources.
+pub(super) const JOURNAL: &str = "AuditJournal";
 
 pub(super) fn add(document: &mut Document, names: &Names<'_>, wanted: &dyn Fn(&Table, &Index) -> bool) {
     for name in names.tables() {
@@ -31,6 +36,12 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>, wanted: &dyn Fn(&T
         let control = control::table("${ControlTableName}");
         let name = TableName { table: &control, id: "Control".to_owned(), managed: true };
         table(document, &name, false, &|_, _| true);
+    }
+    if let Some(journal) = &names.model.deploy.audit_journal {
+        let journal = journal_table(journal);
+        let name = TableName { table: &journal, id: JOURNAL.to_owned(), managed: true };
+        table(document, &name, false, &|_, _| true);
+        document.part(ANCHORS, &[]);
     }
 }
 

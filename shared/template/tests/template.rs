@@ -10,12 +10,13 @@ use keyfold_template::{Finding, Node, as_json, compare, generate, read, settings
 
 const SAMPLE: &str = include_str!("../../../keyfold.toml");
 const TEMPLATE: &str = include_str!("../../../template.yaml");
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     include_str!("../../../examples/pets/keyfold.toml"),
     include_str!("../../../examples/projects/keyfold.toml"),
     include_str!("../../../.ci/manifests/orders-in-place.toml"),
     include_str!("../../../.ci/manifests/shop.toml"),
     include_str!("../../../.ci/manifests/two-retrofits.toml"),
+    include_str!("../../../.ci/manifests/audit-journal.toml"),
 ];
 
 fn model(text: &str) -> Model {
@@ -30,6 +31,11 @@ fn template(manifest: &str) -> String {
 
 fn every_template() -> impl Iterator<Item = Node> {
     [SAMPLE].into_iter().chain(OTHERS).map(|manifest| read(&template(manifest)).unwrap())
+}
+
+/// The sample with a journal of its audit trail.
+fn with_journal() -> String {
+    SAMPLE.replace("[deploy]", "[deploy]\naudit-journal = \"Journal\"")
 }
 
 fn of_type<'t>(root: &'t Node, kind: &'t str) -> impl Iterator<Item = &'t (String, Node)> {
@@ -504,4 +510,30 @@ fn a_second_reader_of_the_stream_is_told() {
         findings.iter().any(|finding| finding.place == "Mine" && finding.breaks.is_some()),
         "{findings:#?}"
     );
+}
+
+#[test]
+fn a_journal_is_only_added_to_and_its_anchors_are_locked() {
+    let root = read(&template(&with_journal())).unwrap();
+    let journal = "AuditJournalTable.Arn";
+    let touching: Vec<(String, serde_json::Value)> = statements(&root)
+        .into_iter()
+        .map(|(role, statement)| (role, as_json(&statement)))
+        .filter(|(_, statement)| statement["Resource"].to_string().contains("AuditJournal"))
+        .collect();
+    let [(role, right)] = touching.as_slice() else { panic!("{touching:?}") };
+    assert_eq!((role.as_str(), &right["Action"]), ("AuditWriterRole", &"dynamodb:PutItem".into()));
+    assert!(right["Resource"].to_string().contains(journal.split('.').next().unwrap()), "{right}");
+    let variables = ["Resources", "AuditWriterFunction", "Properties", "Environment", "Variables"];
+    let variables = as_json(root.at(&variables).unwrap());
+    assert!(variables["KEYFOLD_AUDIT_JOURNAL"].to_string().contains("AuditJournalTable"), "{variables}");
+    let table = as_json(root.at(&["Resources", "AuditJournalTable", "Properties"]).unwrap());
+    assert!(table.get("TimeToLiveSpecification").is_none(), "a row that expires is a row that is missing");
+    let bucket = as_json(root.at(&["Resources", "AuditAnchorBucket", "Properties"]).unwrap());
+    assert_eq!(bucket["ObjectLockEnabled"], true);
+    assert_eq!(bucket["VersioningConfiguration"]["Status"], "Enabled");
+    let retention = &bucket["ObjectLockConfiguration"]["Rule"]["DefaultRetention"];
+    assert!(retention["Days"].to_string().contains("AnchorRetentionDays"), "{bucket}");
+    // Without the line, there is nothing of it.
+    assert!(!template(SAMPLE).contains("AuditJournal") && !template(SAMPLE).contains("Anchor"));
 }

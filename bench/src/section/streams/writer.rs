@@ -23,6 +23,7 @@ pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result
         id: "id".to_owned(),
         time: "timestamp".to_owned(),
         received: "received".to_owned(),
+        journal: None,
         auth: Auth::Open,
         grant: None,
     };

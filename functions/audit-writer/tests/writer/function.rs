@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 
+use keyfold_core::audit::journal_table;
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
@@ -20,7 +22,7 @@ pub(crate) struct Function {
     process: Child,
     log: Option<Log>,
     runtime: RuntimeApi,
-    dynamo: EmbeddedDynamo,
+    dynamo: Arc<EmbeddedDynamo>,
     pub(crate) table: Table,
     _manifest: tempfile::NamedTempFile,
 }
@@ -29,16 +31,31 @@ impl Function {
     /// Starts one that writes to the manifest's table `audit`.
     pub(crate) async fn start(manifest_text: &str, variables: &[(&str, &str)]) -> Function {
         let parsed = manifest::parse("keyfold.toml", manifest_text);
-        let table = parsed.model.unwrap().table("audit").unwrap().clone();
+        let model = parsed.model.unwrap();
         let dynamo = EmbeddedDynamo::memory().unwrap();
-        dynamo.create_tables([&table], TableOptions::default()).await.unwrap();
+        dynamo.create_tables(model.table("audit"), TableOptions::default()).await.unwrap();
+        let journal = model.deploy.audit_journal.as_deref().map(journal_table);
+        dynamo.create_tables(&journal, TableOptions::default()).await.unwrap();
+        let endpoint = dynamo.endpoint().to_owned();
+        Function::start_on(Arc::new(dynamo), &endpoint, manifest_text, variables).await
+    }
+
+    /// Starts one on tables that are there. It reaches them at this endpoint.
+    pub(crate) async fn start_on(
+        dynamo: Arc<EmbeddedDynamo>,
+        endpoint: &str,
+        manifest_text: &str,
+        variables: &[(&str, &str)],
+    ) -> Function {
+        let parsed = manifest::parse("keyfold.toml", manifest_text);
+        let table = parsed.model.unwrap().table("audit").unwrap().clone();
         let manifest = tempfile::NamedTempFile::new().unwrap();
         fs::write(manifest.path(), manifest_text).unwrap();
         let runtime = RuntimeApi::start().await.unwrap();
         let mut process = runtime
             .command(env!("CARGO_BIN_EXE_audit-writer"))
             .env("KEYFOLD_MANIFEST", manifest.path())
-            .env("KEYFOLD_ENDPOINT", dynamo.endpoint())
+            .env("KEYFOLD_ENDPOINT", endpoint)
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .spawn()
@@ -62,6 +79,11 @@ impl Function {
     /// Where its DynamoDB is.
     pub(crate) fn endpoint(&self) -> &str {
         self.dynamo.endpoint()
+    }
+
+    /// Its DynamoDB, for another function.
+    pub(crate) fn dynamo(&self) -> Arc<EmbeddedDynamo> {
+        Arc::clone(&self.dynamo)
     }
 
     /// Every item of the table.

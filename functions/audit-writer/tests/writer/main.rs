@@ -8,3 +8,4 @@ mod hostile;
 mod inputs;
 mod scoped;
 mod start;
+mod trail;

@@ -6,6 +6,7 @@ use super::code::Code;
 use super::diagnostic::Findings;
 use super::fields::Fields;
 use super::grammar;
+use super::name::check_dynamo_name;
 use super::node::TomlEntry;
 use super::questions::find_table;
 use super::suggest::did_you_mean;
@@ -29,6 +30,7 @@ pub(super) fn deploy(
         .text("audit-writer", findings)
         .and_then(|id| find_table(tables, &id, findings))
         .map(|table| table.id.value.to_owned());
+    deploy.audit_journal = audit_journal(tables, &fields, findings);
     deploy.query_api = query_api(tables, &fields, findings);
     if fields.node("retrofits").is_some() {
         deploy.retrofits.clear();
@@ -48,6 +50,27 @@ pub(super) fn deploy(
         }
     }
     deploy
+}
+
+/// The journal of the audit writer: a table of its own.
+fn audit_journal(
+    tables: &[TableText<'_>],
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
+    let name = fields.text("audit-journal", findings)?;
+    check_dynamo_name(name.value, name.span.clone(), "the journal's table", findings);
+    if fields.node("audit-writer").is_none() {
+        let message = "`deploy` has `audit-journal`, but no `audit-writer` that would keep it";
+        findings
+            .report(Code::MissingField, name.span.clone(), message)
+            .hint("add `audit-writer`, or leave the journal out");
+    }
+    if let Some(table) = tables.iter().find(|table| table.name.value == name.value) {
+        let message = format!("the journal's table `{}` is also table `{}`", name.value, table.id.value);
+        findings.report(Code::DuplicateName, name.span, message).hint("the journal needs a table of its own");
+    }
+    Some(name.value.to_owned())
 }
 
 /// `true` for all tables, or the tables that it may read.

@@ -84,6 +84,9 @@ fn what_is_deployed_must_be_there() {
     assert_eq!(model.deploy.audit_writer.as_deref(), Some("pets"));
     assert_eq!(model.deploy.query_api, ["pets"]);
     assert!(model.deploy.existing.contains("pets"));
+    assert_eq!(model.deploy.audit_journal, None, "off unless it is asked for");
+    let with_journal = self::model(&deployed("audit-writer = \"pets\"\naudit-journal = \"Journal\""));
+    assert_eq!(with_journal.deploy.audit_journal.as_deref(), Some("Journal"));
     assert!(self::model(TABLES).deploy.query_api.is_empty(), "only what is asked for");
     for (lines, wanted) in [
         ("audit-writer = \"cats\"", "cats"),
@@ -91,6 +94,9 @@ fn what_is_deployed_must_be_there() {
         ("query-api = 3", "`true`, `false` or a list of tables"),
         ("retrofits = [\"moved\"]", "the manifest has no retrofit `moved`"),
         ("writer = \"pets\"", "writer"),
+        ("audit-journal = \"Journal\"", "no `audit-writer` that would keep it"),
+        ("audit-writer = \"pets\"\naudit-journal = \"Pets\"", "is also table `pets`"),
+        ("audit-writer = \"pets\"\naudit-journal = \"a b\"", "as the name of the journal's table"),
     ] {
         let found = mistakes(&deployed(lines));
         assert!(found.iter().any(|found| found.contains(wanted)), "{lines}: {found:?}");

@@ -9,6 +9,8 @@ use super::Model;
 pub struct Deploy {
     /// The id of the table that the audit writer writes, if there is to be one.
     pub audit_writer: Option<String>,
+    /// The name in DynamoDB of the table in which the audit writer keeps its journal, if it keeps one.
+    pub audit_journal: Option<String>,
     /// The ids of the tables that the query API reads; empty for no query API.
     pub query_api: Vec<String>,
     /// The names of the retrofits that the stack carries out.

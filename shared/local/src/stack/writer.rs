@@ -22,6 +22,7 @@ pub(super) async fn start(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Re
         id: "id".to_owned(),
         time: "timestamp".to_owned(),
         received: "received".to_owned(),
+        journal: None,
         auth: Auth::Open,
         grant: None,
     };

@@ -1,0 +1,285 @@
+//! Somebody with every right on both tables, who takes each of their steps back before the next.
+
+use std::collections::HashMap;
+
+use keyfold_core::audit::{Anchor, Chain, Content, Entry, Hash, Key, event_digest, left_out};
+use keyfold_core::model::Table;
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_dynamo::{Client, Expected, delete, put};
+use keyfold_trail::{Trail, VerifyOptions, anchor, now, read_anchors, verify, write_anchor};
+use serde_json::{Value, json};
+
+use super::{journal, report, report_of, rows, sample, told};
+use crate::function::{Function, event};
+
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+/// A trail, and somebody who may do anything to it.
+struct Attacker {
+    function: Function,
+    client: Client,
+    anchors: Vec<(Anchor, Hash)>,
+}
+
+impl Attacker {
+    async fn new() -> Attacker {
+        let function = Function::start(&sample(), &[]).await;
+        for at in 0..3 {
+            let list: Vec<Value> =
+                (0..4).map(|nr| event(&format!("{at}{nr}"), &json!({ "note": "kept" }))).collect();
+            assert_eq!(function.post(&json!(list).to_string()).await.0, 201);
+        }
+        let client = function.dynamo().client();
+        let now = now();
+        let anchor = anchor(&client, "Journal", &now[..10], &now, None, 1e9).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        write_anchor(folder.path(), &anchor).unwrap();
+        Attacker { function, client, anchors: read_anchors(folder.path()).unwrap() }
+    }
+
+    fn table(&self) -> &Table {
+        &self.function.table
+    }
+
+    async fn item(&self, id: &str) -> Item {
+        self.function.item(id).await.unwrap()
+    }
+
+    async fn write(&self, item: &Item) {
+        put(&self.client, self.table(), item.clone()).await.unwrap();
+    }
+
+    async fn remove(&self, id: &str) {
+        let key = Item::from(HashMap::from([("id".to_owned(), text(id))]));
+        delete(&self.client, self.table(), &key, &Expected::nothing()).await.unwrap();
+    }
+
+    async fn write_row(&self, row: &Item) {
+        put(&self.client, &journal(), row.clone()).await.unwrap();
+    }
+
+    async fn remove_row(&self, row: &Item) {
+        delete(&self.client, &journal(), row, &Expected::nothing()).await.unwrap();
+    }
+
+    async fn found(&self) -> Vec<String> {
+        told(&report(&self.function, Vec::new()).await)
+    }
+
+    async fn found_with_anchors(&self) -> Vec<String> {
+        told(&report(&self.function, self.anchors.clone()).await)
+    }
+
+    async fn is_clean(&self) -> bool {
+        self.found_with_anchors().await.is_empty()
+    }
+}
+
+fn received(item: &Item, at: &str) -> AttributeValue {
+    let AttributeValue::M(mut members) = item["received"].clone() else { panic!() };
+    members.insert("at".to_owned(), text(at));
+    AttributeValue::M(members)
+}
+
+#[tokio::test]
+async fn what_is_done_to_events_is_found() {
+    let attacker = Attacker::new().await;
+    assert!(attacker.is_clean().await);
+    let item = attacker.item("10").await;
+
+    // One attribute is changed, added, removed.
+    let mut changed = item.clone();
+    changed.insert("accessedBy".to_owned(), text("ann"));
+    let mut longer = item.clone();
+    longer.insert("hint".to_owned(), text("added"));
+    let mut shorter = item.clone();
+    shorter.remove("note");
+    // `received` is forged: an earlier time, one before the journal, none; another sender.
+    let (mut earlier, mut before, mut unstamped) = (item.clone(), item.clone(), item.clone());
+    earlier.insert("received".to_owned(), received(&item, &format!("{}T00:00:00.000Z", &now()[..10])));
+    before.insert("received".to_owned(), received(&item, "2016-01-01T00:00:00.000Z"));
+    unstamped.remove("received");
+    for forged in [&changed, &longer, &shorter, &earlier, &before, &unstamped] {
+        attacker.write(forged).await;
+        assert_eq!(attacker.found().await, ["changed 10"]);
+    }
+    attacker.write(&item).await;
+    assert!(attacker.is_clean().await);
+
+    attacker.remove("10").await;
+    assert_eq!(attacker.found().await, ["removed 10"]);
+    // Sent again, it is written again; but not when it was.
+    let again = event("10", &json!({ "note": "kept" })).to_string();
+    assert_eq!(attacker.function.post(&again).await.0, 201);
+    assert_eq!(attacker.found().await, ["removed 10"]);
+    // The first one again, in the place of the second: now that one is gone.
+    attacker.write(&item).await;
+    assert_eq!(attacker.found().await, ["removed 10"]);
+}
+
+#[tokio::test]
+async fn what_is_inserted_is_found_though_it_is_sent_to_the_writer_too() {
+    let attacker = Attacker::new().await;
+    let mut inserted = attacker.item("10").await;
+    inserted.insert("id".to_owned(), text("new"));
+    attacker.write(&inserted).await;
+    assert_eq!(attacker.found().await, ["inserted new"]);
+    let same = event("new", &json!({ "note": "kept" })).to_string();
+    assert_eq!(attacker.function.post(&same).await.1["repeated"], json!(1), "the writer finds it there");
+    assert_eq!(attacker.found().await, ["inserted new"]);
+    attacker.remove("new").await;
+    // Somebody was told that it is there.
+    assert_eq!(attacker.found().await, ["removed new"]);
+
+    let attacker = Attacker::new().await;
+    inserted.remove("received");
+    attacker.write(&inserted).await;
+    assert_eq!(attacker.found().await, ["unstamped new"]);
+    attacker.remove("new").await;
+    // An event that was refused, in the place of the one that it would have replaced.
+    let refused = event("10", &json!({ "note": "other" })).to_string();
+    assert_eq!(attacker.function.post(&refused).await.0, 409);
+    let right = attacker.item("10").await;
+    let mut other = right.clone();
+    other.insert("note".to_owned(), text("other"));
+    attacker.write(&other).await;
+    assert_eq!(attacker.found().await, ["changed 10"]);
+    attacker.write(&right).await;
+    assert!(attacker.is_clean().await);
+    // A time before the journal is counted apart: of these, nothing is known.
+    inserted.insert("received".to_owned(), received(&right, "2016-01-01T00:00:00.000Z"));
+    attacker.write(&inserted).await;
+    let report = report(&attacker.function, Vec::new()).await;
+    assert_eq!((told(&report).len(), report.events.before_journal), (0, 1));
+}
+
+#[tokio::test]
+async fn what_is_done_to_the_journal_is_found() {
+    let attacker = Attacker::new().await;
+    let all = rows(&attacker.function).await;
+    assert_eq!(all.len(), 6);
+
+    attacker.remove_row(&all[2]).await;
+    let found = attacker.found().await;
+    assert_eq!(found, ["row-missing", "inserted 10", "inserted 11", "inserted 12", "inserted 13"]);
+    attacker.write_row(&all[2]).await;
+    assert!(attacker.is_clean().await);
+
+    // Two rows exchange what they say.
+    let exchange = |of: &Item, with: &Item| {
+        let mut row = of.clone();
+        for name in ["body", "hash"] {
+            row.insert(name.to_owned(), with[name].clone());
+        }
+        row
+    };
+    attacker.write_row(&exchange(&all[2], &all[3])).await;
+    attacker.write_row(&exchange(&all[3], &all[2])).await;
+    let found = attacker.found().await;
+    assert_eq!(found[..2], ["row-moved", "row-moved"]);
+    attacker.write_row(&all[2]).await;
+    attacker.write_row(&all[3]).await;
+    assert!(attacker.is_clean().await);
+
+    // A row says something else, with a hash of its own.
+    let AttributeValue::S(body) = &all[3]["body"] else { panic!() };
+    let forged = body.replace("wwww", "wwwr");
+    let mut row = all[3].clone();
+    row.insert("body".to_owned(), text(&forged));
+    attacker.write_row(&row).await;
+    assert_eq!(attacker.found().await[..2], ["row-changed", "chain-broken"]);
+    row.insert("hash".to_owned(), text(&Hash::of(forged.as_bytes()).to_string()));
+    attacker.write_row(&row).await;
+    assert_eq!(attacker.found().await, ["chain-broken", "inserted 13"]);
+    attacker.write_row(&all[3]).await;
+
+    // The end of the chain, with the events that it tells of: only the anchor knows of them.
+    for row in &all[4..] {
+        attacker.remove_row(row).await;
+    }
+    for id in ["20", "21", "22", "23"] {
+        attacker.remove(id).await;
+    }
+    assert!(attacker.found().await.is_empty(), "this is why there are anchors");
+    assert_eq!(attacker.found_with_anchors().await, ["chain-truncated"]);
+    for row in &all[..4] {
+        attacker.remove_row(row).await;
+    }
+    assert!(attacker.found_with_anchors().await.contains(&"chain-missing".to_owned()));
+}
+
+#[tokio::test]
+async fn a_forged_chain_does_not_take_an_event_to_another_time() {
+    let attacker = Attacker::new().await;
+    let mut forged = attacker.item("10").await;
+    forged.insert("id".to_owned(), text("forged"));
+    let then = received(&forged, "2026-01-01T10:00:00.000Z");
+    forged.insert("received".to_owned(), then);
+    attacker.write(&forged).await;
+    let chain_of = |id: &str, day: &str, at: &str| {
+        let digest = event_digest(&forged, &left_out(attacker.table()));
+        let entry = Entry { id: "forged".to_owned(), digest, key: Key::new(), expires: None };
+        let mut chain = Chain::new(id, day);
+        let begin = Content::Begin {
+            table: "audit".to_owned(),
+            id_attribute: "id".to_owned(),
+            left_out: Some(left_out(attacker.table())),
+            events: vec![entry],
+        };
+        let begin = chain.row(at, begin).unwrap();
+        chain.advance(&begin);
+        let end = Content::End { of: 0, outcomes: "w".to_owned(), found: Vec::new() };
+        [begin.item, chain.row(at, end).unwrap().item]
+    };
+    let id = "f0000000000000000000000000000000";
+    // Today's chain for an event of another day; and a row whose time is not of the chain's day.
+    let (now, then) = (now(), "2026-01-01T10:00:01.000Z");
+    let today = &now[..10];
+    for (at, found) in [(now.as_str(), "back-dated forged"), (then, "back-dated")] {
+        let rows = chain_of(id, today, at);
+        for row in &rows {
+            attacker.write_row(row).await;
+        }
+        assert_eq!(attacker.found().await, [found], "{at}");
+    }
+    // A chain of that day, where the anchor of the day has none.
+    let rows = chain_of(id, "2026-01-01", then);
+    for row in &rows {
+        attacker.write_row(row).await;
+    }
+    for row in chain_of(id, today, &now) {
+        attacker.remove_row(&row).await;
+    }
+    let client = &attacker.client;
+    let made = "2026-01-02T01:00:00.000Z";
+    let mut of_the_day = anchor(client, "Journal", "2026-01-01", made, None, 1e9).await.unwrap();
+    assert!(of_the_day.closed);
+    of_the_day.chains.clear();
+    of_the_day.since = "2025-12-01T00:00:00.000Z".to_owned();
+    let days = ("2026-01-01".to_owned(), "2026-01-01".to_owned());
+    let anchors = vec![(of_the_day, Hash::of(b"file"))];
+    let options = VerifyOptions { from: Some(days.0), to: Some(days.1), anchors, ..VerifyOptions::default() };
+    let report = report_of(&attacker.function.dynamo(), attacker.table(), options).await;
+    assert_eq!(told(&report), ["chain-added"]);
+}
+
+/// The journal's own word since when it is there is believed only if no anchor says otherwise.
+#[tokio::test]
+async fn a_later_beginning_does_not_hide_what_was_inserted() {
+    let attacker = Attacker::new().await;
+    put(&attacker.client, &journal(), keyfold_core::audit::since_item("2099-01-01T00:00:00.000Z"))
+        .await
+        .unwrap();
+    let mut inserted = attacker.item("10").await;
+    inserted.insert("id".to_owned(), text("new"));
+    attacker.write(&inserted).await;
+    assert_eq!(attacker.found_with_anchors().await, ["inserted new"]);
+    // Without an anchor, there is no answer rather than a wrong one.
+    let (table, client) = (attacker.table(), &attacker.client);
+    let trail = Trail { client, table, journal: "Journal", id: "id", received: "received", carried: None };
+    let options = VerifyOptions { now: now(), units_per_second: 1e9, ..VerifyOptions::default() };
+    let error = verify(&trail, options).await.unwrap_err();
+    assert!(error.to_string().starts_with("the first day, 2099-01-01, is after the last"), "{error}");
+}

@@ -1,0 +1,47 @@
+//! The audit trail's journal: what the audit writer notes of each event, so that it can be proved later that nothing was
+//! changed, removed, inserted or back-dated.
+//!
+//! | part | what it says |
+//! |---|---|
+//! | [`event_digest`] | an event's natural attributes in one hash, whatever table it is in |
+//! | [`Row`] | a row of the journal: which events are about to be written, or what became of them |
+//! | [`Chain`] | rows of one process and one UTC day, each with the hash of the row before |
+//! | [`ChainCheck`] | the same chain, read again |
+//! | [`Anchor`] | the ends of all chains of a day, to be kept where nobody can change them |
+//! | [`judge`] | the journal's words about one event id against the items that are there |
+//!
+//! Nothing here reads or writes. The format is `v1` and never changes: a later one would stand beside it. The reasons are in
+//! `docs/adr/0018`.
+
+mod anchor;
+mod chain;
+mod check;
+mod digest;
+mod finding;
+mod judge;
+mod row;
+
+use crate::model::Table;
+use crate::retrofit::control;
+
+pub use anchor::{Anchor, AnchoredChain, links};
+pub use chain::{Chain, SealedRow};
+pub use check::{ChainCheck, Mark};
+pub use digest::{Hash, event_digest, left_out};
+pub use finding::{Finding, FindingKind};
+pub use judge::{Counts, Group, Intent, Seen, Stored, Verdict, Weight, judge};
+pub use row::{
+    Content, Entry, Found, JOURNAL_SHARDS, Key, OutcomeLetter, Row, StoredRow, day_of, milliseconds_of,
+    partition, since_item, since_key, since_of,
+};
+
+/// The version of digests, rows and anchors.
+pub const VERSION: u32 = 1;
+
+/// The journal's table of this name: a partition for each day and shard, with the rows of each chain in their order.
+pub fn journal_table(name: &str) -> Table {
+    control::table(name)
+}
+
+#[cfg(test)]
+mod tests;

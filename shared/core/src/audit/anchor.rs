@@ -1,0 +1,53 @@
+//! An anchor: the ends of all chains of a day, as they were when it was made.
+//!
+//! It is a file of its own, kept where those who can change the trail cannot change it. Each names the hash of the one before.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::Hash;
+use super::finding::{Finding, FindingKind};
+
+/// An anchor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// The version of the format.
+    pub v: u32,
+    /// The UTC day whose chains it has.
+    pub day: String,
+    /// When it was made.
+    pub made: String,
+    /// Was the day over, so that no chain of it could still grow?
+    pub closed: bool,
+    /// Since when there is a journal.
+    pub since: String,
+    /// The hash of the anchor before; none for the first.
+    pub previous: Option<Hash>,
+    /// The chains.
+    pub chains: BTreeMap<String, AnchoredChain>,
+}
+
+/// The end of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnchoredChain {
+    /// How many rows it has.
+    pub rows: u64,
+    /// The hash of the last.
+    pub last: Hash,
+}
+
+/// Do anchors follow one another? They come with the hash of their text, in any order; they are sorted here. One that names
+/// another predecessor than the one before it is a finding: an anchor was changed, or one is missing.
+pub fn links(anchors: &mut [(Anchor, Hash)]) -> Vec<Finding> {
+    anchors.sort_by(|(a, _), (b, _)| a.made.cmp(&b.made));
+    let mut findings = Vec::new();
+    let mut before = None;
+    for (anchor, hash) in anchors.iter() {
+        if anchor.previous != before {
+            findings.push(Finding::of_day(FindingKind::AnchorBroken, &anchor.day));
+        }
+        before = Some(*hash);
+    }
+    findings
+}

@@ -1,0 +1,206 @@
+//! A row of the journal.
+//!
+//! The body is JSON text, and the hash is the hash of exactly these bytes. So whoever has `sha256sum` can check a row.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::digest::Hash;
+use crate::retrofit::control::{self, PARTITION, SORT};
+use crate::value::{AttributeValue, Item};
+
+/// Over how many partitions the rows of a day are spread.
+pub const JOURNAL_SHARDS: [char; 16] =
+    ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+
+/// The row's JSON text.
+const BODY: &str = "body";
+/// The hash of the text.
+const HASH: &str = "hash";
+/// The row that says since when there is a journal.
+const SINCE: &str = "since";
+
+/// What finds an event: the attributes that the table's primary key is made of.
+pub type Key = BTreeMap<String, AttributeValue>;
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The version of the format.
+    pub v: u32,
+    /// The chain's id.
+    pub chain: String,
+    /// The chain's UTC day: `2026-11-23`.
+    pub day: String,
+    /// The row's number in its chain, from 0.
+    pub seq: u64,
+    /// The hash of the row before; of the chain's name for the first.
+    pub prev: Hash,
+    /// When it was made.
+    pub at: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// What a row says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Content {
+    /// These events are about to be written.
+    Begin {
+        /// The table's id in the manifest.
+        table: String,
+        /// The attribute that is the events' id.
+        #[serde(rename = "idAttribute")]
+        id_attribute: String,
+        /// The attributes that digests leave out; in the first row of a chain.
+        #[serde(default, rename = "leftOut", skip_serializing_if = "Option::is_none")]
+        left_out: Option<BTreeSet<String>>,
+        /// The events.
+        events: Vec<Entry>,
+    },
+    /// What became of the events of an earlier row of the chain.
+    End {
+        /// The number of that row.
+        of: u64,
+        /// One letter for each of its events: see [`OutcomeLetter`].
+        outcomes: String,
+        /// The items that were there already, by the number of the event that found them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found: Vec<Found>,
+    },
+}
+
+/// An event that is about to be written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its id.
+    pub id: String,
+    /// Its digest.
+    pub digest: Hash,
+    /// What else finds it, where the id alone does not.
+    #[serde(default, skip_serializing_if = "Key::is_empty")]
+    pub key: Key,
+    /// When DynamoDB may delete it, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+}
+
+/// An item that was there when an event came.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The number of the event in its row.
+    pub event: usize,
+    /// The item's digest.
+    pub digest: Hash,
+    /// When DynamoDB may delete it, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OutcomeLetter {
+    /// `w`: it is a new item.
+    Written,
+    /// `r`: it was not written, because its key was taken or the item was refused.
+    Refused,
+    /// `u`: an error says neither.
+    Unknown,
+}
+
+impl OutcomeLetter {
+    /// Its letter.
+    pub fn letter(self) -> char {
+        match self {
+            OutcomeLetter::Written => 'w',
+            OutcomeLetter::Refused => 'r',
+            OutcomeLetter::Unknown => 'u',
+        }
+    }
+
+    /// The outcome with this letter; of a letter that is none, nothing is known.
+    pub fn of(letter: char) -> OutcomeLetter {
+        match letter {
+            'w' => OutcomeLetter::Written,
+            'r' => OutcomeLetter::Refused,
+            _ => OutcomeLetter::Unknown,
+        }
+    }
+}
+
+/// A row as the table has it, before anything of it is believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRow {
+    /// The chain that its key names.
+    pub chain: String,
+    /// The number that its key names.
+    pub seq: u64,
+    pub(super) body: String,
+    pub(super) hash: Option<Hash>,
+}
+
+impl StoredRow {
+    /// Reads an item of the journal's table. `None` if its key is that of no row.
+    pub fn read(item: &Item) -> Option<StoredRow> {
+        let text = |name: &str| match item.get(name) {
+            Some(AttributeValue::S(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        let (chain, number) = text(SORT)?.split_once('#')?;
+        Some(StoredRow {
+            chain: chain.to_owned(),
+            seq: number.parse().ok()?,
+            body: text(BODY).unwrap_or_default().to_owned(),
+            hash: text(HASH).and_then(|text| text.parse().ok()),
+        })
+    }
+}
+
+/// The partition of a chain's rows.
+pub fn partition(day: &str, shard: char) -> String {
+    format!("{day}#{shard}")
+}
+
+pub(super) fn item(day: &str, chain: &str, seq: u64, body: &str, hash: Hash) -> Item {
+    let shard = chain.chars().next().filter(|shard| JOURNAL_SHARDS.contains(shard)).unwrap_or('0');
+    Item::from(HashMap::from([
+        (PARTITION.to_owned(), AttributeValue::S(partition(day, shard))),
+        (SORT.to_owned(), AttributeValue::S(format!("{chain}#{seq:010}"))),
+        (BODY.to_owned(), AttributeValue::S(body.to_owned())),
+        (HASH.to_owned(), AttributeValue::S(hash.to_string())),
+    ]))
+}
+
+/// The key of the row that says since when there is a journal.
+pub fn since_key() -> Item {
+    control::key(SINCE, SINCE)
+}
+
+/// That row.
+pub fn since_item(at: &str) -> Item {
+    let mut item = since_key();
+    item.insert(BODY.to_owned(), AttributeValue::S(at.to_owned()));
+    item
+}
+
+/// What that row says.
+pub fn since_of(item: &Item) -> Option<String> {
+    match item.get(BODY) {
+        Some(AttributeValue::S(at)) if milliseconds_of(at).is_some() => Some(at.clone()),
+        _ => None,
+    }
+}
+
+/// The UTC day of a time as Keyfold writes it.
+pub fn day_of(time: &str) -> &str {
+    time.get(..10).unwrap_or_default()
+}
+
+/// A time in milliseconds since 1970.
+pub fn milliseconds_of(time: &str) -> Option<i64> {
+    time.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+}

@@ -1,0 +1,59 @@
+//! Attributes as bytes, so that no two contents have the same bytes: for digests and for ids made of a content.
+//!
+//! Names are sorted, numbers have one text, sets have no order. The form never changes: digests that are stored were made of it.
+
+use serde_dynamo::AttributeValue;
+
+use super::number::Number;
+
+/// The bytes of attributes, whatever order they come in.
+pub fn injective<'a>(attributes: impl IntoIterator<Item = (&'a String, &'a AttributeValue)>) -> Vec<u8> {
+    let mut attributes: Vec<_> = attributes.into_iter().collect();
+    attributes.sort_unstable_by_key(|(name, _)| *name);
+    let mut bytes = Vec::new();
+    for (name, value) in attributes {
+        put_injective(&mut bytes, b'k', name.as_bytes());
+        put_value(&mut bytes, value);
+    }
+    bytes
+}
+
+/// Adds a letter, a length and the bytes.
+pub fn put_injective(to: &mut Vec<u8>, letter: u8, bytes: &[u8]) {
+    to.push(letter);
+    to.extend((bytes.len() as u64).to_be_bytes());
+    to.extend(bytes);
+}
+
+fn put_value(to: &mut Vec<u8>, value: &AttributeValue) {
+    match value {
+        AttributeValue::S(value) => put_injective(to, b'S', value.as_bytes()),
+        AttributeValue::N(value) => put_injective(to, b'N', number(value).as_bytes()),
+        AttributeValue::B(value) => put_injective(to, b'B', value),
+        AttributeValue::Bool(value) => put_injective(to, b'T', &[u8::from(*value)]),
+        AttributeValue::Null(_) => put_injective(to, b'0', &[]),
+        AttributeValue::L(values) => {
+            put_injective(to, b'L', &(values.len() as u64).to_be_bytes());
+            values.iter().for_each(|value| put_value(to, value));
+        }
+        AttributeValue::M(values) => {
+            put_injective(to, b'M', &(values.len() as u64).to_be_bytes());
+            to.extend(injective(values));
+        }
+        AttributeValue::Ss(values) => put_set(to, values.iter().map(|value| value.clone().into_bytes())),
+        AttributeValue::Ns(values) => put_set(to, values.iter().map(|value| number(value).into_bytes())),
+        AttributeValue::Bs(values) => put_set(to, values.iter().cloned()),
+    }
+}
+
+/// A set has no order.
+fn put_set(to: &mut Vec<u8>, values: impl Iterator<Item = Vec<u8>>) {
+    let mut values: Vec<_> = values.collect();
+    values.sort_unstable();
+    put_injective(to, b's', &(values.len() as u64).to_be_bytes());
+    values.iter().for_each(|value| put_injective(to, b'e', value));
+}
+
+fn number(text: &str) -> String {
+    text.parse::<Number>().map_or_else(|_| text.to_owned(), |number| number.to_string())
+}

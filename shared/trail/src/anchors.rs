@@ -1,0 +1,105 @@
+//! Anchors: made from the journal, and files in a folder. Where they are kept so that nobody can change them is the reader's
+//! business: a bucket with object lock, a printer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use keyfold_core::audit::{Anchor, Hash, VERSION, Weight, day_of, milliseconds_of};
+use keyfold_dynamo::Client;
+
+use crate::error::TrailError;
+use crate::journal::{Chains, Journal, Marks, Taker, day_before, next_day};
+use crate::pace::Pace;
+
+/// How long after a day's end its chains cannot grow any more: far longer than an invocation lives.
+const CLOSED_AFTER_MS: i64 = 60 * 60 * 1000;
+
+/// The anchor of a day, at this time. `previous` is the hash of the anchor before.
+pub async fn anchor(
+    client: &Client,
+    journal: &str,
+    day: &str,
+    made: &str,
+    previous: Option<Hash>,
+    units_per_second: f64,
+) -> Result<Anchor, TrailError> {
+    let journal = Journal { client, table: journal };
+    let since = journal.since().await?;
+    let since = since.ok_or_else(|| TrailError::NoBeginning { journal: journal.table.to_owned() })?;
+    let end = milliseconds_of(&format!("{}T00:00:00Z", next_day(day)?)).unwrap_or(i64::MAX);
+    let now = milliseconds_of(made).unwrap_or_default();
+    let mut chains = Chains::new();
+    let (mut findings, mut pace) = (Vec::new(), Pace::new(units_per_second));
+    let taker = Taker { marks: &mut Nothing, findings: &mut findings, pace: &mut pace };
+    journal.read(day, Weight::Settled, &[], &mut chains, taker).await?;
+    Ok(Anchor {
+        v: VERSION,
+        day: day.to_owned(),
+        made: made.to_owned(),
+        closed: now >= end.saturating_add(CLOSED_AFTER_MS),
+        since,
+        previous,
+        chains: chains.into_iter().map(|(id, chain)| (id, chain.end())).collect(),
+    })
+}
+
+/// The newest day whose chains cannot grow any more.
+pub fn last_whole_day(now: &str) -> Result<String, TrailError> {
+    let yesterday = day_before(day_of(now))?;
+    let midnight = milliseconds_of(&format!("{}T00:00:00Z", day_of(now))).unwrap_or_default();
+    match milliseconds_of(now).unwrap_or_default() - midnight >= CLOSED_AFTER_MS {
+        true => Ok(yesterday),
+        false => day_before(&yesterday),
+    }
+}
+
+/// An anchor says where chains end, not what is in them.
+struct Nothing;
+
+impl Marks for Nothing {
+    fn take(&mut self, _: keyfold_core::audit::Mark) -> Result<(), TrailError> {
+        Ok(())
+    }
+}
+
+/// The anchors in a folder, each with the hash of its file. Other files are passed over.
+pub fn read_anchors(folder: &Path) -> Result<Vec<(Anchor, Hash)>, TrailError> {
+    let file = |path: &Path, source| TrailError::File { path: path.to_owned(), source };
+    let mut anchors = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| file(folder, error))? {
+        let path = entry.map_err(|error| file(folder, error))?.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = fs::read(&path).map_err(|error| file(&path, error))?;
+        let anchor = serde_json::from_slice::<Anchor>(&text).ok();
+        let known = anchor.filter(|anchor| anchor.v == VERSION && milliseconds_of(&anchor.made).is_some());
+        anchors.push((known.ok_or(TrailError::Anchor { path })?, Hash::of(&text)));
+    }
+    anchors.sort_by(|(a, _), (b, _)| a.made.cmp(&b.made));
+    Ok(anchors)
+}
+
+/// Writes an anchor to a file that must not be there. Of a folder, the file in it is named after the day and the time.
+pub fn write_anchor(to: &Path, anchor: &Anchor) -> Result<PathBuf, TrailError> {
+    let path = match to.is_dir() {
+        true => to.join(format!("{}-{}.json", anchor.day, anchor.made.replace([':', '.'], "-"))),
+        false => to.to_owned(),
+    };
+    let file = |source| TrailError::File { path: path.clone(), source };
+    let text = serde_json::to_string_pretty(anchor)? + "\n";
+    let mut new = fs::File::create_new(&path).map_err(file)?;
+    std::io::Write::write_all(&mut new, text.as_bytes()).and_then(|()| new.sync_all()).map_err(file)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_whole_day;
+
+    #[test]
+    fn a_day_is_whole_an_hour_after_its_end() {
+        assert_eq!(last_whole_day("2026-03-01T01:00:00.000Z").unwrap(), "2026-02-28");
+        assert_eq!(last_whole_day("2026-03-01T00:59:59.999Z").unwrap(), "2026-02-27");
+    }
+}
