@@ -12,6 +12,7 @@ use super::rights::{Worker, of_worker};
 
 const RETROFITS: &str = include_str!("parts/retrofits.yaml");
 const RETROFIT: &str = include_str!("parts/retrofit.yaml");
+const WAY_BACK: &str = include_str!("parts/retrofit-back.yaml");
 
 const SLICES: &str = "\
 MemorySize: 1024
@@ -67,7 +68,8 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) -> Result<(), Gene
 }
 
 fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Result<(), GenerateError> {
-    let protocol = Mapping::of(names.model, &retrofit.name)?.protocol();
+    let mapping = Mapping::of(names.model, &retrofit.name)?;
+    let protocol = mapping.protocol();
     let (source, target) = (names.table(&retrofit.from), names.table(&retrofit.to));
     let (id, name) = (logical_id(&retrofit.name), retrofit.name.as_str());
     document.heading(&format!("The retrofit `{name}`: {}.", protocol.name()));
@@ -84,7 +86,7 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
             description,
             properties,
             environment: &environment,
-            rights: of_worker(worker, protocol, &id, &source, &target),
+            rights: of_worker(worker, &mapping, &id, &source, &target),
         };
         shown.push(functions::add(document, &function));
     }
@@ -110,6 +112,9 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
             ("index-units", &global.map(units).collect::<String>()),
         ],
     );
+    if mapping.back().is_ok() {
+        document.part(WAY_BACK, &[("Retrofit", &id), ("retrofit", name), ("stream", &target.stream())]);
+    }
     Ok(())
 }
 

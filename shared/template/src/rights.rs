@@ -3,7 +3,7 @@
 //! An operation of PartiQL needs the rights of its statements, and a transaction those of its parts.
 
 use keyfold_core::model::Projection;
-use keyfold_core::retrofit::Protocol;
+use keyfold_core::retrofit::{Mapping, Protocol};
 
 use super::names::{Names, TableName};
 
@@ -105,8 +105,8 @@ const FENCED: [Row; 9] = [
         "WriteTheTarget",
         &["BatchGetItem", "DeleteItem", "PartiQLInsert", "PutItem"],
     ),
-    // The retrofit's row, the quarantine, and rows of a tidied retrofit.
-    (Worker::Replicator, On::Control, "KeepRowsAndQuarantine", &["BatchGetItem", "PutItem"]),
+    // The retrofit's row, the quarantine, and rows of a tidied retrofit, whose transactions ask for a seal by deleting what is not there.
+    (Worker::Replicator, On::Control, "KeepRowsAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
     // The check of both tables before a slice; the scan; what is there already is looked at.
     (Worker::Backfiller, On::Source, "ScanTheSource", &["BatchGetItem", "DescribeTable", "Scan"]),
     (
@@ -194,11 +194,12 @@ const IN_PLACE: [Row; 6] = [
 /// The rights of one function of a retrofit.
 pub(super) fn of_worker(
     worker: Worker,
-    protocol: Protocol,
+    mapping: &Mapping,
     retrofit: &str,
     source: &TableName<'_>,
     target: &TableName<'_>,
 ) -> Vec<Right> {
+    let protocol = mapping.protocol();
     let rows: &[Row] = match protocol {
         Protocol::InPlace => &IN_PLACE,
         Protocol::Fenced => &FENCED,
@@ -226,6 +227,9 @@ pub(super) fn of_worker(
         ];
         stream.append(&mut rights);
         rights = stream;
+        if mapping.back().is_ok() {
+            rights.extend(of_way_back(retrofit, source, target));
+        }
         rights.push(Right::new(
             "SetRecordsAside",
             &["s3:PutObject"],
@@ -236,6 +240,21 @@ pub(super) fn of_worker(
     let both = [source, target];
     rights.extend(keys(if protocol == Protocol::InPlace { &both[..1] } else { &both }));
     rights
+}
+
+/// What the replicator calls besides, where it follows the target's stream too.
+fn of_way_back(retrofit: &str, source: &TableName<'_>, target: &TableName<'_>) -> [Right; 3] {
+    let follows = format!("{retrofit}FollowsBack");
+    [
+        Right::dynamo(
+            "ReadTheStreamBack",
+            &["DescribeStream", "GetRecords", "GetShardIterator"],
+            [target.stream()],
+        ),
+        Right::dynamo("FindTheStreamBack", &["ListStreams"], [target.below("stream/*")]),
+        Right::dynamo("WriteTheSource", &["DeleteItem", "PutItem"], [source.arn()]),
+    ]
+    .map(|right| right.only_if(&follows))
 }
 
 /// The audit writer inserts, and neither changes nor deletes.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::audit::journal_table;
 use keyfold_core::model::{Index, IndexKind, KeyAttribute, Projection, ScalarType, Table};
-use keyfold_core::retrofit::control;
+use keyfold_core::retrofit::{Mapping, control};
 
 use super::document::Document;
 use super::names::{Names, TableName};
@@ -20,7 +20,11 @@ pub(super) const JOURNAL: &str = "AuditJournal";
 
 pub(super) fn add(document: &mut Document, names: &Names<'_>, wanted: &dyn Fn(&Table, &Index) -> bool) {
     for name in names.tables() {
-        let streams = names.retrofits().any(|retrofit| retrofit.from == name.table.id);
+        let streams = names.retrofits().any(|retrofit| {
+            let back =
+                || Mapping::of(names.model, &retrofit.name).is_ok_and(|mapping| mapping.back().is_ok());
+            retrofit.from == name.table.id || (retrofit.to == name.table.id && back())
+        });
         if name.managed {
             table(document, &name, streams, wanted);
             continue;
@@ -61,7 +65,7 @@ fn table(
     let sort: Vec<&KeyAttribute> = table.sort.iter().collect();
     let stream = match streams {
         true => {
-            "# A retrofit follows this table's stream.\nStreamSpecification: { StreamViewType: NEW_AND_OLD_IMAGES }"
+            "# A retrofit follows this table's stream, there or back.\nStreamSpecification: { StreamViewType: NEW_AND_OLD_IMAGES }"
         }
         false => "",
     };

@@ -27,6 +27,8 @@ fn manifest() -> String {
         ("[tables.old.attributes]\n", "[tables.old.attributes]\nexpires = \"number\"\n"),
         ("name = \"new-events\"\n", "name = \"new-events\"\nttl = \"expires\"\n"),
         ("[tables.new.attributes]\n", "[tables.new.attributes]\nexpires = \"number\"\n"),
+        ("name = \"switched-events\"\n", "name = \"switched-events\"\nttl = \"expires\"\n"),
+        ("[tables.switched.attributes]\n", "[tables.switched.attributes]\nexpires = \"number\"\n"),
         ("to = \"keyed\"\n", "to = \"keyed\"\nonly = { place = { exists = true } }\n"),
     ] {
         assert!(text.contains(from), "{from}");
@@ -35,9 +37,13 @@ fn manifest() -> String {
     text
 }
 
-const MOVED: Retrofit = Retrofit { name: "moved", source: "old", target: "new", tidies: true };
-const KEYED: Retrofit = Retrofit { name: "keyed", source: "old", target: "keyed", tidies: false };
-const IN_PLACE: Retrofit = Retrofit { name: "inPlace", source: "same", target: "same", tidies: false };
+const MOVED: Retrofit =
+    Retrofit { name: "moved", source: "old", target: "new", tidies: true, switches: false };
+const SWITCHED: Retrofit = Retrofit { name: "switched", target: "switched", switches: true, ..MOVED };
+const KEYED: Retrofit =
+    Retrofit { name: "keyed", source: "old", target: "keyed", tidies: false, switches: false };
+const IN_PLACE: Retrofit =
+    Retrofit { name: "inPlace", source: "same", target: "same", tidies: false, switches: false };
 
 async fn played(retrofit: Retrofit) {
     let stage = Stage::of(&manifest()).await;
@@ -65,6 +71,11 @@ fn wrong(function: &str, role: &Role) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retrofit_with_fences_needs_its_rights_and_no_others() {
     played(MOVED).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retrofit_with_a_way_back_needs_its_rights_and_no_others() {
+    played(SWITCHED).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -32,13 +32,15 @@ pub(crate) struct Guarded {
 }
 
 impl Stage {
-    /// The manifest's tables, with a stream where a retrofit begins, and the rights that its template gives.
+    /// The manifest's tables, with a stream where a retrofit begins or ends, and the rights that its template gives.
     pub(crate) async fn of(manifest_text: &str) -> Stage {
         let model = manifest::parse("keyfold.toml", manifest_text).model.unwrap();
         let dynamo = EmbeddedDynamo::memory().unwrap();
         dynamo.create_tables(&model.tables, TableOptions::default()).await.unwrap();
         for retrofit in &model.retrofits {
-            enable_stream(&dynamo.client(), model.table(&retrofit.from).unwrap()).await.unwrap();
+            for id in [&retrofit.from, &retrofit.to] {
+                enable_stream(&dynamo.client(), model.table(id).unwrap()).await.unwrap();
+            }
         }
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("keyfold.toml"), manifest_text).unwrap();

@@ -24,6 +24,8 @@ pub(crate) struct Retrofit {
     pub(crate) target: &'static str,
     /// Is the target rid of tombstones on the way?
     pub(crate) tidies: bool,
+    /// Do writers move to the target, and back?
+    pub(crate) switches: bool,
 }
 
 /// The three functions of a retrofit.
@@ -97,6 +99,10 @@ impl Retrofit {
         play.compare(false).await;
         stage.keyfold(&["retrofit", "repair", self.name, "--lag", "0"]).await;
         stage.keyfold(&["retrofit", "verify", self.name, "--lag", "0"]).await;
+        if self.switches {
+            play.there_and_back().await;
+            stage.keyfold(&["retrofit", "verify", self.name, "--lag", "0"]).await;
+        }
         let cut = ["retrofit", "cutover", self.name, "--with-tombstones"];
         stage.keyfold(if self.tidies { &cut[..3] } else { &cut }).await;
         play.workers
@@ -189,6 +195,36 @@ impl Play<'_> {
         self.put(event("old09", 1, "lost")).await;
         keyfold_dynamo::enable_stream(&client, source).await.unwrap();
         self.stage.keyfold(&["retrofit", "start", self.retrofit.name]).await;
+    }
+
+    /// Writers of the target change, add and delete items; one of the source's goes on.
+    async fn there_and_back(&self) {
+        let (client, database) = (self.stage.dynamo.client(), self.stage.dynamo.database());
+        let moved = |command: &'static str| async move {
+            let words = ["retrofit", command, self.retrofit.name, "--writers-stopped", "--quiet", "1"];
+            self.stage.keyfold(&words).await
+        };
+        let follow = async |id: &str| {
+            let table = &self.stage.model.table(id).unwrap().name;
+            let options = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
+            let replicator = Arc::clone(&self.workers.replicator.function);
+            StreamPoller::start(database, table, replicator, options).await.unwrap()
+        };
+        let pollers = [follow(self.retrofit.source).await, follow(self.retrofit.target).await];
+        moved("switch").await;
+        let target = self.stage.model.table(self.retrofit.target).unwrap();
+        for id in ["there1", "old01"] {
+            let said = [("id", id), ("owner", "o1"), ("site", "p1"), ("kind", "k1"), ("origin", "old")];
+            put(&client, target, item(&said)).await.unwrap();
+        }
+        delete(&client, target, &item(&[("id", "old05")]), &Expected::nothing()).await.unwrap();
+        drained(&pollers[1]).await;
+        self.put(event("old06", 1, "too late")).await;
+        drained(&pollers[0]).await;
+        moved("return").await;
+        for poller in pollers {
+            poller.stop().await.unwrap();
+        }
     }
 
     /// While the backfill works on a page, items of it are changed and deleted.
