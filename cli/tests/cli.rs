@@ -242,7 +242,7 @@ fn the_template_is_printed_checked_and_staged() {
     );
     let rights = json(&["template", "--format", "json", "--only", "rights"]);
     assert_eq!(rights["AuditV2ReplicatorFunction"]["environment"]["KEYFOLD_RETROFIT"], "auditV2");
-    assert_eq!(rights["AuditV2ReplicatorFunction"]["mappings"].as_array().unwrap().len(), 1);
+    assert_eq!(rights["AuditV2ReplicatorFunction"]["mappings"].as_array().unwrap().len(), 2);
     let staged = json(&["--json", "template", "--stages"]);
     assert_eq!(staged.as_array().unwrap().len(), 3);
     assert_eq!(staged[0]["adds"]["audit"], "byResourceActionUser");

@@ -170,12 +170,17 @@ fn the_rights_of_a_retrofit_are_those_of_its_protocol() {
 }
 
 #[test]
-fn a_retrofit_into_another_table_only_reads_its_source() {
+fn a_retrofit_into_another_table_only_reads_its_source_unless_it_may_lead_back() {
     let root = read(TEMPLATE).unwrap();
-    let mut seen = 0;
+    let (mut seen, mut back) = (0, 0);
     for worker in ["Replicator", "Backfiller", "Verifier"] {
         for right in rights(&root, &format!("AuditV2{worker}Role")) {
             if right.contains(r#"["AuditLegacyTable","Arn"]"#) {
+                if right.starts_with("DeleteItem PutItem on ") {
+                    assert_eq!(worker, "Replicator");
+                    back += 1;
+                    continue;
+                }
                 assert!(
                     ["PutItem", "UpdateItem", "DeleteItem", "PartiQL"]
                         .iter()
@@ -186,7 +191,16 @@ fn a_retrofit_into_another_table_only_reads_its_source() {
             }
         }
     }
-    assert_eq!(seen, 3);
+    assert_eq!((seen, back), (3, 1));
+    let policy = read(TEMPLATE).unwrap();
+    let policies =
+        policy.at(&["Resources", "AuditV2ReplicatorRole", "Properties", "Policies"]).map(as_json).unwrap();
+    let statements = policies[0]["PolicyDocument"]["Statement"].as_array().unwrap().clone();
+    let on_condition = statements.iter().filter(|one| one["Fn::If"][1]["Sid"] == "WriteTheSource");
+    assert_eq!(
+        on_condition.map(|one| one["Fn::If"][0].as_str().unwrap()).collect::<Vec<_>>(),
+        ["AuditV2FollowsBack"]
+    );
 }
 
 #[test]

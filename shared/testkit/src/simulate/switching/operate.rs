@@ -12,7 +12,7 @@ use keyfold_core::value::Item;
 
 use super::carry::same_version;
 use super::mutant::SwitchMutant;
-use super::world::{KEYS, LateWrite, TrueWrite, World, index, natural, other};
+use super::world::{KEYS, LateWrite, Published, TrueWrite, World, index, natural, other};
 
 /// How many seals are written in one turn.
 const SEALS_AT_ONCE: usize = 256;
@@ -322,11 +322,13 @@ impl World {
         let agrees =
             |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
         let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
-        // What came to this table after the last look is an ordinary write of it from now on.
+        // What came to this table after the last look is an ordinary write of it from now on; and what was not in its stream by
+        // then, unless the former table's writers wrote the item too: then both sides were compared.
         let early: Vec<&mut LateWrite> = self
             .late
             .iter_mut()
-            .filter(|write| write.side == side && write.number == number && write.turn > looked)
+            .filter(|write| write.side == side && write.number == number)
+            .filter(|write| write.turn > looked || (from.is_none() && write.visible_at > looked))
             .collect();
         if early.last().is_some_and(|write| write.new == there) {
             early.into_iter().for_each(|write| write.said = true);
@@ -338,12 +340,14 @@ impl World {
                 .fail(format!("writers of {side:?} are let in, and k{number} is not what was written"));
         };
         for write in late.into_iter().skip(arrived) {
-            let sequence = self.streams[index(former)][write.at].record.sequence.clone();
+            let Published { record, visible_at, .. } = &self.streams[index(former)][write.at];
+            let (sequence, visible_at) = (record.sequence.clone(), *visible_at);
             self.late.push(LateWrite {
                 side: former,
                 number,
                 sequence,
                 new: write.new,
+                visible_at,
                 turn: self.turns,
                 said: write.as_retrofit,
             });

@@ -101,6 +101,8 @@ pub(super) struct LateWrite {
     pub(super) number: usize,
     pub(super) sequence: SequenceNumber,
     pub(super) new: Option<Item>,
+    /// The turn from which on its record is in the stream.
+    pub(super) visible_at: u64,
     pub(super) turn: u64,
     /// The open table said the same at some time since.
     pub(super) said: bool,
@@ -468,8 +470,10 @@ impl World {
             self.expected[number].clone_from(&new);
             self.written[number].push(TrueWrite { at, new, leaked, as_retrofit });
         } else {
-            let sequence = self.streams[index(side)][at].record.sequence.clone();
-            self.late.push(LateWrite { side, number, sequence, new, turn: self.turns, said: as_retrofit });
+            let Published { record, visible_at, .. } = &self.streams[index(side)][at];
+            let (sequence, visible_at) = (record.sequence.clone(), *visible_at);
+            let turn = self.turns;
+            self.late.push(LateWrite { side, number, sequence, new, visible_at, turn, said: as_retrofit });
         }
     }
 }
