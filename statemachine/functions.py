@@ -1,0 +1,202 @@
+"""Plays the state machine of a retrofit with the functions' real binaries, on an embedded DynamoDB: from an empty table to the cut-over,
+and through the errors that an operator meets.
+
+Usage: python statemachine/functions.py FOLDER, which has `keyfold`, `backfiller` and `verifier`. Standard library, boto3 and jsonata-python.
+The states are played by the player of test_retrofit.py; what is behind them is real: the functions take their events over Lambda's Runtime
+API, and the replicator follows the stream all the while. Only mapping and alarm are said here: they are AWS's own.
+"""
+
+import http.server
+import json
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import boto3
+
+from test_retrofit import Failed, Player
+
+HERE = pathlib.Path(__file__).resolve().parent
+ITEMS = 300
+PORT = 8763
+TIMEOUT_SECONDS = 60
+
+
+class Function:
+    """A function's binary behind a Runtime API of its own."""
+
+    def __init__(self, binary, environment, log):
+        events, answers = queue.Queue(), queue.Queue()
+
+        class Runtime(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                body = json.dumps(events.get()).encode()
+                self.send_response(200)
+                headers = {"Lambda-Runtime-Aws-Request-Id": "1", "Lambda-Runtime-Deadline-Ms": str(int(time.time() * 1000) + 900_000),
+                           "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:us-east-1:123456789012:function:one", "Content-Length": str(len(body))}
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "null")
+                answers.put((self.path.rsplit("/", 1)[1], body))
+                self.send_response(202)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Runtime)
+        # A function that is killed leaves its question behind.
+        server.handle_error = lambda *_: None
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        name = pathlib.Path(binary).name
+        own = {"AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{server.server_port}", "AWS_LAMBDA_FUNCTION_NAME": name,
+               "AWS_LAMBDA_FUNCTION_VERSION": "1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512", "AWS_REGION": "us-east-1"}
+        self.process = subprocess.Popen([binary], env={**environment, **own}, stdout=log, stderr=log)
+        self.events, self.answers = events, answers
+
+    def invoke(self, event):
+        self.events.put(event)
+        kind, body = self.answers.get(timeout=TIMEOUT_SECONDS)
+        if kind == "error":
+            raise Failed(body["errorType"], body["errorMessage"])
+        return body
+
+
+class Account:
+    """What is behind the machine's tasks."""
+
+    def __init__(self, folder, manifest, log, **more):
+        environment = {"PATH": os.environ["PATH"], "KEYFOLD_MANIFEST": str(manifest), "KEYFOLD_ENDPOINT": f"http://127.0.0.1:{PORT}", **more}
+        self.functions = {f"{name.capitalize()}Arn": Function(folder / name, environment, log) for name in ("backfiller", "verifier")}
+        self.mapping, self.lag, self.calls = "Enabled", "OK", 0
+
+    def __call__(self, resource, arguments):
+        if resource.endswith("getEventSourceMapping"):
+            return {"State": self.mapping}
+        if resource.endswith("describeAlarms"):
+            return {"MetricAlarms": [{"StateValue": self.lag}]}
+        self.calls += 1
+        event = arguments["Payload"]
+        # No record is a minute old here.
+        if arguments["FunctionName"].strip("${}") == "VerifierArn":
+            event = {**event, "lagSeconds": 0}
+        return {"Payload": self.functions[arguments["FunctionName"].strip("${}")].invoke(event)}
+
+    def end(self):
+        for function in self.functions.values():
+            function.process.kill()
+
+
+def machine(retrofit):
+    return json.loads((HERE / "retrofit.asl.json").read_text().replace("${Retrofit}", retrofit))
+
+
+def runs(account, retrofit="auditV2", **given):
+    return Player(account).run(machine(retrofit), {"retrofit": retrofit, "segments": 3, **given})
+
+
+def fails(error, account, retrofit="auditV2", **given):
+    """The run fails so; within a segment, its child does."""
+    player = Player(account)
+    try:
+        player.run(machine(retrofit), {"retrofit": retrofit, "segments": 3, **given})
+    except Failed as failed:
+        found = player.failures[0][1] if failed.error == "States.ExceedToleratedFailureThreshold" else failed.error
+        assert found == error, f"{found} instead of {error}: {failed.cause}"
+        print(f"{error}: as it should be, {player.retried} retries")
+        return
+    sys.exit(f"{error} was wanted, and nothing failed")
+
+
+def event(number):
+    texts = {"id": f"e{number:04}", "resourceId": f"r{number % 7}", "action": "viewed", "accessedBy": f"u{number % 11}", "timestamp": "2017-03-01T08:00:00.000Z"}
+    return {name: {"S": text} for name, text in texts.items()}
+
+
+def play(folder, temporary, log):
+    manifest = temporary / "keyfold.toml"
+    text = (HERE.parent / "keyfold.toml").read_text()
+    manifest.write_text(text)
+    endpoint = f"http://127.0.0.1:{PORT}"
+    dynamo = boto3.client("dynamodb", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+
+    def keyfold(*words):
+        done = subprocess.run([folder / "keyfold", "--manifest", manifest, "retrofit", *words, "--endpoint", endpoint], capture_output=True, text=True)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout.strip().splitlines()[-1]
+
+    account = Account(folder, manifest, log)
+    fails("Keyfold.BadInput", account, segments=0)
+    fails("Keyfold.UnknownRetrofit", account, retrofit="nosuch")
+    # The source is empty, which is no failure; the retrofit was not started, which is one.
+    fails("Keyfold.RetrofitNotStarted", account)
+    keyfold("start", "auditV2")
+    print("an empty source:", runs(account)["carried"], "items")
+    for number in range(ITEMS):
+        dynamo.put_item(TableName="ResourceAccessAudit", Item=event(number))
+    account.mapping = "Disabled"
+    fails("Keyfold.StreamNotFollowed", account)
+    account.mapping, account.lag = "Enabled", "ALARM"
+    fails("Keyfold.NotDrained", account)
+    account.lag = "OK"
+    report = wait_for(lambda: runs(account), "Keyfold.Differences")
+    assert report["clean"] and report["compared"] >= ITEMS, report
+    print(f"a run: {report['carried']} items carried over, {report['compared']} compared, clean")
+
+    changed = {"UpdateExpression": "SET accessedBy = :who", "ExpressionAttributeValues": {":who": {"S": "somebody"}}}
+    dynamo.update_item(TableName="ResourceAccessAuditV2", Key={"id": {"S": "e0001"}}, **changed)
+    fails("Keyfold.Differences", account)
+    repaired = runs(account, repair=True)
+    assert runs(account)["clean"], repaired
+    print("a run that repairs, and one that compares: clean")
+    other = temporary / "other.toml"
+    other.write_text(text.replace('from = "audit-legacy"\nto = "audit"\n', 'from = "audit-legacy"\nto = "audit"\nset = { origin = "old" }\n'))
+    assert other.read_text() != text
+    changed = Account(folder, other, log)
+    fails("Keyfold.MappingChanged", changed)
+    changed.end()
+
+    print(keyfold("tidy", "auditV2", "--wait", "0"))
+    report = runs(account)
+    assert report["clean"], report
+    print(keyfold("cutover", "auditV2"))
+    fails("Keyfold.RetrofitClosed", account)
+    print(f"{account.calls} calls of the real functions")
+    account.end()
+
+
+def wait_for(run, error):
+    """Again, while the replicator is behind."""
+    until = time.monotonic() + TIMEOUT_SECONDS
+    while True:
+        try:
+            return run()
+        except Failed as failed:
+            if failed.error != error or time.monotonic() > until:
+                raise
+        time.sleep(0.5)
+
+
+def main(folder):
+    with tempfile.TemporaryDirectory() as temporary, open(f"{temporary}/log", "w") as log:
+        server = subprocess.Popen([folder / "keyfold", "--manifest", HERE.parent / "keyfold.toml", "local", "--port", str(PORT), "--api-port", "0"], stdout=log, stderr=log)
+        try:
+            time.sleep(2)
+            play(folder, pathlib.Path(temporary), log)
+        finally:
+            server.kill()
+
+
+main(pathlib.Path(sys.argv[1]).resolve())
