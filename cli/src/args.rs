@@ -565,7 +565,8 @@ pub(crate) struct RetrofitVerifyArgs {
 pub(crate) struct RetrofitQuarantineArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
-    /// Remove the entries of records that could not be read and so name no item. Needs a comparison without differences.
+    /// Remove the entries that only a comparison can answer: those of records that name no item, and those from before the writers moved
+    /// last. Needs a comparison without differences.
     #[arg(long)]
     pub(crate) dismiss: bool,
 }

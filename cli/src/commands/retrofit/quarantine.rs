@@ -1,14 +1,15 @@
-//! `keyfold retrofit quarantine`: lists the items that could not be carried over, and removes entries that name no item.
+//! `keyfold retrofit quarantine`: lists the items that could not be carried over, and removes entries that a comparison answers: those
+//! that name no item, and those from before the writers moved last.
 
 use std::process::ExitCode;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::Quarantined;
-use keyfold_dynamo::retrofit::RequestSender;
+use keyfold_core::retrofit::{Mapping, Quarantined};
+use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::{Value, json};
 
-use super::{explained, started};
+use super::{explained, hinted, started};
 use crate::args::RetrofitQuarantineArgs;
 use crate::output::{Output, columns};
 
@@ -19,44 +20,73 @@ pub(super) async fn run(
 ) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, &args.target).await?;
     let entries = sender.quarantine().await.map_err(explained)?;
-    let dismissed = if args.dismiss { dismiss(&sender, &head.retrofit, &entries).await? } else { 0 };
+    let former = sender.other_quarantine().await.map_err(explained)?;
+    let dismissed = match args.dismiss {
+        true => dismiss(model, &sender, &head, &entries, &former).await?,
+        false => 0,
+    };
     let left: Vec<&Quarantined> =
         entries.iter().filter(|entry| !args.dismiss || entry.key.is_some()).collect();
+    let former = if args.dismiss { Vec::new() } else { former };
     if out.json {
-        let entries: Vec<Value> = left.iter().map(|entry| shown(entry)).collect();
+        let entries: Vec<Value> = left.iter().copied().chain(&former).map(shown).collect();
         out.value(&json!({ "retrofit": head.retrofit, "entries": entries, "dismissed": dismissed }))?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.dismiss {
-        out.text(format!("removed {dismissed} entries that name no item\n"));
+        out.text(format!(
+            "removed {dismissed} entries that name no item, or are from before the writers moved\n"
+        ));
     }
-    if left.is_empty() {
+    if left.is_empty() && former.is_empty() {
         out.text("the quarantine is empty\n");
     }
     let rows: Vec<Vec<String>> = left.iter().map(|entry| vec![entry.code.clone(), named(entry)]).collect();
     out.text(columns(&rows));
+    if !former.is_empty() {
+        out.text("from before the writers moved; `verify` compares these items, and `--dismiss` removes the entries after it:\n");
+        let rows: Vec<Vec<String>> =
+            former.iter().map(|entry| vec![entry.code.clone(), named(entry)]).collect();
+        out.text(columns(&rows));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes the entries that name no item. Such an entry stands for a record that could not be read: an item may be missing.
-/// Only a complete comparison without differences shows that none is.
-async fn dismiss(sender: &RequestSender, retrofit: &str, entries: &[Quarantined]) -> anyhow::Result<usize> {
+/// Removes the entries that name no item, and those of the other direction. Such an entry stands for a record that could not be read, or
+/// an item that may be wrong still. Only a complete comparison without differences shows that none is.
+async fn dismiss(
+    model: &Model,
+    sender: &RequestSender,
+    head: &Head,
+    entries: &[Quarantined],
+    former: &[Quarantined],
+) -> anyhow::Result<usize> {
+    let retrofit = &head.retrofit;
     let nameless: Vec<&Quarantined> = entries.iter().filter(|entry| entry.key.is_none()).collect();
-    if nameless.is_empty() {
+    if nameless.is_empty() && former.is_empty() {
         return Ok(0);
     }
     // Entering such a record voids the comparisons that were begun before.
     let verdict = sender.verdict().await.map_err(explained)?;
     if verdict.is_none_or(|verdict| verdict.differences > 0) {
         bail!(
-            "retrofit `{retrofit}` has a quarantine entry that names no item: only a comparison can show whether an item is missing\n\
+            "retrofit `{retrofit}` has a quarantine entry that only a comparison can answer: is an item missing or wrong?\n\
              hint: run `keyfold retrofit verify {retrofit}` first; it must find no difference"
         );
     }
     for entry in &nameless {
         sender.carry(&mut sender.job().dismiss(entry)).await?;
     }
-    Ok(nameless.len())
+    let mapping = Mapping::of(model, retrofit).map_err(|error| hinted(error.to_string(), error.hint()))?;
+    let other = match sender.job().mapping().is_back() {
+        true => Some(head.job(mapping)),
+        false => head.back_job(&mapping),
+    };
+    let Some(other) = other else { return Ok(nameless.len()) };
+    for entry in former {
+        sender.carry(&mut other.dismiss(entry)).await?;
+    }
+    Ok(nameless.len() + former.len())
 }
 
 fn shown(entry: &Quarantined) -> Value {

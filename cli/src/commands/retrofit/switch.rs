@@ -200,7 +200,8 @@ impl<'a> Switch<'a> {
                 listed_if_any(&closed(&self.head, &evidence))
             }
             Direction::Back => {
-                let entries = self.sender.quarantine().await.map_err(explained)?.len();
+                let entries = self.sender.quarantine().await.map_err(explained)?.len()
+                    + self.sender.other_quarantine().await.map_err(explained)?.len();
                 (entries > 0).then(|| format!("{entries} items are in quarantine"))
             }
         };

@@ -91,6 +91,13 @@ impl RequestSender {
         Ok(rows.iter().filter_map(Quarantined::read).collect())
     }
 
+    /// The entries of the other direction: what could not be carried before the writers moved last. Its items are compared, and
+    /// nothing else takes them out.
+    pub async fn other_quarantine(&self) -> Result<Vec<Quarantined>, RetrofitError> {
+        let partition = control::quarantine_partition(&self.job().mapping().other_rows_name());
+        Ok(self.rows(partition).await?.iter().filter_map(Quarantined::read).collect())
+    }
+
     /// All rows of a partition of the control table.
     pub(super) async fn rows(&self, partition: String) -> Result<Vec<Item>, RetrofitError> {
         let mut rows = Vec::new();

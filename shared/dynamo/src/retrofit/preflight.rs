@@ -81,7 +81,7 @@ impl RequestSender {
             segments_total,
             verdict: self.verdict().await?,
             leases: self.leases().await?,
-            quarantined: self.quarantine().await?.len() as u64,
+            quarantined: (self.quarantine().await?.len() + self.other_quarantine().await?.len()) as u64,
             indexes_not_active: inactive.collect(),
             stream: self.stream_of(TableRole::Source, &source).ok(),
         })

@@ -72,9 +72,9 @@ impl World {
     /// Stops the writers, sooner or later.
     fn stop(&mut self, at: usize, known: &Head, side: Direction, next: Phase) {
         self.operators[at] = Operator::new();
-        let rows_name =
-            if side == Direction::There { self.mapping.rows_name() } else { self.back.rows_name() };
-        let clean = self.quarantine(rows_name).is_empty();
+        // What could not be carried before the writers moved last counts too.
+        let names = [self.mapping.rows_name(), self.back.rows_name()];
+        let clean = names.into_iter().all(|name| self.quarantine(name).is_empty());
         if self.moves_left() == 0 || !clean || !self.random.chance(25) {
             return;
         }
