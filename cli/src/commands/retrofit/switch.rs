@@ -287,6 +287,12 @@ impl<'a> Switch<'a> {
         Ok(())
     }
 
+    /// Ends all writes of the generation at hand.
+    async fn seal(&self) -> anyhow::Result<()> {
+        let Some(generation) = self.head.generation else { unreachable!("looked at before") };
+        self.sender.seal(generation).await.map_err(explained)
+    }
+
     async fn carry(&self, before_seconds: u64) -> anyhow::Result<()> {
         self.drain.carry(&self.sender, &self.head, before_seconds).await.map_err(explained)
     }
@@ -323,8 +329,7 @@ impl<'a> Switch<'a> {
             }
             tokio::time::sleep(LOOK).await;
         }
-        let Some(generation) = self.head.generation else { unreachable!("looked at before") };
-        self.sender.seal(generation).await.map_err(explained)?;
+        self.seal().await?;
         // Nothing of the former direction can be written any more: what is right now stays right.
         let came = self.read().await?;
         let examined = self.drain.examine(&self.sender, &self.head).await.map_err(explained)?;
@@ -372,8 +377,10 @@ impl<'a> Switch<'a> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Everything is as it was before the stop.
+    /// Everything is as it was before the stop, in the next generation. No generation ends unsealed: whoever still works in this one
+    /// could write after the next turn.
     async fn taken_back(mut self, why: TakenBack, paused: Duration) -> anyhow::Result<ExitCode> {
+        self.seal().await?;
         let next = self.head.to(self.way.from).map_err(|error| explained(error.into()))?;
         self.store(next).await?;
         let (closes, _) = self.tables();

@@ -25,6 +25,8 @@ SwitchMutant {
     HalfSealed = "half-sealed",
     /// The return does not seal what the switch began.
     ReturnUnsealed = "return-unsealed",
+    /// A stop that is taken back leaves its generation unsealed.
+    TakenBackUnsealed = "taken-back-unsealed",
     /// The function goes on carrying over what comes from the source.
     CarriesOn = "carries-on",
     /// What comes to the closed table is ignored.

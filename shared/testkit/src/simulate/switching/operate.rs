@@ -132,6 +132,13 @@ impl World {
     }
 
     fn take_back(&mut self, at: usize, known: &Head, side: Direction) {
+        // No generation ends unsealed.
+        while self.operators[at].sealed < usize::from(seal::SEALS)
+            && !self.has(SwitchMutant::TakenBackUnsealed)
+        {
+            self.seal(at, known);
+        }
+        self.bites += u64::from(self.has(SwitchMutant::TakenBackUnsealed) && self.is_something_under_way());
         self.operators[at] = Operator::new();
         let next = if side == Direction::There { Phase::Tidy } else { Phase::Reversed };
         if self.store(known, next) {
