@@ -173,7 +173,12 @@ def read_back(aws, text, parameters):
 
 
 def simulated(template):
-    """The template without the types that the simulation does not know, and without what points at them."""
+    """The template without the types that the simulation does not know, and without what points at them. It knows no aliases: what
+    points at one points at its function."""
+    text = json.dumps(template)
+    for name in [name for name, resource in template["Resources"].items() if resource["Type"] == "AWS::Lambda::Alias"]:
+        text = text.replace(json.dumps({"Ref": name}), json.dumps({"Ref": name.removesuffix("Aliaslive")}))
+    template = json.loads(text)
     lacking = {name for name, resource in template["Resources"].items() if resource["Type"] not in get_model_map()}
     points = lambda part: any(f'"{name}' in (text := json.dumps(part)) or f"${{{name}" in text for name in lacking)
     while more := {name for name, r in template["Resources"].items() if name in lacking or points(r.get("Properties", {}))} - lacking:

@@ -36,7 +36,10 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
             binary: "audit-writer",
             log: "audit-writer".to_owned(),
             description: "Writes audit events with all their folded keys",
-            properties: "DeadLetterQueue: { Type: SQS, TargetArn: !GetAtt AuditFailedCalls.Arn }\nMemorySize: 512\nTimeout: 30\n",
+            properties: &format!(
+                "DeadLetterQueue: {{ Type: SQS, TargetArn: !GetAtt AuditFailedCalls.Arn }}\nMemorySize: 512\nTimeout: 30\n{}",
+                gradual("AuditWriter")
+            ),
             environment: &format!(
                 "KEYFOLD_AUDIT_TABLE: {}\n{}KEYFOLD_AUTH: !If [IsOpen, open, claims]\n",
                 super::tables::scalar(table),
@@ -55,11 +58,11 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
             binary: "query-api",
             log: "query-api".to_owned(),
             description: "Answers questions over HTTP",
-            properties: "\
-MemorySize: 512
-Timeout: 29
-ReservedConcurrentExecutions: !If [LimitsApi, !Ref QueryApiConcurrency, !Ref \"AWS::NoValue\"]
-",
+            properties: &format!(
+                "MemorySize: 512\nTimeout: 29\n\
+ReservedConcurrentExecutions: !If [LimitsApi, !Ref QueryApiConcurrency, !Ref \"AWS::NoValue\"]\n{}",
+                gradual("QueryApi")
+            ),
             environment: "\
 KEYFOLD_AUTH: !If [IsOpen, open, claims]
 KEYFOLD_READ_SCOPE: !Ref ReadScope
@@ -78,6 +81,14 @@ KEYFOLD_TOKEN_SECRET: !Ref PageTokenKey
         functions::add(document, &function);
         routes(document, "QueryApi", &QUERY_ROUTES);
     }
+}
+
+/// What callers reach is an alias. A new version gets a tenth of the calls for five minutes, then all; if the function's alarm goes off, the
+/// version before has all of them again.
+fn gradual(id: &str) -> String {
+    format!(
+        "AutoPublishAlias: live\nDeploymentPreference: {{ Type: Canary10Percent5Minutes, Alarms: [!Ref {id}ErrorsAlarm] }}\n"
+    )
 }
 
 fn routes(document: &mut Document, function: &str, routes: &[(&str, &str)]) {
