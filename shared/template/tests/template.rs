@@ -258,6 +258,27 @@ fn the_api_is_closed_unless_its_being_open_is_said() {
     }
 }
 
+#[test]
+fn callers_reach_an_alias_that_a_bad_version_loses_again() {
+    let root = read(TEMPLATE).unwrap();
+    for function in ["QueryApi", "AuditWriter"] {
+        let property = |name: &str| {
+            let at = root.at(&["Resources", &format!("{function}Function"), "Properties", name]);
+            at.map(as_json).unwrap_or_default()
+        };
+        assert_eq!(property("AutoPublishAlias"), "live");
+        let alarms = property("DeploymentPreference")["Alarms"].to_string();
+        assert_eq!(alarms, format!(r#"[{{"Ref":"{function}ErrorsAlarm"}}]"#));
+        let alias = format!(r#"{{"Ref":"{function}Function.Alias"}}"#);
+        for (id, name) in [("Integration", "IntegrationUri"), ("Permission", "FunctionName")] {
+            let called = root.at(&["Resources", &format!("{function}{id}"), "Properties", name]);
+            assert_eq!(called.map(as_json).unwrap_or_default().to_string(), alias, "{function}{id}");
+        }
+    }
+    let queue = root.at(&["Resources", "AuditMapping", "Properties", "FunctionName"]).map(as_json);
+    assert_eq!(queue.unwrap().to_string(), r#"{"Ref":"AuditWriterFunction.Alias"}"#);
+}
+
 /// What a condition function of CloudFormation gives for these parameters.
 fn holds(node: &Node, parameters: &[(&str, &str)]) -> bool {
     let value = |node: &Node| match node.get("Ref").and_then(Node::as_text) {
