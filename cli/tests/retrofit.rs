@@ -281,7 +281,9 @@ async fn an_entry_that_names_no_item_is_dismissed_after_a_comparison_that_found_
     done(&server, &["start", "auditV2"]);
     done(&server, &["backfill", "auditV2", "--rate", FAST]);
     quarantined_record(&server, &model).await;
-    assert!(refused(&server, &["quarantine", "auditV2", "--dismiss"]).contains("names no item"));
+    assert!(
+        refused(&server, &["quarantine", "auditV2", "--dismiss"]).contains("only a comparison can answer")
+    );
     let shown = done(&server, &["quarantine", "auditV2"]);
     assert_eq!(shown["entries"][0]["code"], "record-unreadable", "{shown}");
     assert!(refused(&server, &["cutover", "auditV2"]).contains("1 items are in quarantine"));

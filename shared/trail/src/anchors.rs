@@ -76,7 +76,7 @@ pub fn read_anchors(folder: &Path) -> Result<Vec<(Anchor, Hash)>, TrailError> {
         let known = anchor.filter(|anchor| anchor.v == VERSION && milliseconds_of(&anchor.made).is_some());
         anchors.push((known.ok_or(TrailError::Anchor { path })?, Hash::of(&text)));
     }
-    anchors.sort_by(|(a, _), (b, _)| a.made.cmp(&b.made));
+    anchors.sort_by_key(|(anchor, _)| milliseconds_of(&anchor.made));
     Ok(anchors)
 }
 

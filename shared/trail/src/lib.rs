@@ -21,5 +21,6 @@ pub use verify::{FINDINGS_SHOWN_MAX, Report, Trail, VerifyOptions, verify};
 pub fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let milliseconds = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX).to_string()
+    // Always so many digits: names of files and texts are in the order of their times.
+    format!("{:.3}", jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX))
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Hash;
 use super::finding::{Finding, FindingKind};
+use super::row::milliseconds_of;
 
 /// An anchor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,7 +41,8 @@ pub struct AnchoredChain {
 /// Do anchors follow one another? They come with the hash of their text, in any order; they are sorted here. One that names
 /// another predecessor than the one before it is a finding: an anchor was changed, or one is missing.
 pub fn links(anchors: &mut [(Anchor, Hash)]) -> Vec<Finding> {
-    anchors.sort_by(|(a, _), (b, _)| a.made.cmp(&b.made));
+    // As times: texts of times can lack digits.
+    anchors.sort_by_key(|(anchor, _)| milliseconds_of(&anchor.made));
     let mut findings = Vec::new();
     let mut before = None;
     for (anchor, hash) in anchors.iter() {
