@@ -21,7 +21,7 @@ use keyfold_core::model::Table;
 use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryRequest, Readiness};
 use keyfold_core::value::Item;
-use keyfold_dynamo::{TableOptions, create_table};
+use keyfold_dynamo::{TableOptions, create_table, enable_stream};
 use keyfold_local::{CONTROL_TABLE, InProcessReplicator, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
 
@@ -157,6 +157,8 @@ async fn there_and_back(
     replicator: Arc<InProcessReplicator>,
     out: &Output,
 ) -> anyhow::Result<u64> {
+    // Only now: what the backfill and the sweep wrote is nothing to follow.
+    enable_stream(&stage.client, &stage.target).await?;
     let back = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
     let back = StreamPoller::start(stage.server.database(), &stage.target.name, replicator, back).await?;
     let moved = |command: &'static str| async move {

@@ -59,10 +59,6 @@ impl Stage {
         let counted = events.inspect(|event| answers_at_first += usize::from(answers(event)));
         load(&client, &source, stream::iter(counted)).await?;
         enable_stream(&client, &source).await?;
-        if !in_place {
-            // For the way back.
-            enable_stream(&client, &target).await?;
-        }
         Ok(Stage { model, server, client, retrofit, source, target, answers_at_first })
     }
 
