@@ -74,7 +74,7 @@ impl Summary {
             row(
                 "during it",
                 format!(
-                    "{} writes to the old table, {} records carried over",
+                    "{} writes to both tables, {} records carried over",
                     grouped(self.writes),
                     grouped(self.replicated)
                 ),
