@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use dynoxide::Database;
+use rusqlite::Connection;
 
 use super::error::EmbeddedError;
 
@@ -13,17 +15,23 @@ use super::error::EmbeddedError;
 const LOCK_SUFFIX: &str = ".lock";
 /// What every SQLite file begins with. <https://sqlite.org/fileformat.html#magic_header_string>
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+/// The number is a text in the database, and compared as a number. With the shard in it the index alone tells first and last.
+const STREAM_INDEX: &str = "CREATE INDEX IF NOT EXISTS keyfold_stream_records
+    ON _stream_records (table_name, CAST(sequence_number AS INTEGER), shard_id)";
 
-/// A SQLite "file" that is a piece of this process's memory, each time a new one: no `/` begins its name.
+/// Databases in memory that this process has opened: each has a name of its own.
+static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
+
+/// Opens a database that lives in memory.
+///
+/// It is a "file" that is a piece of this process's memory; as a `/` begins its name, a second connection can be opened.
 /// <https://sqlite.org/src/doc/trunk/src/memdb.c>
 ///
 /// SQLite's own in-memory databases keep every page in the page cache, and a commit that balanced a tree walks all of
 /// that cache: with 100,000 items a quarter of the server's time. How large it may become is set in `.cargo/config.toml`.
-const MEMORY_FILE: &str = "file:keyfold?vfs=memdb";
-
-/// Opens a database that lives in memory.
 pub(super) fn in_memory() -> Result<Database, EmbeddedError> {
-    Database::new(MEMORY_FILE).map_err(|error| EmbeddedError::NoMemory { reason: error.to_string() })
+    let name = format!("file:/keyfold-{}?vfs=memdb", IN_MEMORY.fetch_add(1, Ordering::Relaxed));
+    open_indexed(&name).map_err(|reason| EmbeddedError::NoMemory { reason })
 }
 
 /// Opens or makes a database in a file, under its lock.
@@ -35,7 +43,16 @@ pub(super) fn open(path: &Path, _lock: &FileLock) -> Result<Database, EmbeddedEr
     if !can_be {
         return Err(no_database("it is not a SQLite file".to_owned()));
     }
-    Database::new(name).map_err(|error| no_database(error.to_string()))
+    open_indexed(name).map_err(no_database)
+}
+
+/// Opens a database, with an index over the records of its streams: each write to a table with a stream looks for the newest
+/// record, and each reader of a stream for the next ones. Without it both look at every record there is.
+fn open_indexed(name: &str) -> Result<Database, String> {
+    let database = Database::new(name).map_err(|error| error.to_string())?;
+    let second = Connection::open(name).map_err(|error| error.to_string())?;
+    second.execute_batch(STREAM_INDEX).map_err(|error| error.to_string())?;
+    Ok(database)
 }
 
 /// Is the file not there yet, empty, or one of SQLite's?
@@ -79,4 +96,58 @@ fn lock_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(LOCK_SUFFIX);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    /// What the database asks of its records, as it words it.
+    const NEWEST: &str = "SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) + 1 FROM _stream_records WHERE table_name = 'a'";
+    const NEXT: &str = "SELECT event_name, new_image FROM _stream_records
+        WHERE table_name = 'a' AND shard_id = 's' AND CAST(sequence_number AS INTEGER) > 5
+        ORDER BY CAST(sequence_number AS INTEGER) ASC LIMIT 1";
+
+    /// How many steps SQLite takes to answer.
+    fn steps(connection: &Connection, question: &str) -> i32 {
+        let mut statement = connection.prepare(question).unwrap();
+        let _: Vec<()> = statement.query_map([], |_| Ok(())).unwrap().map(Result::unwrap).collect();
+        statement.get_status(StatementStatus::VmStep)
+    }
+
+    fn add_records(connection: &Connection, numbers: std::ops::Range<u32>) {
+        let add = "INSERT INTO _stream_records (table_name, event_name, keys_json, sequence_number, shard_id, created_at)
+            VALUES ('a', 'INSERT', '{}', ?1, 's', 0)";
+        connection.execute_batch("BEGIN").unwrap();
+        for number in numbers {
+            connection.execute(add, [number.to_string()]).unwrap();
+        }
+        connection.execute_batch("COMMIT").unwrap();
+    }
+
+    #[test]
+    fn a_write_and_a_reader_find_their_record_among_thousands_as_among_ten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("streams.db");
+        let lock = FileLock::take(&path).unwrap();
+        let _database = open(&path, &lock).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        add_records(&connection, 0..10);
+        let few = [NEWEST, NEXT].map(|question| steps(&connection, question));
+        add_records(&connection, 10..5000);
+        let many = [NEWEST, NEXT].map(|question| steps(&connection, question));
+        assert!(few.iter().all(|steps| *steps > 0));
+        assert!(few == many, "{few:?} steps with 10 records, {many:?} with 5,000");
+    }
+
+    #[test]
+    fn databases_in_memory_share_nothing() {
+        let (first, second) = (in_memory().unwrap(), in_memory().unwrap());
+        let request = r#"{"TableName":"Audit","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+            "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}]}"#;
+        first.create_table(serde_json::from_str(request).unwrap()).unwrap();
+        assert_eq!([first.table_count().unwrap(), second.table_count().unwrap()], [1, 0]);
+    }
 }
