@@ -92,6 +92,32 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
             400,
             "invalid-value",
         ),
+        ("no such value", audit(&json!({ "id": "1", "action": "seen" })), 400, "unlisted-value"),
+        (
+            "a value of several that is none",
+            audit(&json!({ "action": { "in": ["viewed", "x"] } })),
+            400,
+            "unlisted-value",
+        ),
+        (
+            "not a value that is none",
+            audit(&json!({ "id": "1", "action": { "<>": "seen" } })),
+            400,
+            "unlisted-value",
+        ),
+        (
+            "no time",
+            audit(&json!({ "id": "1", "timestamp": { "beginsWith": "March" } })),
+            400,
+            "invalid-value",
+        ),
+        (
+            "a day that never was",
+            audit(&json!({ "id": "1", "timestamp": { "S": "2015-02-31" } })),
+            400,
+            "invalid-value",
+        ),
+        ("a part of a time", audit(&json!({ "id": "1", "timestamp": "2017-03" })), 400, "invalid-value"),
         (
             "bounds the wrong way round",
             audit(&json!({ "id": "1", "size": { "between": [2, 1] } })),

@@ -107,10 +107,14 @@ pub(crate) fn is_date(text: &str) -> bool {
     read_date(text).is_some()
 }
 
-/// Can this text be a timestamp or a date, or the beginning of one? As far as it gives month, day and time, they must exist:
-/// `2015-02-31` is no date. `read` is more exact; this is for bounds, which are often shorter or longer than a value.
+/// Can this text be a timestamp or a date, or the beginning of one? It begins with the digits of a year, and as far as it
+/// gives month, day and time, they must exist: `2015-02-31` is no date. `read` is more exact; this is for bounds, which are
+/// often shorter or longer than a value.
 pub(crate) fn is_possible(text: &str) -> bool {
     let bytes = text.as_bytes();
+    if !bytes.iter().take(4).all(u8::is_ascii_digit) {
+        return false;
+    }
     let number = |at: usize| match bytes.get(at..at + 2) {
         Some(&[tens, ones]) => two(tens, ones),
         _ => None,
@@ -119,7 +123,7 @@ pub(crate) fn is_possible(text: &str) -> bool {
         number(at).is_none_or(|value| range.contains(&value))
     };
     let is_date = match text.get(..10) {
-        // Something else than digits is compared as a text, and is no mistake of a calendar.
+        // What follows a year may be anything: `2015~` is above every time of that year.
         Some(head) => {
             let shaped = head.bytes().enumerate().all(|(at, byte)| match at {
                 4 | 7 => byte == b'-',

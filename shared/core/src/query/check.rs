@@ -178,6 +178,7 @@ fn find_scope(
             claim: claim.clone(),
         };
         let value = typed_text(table, attribute, value).map_err(mismatch)?;
+        let value = values::exact_value(table, attribute, value).map_err(mismatch)?;
         if asks_for_another(asked, name, &value) {
             return Err(RequestError::OutOfScope { table: table.id.clone(), attribute: name.clone() });
         }

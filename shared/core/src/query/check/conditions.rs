@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::error::RequestError;
 use super::names::{check_name, find_attribute, find_entity, unknown_attribute};
-use super::values::{typed_value, untyped_value};
+use super::values::{exact_value, typed_value, untyped_value};
 use crate::condition::{Comparison, Condition, Path};
 use crate::model::{Attribute, AttributeKind, Table};
 use crate::query::limits::{COMPARISONS_MAX, DEPTH_MAX, IN_VALUES_MAX};
@@ -125,8 +125,8 @@ impl Reader<'_> {
         let target = ComparedTo::find(self.table, name)?;
         let is = |comparison| Ok(Condition::Is(target.path.clone(), comparison));
         match operator {
-            "=" => is(Comparison::Equal(target.value(value)?)),
-            "<>" => Ok(Condition::Not(Box::new(is(Comparison::Equal(target.value(value)?))?))),
+            "=" => is(Comparison::Equal(target.exact(value)?)),
+            "<>" => Ok(Condition::Not(Box::new(is(Comparison::Equal(target.exact(value)?))?))),
             "<" => is(Comparison::Less(target.ordered(value, "<")?)),
             "<=" => is(Comparison::LessOrEqual(target.ordered(value, "<=")?)),
             ">" => is(Comparison::Greater(target.ordered(value, ">")?)),
@@ -185,6 +185,12 @@ impl<'t> ComparedTo<'t> {
         } else {
             typed_value(self.table, self.attribute, value)
         }
+    }
+
+    /// A value that an item must have as a whole.
+    fn exact(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+        let value = self.value(value)?;
+        if self.inside() { Ok(value) } else { exact_value(self.table, self.attribute, value) }
     }
 
     fn refuse(&self, operator: &'static str) -> RequestError {
@@ -250,7 +256,7 @@ impl<'t> ComparedTo<'t> {
         };
         match values.len() {
             0 => Err(RequestError::EmptyIn { attribute: self.path.to_string() }),
-            1..=IN_VALUES_MAX => values.iter().map(|value| self.value(value)).collect(),
+            1..=IN_VALUES_MAX => values.iter().map(|value| self.exact(value)).collect(),
             _ => Err(RequestError::TooMany { what: "values in `in`", most: IN_VALUES_MAX }),
         }
     }

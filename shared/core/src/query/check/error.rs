@@ -22,6 +22,10 @@ pub enum RequestError {
     OrderByType { table: String, attribute: String, kind: &'static str },
     #[error("the value for attribute `{attribute}` is not a valid {kind}")]
     InvalidValue { attribute: String, kind: &'static str },
+    #[error("the value for attribute `{attribute}` is only a part of a {kind}")]
+    PartOfTime { attribute: String, kind: &'static str },
+    #[error("the value for attribute `{attribute}` of table `{table}` is not one that the manifest lists")]
+    UnlistedValue { table: String, attribute: String, listed: Vec<String>, closest: Option<String> },
     #[error("`between` on attribute `{attribute}` has its lower bound above its upper bound")]
     InvertedBetween { attribute: String },
     #[error("`in` on attribute `{attribute}` has no values")]
@@ -56,7 +60,8 @@ impl RequestError {
             RequestError::TypeMismatch { .. }
             | RequestError::OperatorType { .. }
             | RequestError::OrderByType { .. } => "type-mismatch",
-            RequestError::InvalidValue { .. } => "invalid-value",
+            RequestError::InvalidValue { .. } | RequestError::PartOfTime { .. } => "invalid-value",
+            RequestError::UnlistedValue { .. } => "unlisted-value",
             RequestError::InvertedBetween { .. } => "inverted-between",
             RequestError::EmptyIn { .. } => "empty-in",
             RequestError::EmptyGroup { .. } | RequestError::Shape { .. } | RequestError::EmptySelect => {
@@ -75,11 +80,16 @@ impl RequestError {
             RequestError::UnknownTable { closest: Some(name), .. }
             | RequestError::UnknownEntity { closest: Some(name), .. }
             | RequestError::UnknownAttribute { closest: Some(name), .. }
-            | RequestError::UnknownOperator { closest: Some(name), .. } => {
+            | RequestError::UnknownOperator { closest: Some(name), .. }
+            | RequestError::UnlistedValue { closest: Some(name), .. } => {
                 Some(format!("did you mean `{name}`?"))
             }
             RequestError::UnknownAttribute { table, .. } => {
                 Some(format!("declare it under `[tables.{table}.attributes]` in the manifest"))
+            }
+            RequestError::UnlistedValue { listed, .. } => Some(format!("it lists {}", listed.join(", "))),
+            RequestError::PartOfTime { .. } => {
+                Some("ask with `beginsWith`, `between`, `<`, `<=`, `>` or `>=`".to_owned())
             }
             RequestError::InvertedBetween { .. } => Some("swap the bounds".to_owned()),
             RequestError::EmptyIn { .. } => Some("leave the condition out, or give it values".to_owned()),

@@ -3,9 +3,13 @@
 use serde_json::Value;
 
 use super::error::RequestError;
-use crate::key::is_possible;
+use crate::key::{is_date, is_possible, is_timestamp};
 use crate::model::{Attribute, AttributeKind, Table};
-use crate::value::{AttributeValue, Number};
+use crate::text::closest;
+use crate::value::{AttributeValue, Number, equal};
+
+/// How many of an attribute's listed values an error shows.
+const LISTED_SHOWN: usize = 20;
 
 /// What a JSON value is called in messages.
 pub(super) fn json_kind(value: &Value) -> &'static str {
@@ -26,7 +30,8 @@ pub fn typed_value(
     value: &Value,
 ) -> Result<AttributeValue, RequestError> {
     if let Some(explicit) = dynamodb_json(value) {
-        return accept(table, attribute, explicit, "value of another type");
+        let explicit = accept(table, attribute, explicit, "value of another type")?;
+        return possible(attribute, explicit);
     }
     let mismatch = || RequestError::TypeMismatch {
         table: table.id.clone(),
@@ -39,11 +44,8 @@ pub fn typed_value(
             let explicit = serde_json::json!({ "B": text });
             dynamodb_json(&explicit).ok_or_else(|| invalid(attribute))
         }
-        (AttributeKind::Timestamp(_) | AttributeKind::Date, Value::String(text)) if !is_possible(text) => {
-            Err(invalid(attribute))
-        }
         (AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date, Value::String(text)) => {
-            Ok(AttributeValue::S(text.clone()))
+            possible(attribute, AttributeValue::S(text.clone()))
         }
         (AttributeKind::Number, Value::Number(number)) => number_value(attribute, &number.to_string()),
         (AttributeKind::Boolean, Value::Bool(value)) => Ok(AttributeValue::Bool(*value)),
@@ -61,6 +63,61 @@ pub fn typed_text(table: &Table, attribute: &Attribute, text: &str) -> Result<At
             _ => Err(invalid(attribute)),
         },
         _ => typed_value(table, attribute, &Value::String(text.to_owned())),
+    }
+}
+
+/// A value, unless it is a time that cannot be one, nor the beginning of one.
+fn possible(attribute: &Attribute, value: AttributeValue) -> Result<AttributeValue, RequestError> {
+    match (attribute.kind, &value) {
+        (AttributeKind::Timestamp(_) | AttributeKind::Date, AttributeValue::S(text))
+            if !is_possible(text) =>
+        {
+            Err(invalid(attribute))
+        }
+        _ => Ok(value),
+    }
+}
+
+/// A value that an item can have: one of those that the manifest lists, if it does; a time with all its parts. Asking for
+/// anything else is a mistake, and an empty answer would hide it.
+pub(super) fn exact_value(
+    table: &Table,
+    attribute: &Attribute,
+    value: AttributeValue,
+) -> Result<AttributeValue, RequestError> {
+    let whole = match (attribute.kind, &value) {
+        (AttributeKind::Timestamp(_), AttributeValue::S(text)) => is_timestamp(text),
+        (AttributeKind::Date, AttributeValue::S(text)) => is_date(text),
+        _ => true,
+    };
+    if !whole {
+        return Err(RequestError::PartOfTime {
+            attribute: attribute.name.clone(),
+            kind: attribute.kind.name(),
+        });
+    }
+    match &attribute.values {
+        Some(listed) if !listed.iter().any(|one| equal(one, &value)) => {
+            Err(unlisted(table, attribute, &value))
+        }
+        _ => Ok(value),
+    }
+}
+
+fn unlisted(table: &Table, attribute: &Attribute, value: &AttributeValue) -> RequestError {
+    let listed = attribute.values.iter().flatten().filter_map(plain_text);
+    RequestError::UnlistedValue {
+        table: table.id.clone(),
+        attribute: attribute.name.clone(),
+        closest: plain_text(value).and_then(|given| closest(given, listed.clone())),
+        listed: listed.take(LISTED_SHOWN).map(str::to_owned).collect(),
+    }
+}
+
+fn plain_text(value: &AttributeValue) -> Option<&str> {
+    match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => Some(text),
+        _ => None,
     }
 }
 
