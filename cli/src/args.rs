@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use keyfold_dynamo::WarmThroughput;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, LAG_SECONDS_DEFAULT};
 
@@ -69,6 +69,12 @@ pub(crate) enum Command {
     /// Show which index answers each question and at what cost, or what is missing.
     #[command(after_help = "Examples:\n  keyfold plan\n  keyfold plan --table audit --explain")]
     Plan(PlanArgs),
+    /// Ask a question of the manifest and print the answer; without a question, list them.
+    #[command(after_help = "Examples:\n  keyfold ask\n  \
+                            keyfold ask whenDidUserActOnResource resourceId=123bbb action=viewed accessedBy=joe1 timestamp.beginsWith=2017-03\n  \
+                            keyfold ask whatDidUserDo accessedBy=jane action=edited --all --output csv > edits.csv\n\n\
+                            Parameters are those of the query API: docs/query-api.md. `limit=20`, `order=-timestamp` and `count=true` work too.")]
+    Ask(AskArgs),
     /// Run a request and print the answer.
     #[command(
         after_help = "Examples:\n  keyfold query --table audit --where 'resourceId=123bbb' --where 'timestamp^=2017-03' \\\n    \
@@ -319,6 +325,38 @@ pub(crate) struct RequestArgs {
 pub(crate) struct QueryArgs {
     #[command(flatten)]
     pub(crate) request: RequestArgs,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AskArgs {
+    /// The question's name [default: list all questions].
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: Option<String>,
+    /// The question's parameters.
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) params: Vec<String>,
+    /// The question's table, if several tables have a question of that name.
+    #[arg(long, short, value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
+}
+
+/// How items are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ItemForm {
+    /// A table for people, its cells cut to 40 characters.
+    Table,
+    /// One JSON object on each line.
+    Jsonl,
+    /// Comma-separated values, with a line of names.
+    Csv,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AnswerArgs {
     /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
@@ -337,6 +375,12 @@ pub(crate) struct QueryArgs {
     /// Print the plan too.
     #[arg(long)]
     pub(crate) explain: bool,
+    /// How to print the items [default: table].
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(crate) output: Option<ItemForm>,
+    /// Show folded keys, too.
+    #[arg(long)]
+    pub(crate) keys: bool,
 }
 
 #[derive(Debug, ClapArgs)]

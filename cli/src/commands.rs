@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod answer;
+mod ask;
 mod audit;
 mod check;
 mod completions;
@@ -36,6 +38,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Types(types) => types::run(&args.manifest, types, out),
         Command::Completions { shell } => completions::run(*shell, out),
         Command::Plan(plan) => plan::run(&args.manifest, plan, out),
+        Command::Ask(ask) => ask::run(&args.manifest, ask, out),
         Command::Query(query) => query::run(&args.manifest, query, out),
         Command::Explain(request) => explain::run(&args.manifest, request, out),
         Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),

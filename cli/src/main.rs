@@ -7,6 +7,7 @@ mod commands;
 mod items;
 mod manifest_file;
 mod output;
+mod refusal;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::refusal::Refusal;
+
 /// The exit code of a program that ctrl-C has stopped.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -59,12 +61,14 @@ impl Output {
         let _ = write!(anstream::stderr().lock(), "{text}");
     }
 
-    /// An error with all its causes.
+    /// An error with all its causes; for programs a problem document, with a code where there is one.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         if self.json {
-            let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
-            let _ =
-                writeln!(anstream::stderr().lock(), "{}", serde_json::json!({ "error": causes.join(": ") }));
+            let document = match error.downcast_ref::<Refusal>() {
+                Some(Refusal(problem)) => problem.document(None),
+                None => serde_json::json!({ "title": "Failed", "detail": format!("{error:#}") }),
+            };
+            let _ = writeln!(anstream::stderr().lock(), "{document}");
         } else {
             let _ = writeln!(anstream::stderr().lock(), "error: {error:#}");
         }

@@ -210,6 +210,91 @@ fn a_question_is_asked_of_an_endpoint_page_by_page() {
 }
 
 #[test]
+fn a_question_of_the_manifest_is_asked_by_name_and_printed_in_three_forms() {
+    use keyfold_dynamo::{TableOptions, load};
+    let text = std::fs::read_to_string(root().join("keyfold.toml")).unwrap();
+    let model = keyfold_core::manifest::parse("keyfold.toml", &text).model.unwrap();
+    let table = model.table("audit").unwrap();
+    let server = keyfold_local::EmbeddedDynamo::memory().unwrap();
+    let event = |id: &str, name: &str| {
+        let event = serde_json::json!({
+            "id": id, "resourceId": "r1", "action": "viewed", "accessedBy": "joe", "timestamp": "2017-03-01T08:00:00.000Z",
+            "resourceName": name, "note": { "pages": [1, 2] }
+        });
+        serde_dynamo::to_item(event).unwrap()
+    };
+    let items = [event("e1", "a, \"b\"\nc"), event("e2", "plain")];
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        server.create_tables([table], TableOptions::default()).await.unwrap();
+        server
+            .create_tables(
+                [&keyfold_core::retrofit::control::table("keyfold-control")],
+                TableOptions::default(),
+            )
+            .await
+            .unwrap();
+        load(&server.client(), table, futures_util::stream::iter(items)).await.unwrap();
+    });
+    let ask = |more: &[&str]| {
+        let mut arguments = vec!["ask", "getEvent", "id=e1", "--endpoint", server.endpoint()];
+        arguments.extend(more);
+        let output = keyfold(&arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        output
+    };
+    let names = "id,accessedBy,action,resourceId,resourceName,timestamp,note";
+    let csv = "e1,joe,viewed,r1,\"a, \"\"b\"\"\nc\",2017-03-01T08:00:00.000Z,\"{\"\"pages\"\":[1,2]}\"";
+    assert_eq!(stdout(&ask(&["--output", "csv"])), format!("{names}\n{csv}\n"));
+    let with_keys = stdout(&ask(&["--output", "csv", "--keys"]));
+    assert!(with_keys.starts_with(&format!("{names},byAction_pk,byResourceActionUser_pk\n")), "{with_keys}");
+    let line = ask(&["--output", "jsonl"]);
+    let item: Value = serde_json::from_str(&stdout(&line)).unwrap();
+    assert_eq!(
+        (item["resourceName"].as_str(), item["note"]["pages"][1].as_u64()),
+        (Some("a, \"b\"\nc"), Some(2))
+    );
+    assert_eq!(item.get("byResourceActionUser_pk"), None);
+    assert!(stderr(&line).starts_with("1 items"), "{}", stderr(&line));
+    let shown = stdout(&ask(&[]));
+    assert!(shown.starts_with("id  accessedBy  action") && shown.contains("\n1 items"), "{shown}");
+}
+
+#[test]
+fn a_refused_question_is_a_problem_document_for_programs() {
+    let refused = |arguments: &[&str]| -> Value {
+        let output = keyfold(&[&["--json"], arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+        serde_json::from_str(&stderr(&output)).unwrap()
+    };
+    let code = |arguments: &[&str]| refused(arguments)["code"].as_str().unwrap().to_owned();
+    assert_eq!(code(&["ask", "whatDidUserDo"]), "missing-parameter");
+    assert_eq!(code(&["ask", "whatDidUserDo", "accessedBy=j", "who=j"]), "unknown-parameter");
+    assert_eq!(code(&["ask", "whatDidUserDo", "accessedBy=j", "action=seen"]), "unlisted-value");
+    assert_eq!(code(&["ask", "nothing"]), "unknown-question");
+    assert_eq!(code(&["ask", "--table", "audit", "nothing"]), "unknown-question");
+    let unserved = refused(&["explain", "--table", "audit", "--where", "resourceName=Thing"]);
+    assert_eq!(unserved["code"], "needs-scan");
+    assert!(
+        unserved["rejected"].as_array().unwrap().iter().all(|turned| turned["reason"].is_string()),
+        "{unserved}"
+    );
+    assert!(unserved["suggestion"].as_str().unwrap().contains("resourceName"), "{unserved}");
+    let missing = refused(&["--manifest", "no-such-file.toml", "ask"]);
+    assert!(missing["detail"].as_str().unwrap().contains("no-such-file.toml"), "{missing}");
+    let both = refused(&["ask", "getEvent", "id=e1", "--output", "csv"]);
+    assert!(both["detail"].as_str().unwrap().contains("--output"), "{both}");
+}
+
+#[test]
+fn questions_are_listed_with_their_parameters() {
+    let listed = json(&["--json", "ask"]);
+    assert_eq!(listed[1]["question"], "whenDidUserActOnResource");
+    assert_eq!(listed[1]["parameters"], "resourceId= action= accessedBy= [timestamp.beginsWith=]");
+    assert!(stdout(&keyfold(&["ask"])).contains("getEvent"));
+}
+
+#[test]
 fn the_secret_that_the_template_makes_is_a_key_of_page_tokens() {
     let template = json(&["template", "--format", "json"]);
     let made = &template["Resources"]["PageTokenKey"]["Properties"]["GenerateSecretString"];

@@ -4,13 +4,13 @@ use std::io::Read;
 
 use anyhow::{Context, bail};
 use keyfold_core::model::{AttributeKind, Model, Table};
-use keyfold_core::query::check::{Caller, CheckedRequest, RequestError};
-use keyfold_core::query::plan::PlanError;
-use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, explain, plan};
+use keyfold_core::query::check::{Caller, CheckedRequest};
+use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, plan};
 use serde_json::{Value, json};
 
 use crate::args::RequestArgs;
 use crate::manifest_file::table;
+use crate::refusal::Refusal;
 
 /// The longest request text that is accepted.
 const REQUEST_BYTES_MAX: u64 = 1024 * 1024;
@@ -108,27 +108,12 @@ fn value_of(table: &Table, name: &str, text: &str) -> Value {
 
 /// Checks the request against the model, for a caller who may see everything.
 pub(super) fn checked<'m>(model: &'m Model, request: &QueryRequest) -> anyhow::Result<CheckedRequest<'m>> {
-    check(model, request, &Caller::Trusted).map_err(|error: RequestError| with_hint(&error, error.hint()))
+    check(model, request, &Caller::Trusted).map_err(Refusal::of)
 }
 
 /// The plan, or an error that says why no table or index serves.
 pub(super) fn planned(checked: &CheckedRequest<'_>, readiness: &Readiness) -> anyhow::Result<QueryPlan> {
-    plan(checked, readiness).map_err(|error: PlanError| {
-        let turned = explain::rejected(error.rejected());
-        let reasons: String =
-            turned.iter().map(|turned| format!("\n  {}: {}", turned.source, turned.reason)).collect();
-        anyhow::anyhow!("{error}{reasons}\nhint: {}", error.hint().trim_end())
-    })
-}
-
-pub(super) fn with_hint(
-    error: &impl std::fmt::Display,
-    hint: Option<impl std::fmt::Display>,
-) -> anyhow::Error {
-    match hint {
-        Some(hint) => anyhow::anyhow!("{error}\nhint: {hint}"),
-        None => anyhow::anyhow!("{error}"),
-    }
+    plan(checked, readiness).map_err(Refusal::of)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use keyfold_core::model::{Model, Table};
-use keyfold_core::query::check::{Caller, RequestError};
+use keyfold_core::model::Table;
+use keyfold_core::query::check::Caller;
 use keyfold_core::query::explain::{self, Explanation};
 use keyfold_core::query::{PlanError, QueryPlan, QueryRequest, check, plan};
 use keyfold_dynamo::{AnswerError, Position, QueryError, RunOptions};
@@ -109,12 +109,6 @@ async fn run(
         budget.settle(&api.client, reserved, answer.consumed_read_units).await?;
     }
     Ok(answer)
-}
-
-/// The table with this name, or core's words for one that is not there.
-pub(crate) fn find_table<'m>(model: &'m Model, name: &str) -> Result<&'m Table, RequestError> {
-    let nothing = QueryRequest { table: name.to_owned(), ..QueryRequest::default() };
-    Ok(check(model, &nothing, &Caller::Trusted)?.table)
 }
 
 async fn prepare<'a>(

@@ -18,9 +18,8 @@ pub(crate) use files::File;
 
 use crate::Record;
 use crate::ask::Asker;
-use crate::params::Params;
-use crate::question::QuestionError;
 use keyfold_core::query::check::Caller;
+use keyfold_core::query::question::{Params, QuestionError};
 use keyfold_edge::Problem;
 
 /// What of the console is asked for.

@@ -5,6 +5,7 @@ use std::time::Instant;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use keyfold_core::query::QueryRequest;
 use keyfold_core::query::check::Caller;
+use keyfold_core::query::question::{self, Params};
 use keyfold_core::value::NumberError;
 use keyfold_edge::{PROBLEM_CONTENT_TYPE, Problem};
 use serde::Serialize;
@@ -13,11 +14,11 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::ask::{Asker, explain, query};
 use crate::exact::exact;
-use crate::params::{PARAMS_MAX, Params};
+use crate::params::{self, PARAMS_MAX};
 use crate::plain::Format;
 use crate::route::{Route, route};
 use crate::settings::{ANSWER_BYTES_MAX, BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
-use crate::{Api, ApiRequest, Record, console, openapi, problem, question};
+use crate::{Api, ApiRequest, Record, console, openapi, problem};
 
 /// Answers one request: the response, and what the log and the metrics show of it. There is always an answer; a refusal is a
 /// problem document.
@@ -101,7 +102,7 @@ fn params(request: &ApiRequest) -> Result<Params, Problem> {
     if query.len() > QUERY_STRING_BYTES_MAX {
         return Err(Problem::body_too_large(QUERY_STRING_BYTES_MAX));
     }
-    Params::read(query).ok_or_else(|| Problem::malformed(format!("more than {PARAMS_MAX} parameters")))
+    params::read(query).ok_or_else(|| Problem::malformed(format!("more than {PARAMS_MAX} parameters")))
 }
 
 fn format(params: &mut Params) -> Result<Format, Problem> {

@@ -23,7 +23,6 @@ mod page;
 mod params;
 mod plain;
 mod problem;
-mod question;
 mod record;
 mod request;
 mod route;

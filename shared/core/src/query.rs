@@ -11,6 +11,7 @@ pub mod limits;
 pub mod order;
 pub mod own;
 pub mod plan;
+pub mod question;
 pub mod readiness;
 pub mod request;
 

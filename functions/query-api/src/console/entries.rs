@@ -11,7 +11,9 @@ use keyfold_dynamo::{Client, DynamoError, PageRequest, ScanPage, scan_page};
 use serde_json::{Value, json};
 
 use super::shows;
-use crate::ask::{Asker, find_table, time_left};
+use keyfold_core::query::check::find_table;
+
+use crate::ask::{Asker, time_left};
 use crate::{Record, problem};
 use keyfold_edge::Problem;
 

@@ -4,13 +4,13 @@ use keyfold_core::model::{
     Index, IndexKind, KeyAttribute, KeySource, Operator, Projection, Question, QuestionCondition, Table,
 };
 use keyfold_core::query::check::Caller;
+use keyfold_core::query::question::{param_name, symbol};
 use keyfold_core::value::AttributeValue;
 use serde_json::{Value, json};
 
 use super::entries::ENTRIES_MAX;
 use super::shows;
 use crate::ask::Asker;
-use crate::question::{param_name, symbol};
 
 /// Everything that the manifest declares. Nothing is read.
 pub(super) fn describe(asker: &Asker<'_>) -> Value {

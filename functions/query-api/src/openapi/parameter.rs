@@ -5,7 +5,7 @@ use keyfold_core::query::limits::{IN_VALUES_MAX, PAGE_ITEMS_MAX};
 use serde_json::{Value, json};
 
 use super::schema;
-use crate::question::param_name;
+use keyfold_core::query::question::param_name;
 
 /// The parameter of one condition.
 pub(super) fn of_condition(table: &Table, condition: &QuestionCondition) -> Option<Value> {

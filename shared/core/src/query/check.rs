@@ -83,7 +83,8 @@ pub fn check<'m>(
     })
 }
 
-fn find_table<'m>(model: &'m Model, name: &str) -> Result<&'m Table, RequestError> {
+/// The table of this name.
+pub fn find_table<'m>(model: &'m Model, name: &str) -> Result<&'m Table, RequestError> {
     model.table(name).ok_or_else(|| RequestError::UnknownTable {
         table: name.to_owned(),
         closest: closest(name, model.tables.iter().map(|table| table.id.as_str())),

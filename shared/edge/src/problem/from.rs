@@ -3,6 +3,7 @@
 use keyfold_core::query::PlanError;
 use keyfold_core::query::check::RequestError;
 use keyfold_core::query::explain;
+use keyfold_core::query::question::QuestionError;
 use keyfold_core::retrofit::MappingError;
 use keyfold_dynamo::retrofit::RetrofitError;
 use keyfold_dynamo::{AnswerError, BadToken, DynamoError, QueryError, SealError};
@@ -17,6 +18,17 @@ impl From<RequestError> for Problem {
             RequestError::ClaimMissing { .. }
             | RequestError::ClaimMismatch { .. }
             | RequestError::OutOfScope { .. } => 403,
+            _ => 400,
+        };
+        Problem::new(status, error.code(), error.to_string()).maybe_hint(error.hint())
+    }
+}
+
+impl From<QuestionError> for Problem {
+    fn from(error: QuestionError) -> Problem {
+        let status = match error {
+            QuestionError::Request(error) => return error.into(),
+            QuestionError::Unknown { .. } => 404,
             _ => 400,
         };
         Problem::new(status, error.code(), error.to_string()).maybe_hint(error.hint())

@@ -1,12 +1,12 @@
 //! The names of parameters: an attribute, an attribute and an operator, or a word of the API's own.
 
-use keyfold_core::model::{Operator, QuestionCondition};
+use crate::model::{Operator, QuestionCondition};
 
 /// Parameters that belong to the API. An attribute of such a name is asked by `name.eq`.
-pub(crate) const RESERVED: [&str; 6] = ["limit", "page", "order", "format", "count", "explain"];
+pub(super) const RESERVED: [&str; 6] = ["limit", "page", "order", "format", "count", "explain"];
 
 /// The operator as `where` writes it.
-pub(crate) fn symbol(operator: Operator) -> &'static str {
+pub fn symbol(operator: Operator) -> &'static str {
     match operator {
         Operator::Equal => "=",
         Operator::Less => "<",
@@ -34,7 +34,7 @@ fn word(operator: Operator) -> &'static str {
 }
 
 /// The parameter of a condition, as the documentation names it.
-pub(crate) fn param_name(condition: &QuestionCondition) -> String {
+pub fn param_name(condition: &QuestionCondition) -> String {
     let QuestionCondition { attribute, operator, .. } = condition;
     match operator {
         Operator::Equal if !RESERVED.contains(&attribute.as_str()) => attribute.clone(),

@@ -1,7 +1,7 @@
 //! The values of a parameter, typed as the manifest says, in DynamoDB's JSON notation.
 
-use keyfold_core::model::{AttributeKind, Operator, QuestionCondition, Table};
-use keyfold_core::query::check::{RequestError, typed_text};
+use crate::model::{AttributeKind, Operator, QuestionCondition, Table};
+use crate::query::check::{RequestError, typed_text};
 use serde_json::{Value, json};
 
 use super::QuestionError;
@@ -66,11 +66,11 @@ fn one(table: &Table, condition: &QuestionCondition, text: &str) -> Result<Value
 
 fn member(
     table: &Table,
-    set: &keyfold_core::model::Attribute,
+    set: &crate::model::Attribute,
     kind: AttributeKind,
     text: &str,
-) -> Result<keyfold_core::value::AttributeValue, RequestError> {
-    typed_text(table, &keyfold_core::model::Attribute { kind, ..set.clone() }, text)
+) -> Result<crate::value::AttributeValue, RequestError> {
+    typed_text(table, &crate::model::Attribute { kind, ..set.clone() }, text)
 }
 
 fn invalid(condition: &QuestionCondition, wanted: &str) -> QuestionError {

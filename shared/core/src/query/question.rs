@@ -1,28 +1,30 @@
-//! A named question and a query string become a request.
+//! A named question and its parameters become a request.
 //!
 //! Each condition of the question is one parameter: `resourceId=123bbb` where it is asked by equality, else with the
 //! operator after a dot: `timestamp.beginsWith=2017-03`. `between` takes `low..high`, or the parameter twice; `in` takes
 //! values between commas, or the parameter once for each value, which may then hold commas.
 
 mod name;
+mod params;
 mod value;
 
-use keyfold_core::model::{
-    Entity, Model, Question, QuestionBranch, QuestionCondition, Table, When, WhenTest,
-};
-use keyfold_core::query::QueryRequest;
-use keyfold_core::query::check::RequestError;
-use keyfold_edge::Problem;
 use serde_json::{Value, json};
 
-pub(crate) use name::{RESERVED, param_name, symbol};
+use crate::model::{
+    Entity, Model, OrderBy, Question, QuestionBranch, QuestionCondition, Table, When, WhenTest,
+};
+use crate::query::QueryRequest;
+use crate::query::check::{RequestError, find_table};
+use crate::query::limits::PAGE_ITEMS_MAX;
 
-use crate::ask::find_table;
-use crate::params::Params;
+pub use name::{param_name, symbol};
+pub use params::Params;
+
+use name::RESERVED;
 
 /// Why a query string does not fit its question.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum QuestionError {
+pub enum QuestionError {
     /// No such question.
     #[error("table `{table}` has no question `{question}`")]
     Unknown {
@@ -65,7 +67,7 @@ pub(crate) enum QuestionError {
 }
 
 /// The question of a table, by name.
-pub(crate) fn find<'m>(
+pub fn find<'m>(
     model: &'m Model,
     table: &str,
     question: &str,
@@ -82,7 +84,7 @@ pub(crate) fn find<'m>(
 }
 
 /// The request that a question and its parameters make. `format` is taken out by the caller before.
-pub(crate) fn request(
+pub fn request(
     table: &Table,
     question: &Question,
     mut params: Params,
@@ -179,9 +181,7 @@ fn condition_of(
 fn order(question: &Question, params: &mut Params) -> Vec<String> {
     let given = params.take("order");
     if given.is_empty() {
-        let text = |by: &keyfold_core::model::OrderBy| {
-            format!("{}{}", if by.descending { "-" } else { "" }, by.attribute)
-        };
+        let text = |by: &OrderBy| format!("{}{}", if by.descending { "-" } else { "" }, by.attribute);
         return question.order.iter().map(text).collect();
     }
     given.iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
@@ -190,7 +190,7 @@ fn order(question: &Question, params: &mut Params) -> Vec<String> {
 /// The question's own limit is the most that can be asked for.
 fn limit(question: &Question, params: &mut Params) -> Result<Option<u32>, QuestionError> {
     let Some(text) = one("limit", params)? else { return Ok(question.limit) };
-    let most = question.limit.unwrap_or(keyfold_core::query::limits::PAGE_ITEMS_MAX);
+    let most = question.limit.unwrap_or(PAGE_ITEMS_MAX);
     match text.parse::<u32>() {
         Ok(limit) if (1..=most).contains(&limit) => Ok(Some(limit)),
         _ => Err(QuestionError::Invalid {
@@ -219,20 +219,9 @@ fn one(name: &str, params: &mut Params) -> Result<Option<String>, QuestionError>
     }
 }
 
-impl From<QuestionError> for Problem {
-    fn from(error: QuestionError) -> Problem {
-        let status = match error {
-            QuestionError::Request(error) => return error.into(),
-            QuestionError::Unknown { .. } => 404,
-            _ => 400,
-        };
-        Problem::new(status, error.code(), error.to_string()).maybe_hint(error.hint())
-    }
-}
-
 impl QuestionError {
     /// The stable code.
-    pub(crate) fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             QuestionError::Unknown { .. } => "unknown-question",
             QuestionError::Missing { .. } => "missing-parameter",
@@ -243,7 +232,7 @@ impl QuestionError {
     }
 
     /// What the asker can do.
-    pub(crate) fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         match self {
             QuestionError::Unknown { known, .. } if known.is_empty() => None,
             QuestionError::Unknown { known, .. } => Some(format!("it has `{}`", known.join("`, `"))),

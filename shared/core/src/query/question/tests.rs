@@ -1,6 +1,7 @@
-use keyfold_core::manifest;
-use keyfold_core::query::check::{Caller, check};
 use serde_json::json;
+
+use crate::manifest;
+use crate::query::check::{Caller, check};
 
 use super::*;
 
@@ -20,11 +21,19 @@ order = "-id"
 limit = 10
 "#;
 
+fn pairs(query: &str) -> Params {
+    let pair = |text: &str| {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        (name.replace("%3D", "="), value.to_owned())
+    };
+    query.split('&').filter(|text| !text.is_empty()).map(pair).collect()
+}
+
 fn ask(query: &str) -> Result<QueryRequest, QuestionError> {
     let parsed = manifest::parse("keyfold.toml", MANIFEST);
     let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
     let (table, question) = find(&model, "things", "all")?;
-    request(table, question, Params::read(query).unwrap())
+    request(table, question, pairs(query))
 }
 
 fn conditions(query: &str) -> Value {
@@ -113,7 +122,7 @@ fn a_branch_can_ask_for_an_entity_that_only_its_key_tells() {
         let parsed = manifest::parse("keyfold.toml", &text(named));
         let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
         let (table, question) = find(&model, "things", "one").unwrap();
-        let request = request(table, question, Params::read("id=1").unwrap()).unwrap();
+        let request = request(table, question, pairs("id=1")).unwrap();
         check(&model, &request, &Caller::Trusted).map(drop)
     };
     ask("kind").unwrap();
