@@ -1,6 +1,6 @@
 //! Items as a table for people, or as lines for programs.
 
-use keyfold_core::model::Table;
+use keyfold_core::model::{Index, Table};
 use keyfold_core::value::{AttributeValue, Item};
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ impl Columns<'_> {
 
     /// Is it a key that Keyfold folds, and nothing that a writer writes?
     fn is_folded(&self, name: &str) -> bool {
-        let indexes = self.table.indexes.iter().flat_map(|index| index.key_attributes());
+        let indexes = self.table.indexes.iter().flat_map(Index::key_attributes);
         let is_key = self.table.key_attributes().chain(indexes).any(|key| key.name == name);
         is_key && !self.table.attributes.contains_key(name)
     }
