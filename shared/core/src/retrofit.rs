@@ -41,6 +41,7 @@ mod result;
 pub mod seal;
 pub mod segment;
 pub mod source_key;
+mod step;
 pub mod task;
 pub mod verify;
 
@@ -62,4 +63,5 @@ pub use request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write};
 pub use result::TaskResult;
 pub use segment::{Checkpoint, CheckpointError, Pass, SegmentId, SegmentRangeError, Slice};
 pub use source_key::SourceKey;
+pub use step::Step;
 pub use task::{ItemTask, TaskStep};

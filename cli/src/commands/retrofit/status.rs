@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::{Head, Phase};
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_dynamo::retrofit::Status;
 
@@ -25,7 +24,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
         Some(verdict) => format!("{}, {} min ago", verdict.differences, verdict.age_seconds / 60),
     };
     out.text(columns(&[
-        row("phase", phase(&head)),
+        row("phase", head.shown()),
         row("protocol", head.protocol.name().to_owned()),
         row("epoch", head.epoch.number().to_string()),
         row("segments", format!("{} of {}", evidence.segments_done, evidence.segments_total)),
@@ -34,18 +33,6 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
         row("gates", listed(&gates)),
     ]));
     Ok(ExitCode::SUCCESS)
-}
-
-/// The phase, and how far the target is tidied.
-fn phase(head: &Head) -> String {
-    let name = head.phase.name();
-    match head.phase {
-        Phase::Tidy if head.swept => format!("{name}: the target has no tombstones"),
-        Phase::Tidying | Phase::Tidy => {
-            format!("{name}: not complete, run `keyfold retrofit tidy {}`", head.retrofit)
-        }
-        _ => name.to_owned(),
-    }
 }
 
 /// The gates as one line.

@@ -36,12 +36,24 @@ pub enum NoWayBack {
 impl fmt::Display for NoWayBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoWayBack::SameTable => write!(f, "source and target are the same table"),
+            NoWayBack::SameTable => write!(f, "the retrofit reads and writes one table"),
             NoWayBack::KeyCanMove => write!(f, "the key of a target item can change"),
             NoWayBack::Dropped { attribute } => write!(f, "the retrofit drops `{attribute}`"),
             NoWayBack::Overwritten { attribute } => {
                 write!(f, "the retrofit writes over `{attribute}` of the source")
             }
+        }
+    }
+}
+
+impl NoWayBack {
+    /// How readers and writers get to what the retrofit fills all the same.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NoWayBack::SameTable => {
+                "nobody has to move: once all gates are open, `keyfold retrofit cutover` lets queries use what was filled"
+            }
+            _ => "`keyfold retrofit cutover` moves readers and writers once and for all",
         }
     }
 }
@@ -75,6 +87,7 @@ impl Mapping {
             drop: left_off,
             only: Vec::new(),
             fills: Vec::new(),
+            changes_live_attributes: false,
             ..self.retrofit.clone()
         };
         Ok(Mapping {
@@ -86,6 +99,11 @@ impl Mapping {
             rows_name: back_name(self.name()),
             ..self.clone()
         })
+    }
+
+    /// The mapping as the manifest has it, whichever way this one leads.
+    pub fn there(&self) -> &Mapping {
+        self.there.as_deref().unwrap_or(self)
     }
 
     /// Does it lead back to the table that the retrofit came from?
