@@ -488,7 +488,7 @@ fn live_manifest(allowed: bool) -> tempfile::NamedTempFile {
 fn live_item(number: usize, at: &str) -> Item {
     let mut attributes =
         vec![("id", format!("live-{number:02}")), ("user", "ann".to_owned()), ("at", at.to_owned())];
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         attributes.push(("note", "secret words".to_owned()));
     }
     let attributes = attributes.into_iter().map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
@@ -561,4 +561,34 @@ fn check_refuses_unsaid_changes_in_place_and_spells_out_said_ones() {
     assert!(shown.contains("changes attributes of the live table `live`: `junk` is removed"), "{shown}");
     let machine = value_of(&check(said.path(), true));
     assert_eq!(machine["liveChanges"][0]["attribute"], "note", "{machine}");
+}
+
+#[tokio::test]
+async fn items_that_do_not_fit_are_told_by_attribute_index_and_reason() {
+    // Three of ten items have a value that the manifest does not list.
+    let server = live_table(|number| if number < 3 { "night" } else { "pm" }).await;
+    let manifest = live_manifest(true);
+    let ask = |arguments: &[&str]| value_of(&with_manifest(&server, manifest.path(), arguments));
+    let misfit = |value: &Value| {
+        let [one] = value["misfits"].as_array().unwrap().as_slice() else { panic!("{value}") };
+        (one["attribute"].clone(), one["reason"].clone(), one["index"].clone(), one["items"].clone())
+    };
+    let wanted = (json!("at"), json!("unlisted value"), json!("byUser"), json!(3));
+    assert_eq!(misfit(&ask(&["plan", "fill", "--sample", "1000", "--items", "10"])), wanted);
+    ask(&["start", "fill"]);
+    assert_eq!(ask(&["status", "fill"])["misfits"], json!([]));
+    for arguments in [&["backfill", "fill", "--rate", FAST][..], &["status", "fill"], &["quarantine", "fill"]]
+    {
+        let value = ask(arguments);
+        assert_eq!(misfit(&value), wanted, "{arguments:?}");
+        let text = value.to_string();
+        assert!(text.contains("live-0") && !text.contains("night") && !text.contains("secret"), "{text}");
+    }
+    let mut shown = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+    shown.env("NO_COLOR", "1").args(["retrofit", "status", "fill", "--endpoint", server.endpoint()]);
+    let shown = shown.arg("--manifest").arg(manifest.path()).output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let row = text.lines().find(|line| line.starts_with("at ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(row.starts_with("at         unlisted value  byUser  3      {\"id\":{\"S\":\"live-0"), "{text}");
+    server.shutdown();
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use keyfold_core::model::Model;
 
-use super::{explained, unstarted};
+use super::{explained, misfits, unstarted};
 use crate::args::RetrofitPlanArgs;
 use crate::output::{Output, columns};
 
@@ -33,5 +33,6 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
         row("live attribute", format!("{change} on {items} items; `abandon` takes nothing back"))
     }));
     out.text(columns(&rows));
+    out.text(misfits::table("items that do not fit, judged by the sample:", &estimate.misfits));
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use keyfold_core::model::Model;
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_dynamo::retrofit::Status;
 
+use super::misfits::table;
 use super::{explained, started};
 use crate::args::RetrofitTarget;
 use crate::output::{Output, columns};
@@ -17,7 +18,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
         out.value(&status.json())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Status { head, evidence, gates } = status;
+    let Status { head, evidence, gates, misfits } = status;
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let differences = match evidence.verdict {
         None => "not compared".to_owned(),
@@ -32,6 +33,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
         row("quarantine", evidence.quarantined.to_string()),
         row("gates", listed(&gates)),
     ]));
+    out.text(table("in quarantine:", &misfits));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@
 
 use super::fence::{Epoch, Fence};
 use super::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, Protocol};
+use super::misfit::{Misfit, Misfits};
 use super::source_key::SourceKey;
 use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
 use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
@@ -25,6 +26,8 @@ pub struct RetrofitEstimate {
     pub items_written: u64,
     /// How many items cannot get their keys, and will be reported instead of written.
     pub items_refused: u64,
+    /// Why, by attribute, index and reason.
+    pub misfits: Misfits,
     /// In place: what changes besides folded keys, and on how many items.
     pub live_changes: Vec<(LiveChange, u64)>,
     /// The strongly consistent scan of the source.
@@ -72,6 +75,7 @@ struct Sums {
     storage: i64,
     indexes: Vec<(u64, WriteUnits)>,
     live_changes: Vec<(LiveChange, u64)>,
+    misfits: Misfits,
 }
 
 impl RetrofitEstimate {
@@ -122,7 +126,10 @@ impl RetrofitEstimate {
                     sums.mapped(mapping, item, mapped);
                 }
                 Ok(None) => {}
-                Err(_) => sums.refused += 1,
+                Err(error) => {
+                    sums.refused += 1;
+                    sums.misfits.add(Misfit::of(&error), mapping.source().key_of(item).as_ref());
+                }
             }
         }
         Some(sums.scaled(to, Scale { items, sampled }))
@@ -145,6 +152,7 @@ impl RetrofitEstimate {
             "sampled": self.sampled,
             "written": self.items_written,
             "refused": self.items_refused,
+            "misfits": self.misfits.json(),
             "liveChanges": self.live_changes.iter().map(|(change, items)| serde_json::json!({
                 "attribute": change.attribute(), "change": change.to_string(), "items": items,
             })).collect::<Vec<_>>(),
@@ -239,6 +247,7 @@ impl Sums {
             sampled: scale.sampled,
             items_written: scale.up(self.written),
             items_refused: scale.up(self.refused),
+            misfits: self.misfits.clone().scaled(|items| scale.up(items)),
             live_changes: self
                 .live_changes
                 .iter()

@@ -93,7 +93,10 @@ impl fmt::Display for Gate {
             Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not started"),
             Gate::Backfill { done, total } => write!(f, "{done} of {total} segments are backfilled"),
             Gate::NotVerified => {
-                write!(f, "the items were not compared since the last backfill, repair, discard or change of phase")
+                write!(
+                    f,
+                    "the items were not compared since the last backfill, repair, discard or change of phase"
+                )
             }
             Gate::Differences { count } => {
                 write!(f, "the last comparison found {count} items that differ")

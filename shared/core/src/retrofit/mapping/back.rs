@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::{Mapping, OWN_ATTRIBUTES, Protocol, same_item};
 use crate::key::Unfolded;
 use crate::model::{FoldRule, KeySource, Retrofit, Table};
+use crate::retrofit::misfit::Misfit;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::value::Item;
 
@@ -124,14 +125,13 @@ impl Mapping {
     /// The target's item for a source item, as [`target_item`](Self::target_item) has it, or why there is none. On the way back
     /// it must lead there again.
     pub(in crate::retrofit) fn carried(&self, source: &Item) -> Result<Option<Item>, QuarantineReason> {
-        let unmappable =
-            |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
+        let unmappable = |error: crate::index::ItemError| QuarantineReason::unmappable(&error);
         let mapped = self.target_item(source).map_err(unmappable)?;
         let (Some(there), Some(item)) = (&self.there, &mapped) else { return Ok(mapped) };
         let again = there.target_item(item).map_err(unmappable)?;
         match again.is_some_and(|again| same_item(&again, source, &OWN_ATTRIBUTES)) {
             true => Ok(mapped),
-            false => Err(QuarantineReason::Unmappable(NO_WAY_BACK.to_owned())),
+            false => Err(QuarantineReason::Unmappable(Misfit::of_code(NO_WAY_BACK))),
         }
     }
 

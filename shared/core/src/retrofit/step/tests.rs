@@ -164,7 +164,7 @@ fn refusals(mapping: &Mapping) -> Vec<ControlError> {
     }
     match mapping.live_changes().into_iter().next() {
         Some(change) => {
-            refusals.push(ControlError::LiveAttributes { retrofit: retrofit(), table: table(), change })
+            refusals.push(ControlError::LiveAttributes { retrofit: retrofit(), table: table(), change });
         }
         None if in_place => {}
         None => refusals.push(ControlError::CutOver { retrofit: retrofit() }),
