@@ -247,9 +247,9 @@ impl Mapping {
         self.retrofit.live_changes()
     }
 
-    /// Does this change of the retrofit concern the item? Only if the retrofit takes the item at all.
+    /// Does this change of the retrofit concern an item that the retrofit takes?
     pub fn changes_live(&self, change: &LiveChange, item: &Item) -> bool {
-        self.selects(item) && change.changes(&self.retrofit, item)
+        change.changes(&self.retrofit, item)
     }
 
     /// Does the manifest say that attributes of a live table may change?
