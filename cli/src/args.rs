@@ -444,7 +444,7 @@ pub(crate) enum RetrofitCommand {
     Backfill(RetrofitPassArgs),
     /// Compare both sides, in both directions. Exits with 1 if they differ.
     Verify(RetrofitVerifyArgs),
-    /// Compare both sides and correct the target where it differs.
+    /// Compare both sides and correct what was written where it differs from what it should be.
     Repair(RetrofitVerifyArgs),
     /// In AWS: start the state machine, which does everything up to the comparison. Without --state-machine, print its input.
     Run(RetrofitRunArgs),
@@ -468,13 +468,14 @@ pub(crate) enum RetrofitCommand {
     Late(RetrofitLateArgs),
     /// After a switch: end the way back. The source follows no more.
     Settle(RetrofitTarget),
-    /// Record that readers and writers are switched to the target, if all gates are open. For retrofits without a way back.
+    /// If all gates are open: record that readers and writers are switched to the target, for retrofits without a way back; in place,
+    /// let queries use the indexes that were filled.
     Cutover(RetrofitCutoverArgs),
     /// Take the cut-over back.
     Undo(RetrofitTarget),
-    /// After the cut-over: remove what the retrofit kept on the target's items.
+    /// After the cut-over: remove what the retrofit kept on the target's items. In place, end the upkeep of folded keys.
     Finalise(RetrofitFinaliseArgs),
-    /// Give the retrofit up.
+    /// Give the retrofit up. What it wrote stays; the command says what that is.
     Abandon(RetrofitTarget),
 }
 

@@ -471,3 +471,124 @@ async fn in_aws_the_control_table_is_the_stacks_and_start_makes_none() {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     server.shutdown();
 }
+
+/// A live table whose items lack their folded key, and a retrofit in place that also changes attributes.
+fn live_manifest(allowed: bool) -> tempfile::NamedTempFile {
+    let allows = if allowed { "changes-live-attributes = true\n" } else { "" };
+    let text = format!(
+        "[tables.live]\nname = \"LiveEvents\"\npartition = \"id\"\nindexes.byUser.partition = \"u:{{user}}-{{at}}\"\n\
+         [tables.live.attributes]\nid = \"string\"\nuser = \"string\"\nnote = \"string\"\nat = {{ type = \"string\", values = [\"am\", \"pm\"] }}\n\
+         [retrofits.fill]\nfrom = \"live\"\nto = \"live\"\nrename = {{ note = \"remark\" }}\ndrop = [\"junk\"]\n{allows}"
+    );
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+fn live_item(number: usize, at: &str) -> Item {
+    let mut attributes =
+        vec![("id", format!("live-{number:02}")), ("user", "ann".to_owned()), ("at", at.to_owned())];
+    if number.is_multiple_of(2) {
+        attributes.push(("note", "secret words".to_owned()));
+    }
+    let attributes = attributes.into_iter().map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
+    attributes.collect::<std::collections::HashMap<_, _>>().into()
+}
+
+/// The table of [`live_manifest`] with ten items.
+async fn live_table(times: impl Fn(usize) -> &'static str) -> EmbeddedDynamo {
+    let text = std::fs::read_to_string(live_manifest(true).path()).unwrap();
+    let model = manifest::parse("keyfold.toml", &text).model.unwrap();
+    let server = EmbeddedDynamo::memory().unwrap();
+    server.create_tables(&model.tables, TableOptions { stream: true }).await.unwrap();
+    let plain = Table { indexes: Vec::new(), attributes: Default::default(), ..model.tables[0].clone() };
+    let items = (0..10).map(|number| live_item(number, times(number)));
+    load(&server.client(), &plain, futures_util::stream::iter(items)).await.unwrap();
+    server
+}
+
+/// `keyfold retrofit` with a manifest of its own.
+fn with_manifest(server: &EmbeddedDynamo, manifest: &Path, arguments: &[&str]) -> Output {
+    command(server, arguments).args(["--manifest".as_ref(), manifest.as_os_str()]).output().unwrap()
+}
+
+fn value_of(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_retrofit_in_place_changes_live_attributes_only_if_that_is_said() {
+    let server = live_table(|_| "am").await;
+    let (unsaid, said) = (live_manifest(false), live_manifest(true));
+    let refused = with_manifest(&server, unsaid.path(), &["start", "fill"]);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{text}");
+    for words in ["live-attributes", "retrofit `fill`", "`live`", "`note`", "changes-live-attributes = true"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let plan = value_of(&with_manifest(&server, said.path(), &["plan", "fill"]));
+    let note = json!({ "attribute": "note", "change": "`note` is renamed to `remark`", "items": 5 });
+    let junk = json!({ "attribute": "junk", "change": "`junk` is removed", "items": 0 });
+    assert_eq!(plan["liveChanges"], json!([note, junk]));
+    value_of(&with_manifest(&server, said.path(), &["start", "fill"]));
+    // A retrofit that runs already goes on without the line, as one that an earlier release has started.
+    value_of(&with_manifest(&server, unsaid.path(), &["start", "fill"]));
+    let filled = value_of(&with_manifest(&server, unsaid.path(), &["backfill", "fill", "--rate", FAST]));
+    assert_eq!(filled["counts"]["written"], 10);
+    let given_up = value_of(&with_manifest(&server, said.path(), &["abandon", "fill"]));
+    let text = given_up["said"].as_str().unwrap();
+    assert!(text.contains("table `LiveEvents` is your live table: keep it"), "{text}");
+    assert!(text.contains("stay changed: `note` is renamed to `remark`, `junk` is removed"), "{text}");
+    assert!(!text.contains("delete") && !text.contains("target"), "{text}");
+    server.shutdown();
+}
+
+#[test]
+fn check_refuses_unsaid_changes_in_place_and_spells_out_said_ones() {
+    let check = |manifest: &Path, json: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+        command.env("NO_COLOR", "1").args(["check", "--manifest"]).arg(manifest);
+        command.args(json.then_some("--json")).output().unwrap()
+    };
+    let refused = check(live_manifest(false).path(), false);
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text.contains("error[live-attributes]: retrofit `fill`") && text.contains("`note`"), "{text}");
+    let said = live_manifest(true);
+    let shown = String::from_utf8(check(said.path(), false).stdout).unwrap();
+    assert!(shown.contains("changes attributes of the live table `live`: `junk` is removed"), "{shown}");
+    let machine = value_of(&check(said.path(), true));
+    assert_eq!(machine["liveChanges"][0]["attribute"], "note", "{machine}");
+}
+
+#[tokio::test]
+async fn items_that_do_not_fit_are_told_by_attribute_index_and_reason() {
+    // Three of ten items have a value that the manifest does not list.
+    let server = live_table(|number| if number < 3 { "night" } else { "pm" }).await;
+    let manifest = live_manifest(true);
+    let ask = |arguments: &[&str]| value_of(&with_manifest(&server, manifest.path(), arguments));
+    let misfit = |value: &Value| {
+        let [one] = value["misfits"].as_array().unwrap().as_slice() else { panic!("{value}") };
+        (one["attribute"].clone(), one["reason"].clone(), one["index"].clone(), one["items"].clone())
+    };
+    let wanted = (json!("at"), json!("unlisted value"), json!("byUser"), json!(3));
+    assert_eq!(misfit(&ask(&["plan", "fill", "--sample", "1000", "--items", "10"])), wanted);
+    ask(&["start", "fill"]);
+    assert_eq!(ask(&["status", "fill"])["misfits"], json!([]));
+    for arguments in [&["backfill", "fill", "--rate", FAST][..], &["status", "fill"], &["quarantine", "fill"]]
+    {
+        let value = ask(arguments);
+        assert_eq!(misfit(&value), wanted, "{arguments:?}");
+        let text = value.to_string();
+        assert!(text.contains("live-0") && !text.contains("night") && !text.contains("secret"), "{text}");
+    }
+    let mut shown = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+    shown.env("NO_COLOR", "1").args(["retrofit", "status", "fill", "--endpoint", server.endpoint()]);
+    let shown = shown.arg("--manifest").arg(manifest.path()).output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    let row = text.lines().find(|line| line.starts_with("at ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(row.starts_with("at         unlisted value  byUser  3      {\"id\":{\"S\":\"live-0"), "{text}");
+    server.shutdown();
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use keyfold_core::manifest::Severity;
+use keyfold_core::model::{LiveChange, Retrofit};
 use serde_json::json;
 
 use crate::args::CheckArgs;
@@ -19,13 +20,30 @@ pub(super) fn run(path: &Path, args: &CheckArgs, out: &Output) -> anyhow::Result
             "errors": errors,
             "warnings": warnings,
             "diagnostics": file.parsed.diagnostics,
+            "liveChanges": live_changes(&file).map(|(retrofit, change)| json!({
+                "retrofit": retrofit.name, "table": retrofit.from, "attribute": change.attribute(),
+                "change": change.to_string(),
+            })).collect::<Vec<_>>(),
         }))?;
     } else {
         out.note(file.render(out));
         out.text(summary(&file, errors, warnings));
+        for (retrofit, change) in live_changes(&file) {
+            out.text(format!(
+                "retrofit `{}` changes attributes of the live table `{}`: {change}\n",
+                retrofit.name, retrofit.from
+            ));
+        }
     }
     let failed = errors > 0 || (args.strict && warnings > 0);
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// What retrofits in place change besides folded keys, where the manifest says that they may.
+fn live_changes(file: &ManifestFile) -> impl Iterator<Item = (&Retrofit, LiveChange)> {
+    let retrofits = file.parsed.model.iter().flat_map(|model| &model.retrofits);
+    let said = retrofits.filter(|retrofit| retrofit.changes_live_attributes);
+    said.flat_map(|retrofit| retrofit.live_changes().into_iter().map(move |change| (retrofit, change)))
 }
 
 fn summary(file: &ManifestFile, errors: usize, warnings: usize) -> String {

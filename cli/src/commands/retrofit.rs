@@ -3,6 +3,7 @@
 mod failures;
 mod interrupt;
 mod late;
+mod misfits;
 mod passes;
 mod plan;
 mod progress;

@@ -46,6 +46,7 @@ mod prices;
 mod questions;
 mod render;
 mod retrofits;
+mod strict;
 mod suggest;
 mod syntax;
 mod table_build;
@@ -81,7 +82,7 @@ pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
 pub struct Parsed {
     /// The name of the file, as it was given.
     pub file_name: String,
-    /// The model; `None` exactly if one of the diagnostics is an error.
+    /// The model; `None` exactly if [`parse`] finds an error. What [`review`](crate::review::review) finds takes no model away.
     pub model: Option<Model>,
     /// Errors first, then warnings, each by position.
     pub diagnostics: Vec<Diagnostic>,
@@ -93,6 +94,16 @@ impl Parsed {
     /// The diagnostics as a person reads them. `text` is the text that was parsed.
     pub fn render(&self, text: &str, colour: bool) -> String {
         render(&self.file_name, text, &self.diagnostics, colour)
+    }
+
+    /// Adds what breaks the rules that programs do without. The model stays: what runs with it goes on. An answer has
+    /// `limit_max` items at most.
+    pub(crate) fn hold_to_rules(&mut self, text: &str, limit_max: u32) {
+        let Some(model) = &self.model else { return };
+        let mut findings = Findings::new(text);
+        strict::check(model, &self.places, limit_max, &mut findings);
+        self.diagnostics.extend(findings.into_sorted());
+        self.diagnostics.sort_by_key(|found| (found.severity, found.span.start, found.span.end));
     }
 
     /// Adds the warning that nothing serves a question. The planner finds that out, once there is a model:

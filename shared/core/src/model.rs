@@ -6,6 +6,7 @@
 
 mod deploy;
 mod facts;
+mod live_change;
 mod prices;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use crate::value::{AttributeValue, Item};
 pub use self::deploy::{Deploy, TableNamesError};
 pub use self::facts::KeptFacts;
 pub(crate) use self::facts::KeyFacts;
+pub use self::live_change::LiveChange;
 pub use self::prices::{PriceError, PriceOverrides, Prices};
 pub use crate::attribute::{Attribute, AttributeKind, Precision, ScalarType};
 
@@ -419,4 +421,6 @@ pub struct Retrofit {
     pub only: Vec<When>,
     /// The indexes of the target that are incomplete until this retrofit is cut over.
     pub fills: Vec<String>,
+    /// In place: may attributes that live programs read change too, and not folded keys alone?
+    pub changes_live_attributes: bool,
 }

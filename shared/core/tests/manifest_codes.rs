@@ -336,6 +336,61 @@ fn questions_and_retrofits() -> Vec<(&'static [&'static str], String)> {
             ),
         ),
         (&["nothing-to-retrofit"], retrofit("from = \"t\"\nto = \"t\"")),
+        (
+            &["bad-value"],
+            retrofit("from = \"t\"\nto = \"u\"\nset = { key = \"x\" }\nchanges-live-attributes = true"),
+        ),
+        (&["bad-value"], table("scope = { id = \"\" }", "")),
+        (&["bad-value"], table("scope = { id = \"jwt.\" }", "")),
+        (&["wrong-type"], table("scope = [\"id\"]", "")),
+    ]
+}
+
+/// What `check` finds and a program goes on with.
+fn strict() -> Vec<(&'static [&'static str], String)> {
+    let u = "[tables.u]\nname = \"other\"\npartition = \"{origin}#{key}\"\nattributes = { key = \"string\", origin = \"string\" }\n\
+             [tables.w]\nname = \"third\"\npartition = \"key\"\nattributes = { key = \"string\" }\n";
+    let retrofits = |lines: &str| rest(&format!("{u}{lines}"));
+    let in_place = |lines: &str| retrofits(&format!("[retrofits.r]\nfrom = \"t\"\nto = \"t\"\n{lines}"));
+    let moved = |lines: &str| retrofits(&format!("[retrofits.r]\nfrom = \"t\"\nto = \"u\"\n{lines}"));
+    let two = |one: &str, other: &str| {
+        retrofits(&format!(
+            "[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n{one}\n[retrofits.b]\nfrom = \"w\"\nto = \"u\"\n{other}"
+        ))
+    };
+    vec![
+        (&["live-attributes"], in_place("rename = { free = \"x\" }")),
+        (&["live-attributes"], in_place("set = { free = \"x\" }")),
+        (&["live-attributes", "live-attributes"], in_place("drop = [\"more\", \"doc\"]")),
+        (&[], in_place("drop = [\"more\", \"doc\"]\nchanges-live-attributes = true")),
+        (&["live-attributes"], in_place("drop = [\"doc\"]\nchanges-live-attributes = false")),
+        (&[], moved("drop = [\"doc\"]")),
+        (&["rename-undeclared"], moved("rename = { fre = \"x\" }")),
+        (&[], moved("rename = { free = \"x\" }")),
+        (&["rename-over-key"], moved("rename = { free = \"id\" }")),
+        (&[], moved("rename = { free = \"id\", id = \"key\" }")),
+        (
+            &["retrofit-cycle"],
+            retrofits("[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n[retrofits.b]\nfrom = \"u\"\nto = \"t\""),
+        ),
+        (
+            &["retrofit-cycle"],
+            retrofits(
+                "[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n[retrofits.b]\nfrom = \"u\"\nto = \"w\"\n[retrofits.c]\nfrom = \"w\"\nto = \"t\"",
+            ),
+        ),
+        (&[], retrofits("[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n[retrofits.b]\nfrom = \"u\"\nto = \"w\"")),
+        (&["shared-target"], two("", "")),
+        (&["shared-target"], two("set = { origin = \"t\" }", "set = { origin = \"t\" }")),
+        (&["shared-target"], two("set = { more = \"t\" }", "set = { more = \"w\" }")),
+        (&[], two("set = { origin = \"t\" }", "set = { origin = \"w\" }")),
+        // One is begun after the other was given up; `start` keeps them apart.
+        (&[], retrofits("[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n[retrofits.b]\nfrom = \"t\"\nto = \"u\"")),
+        (&["limit-too-high"], rest("[questions.t.q]\nwhere = [\"id\"]\nlimit = 1001")),
+        (&[], rest("[questions.t.q]\nwhere = [\"id\"]\nlimit = 1000")),
+        (&["claim-path"], table("scope = { id = \"org\" }", "")),
+        (&["claim-path"], table("written-by = { free = \"sub\" }", "")),
+        (&[], table("scope = { id = \"jwt.org\" }", "")),
     ]
 }
 
@@ -482,6 +537,45 @@ fn each_mistake_in_questions_and_retrofits_has_its_code() {
     check(&questions_and_retrofits());
 }
 
+/// Each finding has a place and a remedy, and takes no model away.
+#[test]
+fn what_programs_go_on_with_is_found_by_check_alone() {
+    let mut wrong = Vec::new();
+    for (expected, text) in strict() {
+        let mut parsed = parse("keyfold.toml", &text);
+        let model = parsed.model.clone();
+        assert!(model.is_some() && parsed.diagnostics.is_empty(), "{}", parsed.render(&text, false));
+        keyfold_core::review::review(&mut parsed, &text);
+        let found: Vec<&str> = parsed.diagnostics.iter().map(|found| found.code).collect();
+        let helps = parsed.diagnostics.iter().all(|found| found.hint.is_some() && !found.span.is_empty());
+        if found != expected || !helps || parsed.model != model {
+            wrong.push(format!(
+                "expected {expected:?}, found {found:?} in\n{text}\n{}",
+                parsed.render(&text, false)
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases differ:\n{}", wrong.len(), wrong.join("\n----\n"));
+}
+
+#[test]
+fn what_changes_in_place_unsaid_is_told_with_the_line_that_allows_it() {
+    let text = rest("[retrofits.r]\nfrom = \"t\"\nto = \"t\"\nrename = { free = \"x\" }");
+    let mut parsed = parse("keyfold.toml", &text);
+    keyfold_core::review::review(&mut parsed, &text);
+    let [found] = parsed.diagnostics.as_slice() else { panic!("{:?}", parsed.diagnostics) };
+    assert_eq!(
+        found.message,
+        "retrofit `r` would change attributes of the live table `t`: `free` is renamed to `x`"
+    );
+    assert!(
+        found
+            .hint
+            .as_deref()
+            .is_some_and(|hint| hint.contains("`changes-live-attributes = true` under `[retrofits.r]`"))
+    );
+}
+
 #[test]
 fn each_warning_has_its_code_and_can_be_silenced() {
     check(&warnings());
@@ -509,6 +603,7 @@ fn every_code_has_a_case() {
         templates(),
         prefixes(),
         named_templates(),
+        strict(),
     ]
     .concat();
     let mut tried: BTreeSet<&str> = cases.iter().flat_map(|(codes, _)| *codes).copied().collect();

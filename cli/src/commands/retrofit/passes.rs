@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, progress};
+use keyfold_core::retrofit::quarantine::misfits;
+use keyfold_core::retrofit::{Checkpoint, Misfits, Pass, SegmentId, progress};
 use keyfold_dynamo::retrofit::{
     RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice,
     finalise_slice, verify_slice,
@@ -17,6 +18,7 @@ use keyfold_dynamo::retrofit::{
 use serde_json::json;
 
 use super::interrupt::{INTERRUPTED, watched};
+use super::misfits::table;
 use super::progress::Progress;
 use super::{explained, segments, started};
 use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs};
@@ -70,7 +72,8 @@ pub(super) async fn backfill(
     if let Some(error) = failed {
         return Err(explained(error));
     }
-    report(out, &sender, "backfill", &counts, &shown, done)?;
+    let entries = sender.quarantine().await.map_err(explained)?;
+    report(out, &sender, "backfill", &counts, &shown, done, Some(&misfits(&entries)))?;
     Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
@@ -151,7 +154,7 @@ pub(super) async fn verify(
     for difference in differences.iter().take(args.show) {
         name(&sender, difference, out);
     }
-    report(out, &sender, if repair { "repair" } else { "verify" }, &counts, &shown, done)?;
+    report(out, &sender, if repair { "repair" } else { "verify" }, &counts, &shown, done, None)?;
     Ok(match (done, count) {
         (false, _) => ExitCode::from(INTERRUPTED),
         (true, 0) => ExitCode::SUCCESS,
@@ -212,15 +215,20 @@ fn report(
     counts: &BTreeMap<String, u64>,
     shown: &Progress<'_>,
     done: bool,
+    misfits: Option<&Misfits>,
 ) -> anyhow::Result<()> {
     let spent = sender.spent();
     let rate = shown.items_per_second();
     if out.json {
-        return out.value(&json!({
+        let mut shown = json!({
             "pass": what, "done": done, "counts": counts, "itemsPerSecond": rate.round(),
             "readUnits": spent.read.units, "writeUnits": spent.write.units,
             "controlWriteUnits": spent.control.units, "resent": spent.resent, "throttled": spent.throttles,
-        }));
+        });
+        if let Some(misfits) = misfits {
+            shown["misfits"] = misfits.json();
+        }
+        return out.value(&shown);
     }
     let counted: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
     out.text(format!(
@@ -231,6 +239,9 @@ fn report(
         spent.control.units,
         spent.resent
     ));
+    if let Some(misfits) = misfits {
+        out.text(table("in quarantine:", misfits));
+    }
     if !done {
         out.text(format!(
             "interrupted: run the same command again; it {}\n",

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use keyfold_core::model::Model;
 
-use super::{explained, unstarted};
+use super::{explained, misfits, unstarted};
 use crate::args::RetrofitPlanArgs;
 use crate::output::{Output, columns};
 
@@ -20,7 +20,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
         return Ok(ExitCode::SUCCESS);
     }
     let row = |name: &str, value: String| vec![name.to_owned(), value];
-    out.text(columns(&[
+    let mut rows = vec![
         row("protocol", format!("{}: {}", mapping.protocol().name(), mapping.reason())),
         row("items", format!("{} (estimated from a sample of {})", estimate.items, estimate.sampled)),
         row("written", estimate.items_written.to_string()),
@@ -28,6 +28,11 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
         row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
         row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
         row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
-    ]));
+    ];
+    rows.extend(estimate.live_changes.iter().map(|(change, items)| {
+        row("live attribute", format!("{change} on {items} items; `abandon` takes nothing back"))
+    }));
+    out.text(columns(&rows));
+    out.text(misfits::table("items that do not fit, judged by the sample:", &estimate.misfits));
     Ok(ExitCode::SUCCESS)
 }

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
+use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Mapping, Quarantined};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::{Value, json};
 
+use super::misfits::table;
 use super::{explained, hinted, started};
 use crate::args::RetrofitQuarantineArgs;
 use crate::output::{Output, columns};
@@ -28,9 +30,10 @@ pub(super) async fn run(
     let left: Vec<&Quarantined> =
         entries.iter().filter(|entry| !args.dismiss || entry.key.is_some()).collect();
     let former = if args.dismiss { Vec::new() } else { former };
+    let misfits = misfits(left.iter().copied().chain(&former));
     if out.json {
         let entries: Vec<Value> = left.iter().copied().chain(&former).map(shown).collect();
-        out.value(&json!({ "retrofit": head.retrofit, "entries": entries, "dismissed": dismissed }))?;
+        out.value(&json!({ "retrofit": head.retrofit, "entries": entries, "dismissed": dismissed, "misfits": misfits.json() }))?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.dismiss {
@@ -43,6 +46,7 @@ pub(super) async fn run(
     }
     let rows: Vec<Vec<String>> = left.iter().map(|entry| vec![entry.code.clone(), named(entry)]).collect();
     out.text(columns(&rows));
+    out.text(table("by reason:", &misfits));
     if !former.is_empty() {
         out.text("from before the writers moved; `verify` compares these items, and `--dismiss` removes the entries after it:\n");
         let rows: Vec<Vec<String>> =
@@ -90,7 +94,10 @@ async fn dismiss(
 }
 
 fn shown(entry: &Quarantined) -> Value {
-    json!({ "code": entry.code, "row": entry.row, "key": entry.key })
+    let mut shown = entry.misfit.json();
+    shown["row"] = json!(entry.row);
+    shown["key"] = json!(entry.key);
+    shown
 }
 
 fn named(entry: &Quarantined) -> String {

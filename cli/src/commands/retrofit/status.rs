@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::{Head, Phase};
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_dynamo::retrofit::Status;
 
+use super::misfits::table;
 use super::{explained, started};
 use crate::args::RetrofitTarget;
 use crate::output::{Output, columns};
@@ -18,14 +18,14 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
         out.value(&status.json())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Status { head, evidence, gates } = status;
+    let Status { head, evidence, gates, misfits } = status;
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let differences = match evidence.verdict {
         None => "not compared".to_owned(),
         Some(verdict) => format!("{}, {} min ago", verdict.differences, verdict.age_seconds / 60),
     };
     out.text(columns(&[
-        row("phase", phase(&head)),
+        row("phase", head.shown()),
         row("protocol", head.protocol.name().to_owned()),
         row("epoch", head.epoch.number().to_string()),
         row("segments", format!("{} of {}", evidence.segments_done, evidence.segments_total)),
@@ -33,19 +33,8 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
         row("quarantine", evidence.quarantined.to_string()),
         row("gates", listed(&gates)),
     ]));
+    out.text(table("in quarantine:", &misfits));
     Ok(ExitCode::SUCCESS)
-}
-
-/// The phase, and how far the target is tidied.
-fn phase(head: &Head) -> String {
-    let name = head.phase.name();
-    match head.phase {
-        Phase::Tidy if head.swept => format!("{name}: the target has no tombstones"),
-        Phase::Tidying | Phase::Tidy => {
-            format!("{name}: not complete, run `keyfold retrofit tidy {}`", head.retrofit)
-        }
-        _ => name.to_owned(),
-    }
 }
 
 /// The gates as one line.

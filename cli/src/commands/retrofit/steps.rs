@@ -8,7 +8,7 @@ use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, TableRole};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, Step, TableRole};
 use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
 use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
@@ -36,6 +36,7 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
             (head.adopted(mapping).unwrap_or(head), Some(before))
         }
         Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
+            Head::check_begin(mapping).map_err(|error| explained(error.into()))?;
             let traces = sender.traces().await.map_err(explained)?;
             let head = Head::begun(mapping, stream.as_deref()).after(&given_up, traces);
             (head.map_err(|error| explained(error.into()))?, None)
@@ -45,7 +46,7 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     if before.as_ref() != Some(&head) {
         sender.store(&head, before.as_ref()).await.map_err(explained)?;
     }
-    report(out, &head, &format!("{}: {}", mapping.protocol().name(), mapping.reason()))
+    report(out, &head, &Step::Started.message(&head, mapping))
 }
 
 /// Makes the control table on this machine, and elsewhere if that was asked for. In AWS it is the stack's: a table that this
@@ -107,36 +108,22 @@ pub(super) async fn cutover(
     if !gates.is_empty() {
         bail!("retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
     }
-    step(&sender, &head, Phase::CutOver, out, "switch readers and writers to the target now").await
+    step(&sender, &head, Phase::CutOver, out, Step::CutOver).await
 }
 
 pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, args).await?;
-    step(
-        &sender,
-        &head,
-        head.undone(),
-        out,
-        "changes that were written to the target only are not in the source",
-    )
-    .await
+    step(&sender, &head, head.undone(), out, Step::Undone).await
 }
 
 pub(super) async fn settle(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, args).await?;
-    step(
-        &sender,
-        &head,
-        Phase::Settled,
-        out,
-        "the source follows no more; `finalise` takes off what the retrofit kept",
-    )
-    .await
+    step(&sender, &head, Phase::Settled, out, Step::Settled).await
 }
 
 pub(super) async fn abandon(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, args).await?;
-    step(&sender, &head, Phase::Abandoned, out, "the source is unchanged; you can delete the target").await
+    step(&sender, &head, Phase::Abandoned, out, Step::Abandoned).await
 }
 
 /// Closes the retrofit, waits until functions in progress have ended, then cleans the target.
@@ -171,11 +158,6 @@ pub(super) async fn finalise(
             changed += end.checkpoint.count("changed");
         }
     }
-    if revived > 0 {
-        out.note(format!(
-            "{revived} items that the source had deleted were written again in the target: they stay\n"
-        ));
-    }
     if changed > 0 {
         bail!(
             "{changed} items and rows changed each time they were cleaned, and still carry marks\n\
@@ -183,8 +165,7 @@ pub(super) async fn finalise(
             head.retrofit
         );
     }
-    step(&sender, &head, Phase::Finalised, out, &format!("{} items and rows cleaned", cleaned + revived))
-        .await
+    step(&sender, &head, Phase::Finalised, out, Step::Finalised { cleaned, revived }).await
 }
 
 async fn step(
@@ -192,11 +173,13 @@ async fn step(
     head: &Head,
     phase: Phase,
     out: &Output,
-    what: &str,
+    step: Step,
 ) -> anyhow::Result<ExitCode> {
     let next = head.to(phase).map_err(|error| explained(error.into()))?;
     sender.store(&next, Some(head)).await.map_err(explained)?;
-    report(out, &next, what)
+    // On the way back, source and target of the sender have changed places.
+    let mapping = sender.job().mapping();
+    report(out, &next, &step.message(&next, mapping.there()))
 }
 
 fn report(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {

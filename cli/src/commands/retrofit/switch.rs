@@ -9,7 +9,7 @@ use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{Mapping, TableRole};
+use keyfold_core::retrofit::{Mapping, Step, TableRole};
 use keyfold_dynamo::StreamReader;
 use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
 use serde_json::json;
@@ -141,11 +141,7 @@ impl<'a> Switch<'a> {
         let mapping =
             Mapping::of(model, &args.target.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
         if let Err(why) = mapping.back() {
-            bail!(
-                "retrofit `{}` has no way back: {why}\n\
-                 hint: `keyfold retrofit cutover` moves readers and writers once and for all",
-                head.retrofit
-            );
+            bail!("retrofit `{}` has no way back: {why}\nhint: {}", head.retrofit, why.hint());
         }
         if head.phase != way.from && head.phase != way.stop {
             head.to(way.stop).map_err(|error| explained(error.into()))?;
@@ -278,11 +274,8 @@ impl<'a> Switch<'a> {
             let next = self.head.to(self.way.stop).map_err(|error| explained(error.into()))?;
             self.store(next).await?;
         }
-        let (closes, _) = self.tables();
-        self.out.note(format!(
-            "nobody may write: waiting until what was written to table `{closes}` has arrived, {} s at most\n",
-            self.args.stop_max
-        ));
+        let stopped = Step::Stopped { seconds: self.args.stop_max };
+        self.out.note(format!("{}\n", stopped.message(&self.head, self.mapping())));
         self.quiet_since = Instant::now();
         Ok(())
     }
@@ -358,23 +351,19 @@ impl<'a> Switch<'a> {
             }))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let next = match self.way.lead {
-            Direction::There => {
-                format!("`keyfold retrofit return {retrofit}` brings them back, `settle` ends that")
-            }
-            Direction::Back => {
-                format!("`keyfold retrofit verify {retrofit}`, then `switch` moves them again")
-            }
-        };
+        let milliseconds = u64::try_from(paused.as_millis()).unwrap_or(u64::MAX);
+        let turned = Step::Turned { items: backlog.items, milliseconds };
         self.out.text(format!(
-            "retrofit `{retrofit}` is {}: writers may use table `{opens}` now, and table `{closes}` follows it\n\
-             all {} items that the stream names have arrived; the pause took {:.1} s\n\
-             what somebody still writes to table `{closes}` is noted: `keyfold retrofit late {retrofit}`; {next}\n",
+            "retrofit `{retrofit}` is {}: {}\n",
             self.head.phase.name(),
-            backlog.items,
-            paused.as_secs_f64()
+            turned.message(&self.head, self.mapping())
         ));
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The retrofit's mapping, whichever way the sender carries items.
+    fn mapping(&self) -> &Mapping {
+        self.sender.job().mapping().there()
     }
 
     /// Everything is as it was before the stop, in the next generation. No generation ends unsealed: whoever still works in this one

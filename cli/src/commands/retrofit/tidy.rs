@@ -12,7 +12,7 @@ use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Pass, Protocol};
+use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
 use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions};
 use serde_json::json;
 
@@ -53,7 +53,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
             continue;
         }
         if !head.leaves_tombstones() {
-            return done(out, &head, &BTreeMap::new());
+            return done(out, &head, sender.job().mapping(), &BTreeMap::new());
         }
         if head.phase == Phase::Running {
             may_begin(&sender, &head).await?;
@@ -71,7 +71,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
         let sender = sender.paced(args.rate);
         let Some(counts) = sweep(&sender, args, &stop, out).await? else { return interrupted(out) };
         sender.store(&head.swept(), Some(&head)).await.map_err(explained)?;
-        return done(out, &head.swept(), &counts);
+        return done(out, &head.swept(), sender.job().mapping(), &counts);
     }
 }
 
@@ -213,14 +213,14 @@ async fn sweep(
     Ok(all.then_some(counts))
 }
 
-fn done(out: &Output, head: &Head, counts: &BTreeMap<String, u64>) -> anyhow::Result<ExitCode> {
+fn done(
+    out: &Output,
+    head: &Head,
+    mapping: &Mapping,
+    counts: &BTreeMap<String, u64>,
+) -> anyhow::Result<ExitCode> {
     let count = |name: &str| counts.get(name).copied().unwrap_or(0);
     let (swept, revived) = (count("cleaned"), count("revived"));
-    if revived > 0 {
-        out.note(format!(
-            "{revived} items were written over a tombstone: they keep their data, and `verify` calls them extra\n"
-        ));
-    }
     if out.json {
         out.value(&json!({
             "retrofit": head.retrofit, "phase": head.phase.name(), "tombstones": false,
@@ -228,8 +228,9 @@ fn done(out: &Output, head: &Head, counts: &BTreeMap<String, u64>) -> anyhow::Re
         }))?;
     } else {
         out.text(format!(
-            "retrofit `{}` is tidy ({swept} tombstones swept): readers of the target meet none\n",
-            head.retrofit
+            "retrofit `{}` is tidy ({})\n",
+            head.retrofit,
+            Step::Tidied { swept, revived }.message(head, mapping)
         ));
     }
     Ok(ExitCode::SUCCESS)

@@ -19,6 +19,9 @@ use super::when::{Askable, conditions};
 use crate::model::Retrofit;
 use crate::value::AttributeValue;
 
+/// What a retrofit in place says that changes more than folded keys.
+const LIVE: &str = "changes-live-attributes";
+
 /// A table as written, with its keys.
 type TargetTable<'t, 'a> = (&'t TableText<'a>, &'t Keys<'a>);
 
@@ -69,6 +72,14 @@ fn retrofit(
     }
     let fills = fills(target, from.id == to.id, &changes, &fields, findings);
     let owned = |(old, new): (&Text<'_>, &Text<'_>)| (old.value.to_owned(), new.value.to_owned());
+    let changes_live_attributes = fields.boolean(LIVE, findings).unwrap_or(false);
+    if let Some(node) = fields.node(LIVE).filter(|_| changes_live_attributes && from.id != to.id) {
+        let message =
+            format!("{} is for a retrofit in place, and this one writes to another table", fields.what(LIVE));
+        findings
+            .report(Code::BadValue, node.span.clone(), message)
+            .hint("leave it out: items of the source keep their attributes");
+    }
     Some(Retrofit {
         name: entry.name.value.to_owned(),
         from: from.id.value.to_owned(),
@@ -78,6 +89,7 @@ fn retrofit(
         drop: drop.iter().map(|name| name.value.to_owned()).collect(),
         only: only.unwrap_or_default(),
         fills,
+        changes_live_attributes,
     })
 }
 

@@ -23,7 +23,7 @@ use super::generation::Generation;
 use super::job::Kept;
 use super::mapping::{MappingHash, Protocol};
 use super::request::{Action, Guard, TableRole, Write};
-use crate::model::{Expect, KeptFacts, KeyAttribute, KeySource, ScalarType, Table};
+use crate::model::{Expect, KeptFacts, KeyAttribute, KeySource, LiveChange, ScalarType, Table};
 use crate::value::{AttributeValue, Item};
 
 pub use delivery::Delivery;
@@ -219,7 +219,7 @@ pub enum ControlError {
         phase: Phase,
     },
     /// Its source is what another retrofit still fills.
-    #[error("table `{table}` is the source of retrofit `{retrofit}`, and the target of `{other}`, which is `{}`", .phase.name())]
+    #[error("retrofit `{retrofit}` reads table `{table}`, which retrofit `{other}` still fills: it is `{}`", .phase.name())]
     SourceUnfinished {
         /// The retrofit.
         retrofit: String,
@@ -231,7 +231,7 @@ pub enum ControlError {
         phase: Phase,
     },
     /// Its target is what another retrofit still fills.
-    #[error("table `{table}` is the target of retrofit `{retrofit}` and of `{other}`, which is `{}`", .phase.name())]
+    #[error("retrofits `{retrofit}` and `{other}` write to table `{table}`, and `{other}` is `{}`", .phase.name())]
     TargetShared {
         /// The retrofit.
         retrofit: String,
@@ -263,6 +263,18 @@ pub enum ControlError {
         retrofit: String,
         /// What shows that it was at work.
         found: String,
+        /// Does it write to the table that it reads?
+        in_place: bool,
+    },
+    /// It would change attributes of a live table, and the manifest does not say so.
+    #[error("retrofit `{retrofit}` would change attributes of the live table `{table}`: {change}")]
+    LiveAttributes {
+        /// The retrofit.
+        retrofit: String,
+        /// The table.
+        table: String,
+        /// The first of the changes.
+        change: LiveChange,
     },
     /// Records of a stream that the retrofit does not follow.
     #[error("retrofit `{retrofit}` follows another stream of its source")]
@@ -297,6 +309,7 @@ impl ControlError {
             ControlError::NothingToTidy { .. } => "nothing-to-tidy",
             ControlError::CutOver { .. } => "already-cut-over",
             ControlError::HeadLost { .. } => "control-row-lost",
+            ControlError::LiveAttributes { .. } => "live-attributes",
             ControlError::OtherStream { .. } => "other-stream",
             ControlError::EpochsUsedUp { .. } => "epochs-used-up",
             ControlError::Unreadable { .. } => "control-row-unreadable",
@@ -326,7 +339,13 @@ impl ControlError {
             ControlError::CutOver { .. } => Some(
                 "if readers and writers use the source again, run `keyfold retrofit undo`, then repair; otherwise correct the items in the target",
             ),
-            ControlError::HeadLost { .. } => Some(
+            ControlError::LiveAttributes { .. } => Some(
+                "programs that read the table meet the change at once, and `abandon` takes nothing back: if that is meant, write `changes-live-attributes = true` in the retrofit's section of the manifest; otherwise retrofit into another table",
+            ),
+            ControlError::HeadLost { in_place: true, .. } => Some(
+                "restore the control table from a point-in-time recovery; if it is gone, give the retrofit another name in the manifest: the table itself has lost nothing",
+            ),
+            ControlError::HeadLost { in_place: false, .. } => Some(
                 "restore the control table from a point-in-time recovery; if it is gone, start with an empty target: without the row, new changes would lose against older fences",
             ),
             ControlError::NothingToTidy { .. }
@@ -358,6 +377,19 @@ impl Head {
             return Err(ControlError::TargetShared { retrofit, table, other: by, phase });
         }
         Ok(())
+    }
+
+    /// May a retrofit of this mapping begin? One that changes attributes of a live table must say so in the manifest. A retrofit
+    /// that an earlier release has started goes on without.
+    pub fn check_begin(mapping: &super::Mapping) -> Result<(), ControlError> {
+        match mapping.live_changes().into_iter().next() {
+            Some(change) if !mapping.may_change_live() => Err(ControlError::LiveAttributes {
+                retrofit: mapping.name().to_owned(),
+                table: mapping.source().id.clone(),
+                change,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The row of a retrofit that begins.
@@ -394,7 +426,11 @@ impl Head {
                     newest.next().ok_or_else(|| ControlError::EpochsUsedUp { retrofit: retrofit() })?;
                 Ok(Head { epoch, ..self })
             }
-            None => Err(ControlError::HeadLost { retrofit: self.retrofit, found }),
+            None => Err(ControlError::HeadLost {
+                retrofit: self.retrofit,
+                found,
+                in_place: self.protocol == Protocol::InPlace,
+            }),
         }
     }
 

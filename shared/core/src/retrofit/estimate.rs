@@ -5,10 +5,11 @@
 
 use super::fence::{Epoch, Fence};
 use super::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, Protocol};
+use super::misfit::{Misfit, Misfits};
 use super::source_key::SourceKey;
 use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
 use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
-use crate::model::Table;
+use crate::model::{LiveChange, Table};
 use crate::value::Item;
 
 /// What a ledger row holds besides the two keys: epoch, sequence number, and its attributes' names.
@@ -25,6 +26,10 @@ pub struct RetrofitEstimate {
     pub items_written: u64,
     /// How many items cannot get their keys, and will be reported instead of written.
     pub items_refused: u64,
+    /// Why, by attribute, index and reason.
+    pub misfits: Misfits,
+    /// In place: what changes besides folded keys, and on how many items.
+    pub live_changes: Vec<(LiveChange, u64)>,
     /// The strongly consistent scan of the source.
     pub scan_read: ReadUnits,
     /// The writes to the table, doubled where they are transactions.
@@ -69,6 +74,8 @@ struct Sums {
     ledger: WriteUnits,
     storage: i64,
     indexes: Vec<(u64, WriteUnits)>,
+    live_changes: Vec<(LiveChange, u64)>,
+    misfits: Misfits,
 }
 
 impl RetrofitEstimate {
@@ -106,13 +113,23 @@ impl RetrofitEstimate {
             return None;
         }
         let to = mapping.target();
-        let mut sums = Sums { indexes: vec![(0, WriteUnits::ZERO); to.indexes.len()], ..Sums::default() };
+        let live_changes = mapping.live_changes().into_iter().map(|change| (change, 0)).collect();
+        let indexes = vec![(0, WriteUnits::ZERO); to.indexes.len()];
+        let mut sums = Sums { indexes, live_changes, ..Sums::default() };
         for item in sample {
             sums.scan_bytes += item_bytes(item);
             match mapping.target_item(item) {
-                Ok(Some(mapped)) => sums.mapped(mapping, item, mapped),
+                Ok(Some(mapped)) => {
+                    for (change, items) in &mut sums.live_changes {
+                        *items += u64::from(mapping.changes_live(change, item));
+                    }
+                    sums.mapped(mapping, item, mapped);
+                }
                 Ok(None) => {}
-                Err(_) => sums.refused += 1,
+                Err(error) => {
+                    sums.refused += 1;
+                    sums.misfits.add(Misfit::of(&error), mapping.source().key_of(item).as_ref());
+                }
             }
         }
         Some(sums.scaled(to, Scale { items, sampled }))
@@ -135,6 +152,10 @@ impl RetrofitEstimate {
             "sampled": self.sampled,
             "written": self.items_written,
             "refused": self.items_refused,
+            "misfits": self.misfits.json(),
+            "liveChanges": self.live_changes.iter().map(|(change, items)| serde_json::json!({
+                "attribute": change.attribute(), "change": change.to_string(), "items": items,
+            })).collect::<Vec<_>>(),
             "readUnits": self.scan_read.as_f64(),
             "writeUnits": self.write_units().get(),
             "storageBytes": self.storage_bytes,
@@ -226,6 +247,12 @@ impl Sums {
             sampled: scale.sampled,
             items_written: scale.up(self.written),
             items_refused: scale.up(self.refused),
+            misfits: self.misfits.clone().scaled(|items| scale.up(items)),
+            live_changes: self
+                .live_changes
+                .iter()
+                .map(|(change, items)| (change.clone(), scale.up(*items)))
+                .collect(),
             scan_read: scan_read_units(scale.up(self.scan_bytes), Consistency::Strong),
             table_write: units(self.table),
             ledger_write: units(self.ledger),

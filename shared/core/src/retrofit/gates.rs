@@ -92,10 +92,12 @@ impl fmt::Display for Gate {
         match self {
             Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not started"),
             Gate::Backfill { done, total } => write!(f, "{done} of {total} segments are backfilled"),
-            Gate::NotVerified => write!(
-                f,
-                "the two sides were not compared since the last backfill, repair, discard or change of phase"
-            ),
+            Gate::NotVerified => {
+                write!(
+                    f,
+                    "the items were not compared since the last backfill, repair, discard or change of phase"
+                )
+            }
             Gate::Differences { count } => {
                 write!(f, "the last comparison found {count} items that differ")
             }
@@ -109,7 +111,7 @@ impl fmt::Display for Gate {
                 )
             }
             Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
-            Gate::Index { index } => write!(f, "index `{index}` of the target is not active"),
+            Gate::Index { index } => write!(f, "index `{index}` is not active"),
             Gate::Stream => write!(f, "the source has a new stream, which is not followed yet"),
             Gate::Tombstones => write!(f, "readers of the target would meet tombstones: it is not tidy"),
         }

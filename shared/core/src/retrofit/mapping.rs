@@ -16,7 +16,7 @@ pub use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::key::{Codec, Part};
-use crate::model::{FoldRule, Index, KeySource, Model, Retrofit, Table};
+use crate::model::{FoldRule, Index, KeySource, LiveChange, Model, Retrofit, Table};
 use crate::value::{AttributeValue, Item, equal};
 pub use back::{NO_WAY_BACK, NoWayBack};
 
@@ -74,7 +74,7 @@ pub enum ProtocolReason {
 impl fmt::Display for ProtocolReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProtocolReason::SameTable => write!(f, "source and target are the same table"),
+            ProtocolReason::SameTable => write!(f, "the retrofit reads and writes one table"),
             ProtocolReason::KeyIsFixed => write!(f, "the source's key determines the target's key"),
             ProtocolReason::KeyCanChange { attribute } => {
                 write!(f, "the target's key contains `{attribute}`, which can change")
@@ -240,6 +240,21 @@ impl Mapping {
     /// The digest that the first release made of this mapping: what its rows and checkpoints hold.
     pub fn released_hash(&self) -> MappingHash {
         MappingHash(canonical::hash(&released::text(&self.retrofit, &self.source, &self.target)))
+    }
+
+    /// What changes on the items of a live table besides folded keys: in place only.
+    pub fn live_changes(&self) -> Vec<LiveChange> {
+        self.retrofit.live_changes()
+    }
+
+    /// Does this change of the retrofit concern an item that the retrofit takes?
+    pub fn changes_live(&self, change: &LiveChange, item: &Item) -> bool {
+        change.changes(&self.retrofit, item)
+    }
+
+    /// Does the manifest say that attributes of a live table may change?
+    pub fn may_change_live(&self) -> bool {
+        self.retrofit.changes_live_attributes
     }
 
     /// The indexes of the target that lack items until the retrofit is cut over.

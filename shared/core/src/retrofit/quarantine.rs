@@ -5,11 +5,20 @@ use std::collections::HashMap;
 use super::control;
 use super::fence::Fence;
 use super::mapping::Mapping;
+use super::misfit::{Misfit, MisfitKind, Misfits};
 use super::request::{Action, Guard, Response, TableRole, Write, is};
 use super::result::TaskResult;
 use super::source_key::SourceKey;
 use crate::condition::Comparison;
+use crate::index::ItemError;
 use crate::value::{AttributeValue, Item};
+
+/// In an entry: the attribute that does not fit.
+const ATTRIBUTE: &str = "attribute";
+/// The index whose key cannot be made.
+const INDEX: &str = "index";
+/// What is wrong, by its name.
+const KIND: &str = "misfit";
 
 /// What the row of an entry begins with that names no item.
 const RECORD_PREFIX: &str = "record:";
@@ -17,8 +26,8 @@ const RECORD_PREFIX: &str = "record:";
 /// Why an item is in quarantine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuarantineReason {
-    /// It cannot be mapped: with the item error's code.
-    Unmappable(String),
+    /// It cannot be mapped: with what does not fit.
+    Unmappable(Misfit),
     /// DynamoDB does not accept what it was mapped to: with the code.
     Rejected(String),
     /// Another source item has its target key.
@@ -34,10 +43,24 @@ pub enum QuarantineReason {
 }
 
 impl QuarantineReason {
+    /// The reason for an item that cannot be mapped.
+    pub(super) fn unmappable(error: &ItemError) -> QuarantineReason {
+        QuarantineReason::Unmappable(Misfit::of(error))
+    }
+
+    /// What does not fit.
+    fn misfit(&self) -> Misfit {
+        match self {
+            QuarantineReason::Unmappable(misfit) => misfit.clone(),
+            reason => Misfit::of_code(reason.code()),
+        }
+    }
+
     /// As it is stored.
     pub fn code(&self) -> &str {
         match self {
-            QuarantineReason::Unmappable(code) | QuarantineReason::Rejected(code) => code,
+            QuarantineReason::Unmappable(misfit) => &misfit.code,
+            QuarantineReason::Rejected(code) => code,
             QuarantineReason::Collision => "target-key-collision",
             QuarantineReason::Foreign => "target-item-foreign",
             QuarantineReason::Unreadable => "record-unreadable",
@@ -61,6 +84,8 @@ pub struct Quarantined {
     pub row: String,
     /// Why, by its code.
     pub code: String,
+    /// What does not fit. An entry of an earlier release knows the code alone.
+    pub misfit: Misfit,
     /// How new the change was that failed.
     pub fence: Fence,
 }
@@ -72,6 +97,7 @@ impl Quarantined {
             key: Some(key.clone()),
             row: source_key.row_key(),
             code: reason.code().to_owned(),
+            misfit: reason.misfit(),
             fence,
         }
     }
@@ -83,14 +109,19 @@ impl Quarantined {
 
     /// The same for a record that does not even tell its sequence number, under a name of its own.
     pub fn named(name: &str, fence: Fence) -> Quarantined {
-        let code = QuarantineReason::Unreadable.code().to_owned();
-        Quarantined { key: None, row: format!("{RECORD_PREFIX}{name}"), code, fence }
+        let reason = QuarantineReason::Unreadable;
+        let row = format!("{RECORD_PREFIX}{name}");
+        Quarantined { key: None, row, code: reason.code().to_owned(), misfit: reason.misfit(), fence }
     }
 
     /// The entry for a batch of records that was given up, by the place where it was set aside.
     pub fn set_aside(place: &str, fence: Fence) -> Quarantined {
-        let code = QuarantineReason::Discarded.code().to_owned();
-        Quarantined { code, ..Quarantined::named(place, fence) }
+        let reason = QuarantineReason::Discarded;
+        Quarantined {
+            code: reason.code().to_owned(),
+            misfit: reason.misfit(),
+            ..Quarantined::named(place, fence)
+        }
     }
 
     /// Where the batch was set aside that this entry stands for, if it stands for one.
@@ -125,6 +156,11 @@ impl Quarantined {
         let mut row = control::key(&control::quarantine_partition(mapping.rows_name()), &self.row);
         row.insert(control::FENCE.to_owned(), self.fence.value());
         row.insert(control::CODE.to_owned(), AttributeValue::S(self.code.clone()));
+        let Misfit { attribute, index, kind, .. } = &self.misfit;
+        let named = [(ATTRIBUTE, attribute.as_deref()), (INDEX, index.as_deref()), (KIND, Some(kind.name()))];
+        for (name, text) in named {
+            row.extend(text.map(|text| (name.to_owned(), AttributeValue::S(text.to_owned()))));
+        }
         if let Some(key) = &self.key {
             row.insert(control::SOURCE_KEY.to_owned(), AttributeValue::M(map_of(key)));
         }
@@ -137,16 +173,32 @@ impl Quarantined {
             Some(AttributeValue::S(text)) => Some(text.clone()),
             _ => None,
         };
+        let code = text(control::CODE)?;
+        let kind = text(KIND).and_then(|name| MisfitKind::named(&name));
+        let misfit = match kind {
+            Some(kind) => Misfit { attribute: text(ATTRIBUTE), index: text(INDEX), kind, code: code.clone() },
+            None => Misfit::of_code(&code),
+        };
         Some(Quarantined {
             key: match row.get(control::SOURCE_KEY) {
                 Some(AttributeValue::M(key)) => Some(Item::from(key.clone())),
                 _ => None,
             },
             row: text(control::SORT)?,
-            code: text(control::CODE)?,
+            code,
+            misfit,
             fence: Fence::read(row.get(control::FENCE)?)?,
         })
     }
+}
+
+/// How many entries there are of each reason.
+pub fn misfits<'q>(entries: impl IntoIterator<Item = &'q Quarantined>) -> Misfits {
+    let mut misfits = Misfits::default();
+    for entry in entries {
+        misfits.add(entry.misfit.clone(), entry.key.as_ref());
+    }
+    misfits
 }
 
 /// The attributes of an item as a map's members.

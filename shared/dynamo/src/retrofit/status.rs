@@ -2,7 +2,8 @@
 
 use keyfold_core::retrofit::control::{self, ControlError, Head};
 use keyfold_core::retrofit::gates::{Evidence, Gate, closed};
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Quarantined, progress};
+use keyfold_core::retrofit::quarantine::misfits;
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Misfits, Pass, Quarantined, progress};
 use keyfold_core::value::Item;
 use serde_json::{Value, json};
 
@@ -25,12 +26,14 @@ pub struct Status {
     pub evidence: Evidence,
     /// The gates that are closed.
     pub gates: Vec<Gate>,
+    /// What is in quarantine, by reason.
+    pub misfits: Misfits,
 }
 
 impl Status {
     /// As `keyfold retrofit status --json` prints it.
     pub fn json(&self) -> Value {
-        let Status { head, evidence, gates } = self;
+        let Status { head, evidence, gates, misfits } = self;
         let gates: Vec<_> =
             gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
         json!({
@@ -46,6 +49,7 @@ impl Status {
             "comparedSecondsAgo": evidence.verdict.map(|verdict| verdict.age_seconds),
             "quarantined": evidence.quarantined,
             "gates": gates,
+            "misfits": misfits.json(),
         })
     }
 }
@@ -71,7 +75,9 @@ impl RequestSender {
     pub async fn status(&self, head: Head) -> Result<Status, RetrofitError> {
         let evidence = self.evidence().await?;
         let gates = closed(&head, &evidence);
-        Ok(Status { head, evidence, gates })
+        let mut entries = self.quarantine().await?;
+        entries.extend(self.other_quarantine().await?);
+        Ok(Status { head, evidence, gates, misfits: misfits(&entries) })
     }
 
     /// The segments of every pass that were begun in this epoch, pass by pass.

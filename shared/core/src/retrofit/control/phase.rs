@@ -23,7 +23,7 @@ pub enum Phase {
     Finalising,
     /// The target is clean. Over.
     Finalised,
-    /// Given up. The source is as it was.
+    /// Given up. What was written stays.
     Abandoned,
 }
 

@@ -1,4 +1,4 @@
-use super::RetrofitEstimate;
+use super::{Mapping, RetrofitEstimate};
 use crate::cost::{Prices, ReadUnits, WriteUnits};
 use crate::index::fixture::{audit, forum, global, item, local, table, thread};
 use crate::index::{item_bytes, item_storage_bytes};
@@ -98,4 +98,35 @@ fn the_estimate_has_a_price() {
     let dollars = estimate.dollars(&Prices::default());
     assert_eq!(dollars.writes.to_string(), "$1.25");
     assert!(dollars.reads.0 > 0.0 && dollars.storage_month.0 > 0.0);
+}
+
+#[test]
+fn what_changes_on_live_items_besides_keys_is_counted() {
+    let text = r#"
+[tables.t]
+name = "tbl"
+partition = "id"
+attributes = { id = "string", user = "string", note = "string" }
+indexes.byUser.partition = "u:{user}-{id}"
+[retrofits.r]
+from = "t"
+to = "t"
+rename = { note = "remark" }
+set = { origin = "web" }
+drop = ["junk"]
+only = { user = { exists = true } }
+changes-live-attributes = true
+"#;
+    let model = crate::manifest::parse("keyfold.toml", text).model.unwrap();
+    let mapping = Mapping::of(&model, "r").unwrap();
+    let sample = [
+        r#"{"id":{"S":"1"},"user":{"S":"a"},"note":{"S":"x"},"origin":{"S":"web"}}"#,
+        r#"{"id":{"S":"2"},"user":{"S":"a"},"note":{"S":"x"},"junk":{"S":"x"}}"#,
+        r#"{"id":{"S":"3"},"note":{"S":"x"},"junk":{"S":"x"}}"#,
+    ]
+    .map(item);
+    let estimate = RetrofitEstimate::of_mapping(&mapping, 30, &sample).unwrap();
+    let found: Vec<_> =
+        estimate.live_changes.iter().map(|(change, items)| (change.attribute(), *items)).collect();
+    assert_eq!(found, [("note", 20), ("origin", 10), ("junk", 10)], "the third item is not selected");
 }

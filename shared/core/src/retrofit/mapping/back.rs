@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::{Mapping, OWN_ATTRIBUTES, Protocol, same_item};
 use crate::key::Unfolded;
 use crate::model::{FoldRule, KeySource, Retrofit, Table};
+use crate::retrofit::misfit::Misfit;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::value::Item;
 
@@ -36,12 +37,24 @@ pub enum NoWayBack {
 impl fmt::Display for NoWayBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoWayBack::SameTable => write!(f, "source and target are the same table"),
+            NoWayBack::SameTable => write!(f, "the retrofit reads and writes one table"),
             NoWayBack::KeyCanMove => write!(f, "the key of a target item can change"),
             NoWayBack::Dropped { attribute } => write!(f, "the retrofit drops `{attribute}`"),
             NoWayBack::Overwritten { attribute } => {
                 write!(f, "the retrofit writes over `{attribute}` of the source")
             }
+        }
+    }
+}
+
+impl NoWayBack {
+    /// How readers and writers get to what the retrofit fills all the same.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NoWayBack::SameTable => {
+                "nobody has to move: once all gates are open, `keyfold retrofit cutover` lets queries use what was filled"
+            }
+            _ => "`keyfold retrofit cutover` moves readers and writers once and for all",
         }
     }
 }
@@ -75,6 +88,7 @@ impl Mapping {
             drop: left_off,
             only: Vec::new(),
             fills: Vec::new(),
+            changes_live_attributes: false,
             ..self.retrofit.clone()
         };
         Ok(Mapping {
@@ -86,6 +100,11 @@ impl Mapping {
             rows_name: back_name(self.name()),
             ..self.clone()
         })
+    }
+
+    /// The mapping as the manifest has it, whichever way this one leads.
+    pub fn there(&self) -> &Mapping {
+        self.there.as_deref().unwrap_or(self)
     }
 
     /// Does it lead back to the table that the retrofit came from?
@@ -106,14 +125,13 @@ impl Mapping {
     /// The target's item for a source item, as [`target_item`](Self::target_item) has it, or why there is none. On the way back
     /// it must lead there again.
     pub(in crate::retrofit) fn carried(&self, source: &Item) -> Result<Option<Item>, QuarantineReason> {
-        let unmappable =
-            |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
+        let unmappable = |error: crate::index::ItemError| QuarantineReason::unmappable(&error);
         let mapped = self.target_item(source).map_err(unmappable)?;
         let (Some(there), Some(item)) = (&self.there, &mapped) else { return Ok(mapped) };
         let again = there.target_item(item).map_err(unmappable)?;
         match again.is_some_and(|again| same_item(&again, source, &OWN_ATTRIBUTES)) {
             true => Ok(mapped),
-            false => Err(QuarantineReason::Unmappable(NO_WAY_BACK.to_owned())),
+            false => Err(QuarantineReason::Unmappable(Misfit::of_code(NO_WAY_BACK))),
         }
     }
 

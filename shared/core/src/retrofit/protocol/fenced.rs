@@ -105,7 +105,7 @@ impl Fenced {
             }
             Ok(None) => unreachable!("the protocol applies only where the source's key fixes the target's"),
             Err(error) => {
-                let reason = QuarantineReason::Unmappable(error.code().to_owned());
+                let reason = QuarantineReason::unmappable(&error);
                 begun(key, fence.clone(), FencedPhase::Writing, Turn::Enter(reason, fence))
             }
         }
@@ -250,7 +250,7 @@ pub(super) fn state(
     source: Option<&Item>,
     fence: &Fence,
 ) -> Result<Item, QuarantineReason> {
-    let unmappable = |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
+    let unmappable = |error: crate::index::ItemError| QuarantineReason::unmappable(&error);
     let mapped = source.map_or(Ok(None), |item| mapping.carried(item))?;
     let mut item = match mapped {
         Some(item) => item,

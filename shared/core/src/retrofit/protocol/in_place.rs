@@ -59,9 +59,7 @@ impl InPlace {
         }
         self.rounds += 1;
         match job.mapping().in_place_update(item) {
-            Err(error) => {
-                Turn::Enter(QuarantineReason::Unmappable(error.code().to_owned()), self.fence.clone())
-            }
+            Err(error) => Turn::Enter(QuarantineReason::unmappable(&error), self.fence.clone()),
             Ok(None) => Turn::Done(TaskResult::Unchanged),
             Ok(Some(update)) => Turn::Send(Request::Write(Write {
                 place: TableRole::Source,

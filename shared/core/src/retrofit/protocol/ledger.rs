@@ -290,8 +290,7 @@ impl Move {
 
     /// Maps the source item: what is wanted in the target.
     fn want(&mut self, job: &Job, item: Option<&Item>) -> Result<(), QuarantineReason> {
-        let unmappable =
-            |error: crate::index::ItemError| QuarantineReason::Unmappable(error.code().to_owned());
+        let unmappable = |error: crate::index::ItemError| QuarantineReason::unmappable(&error);
         let mapping = job.mapping();
         let mapped = item.map_or(Ok(None), |item| mapping.target_item(item)).map_err(unmappable)?;
         self.wanted = match mapped {

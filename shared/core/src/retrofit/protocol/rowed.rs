@@ -16,6 +16,7 @@ use crate::condition::Comparison;
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::{Job, Kept};
 use crate::retrofit::mapping::{FENCE_ATTRIBUTE, NO_WAY_BACK, TOMBSTONE_ATTRIBUTE};
+use crate::retrofit::misfit::Misfit;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::{Action, Guard, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
@@ -80,8 +81,8 @@ impl Rowed {
         let target_key = match job.mapping().target_key(key) {
             Ok(Some(target_key)) => Ok(target_key),
             // On the way back: a key that is not as the manifest has it.
-            Ok(None) => Err(QuarantineReason::Unmappable(NO_WAY_BACK.to_owned())),
-            Err(error) => Err(QuarantineReason::Unmappable(error.code().to_owned())),
+            Ok(None) => Err(QuarantineReason::Unmappable(Misfit::of_code(NO_WAY_BACK))),
+            Err(error) => Err(QuarantineReason::unmappable(&error)),
         };
         let mut machine = Rowed {
             source: source.clone(),

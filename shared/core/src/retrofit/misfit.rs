@@ -1,0 +1,211 @@
+//! Why items do not fit a retrofit: by attribute, index and reason, with counts and a few keys. Never with what an item holds.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::index::ItemError;
+use crate::key::FoldProblem;
+use crate::value::Item;
+
+/// So many keys are kept as examples of one reason.
+pub const EXAMPLES_MAX: usize = 3;
+
+/// What is wrong with a value, or with an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MisfitKind {
+    /// An attribute is absent that must be there.
+    Missing,
+    /// It has another type than is declared.
+    WrongType,
+    /// The manifest lists the values, or maps them, and this is none of them.
+    Unlisted,
+    /// The key would be over DynamoDB's limit.
+    TooLong,
+    /// It is empty where it may not be.
+    Empty,
+    /// It is no timestamp or date, or a more precise one than the key has.
+    BadTimestamp,
+    /// The number does not fit into the width of the key.
+    OutOfWidth,
+    /// The item would be over DynamoDB's limit.
+    TooLarge,
+    /// Another item has the same key.
+    Collides,
+    /// Something else: the code says what.
+    Other,
+}
+
+impl MisfitKind {
+    /// Every kind, with its name in rows, documents and messages.
+    const NAMES: [(MisfitKind, &'static str); 10] = [
+        (MisfitKind::Missing, "missing"),
+        (MisfitKind::WrongType, "wrong type"),
+        (MisfitKind::Unlisted, "unlisted value"),
+        (MisfitKind::TooLong, "too long"),
+        (MisfitKind::Empty, "empty"),
+        (MisfitKind::BadTimestamp, "bad timestamp"),
+        (MisfitKind::OutOfWidth, "number out of width"),
+        (MisfitKind::TooLarge, "too large"),
+        (MisfitKind::Collides, "collides"),
+        (MisfitKind::Other, "other"),
+    ];
+
+    /// Its name in rows, documents and messages.
+    pub fn name(self) -> &'static str {
+        MisfitKind::NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    pub(super) fn named(name: &str) -> Option<MisfitKind> {
+        MisfitKind::NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+
+    /// As far as the code alone tells.
+    fn of_code(code: &str) -> MisfitKind {
+        match code {
+            "item-attribute-required" | "item-key-missing" => MisfitKind::Missing,
+            "item-attribute-type" | "item-key-type" => MisfitKind::WrongType,
+            "item-value-not-listed" => MisfitKind::Unlisted,
+            "item-key-too-long" => MisfitKind::TooLong,
+            "item-key-empty" | "item-set-empty" => MisfitKind::Empty,
+            "item-key-time" => MisfitKind::BadTimestamp,
+            "item-too-large" => MisfitKind::TooLarge,
+            "target-key-collision" | "target-item-foreign" => MisfitKind::Collides,
+            _ => MisfitKind::Other,
+        }
+    }
+
+    fn of_fold(problem: &FoldProblem) -> MisfitKind {
+        match problem {
+            FoldProblem::WrongType { .. } | FoldProblem::NotText | FoldProblem::NotANumber => {
+                MisfitKind::WrongType
+            }
+            FoldProblem::NotListed | FoldProblem::NotInMap { .. } => MisfitKind::Unlisted,
+            FoldProblem::NotAnInteger { .. } | FoldProblem::NoRemainder => MisfitKind::OutOfWidth,
+            FoldProblem::NotATimestamp | FoldProblem::TooFine { .. } | FoldProblem::NotADate => {
+                MisfitKind::BadTimestamp
+            }
+            FoldProblem::EmptyOptional | FoldProblem::EmptyKey => MisfitKind::Empty,
+            FoldProblem::OptionalGap => MisfitKind::Missing,
+            FoldProblem::TooLong { .. } => MisfitKind::TooLong,
+            FoldProblem::Separator { .. } => MisfitKind::Other,
+        }
+    }
+}
+
+/// Why an item does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Misfit {
+    /// The attribute, if it is about one.
+    pub attribute: Option<String>,
+    /// The index whose key it is about, if it is about one.
+    pub index: Option<String>,
+    /// What is wrong.
+    pub kind: MisfitKind,
+    /// The code of the item's error, of DynamoDB's, or of the quarantine.
+    pub code: String,
+}
+
+impl Misfit {
+    /// What an item's error says. In a key that cannot be folded, it is about the attribute that the key is made of.
+    pub fn of(error: &ItemError) -> Misfit {
+        let place = error.place();
+        let of_place = place.and_then(|place| place.attribute.as_deref());
+        let (attribute, kind) = match error {
+            ItemError::Fold { source, .. } => {
+                (source.attribute().or(of_place), MisfitKind::of_fold(&source.problem))
+            }
+            _ => (of_place, MisfitKind::of_code(error.code())),
+        };
+        Misfit {
+            attribute: attribute.map(str::to_owned),
+            index: place.and_then(|place| place.index.clone()),
+            kind,
+            code: error.code().to_owned(),
+        }
+    }
+
+    /// What a code alone says.
+    pub fn of_code(code: &str) -> Misfit {
+        Misfit { attribute: None, index: None, kind: MisfitKind::of_code(code), code: code.to_owned() }
+    }
+
+    /// The reason in words; a code where there are none.
+    pub fn reason(&self) -> &str {
+        if self.kind == MisfitKind::Other { &self.code } else { self.kind.name() }
+    }
+
+    /// As a document.
+    pub fn json(&self) -> Value {
+        json!({ "attribute": self.attribute, "index": self.index, "reason": self.reason(), "code": self.code })
+    }
+}
+
+/// How many items do not fit, by reason.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Misfits {
+    found: BTreeMap<Misfit, Tally>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Tally {
+    items: u64,
+    examples: Vec<Item>,
+}
+
+/// One reason.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MisfitCount<'m> {
+    /// The reason.
+    pub misfit: &'m Misfit,
+    /// How many items.
+    pub items: u64,
+    /// The keys of some of them.
+    pub examples: &'m [Item],
+}
+
+impl Misfits {
+    /// Counts an item, by its key if that is known.
+    pub fn add(&mut self, misfit: Misfit, key: Option<&Item>) {
+        let tally = self.found.entry(misfit).or_default();
+        tally.items += 1;
+        if tally.examples.len() < EXAMPLES_MAX {
+            tally.examples.extend(key.cloned());
+        }
+    }
+
+    /// Does every item fit?
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Each reason, in the order of attributes.
+    pub fn counts(&self) -> impl Iterator<Item = MisfitCount<'_>> {
+        self.found.iter().map(|(misfit, tally)| MisfitCount {
+            misfit,
+            items: tally.items,
+            examples: &tally.examples,
+        })
+    }
+
+    /// The same with other numbers of items: a sample's as those of the whole table.
+    #[must_use]
+    pub fn scaled(mut self, up: impl Fn(u64) -> u64) -> Misfits {
+        self.found.values_mut().for_each(|tally| tally.items = up(tally.items));
+        self
+    }
+
+    /// As a document.
+    pub fn json(&self) -> Value {
+        let one = |count: MisfitCount<'_>| {
+            let mut one = count.misfit.json();
+            one["items"] = json!(count.items);
+            one["examples"] = json!(count.examples);
+            one
+        };
+        Value::Array(self.counts().map(one).collect())
+    }
+}

@@ -1,0 +1,209 @@
+//! What a step of a retrofit says to the person who took it, and how a phase is shown.
+//!
+//! Each text is right for its protocol. In place, the table that is written is the live one: there no text may tell anybody to
+//! move to another table, or to get rid of one. `snapshots` has every text of every phase and protocol.
+
+#[cfg(test)]
+mod tests;
+
+use super::control::{Direction, Head, Phase};
+use super::mapping::{FENCE_ATTRIBUTE, Mapping, Protocol};
+
+/// A step that was taken. The row is as it is after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The retrofit has a row.
+    Started,
+    /// Readers use what was filled.
+    CutOver,
+    /// The cut-over is taken back.
+    Undone,
+    /// Nothing is kept any more.
+    Finalised {
+        /// Items and rows that were cleaned.
+        cleaned: u64,
+        /// Those of them that the target's writers had written again.
+        revived: u64,
+    },
+    /// Given up.
+    Abandoned,
+    /// The target has no tombstones any more.
+    Tidied {
+        /// Tombstones that were swept.
+        swept: u64,
+        /// Items that were written over one.
+        revived: u64,
+    },
+    /// Nobody may write, for these seconds at most.
+    Stopped {
+        /// The limit.
+        seconds: u64,
+    },
+    /// The writers may use the other table.
+    Turned {
+        /// Items that the stream names.
+        items: u64,
+        /// How long nobody could write.
+        milliseconds: u64,
+    },
+    /// The way back has ended.
+    Settled,
+}
+
+impl Step {
+    /// What the step means, and what comes next: lower case, no final stop.
+    pub fn message(self, head: &Head, mapping: &Mapping) -> String {
+        match mapping.protocol() {
+            Protocol::InPlace => self.in_place(head, mapping),
+            Protocol::Fenced | Protocol::Ledger => self.between_tables(head, mapping),
+        }
+    }
+
+    fn in_place(self, head: &Head, mapping: &Mapping) -> String {
+        let (table, indexes) = (&mapping.source().name, pending(mapping));
+        match self {
+            Step::Started => started(mapping),
+            Step::CutOver => format!(
+                "queries use {indexes} of table `{table}` from now on; readers and writers stay where they are, and the replicator \
+                 keeps the folded keys right until you finalise"
+            ),
+            Step::Undone => {
+                format!(
+                    "queries do not use {indexes} until you cut over again; no item of table `{table}` changes"
+                )
+            }
+            Step::Finalised { .. } => format!(
+                "items carry nothing of the retrofit besides their keys; nobody keeps the folded keys of table `{table}` right any more, \
+                 so its writers have to fold them from now on"
+            ),
+            Step::Abandoned => format!(
+                "table `{table}` is your live table: keep it; items that were reached keep their folded keys, queries do not use {indexes}\
+                 {}",
+                changed(mapping)
+            ),
+            Step::Tidied { .. } | Step::Stopped { .. } | Step::Turned { .. } | Step::Settled => {
+                unreachable!("`{}` has one table: there is nothing to tidy, and no way back", head.retrofit)
+            }
+        }
+    }
+
+    fn between_tables(self, head: &Head, mapping: &Mapping) -> String {
+        let (source, target) = (&mapping.source().name, &mapping.target().name);
+        let retrofit = &head.retrofit;
+        match self {
+            Step::Started => started(mapping),
+            Step::CutOver => {
+                format!("switch readers and writers from table `{source}` to table `{target}` now")
+            }
+            Step::Undone => {
+                format!("changes that were written to table `{target}` only are not in table `{source}`")
+            }
+            Step::Finalised { cleaned, revived } => {
+                let items = cleaned + revived;
+                let stay = match revived {
+                    0 => String::new(),
+                    _ => format!(
+                        "; {revived} items that table `{source}` had deleted were written again in table `{target}`: they stay"
+                    ),
+                };
+                format!(
+                    "{items} items and rows of table `{target}` and of the control table are cleaned{stay}"
+                )
+            }
+            Step::Abandoned => format!(
+                "{}; nothing is written to table `{target}` any more: you can delete it once nobody else uses it",
+                abandoned_source(head, source)
+            ),
+            Step::Tidied { swept, revived } => {
+                let kept = match revived {
+                    0 => String::new(),
+                    _ => format!(
+                        "; {revived} items were written over a tombstone: they keep their data, and `verify` calls them extra"
+                    ),
+                };
+                format!("{swept} tombstones swept: readers of table `{target}` meet none{kept}")
+            }
+            Step::Stopped { seconds } => {
+                let (closes, _) = in_order(head, source, target);
+                format!(
+                    "nobody may write: waiting until what was written to table `{closes}` has arrived, {seconds} s at most"
+                )
+            }
+            Step::Turned { items, milliseconds } => {
+                let (open, closed) = in_order(head, source, target);
+                let next = match head.phase.direction() {
+                    Some(Direction::Back) => {
+                        format!("`keyfold retrofit return {retrofit}` brings them back, `settle` ends that")
+                    }
+                    _ => format!("`keyfold retrofit verify {retrofit}`, then `switch` moves them again"),
+                };
+                format!(
+                    "writers may use table `{open}` now, and table `{closed}` follows it\n\
+                     all {items} items that the stream names have arrived; the pause took {}.{} s\n\
+                     what somebody still writes to table `{closed}` is noted: `keyfold retrofit late {retrofit}`; {next}",
+                    milliseconds / 1000,
+                    milliseconds % 1000 / 100
+                )
+            }
+            Step::Settled => format!(
+                "table `{source}` follows table `{target}` no more; `keyfold retrofit finalise {retrofit}` takes off what the retrofit kept"
+            ),
+        }
+    }
+}
+
+impl Head {
+    /// The phase as `status` shows it: its name, and what is still to be done to complete it.
+    pub fn shown(&self) -> String {
+        let name = self.phase.name();
+        match self.phase {
+            Phase::Tidy if self.swept => format!("{name}: the target has no tombstones"),
+            Phase::Tidying | Phase::Tidy => {
+                format!("{name}: not complete, run `keyfold retrofit tidy {}`", self.retrofit)
+            }
+            _ => name.to_owned(),
+        }
+    }
+}
+
+fn started(mapping: &Mapping) -> String {
+    format!("{}: {}", mapping.protocol().name(), mapping.reason())
+}
+
+/// The table that changes are carried from, and the other one.
+fn in_order<'n>(head: &Head, source: &'n str, target: &'n str) -> (&'n str, &'n str) {
+    match head.phase.direction() {
+        Some(Direction::Back) => (target, source),
+        _ => (source, target),
+    }
+}
+
+/// The indexes that queries use after the cut-over.
+fn pending(mapping: &Mapping) -> String {
+    let names: Vec<String> = mapping.fills().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "no other index".to_owned(),
+        [one] => format!("index {one}"),
+        [first @ .., last] => format!("indexes {} and {last}", first.join(", ")),
+    }
+}
+
+/// What a retrofit that is given up leaves on the items of its source.
+fn abandoned_source(head: &Head, source: &str) -> String {
+    match head.was_reversed() {
+        false => format!("the retrofit has changed nothing in table `{source}`"),
+        true => format!(
+            "table `{source}` has what the writers of both tables wrote until they moved back; items that were carried back keep the \
+             attribute `{FENCE_ATTRIBUTE}`"
+        ),
+    }
+}
+
+/// What stays changed on items of a live table.
+fn changed(mapping: &Mapping) -> String {
+    let changes: Vec<String> = mapping.live_changes().iter().map(ToString::to_string).collect();
+    match changes.is_empty() {
+        true => String::new(),
+        false => format!("; these attributes of theirs stay changed: {}", changes.join(", ")),
+    }
+}
