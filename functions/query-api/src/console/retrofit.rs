@@ -51,7 +51,10 @@ fn extend(view: &mut Value, members: Map<String, Value>) {
 async fn started(asker: &Asker<'_>, mapping: Mapping, keys_shown: bool) -> Result<Value, RetrofitError> {
     let api = asker.api;
     let (sender, head) = RequestSender::started(api.client.clone(), mapping, &api.control_table).await?;
-    let status = sender.status(head).await?;
+    let mut status = sender.status(head).await?;
+    if !keys_shown {
+        status.misfits = status.misfits.without_keys();
+    }
     let segments = sender.progress().await?;
     let quarantine = sender.quarantine_begin(QUARANTINE_MAX).await?;
     let mut view = status.json();
