@@ -54,6 +54,7 @@ async fn stack(folder: &Path, manifest: &str) -> Stack {
         api_port: 0,
         functions: None,
         hosts: AllowedHosts::default(),
+        sweep_every: std::time::Duration::from_secs(60),
     };
     Stack::start(&model, &options).await.unwrap()
 }

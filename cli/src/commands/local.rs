@@ -2,15 +2,19 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use keyfold_core::model::Model;
-use keyfold_local::{AllowedHosts, Stack, StackOptions};
+use keyfold_local::{AUDIT_TABLE, AllowedHosts, Stack, StackOptions};
 use serde_json::json;
 
 use crate::args::LocalArgs;
 use crate::manifest_file::model;
 use crate::output::{Output, columns};
+
+/// How often items whose time is over are deleted.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let model = model(manifest, out)?;
@@ -21,6 +25,7 @@ pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Re
         api_port: args.api_port,
         functions: args.functions.clone(),
         hosts: AllowedHosts::with(&args.allow_host),
+        sweep_every: SWEEP_EVERY,
     };
     // One thread is enough: the database and the functions have their own threads or processes.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -40,16 +45,19 @@ fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
             .value(&json!({ "dynamodb": stack.dynamo().endpoint(), "api": stack.api(), "tables": tables }));
     }
     let row = |name: &str, value: String| vec![name.to_owned(), value];
-    out.text(columns(&[
+    let mut rows = vec![
         row("DynamoDB", stack.dynamo().endpoint().to_owned()),
         row(
             "query API",
             format!("{}/query, /explain, /tables/TABLE/questions/QUESTION, /openapi.json", stack.api()),
         ),
-        row("audit writer", format!("POST {}/audit", stack.api())),
-        row("console", format!("{}/", stack.api())),
-        row("tables", tables.join(", ")),
-    ]));
+    ];
+    if model.table(AUDIT_TABLE).is_some() {
+        rows.push(row("audit writer", format!("POST {}/audit", stack.api())));
+    }
+    rows.push(row("console", format!("{}/", stack.api())));
+    rows.push(row("tables", tables.join(", ")));
+    out.text(columns(&rows));
     out.note("press ctrl-C to stop\n");
     Ok(())
 }

@@ -53,7 +53,7 @@ pub use stream::{StreamReader, StreamedChange};
 pub use table::{
     AddIndexError, Difference, EnsureError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, KeyNames, LiveIndex,
     LiveIndexes, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, WarmThroughput, add_indexes, create_table,
-    create_table_input, describe, enable_stream, ensure_table, live_indexes,
+    create_table_input, describe, enable_stream, enable_ttl, ensure_table, live_indexes,
 };
 pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, SealError, TOKEN_CHARS_MAX, TokenKeys,

@@ -8,6 +8,7 @@ mod ensure;
 mod options;
 mod schema;
 mod stream;
+mod ttl;
 
 pub use add::{
     AddIndexError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, LiveIndex, LiveIndexes, WarmThroughput, add_indexes,
@@ -21,3 +22,4 @@ pub use ensure::{EnsureError, ensure_table};
 pub use options::TableOptions;
 pub use schema::KeyNames;
 pub use stream::enable_stream;
+pub use ttl::enable_ttl;

@@ -25,4 +25,4 @@ pub use poller::{
     StreamPoller,
 };
 #[cfg(feature = "stack")]
-pub use stack::{CONTROL_TABLE, InProcessReplicator, Stack, StackError, StackOptions};
+pub use stack::{AUDIT_TABLE, CONTROL_TABLE, InProcessReplicator, Stack, StackError, StackOptions};

@@ -11,6 +11,7 @@ mod writer;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use keyfold_core::audit::journal_table;
 use keyfold_core::model::Model;
@@ -21,11 +22,12 @@ use keyfold_edge::FunctionError;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+pub use api::AUDIT_TABLE;
 pub use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT as CONTROL_TABLE;
 pub use replicator::InProcessReplicator;
 
 use crate::runtime_api::InvocationResult;
-use crate::{AllowedHosts, EmbeddedDynamo, EmbeddedError, EmbeddedOptions, FunctionOptions, Store};
+use crate::{AllowedHosts, Database, EmbeddedDynamo, EmbeddedError, EmbeddedOptions, FunctionOptions, Store};
 
 /// The file that holds the data, in the folder that is given for it.
 const DATA_FILE: &str = "keyfold.sqlite";
@@ -45,6 +47,8 @@ pub struct StackOptions {
     pub functions: Option<PathBuf>,
     /// The names that a request may use for this machine, on both ports.
     pub hosts: AllowedHosts,
+    /// How often items whose time is over are deleted.
+    pub sweep_every: Duration,
 }
 
 /// Why the stack does not start.
@@ -64,7 +68,7 @@ pub enum StackError {
     /// A table is there otherwise than the manifest says, or cannot be made.
     #[error(transparent)]
     Table(#[from] EnsureError),
-    /// A stream cannot be switched on.
+    /// A stream, or the deletion of items whose time is over, cannot be switched on.
     #[error(transparent)]
     Stream(#[from] keyfold_dynamo::DynamoError),
     /// Somebody else has the HTTP API's port.
@@ -128,6 +132,9 @@ impl Stack {
                 follow::Follower::of(model, &retrofit.name, &dynamo, handler, options.data.as_deref());
             tasks.extend(followers.into_iter().map(|follower| tokio::spawn(follower.run())));
         }
+        if model.tables.iter().any(|table| table.ttl.is_some()) {
+            tasks.push(tokio::spawn(sweep(dynamo.database().clone(), options.sweep_every)));
+        }
         Ok(Stack { dynamo, api, tasks })
     }
 
@@ -164,6 +171,17 @@ fn store(data: Option<&Path>) -> Result<Store, StackError> {
     Ok(Store::File(folder.join(DATA_FILE)))
 }
 
+/// Deletes items whose time is over, again and again. DynamoDB takes up to days for that.
+async fn sweep(database: Database, every: Duration) {
+    let mut next = tokio::time::interval(every);
+    loop {
+        next.tick().await;
+        let database = database.clone();
+        // What fails in one sweep is left to the next.
+        let _ = tokio::task::spawn_blocking(move || database.sweep_ttl()).await;
+    }
+}
+
 /// The manifest's tables, with a stream where a retrofit begins or can lead back from, and the control table.
 async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError> {
     let client = dynamo.client();
@@ -174,6 +192,9 @@ async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError
         for table in followed.into_iter().flatten().filter_map(|id| model.table(id)) {
             keyfold_dynamo::enable_stream(&client, table).await?;
         }
+    }
+    for table in &model.tables {
+        keyfold_dynamo::enable_ttl(&client, table).await?;
     }
     ensure_table(&client, &control_table(CONTROL_TABLE), TableOptions::default()).await?;
     if let Some(journal) = &model.deploy.audit_journal {

@@ -36,7 +36,37 @@ fn options() -> StackOptions {
         api_port: 0,
         functions: None,
         hosts: AllowedHosts::default(),
+        sweep_every: LOOK,
     }
+}
+
+#[tokio::test]
+async fn an_item_whose_time_is_over_goes_and_another_stays() {
+    let manifest = "[tables.notes]\npartition = \"id\"\nttl = \"until\"\n\
+                    [tables.notes.attributes]\nid = \"string\"\nuntil = \"number\"\n";
+    let model = manifest::parse("notes.toml", manifest).model.unwrap();
+    let table = model.table("notes").unwrap();
+    let stack = Stack::start(&model, &options()).await.unwrap();
+    let client = stack.dynamo().client();
+    let item = |id: &str, until: &str| {
+        Item::from(std::collections::HashMap::from([
+            ("id".to_owned(), AttributeValue::S(id.to_owned())),
+            ("until".to_owned(), AttributeValue::N(until.to_owned())),
+        ]))
+    };
+    put(&client, table, item("stays", "9000000000")).await.unwrap();
+    put(&client, table, item("goes", "1700000000")).await.unwrap();
+    let left = || async {
+        let scanned = client.scan().table_name(&table.name).send().await.unwrap();
+        scanned.items().iter().map(|item| item["id"].as_s().unwrap().clone()).collect::<Vec<_>>()
+    };
+    for _ in 0..LOOKS_MAX {
+        if left().await.len() == 1 {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    assert_eq!(left().await, ["stays"]);
 }
 
 async fn ask(stack: &Stack, method: &str, path: &str, body: &str, more: &str) -> (u16, Value) {

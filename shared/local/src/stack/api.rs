@@ -23,7 +23,7 @@ use crate::runtime_api::InvocationResult;
 use crate::{AllowedHosts, EmbeddedDynamo, FunctionOptions, LocalFunction};
 
 /// The table that audit events go to, where the manifest has it.
-pub(super) const AUDIT_TABLE: &str = "audit";
+pub const AUDIT_TABLE: &str = "audit";
 /// Its name in errors, and its binary's.
 const NAME: &str = "query-api";
 /// The largest body that is taken: the functions have limits of their own, below.
