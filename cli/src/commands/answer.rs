@@ -115,8 +115,7 @@ impl Tokens {
             .keys
             .as_ref()
             .context("to use a page token, set KEYFOLD_TOKEN_KEYS to the keys that encrypted it")?;
-        let opened = keys.open(token, &self.binding, now_seconds());
-        opened.map(Some).map_err(|error| anyhow::anyhow!("{error}\nhint: {}", error.hint()))
+        keys.open(token, &self.binding, now_seconds()).map(Some).map_err(Refusal::of)
     }
 
     fn seal(&self, next: Option<&Position>) -> anyhow::Result<Option<String>> {

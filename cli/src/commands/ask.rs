@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use keyfold_core::model::{Model, Question, QuestionCondition, Table};
-use keyfold_core::query::question::{self, Params, QuestionError, param_name};
+use keyfold_core::query::question::{self, Params, param_name};
 use keyfold_edge::Problem;
 use serde_json::json;
 
 use super::answer::answer;
 use crate::args::AskArgs;
-use crate::manifest_file::{model, table};
+use crate::manifest_file::model;
 use crate::output::{Output, columns};
 use crate::refusal::Refusal;
 
@@ -53,17 +53,11 @@ fn known(model: &Model) -> Vec<Vec<String>> {
 
 /// The question of this name: of the table that is given, or of the only one that has it.
 fn find<'m>(model: &'m Model, of: Option<&str>, name: &str) -> anyhow::Result<(&'m Table, &'m Question)> {
-    let asked = |table: &'m Table| {
-        model.questions_of(table).find(|asked| asked.name == name).map(|asked| (table, asked))
-    };
     if let Some(of) = of {
-        let table = table(model, of)?;
-        let known = || model.questions_of(table).map(|asked| asked.name.clone()).collect();
-        let unknown =
-            || QuestionError::Unknown { table: table.id.clone(), question: name.to_owned(), known: known() };
-        return asked(table).ok_or_else(|| Refusal::of(unknown()));
+        return question::find(model, of, name).map_err(Refusal::of);
     }
-    let found: Vec<_> = model.tables.iter().filter_map(asked).collect();
+    let found: Vec<_> =
+        model.tables.iter().filter_map(|table| question::find(model, &table.id, name).ok()).collect();
     match found.as_slice() {
         [one] => Ok(*one),
         [] => Err(Refusal::of(

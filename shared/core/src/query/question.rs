@@ -22,7 +22,7 @@ pub use params::Params;
 
 use name::RESERVED;
 
-/// Why a query string does not fit its question.
+/// Why parameters do not fit their question.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// No such question.

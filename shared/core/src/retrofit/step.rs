@@ -182,7 +182,7 @@ fn in_order<'n>(head: &Head, source: &'n str, target: &'n str) -> (&'n str, &'n 
 fn pending(mapping: &Mapping) -> String {
     let names: Vec<String> = mapping.fills().map(|name| format!("`{name}`")).collect();
     match names.as_slice() {
-        [] => "no other index".to_owned(),
+        [] => "the indexes that it fills (there are none)".to_owned(),
         [one] => format!("index {one}"),
         [first @ .., last] => format!("indexes {} and {last}", first.join(", ")),
     }

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
 use futures_util::FutureExt;
 use keyfold_core::retrofit::gates::Evidence;
 use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
-use keyfold_core::retrofit::{Pass, Protocol, TableRole, control, progress};
+use keyfold_core::retrofit::{Pass, Protocol, Quarantined, TableRole, control, progress};
 
 use super::{PAGE_ITEMS_DEFAULT, RequestSender, RetrofitError};
 use crate::table::{TableOptions, describe, description, expires};
@@ -67,6 +67,13 @@ impl RequestSender {
 
     /// What is known that speaks for or against cutting over.
     pub async fn evidence(&self) -> Result<Evidence, RetrofitError> {
+        Ok(self.evidence_and_quarantine().await?.0)
+    }
+
+    /// The same, and what is in quarantine. Leases are read first: work that is over by then has entered what it could not do.
+    pub(super) async fn evidence_and_quarantine(
+        &self,
+    ) -> Result<(Evidence, Vec<Quarantined>), RetrofitError> {
         let segments = self.segments(Pass::Backfill).await?;
         let (segments_done, segments_total) = progress::filled(&segments);
         let target = self.table_there(TableRole::Target).await?;
@@ -76,15 +83,19 @@ impl RequestSender {
             .iter()
             .filter(|index| index.index_status() != Some(&IndexStatus::Active))
             .filter_map(|index| index.index_name().map(str::to_owned));
-        Ok(Evidence {
+        let (verdict, leases) = (self.verdict().await?, self.leases().await?);
+        let mut entries = self.quarantine().await?;
+        entries.extend(self.other_quarantine().await?);
+        let evidence = Evidence {
             segments_done,
             segments_total,
-            verdict: self.verdict().await?,
-            leases: self.leases().await?,
-            quarantined: (self.quarantine().await?.len() + self.other_quarantine().await?.len()) as u64,
+            verdict,
+            leases,
+            quarantined: entries.len() as u64,
             indexes_not_active: inactive.collect(),
             stream: self.stream_of(TableRole::Source, &source).ok(),
-        })
+        };
+        Ok((evidence, entries))
     }
 
     /// Is the time to live of this table switched on, for the attribute of the manifest?

@@ -73,10 +73,8 @@ impl RequestSender {
 
     /// How far the retrofit with this row is.
     pub async fn status(&self, head: Head) -> Result<Status, RetrofitError> {
-        let evidence = self.evidence().await?;
+        let (evidence, entries) = self.evidence_and_quarantine().await?;
         let gates = closed(&head, &evidence);
-        let mut entries = self.quarantine().await?;
-        entries.extend(self.other_quarantine().await?);
         Ok(Status { head, evidence, gates, misfits: misfits(&entries) })
     }
 

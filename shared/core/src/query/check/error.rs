@@ -22,7 +22,7 @@ pub enum RequestError {
     OrderByType { table: String, attribute: String, kind: &'static str },
     #[error("the value for attribute `{attribute}` is not a valid {kind}")]
     InvalidValue { attribute: String, kind: &'static str },
-    #[error("the value for attribute `{attribute}` is only a part of a {kind}")]
+    #[error("the value for attribute `{attribute}` is not a whole {kind}")]
     PartOfTime { attribute: String, kind: &'static str },
     #[error("the value for attribute `{attribute}` of table `{table}` is not one that the manifest lists")]
     UnlistedValue { table: String, attribute: String, listed: Vec<String>, closest: Option<String> },

@@ -1,11 +1,12 @@
 //! The values of a parameter, typed as the manifest says, in DynamoDB's JSON notation.
 
-use crate::model::{AttributeKind, Operator, QuestionCondition, Table};
-use crate::query::check::{RequestError, typed_text};
 use serde_json::{Value, json};
 
 use super::QuestionError;
 use super::name::param_name;
+use crate::model::{Attribute, AttributeKind, Operator, QuestionCondition, Table};
+use crate::query::check::{RequestError, typed_text};
+use crate::value::AttributeValue;
 
 /// What a condition compares with.
 pub(super) fn read(
@@ -66,11 +67,11 @@ fn one(table: &Table, condition: &QuestionCondition, text: &str) -> Result<Value
 
 fn member(
     table: &Table,
-    set: &crate::model::Attribute,
+    set: &Attribute,
     kind: AttributeKind,
     text: &str,
-) -> Result<crate::value::AttributeValue, RequestError> {
-    typed_text(table, &crate::model::Attribute { kind, ..set.clone() }, text)
+) -> Result<AttributeValue, RequestError> {
+    typed_text(table, &Attribute { kind, ..set.clone() }, text)
 }
 
 fn invalid(condition: &QuestionCondition, wanted: &str) -> QuestionError {

@@ -227,3 +227,15 @@ fn what_is_given_up_in_place_is_told_by_attribute() {
         assert!(said.contains(change), "{said}");
     }
 }
+
+#[test]
+fn a_retrofit_that_fills_no_index_says_so() {
+    let manifest = MANIFEST.replace("fills = [\"byUser\"]", "fills = []");
+    let model = parse("keyfold.toml", &manifest).model.unwrap();
+    let mapping = Mapping::of(&model, "inPlaceWithChanges").unwrap();
+    let head = Head::begun(&mapping, Some("stream"));
+    assert_eq!(
+        Step::Undone.message(&head, &mapping),
+        "queries do not use the indexes that it fills (there are none) until you cut over again; no item of table `LiveEvents` changes"
+    );
+}
