@@ -471,6 +471,9 @@ pub(crate) enum RetrofitCommand {
     /// If all gates are open: record that readers and writers are switched to the target, for retrofits without a way back; in place,
     /// let queries use the indexes that were filled.
     Cutover(RetrofitCutoverArgs),
+    /// Go on with a manifest that was mended while the retrofit runs: other keys of indexes, renames, remedies for what does not fit.
+    /// Waits until nobody works by the one before; `repair` then carries over again what changes, and nothing else.
+    Revise(RetrofitFinaliseArgs),
     /// Take the cut-over back.
     Undo(RetrofitTarget),
     /// After the cut-over: remove what the retrofit kept on the target's items. In place, end the upkeep of folded keys.
@@ -614,6 +617,38 @@ pub(crate) struct RetrofitQuarantineArgs {
     /// last. Needs a comparison without differences.
     #[arg(long)]
     pub(crate) dismiss: bool,
+    /// Note that items are known not to fit and stay out, and why. Their entries close no gate, until an item no longer fits for
+    /// another reason. Say which items, with --key, --attribute, --index, --code or --all.
+    #[arg(long, value_name = "REASON", conflicts_with = "dismiss")]
+    pub(crate) accept: Option<String>,
+    /// Take such a note back.
+    #[arg(long, conflicts_with_all = ["dismiss", "accept"])]
+    pub(crate) reopen: bool,
+    /// Who says so [default: the value of USER].
+    #[arg(long, value_name = "NAME", env = "USER", hide_env_values = true)]
+    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) which: QuarantineSelection,
+}
+
+/// Which entries of the quarantine.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct QuarantineSelection {
+    /// The item with this key, in DynamoDB JSON, as the list shows it. May be given several times.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) key: Vec<String>,
+    /// Items whose misfit is about this attribute.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) attribute: Option<String>,
+    /// Items whose misfit is about this index.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) index: Option<String>,
+    /// Items whose misfit has this code.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// All of them.
+    #[arg(long, conflicts_with_all = ["key", "attribute", "index", "code"])]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -9,6 +9,7 @@ mod plan;
 mod progress;
 mod quarantine;
 mod redrive;
+mod revise;
 mod run;
 mod status;
 mod steps;
@@ -54,6 +55,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Late(args) => late::run(model, args, out).await,
         RetrofitCommand::Settle(args) => steps::settle(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
+        RetrofitCommand::Revise(args) => revise::run(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
         RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,
         RetrofitCommand::Abandon(args) => steps::abandon(model, args, out).await,

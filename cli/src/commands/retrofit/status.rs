@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::gates::Gate;
+use keyfold_core::retrofit::gates::{Evidence, Gate};
 use keyfold_dynamo::retrofit::Status;
 
 use super::misfits::table;
@@ -30,11 +30,18 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
         row("epoch", head.epoch.number().to_string()),
         row("segments", format!("{} of {}", evidence.segments_done, evidence.segments_total)),
         row("differences", differences),
-        row("quarantine", evidence.quarantined.to_string()),
+        row("quarantine", quarantine(&evidence)),
         row("gates", listed(&gates)),
     ]));
     out.text(table("in quarantine:", &misfits));
     Ok(ExitCode::SUCCESS)
+}
+
+fn quarantine(evidence: &Evidence) -> String {
+    match evidence.accepted {
+        0 => evidence.quarantined.to_string(),
+        accepted => format!("{}, and {accepted} that stay out", evidence.quarantined),
+    }
 }
 
 /// The gates as one line.

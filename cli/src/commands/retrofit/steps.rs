@@ -32,6 +32,9 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     let given_up = tables_are_settled(model, &sender).await?;
     let (head, before) = match sender.head().await {
         Ok(before) => {
+            if before.phase == Phase::Abandoned {
+                Head::check_begin(mapping).map_err(|error| explained(error.into()))?;
+            }
             let head = before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?;
             (head.adopted(mapping).unwrap_or(head), Some(before))
         }
@@ -108,6 +111,12 @@ pub(super) async fn cutover(
     if !gates.is_empty() {
         bail!("retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
     }
+    let mapping = sender.job().mapping();
+    if head.phase == Phase::CutOver && head.protocol == Protocol::InPlace {
+        let next = head.filled_again(mapping);
+        sender.store(&next, Some(&head)).await.map_err(explained)?;
+        return report(out, &next, &Step::CutOver.message(&next, mapping));
+    }
     step(&sender, &head, Phase::CutOver, out, Step::CutOver).await
 }
 
@@ -133,6 +142,11 @@ pub(super) async fn finalise(
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
     let (sender, mut head) = started(model, &args.target).await?;
+    let mapping = sender.job().mapping();
+    if mapping.keeps_folded() {
+        let (retrofit, table) = (head.retrofit, mapping.source().id.clone());
+        return Err(explained(ControlError::KeepsFolded { retrofit, table }.into()));
+    }
     if head.phase != Phase::Finalising {
         let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
         sender.store(&next, Some(&head)).await.map_err(explained)?;
@@ -182,7 +196,7 @@ async fn step(
     report(out, &next, &step.message(&next, mapping.there()))
 }
 
-fn report(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
+pub(super) fn report(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
     if out.json {
         out.value(&serde_json::json!({
             "retrofit": head.retrofit, "phase": head.phase.name(), "epoch": head.epoch.number(), "said": what,

@@ -327,8 +327,9 @@ impl<'a> Switch<'a> {
         let came = self.read().await?;
         let examined = self.drain.examine(&self.sender, &self.head).await.map_err(explained)?;
         let backlog = self.drain.backlog(&self.sender, &self.head).await.map_err(explained)?;
-        let quarantined = self.sender.quarantine().await.map_err(explained)?.len();
-        if came > 0 || !examined || !backlog.is_empty() || quarantined > 0 {
+        let open = self.sender.quarantine().await.map_err(explained)?;
+        let open = open.iter().any(|entry| entry.accepted.is_none());
+        if came > 0 || !examined || !backlog.is_empty() || open {
             return Ok(Err(TakenBack::Moved(backlog)));
         }
         let next = match self.way.lead {

@@ -21,7 +21,7 @@ const MARK: &str = "mark";
 const MARK_SORT: &str = "mark";
 
 /// Counts of a comparison that are no differences. An item in flight is carried over just now: it says nothing either way.
-const NO_DIFFERENCES: [&str; 5] = ["items", "same", "expired", "repaired", "in-flight"];
+const NO_DIFFERENCES: [&str; 6] = ["items", "same", "expired", "repaired", "in-flight", "accepted"];
 
 /// What the sort keys of this pass's segments begin with, in this epoch.
 pub fn segments_prefix(job: &Job, pass: Pass) -> String {
@@ -57,6 +57,12 @@ fn store(job: &Job, checkpoint: &Checkpoint, guard: Guard) -> Write {
     row.insert(CHECKPOINT.to_owned(), AttributeValue::S(checkpoint.json()));
     row.insert(ITEMS.to_owned(), control::number(checkpoint.count(ITEMS)));
     Write { place: TableRole::Control, action: Action::Put(row), guard }
+}
+
+/// The write that carries the row of a segment of a backfill on to the mapping at hand, if it is of this one.
+pub fn carry_on(job: &Job, before: &str, row: &Item) -> Option<Write> {
+    let checkpoint = Checkpoint::revised(control::text(row, CHECKPOINT)?, before, job)?;
+    Some(begin_segment(job, &checkpoint))
 }
 
 /// The checkpoint of a segment's row; `None` if it is none of this job, which then begins anew.

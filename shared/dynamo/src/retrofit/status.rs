@@ -48,6 +48,7 @@ impl Status {
             "differences": evidence.verdict.map(|verdict| verdict.differences),
             "comparedSecondsAgo": evidence.verdict.map(|verdict| verdict.age_seconds),
             "quarantined": evidence.quarantined,
+            "accepted": evidence.accepted,
             "gates": gates,
             "misfits": misfits.json(),
         })
