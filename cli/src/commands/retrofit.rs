@@ -1,7 +1,7 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
 mod failures;
-mod interrupt;
+pub(super) mod interrupt;
 mod late;
 mod misfits;
 mod passes;
