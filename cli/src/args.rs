@@ -559,16 +559,20 @@ pub(crate) struct RetrofitStartArgs {
     pub(crate) create_control_table: bool,
 }
 
+/// How many segments a pass has, if nobody says.
+pub(crate) const SEGMENTS_DEFAULT: u32 = 4;
+
 /// How a pass over a table is split into segments.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitWork {
     /// This worker's name, for the leases of segments. After a worker was killed, one with the same name continues at once,
-    /// any other after half a minute [default: a new name for each run].
+    /// any other waits until the leases end, half a minute later [default: a new name for each run].
     #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
     pub(crate) worker: Option<String>,
-    /// The number of segments of each table's scan.
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) segments: u32,
+    /// The number of segments of each table's scan. A backfill or a sweep that was begun goes on with its number
+    /// [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) segments: Option<u32>,
     /// How many segments are processed at the same time.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub(crate) concurrency: usize,

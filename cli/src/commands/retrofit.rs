@@ -3,12 +3,14 @@
 mod failures;
 mod interrupt;
 mod late;
+mod line;
 mod misfits;
 mod passes;
 mod plan;
 mod progress;
 mod quarantine;
 mod redrive;
+mod rounds;
 mod run;
 mod status;
 mod steps;
