@@ -451,7 +451,7 @@ pub(crate) enum RetrofitCommand {
     /// In AWS: show which segments failed in a run of the state machine, and why. Asks Step Functions with the AWS CLI.
     Failures(RetrofitFailuresArgs),
     /// Show the progress, and what still blocks the cut-over.
-    Status(RetrofitTarget),
+    Status(RetrofitStatusArgs),
     /// List the items that could not be carried over, and why.
     Quarantine(RetrofitQuarantineArgs),
     /// Bring the items of batches that were set aside to where they should be. Each item is read anew from the source. Reads the
@@ -608,6 +608,18 @@ pub(crate) struct RetrofitVerifyArgs {
     /// How many differences to list, by their keys.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) show: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitStatusArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Look again and again, until the retrofit is over or you press ctrl-C: with the rate and the time left of each pass.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// How often to look, in seconds.
+    #[arg(long, default_value_t = 5, value_name = "SECONDS", requires = "watch", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) every: u64,
 }
 
 #[derive(Debug, ClapArgs)]

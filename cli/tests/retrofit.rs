@@ -327,6 +327,35 @@ async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
     server.shutdown();
 }
 
+#[tokio::test]
+async fn the_status_is_watched_until_the_retrofit_is_over() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    done(&server, &["start", "auditV2"]);
+    let mut watching = command(&server, &["status", "auditV2", "--watch", "--every", "1"]);
+    let mut watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut looks = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let first = looks.next().unwrap();
+    assert_eq!(
+        (&first["phase"], &first["passes"], &first["lagMilliseconds"]),
+        (&json!("running"), &json!([]), &Value::Null)
+    );
+    done(&server, &["backfill", "auditV2", "--rate", "2000"]);
+    let of_backfill = |look: Value| look["passes"][0].clone();
+    let end = looks.by_ref().map(of_backfill).find(|pass| pass["done"] == true).unwrap();
+    assert_eq!(
+        (&end["pass"], &end["items"], &end["secondsLeft"]),
+        (&json!("backfill"), &json!(ITEMS), &json!(0)),
+        "{end}"
+    );
+    assert!(end["itemsPerSecond"].as_f64().unwrap() > 0.0, "{end}");
+    done(&server, &["abandon", "auditV2"]);
+    assert_eq!(looks.last().unwrap()["phase"], "abandoned");
+    assert!(watching.wait().unwrap().success());
+    server.shutdown();
+}
+
 /// A record of which nothing could be read, as the replicator enters it.
 async fn quarantined_record(server: &EmbeddedDynamo, model: &Model) {
     let mapping = Mapping::of(model, "auditV2").unwrap();

@@ -16,6 +16,7 @@ mod status;
 mod steps;
 mod switch;
 mod tidy;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;

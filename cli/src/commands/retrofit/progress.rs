@@ -85,8 +85,7 @@ impl<'p> Progress<'p> {
         Shown {
             items,
             new: items.saturating_sub(state.before),
-            // DynamoDB's own count is up to six hours old. Items that are passed say more.
-            total: if ended { Some(items) } else { Some(self.total).filter(|total| *total > items) },
+            total: if ended { Some(items) } else { known(self.total, items) },
             seconds: self.begun.elapsed().as_secs_f64(),
             units: spent.read.units + spent.write.units + spent.control.units,
             throttles: spent.throttles,
@@ -145,6 +144,11 @@ impl Shown {
     }
 }
 
+/// About how many items there are, if DynamoDB's count can be right: it is up to six hours old, and items that are passed say more.
+pub(super) fn known(total: u64, items: u64) -> Option<u64> {
+    Some(total).filter(|total| *total > 0 && *total >= items)
+}
+
 /// How long the rest takes at this rate.
 #[expect(
     clippy::cast_precision_loss,
@@ -152,13 +156,18 @@ impl Shown {
     clippy::cast_sign_loss,
     reason = "for people"
 )]
-pub(super) fn left(items: u64, total: Option<u64>, rate: f64) -> String {
-    match total.map(|total| total.saturating_sub(items)) {
-        Some(0) => time_left(0),
+pub(super) fn seconds_left(items: u64, total: Option<u64>, rate: f64) -> Option<u64> {
+    match total?.saturating_sub(items) {
+        0 => Some(0),
         // Saturates.
-        Some(left) if rate > 0.0 => time_left((left as f64 / rate).ceil() as u64),
-        _ => "time left unknown".to_owned(),
+        left if rate > 0.0 => Some((left as f64 / rate).ceil() as u64),
+        _ => None,
     }
+}
+
+/// The same as a text.
+pub(super) fn left(items: u64, total: Option<u64>, rate: f64) -> String {
+    seconds_left(items, total, rate).map_or_else(|| "time left unknown".to_owned(), time_left)
 }
 
 /// A number in at most five characters: `9999`, `12.3k`, `1.2M`.
@@ -169,7 +178,7 @@ fn scaled(number: u64) -> String {
     if number < 10_000 {
         return number.to_string();
     }
-    while value >= 999.95 && unit + 1 < UNITS.len() {
+    while value >= 999.5 && unit + 1 < UNITS.len() {
         value /= 1000.0;
         unit += 1;
     }

@@ -68,7 +68,7 @@ impl Rounds<'_> {
             match end {
                 Ok(end) => ends.push(end),
                 Err(RetrofitError::LeaseTaken { .. } | RetrofitError::LeaseLost { .. }) => {
-                    leased.push(segment)
+                    leased.push(segment);
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }
