@@ -556,7 +556,7 @@ pub(crate) enum RetrofitCommand {
     /// In AWS: show which segments failed in a run of the state machine, and why. Asks Step Functions with the AWS CLI.
     Failures(RetrofitFailuresArgs),
     /// Show the progress, and what still blocks the cut-over.
-    Status(RetrofitTarget),
+    Status(RetrofitStatusArgs),
     /// List the items that could not be carried over, and why.
     Quarantine(RetrofitQuarantineArgs),
     /// Bring the items of batches that were set aside to where they should be. Each item is read anew from the source. Reads the
@@ -667,16 +667,20 @@ pub(crate) struct RetrofitStartArgs {
     pub(crate) create_control_table: bool,
 }
 
+/// How many segments a pass has, if nobody says.
+pub(crate) const SEGMENTS_DEFAULT: u32 = 4;
+
 /// How a pass over a table is split into segments.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitWork {
     /// This worker's name, for the leases of segments. After a worker was killed, one with the same name continues at once,
-    /// any other after half a minute [default: a new name for each run].
+    /// any other waits until the leases end, half a minute later [default: a new name for each run].
     #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
     pub(crate) worker: Option<String>,
-    /// The number of segments of each table's scan.
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) segments: u32,
+    /// The number of segments of each table's scan. A backfill or a sweep that was begun goes on with its number
+    /// [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) segments: Option<u32>,
     /// How many segments are processed at the same time.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub(crate) concurrency: usize,
@@ -712,6 +716,18 @@ pub(crate) struct RetrofitVerifyArgs {
     /// How many differences to list, by their keys.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) show: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitStatusArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Look again and again, until the retrofit is over or you press ctrl-C: with the rate and the time left of each pass.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// How often to look, in seconds.
+    #[arg(long, default_value_t = 5, value_name = "SECONDS", requires = "watch", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) every: u64,
 }
 
 #[derive(Debug, ClapArgs)]

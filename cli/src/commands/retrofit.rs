@@ -3,6 +3,7 @@
 mod failures;
 pub(super) mod interrupt;
 mod late;
+mod line;
 mod misfits;
 mod passes;
 mod plan;
@@ -10,11 +11,13 @@ mod progress;
 mod quarantine;
 mod redrive;
 mod revise;
+mod rounds;
 mod run;
 mod status;
 mod steps;
 mod switch;
 mod tidy;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -2,19 +2,20 @@
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, Step, TableRole};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, SegmentId, Step, TableRole};
 use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
 use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
 use super::super::settings;
+use super::line::{Line, wait};
+use super::progress::Progress;
 use super::status::listed;
-use super::{explained, segments, started, unstarted};
+use super::{explained, started, unstarted};
 use crate::args::{RetrofitCutoverArgs, RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
 use crate::output::Output;
 
@@ -151,26 +152,29 @@ pub(super) async fn finalise(
         let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
         sender.store(&next, Some(&head)).await.map_err(explained)?;
         head = next;
-        out.note(format!("waiting {} s until functions in progress have ended\n", args.settle));
-        tokio::time::sleep(Duration::from_secs(args.settle)).await;
+        let line = Line::new(out);
+        line.note(&format!("waiting {} s until functions in progress have ended", args.settle));
+        wait(&line, args.settle, "until functions in progress have ended", || false).await;
     }
     let ledger = (head.protocol == Protocol::Ledger || head.rows).then_some(Pass::EmptyLedger);
     let target = (head.protocol != Protocol::InPlace).then_some(Pass::Finalise);
+    let (items, _) = sender.target_about().await.map_err(explained)?;
+    let shown = Progress::new(out, &sender, if target.is_some() { items } else { 0 });
     let (mut cleaned, mut revived, mut changed) = (0, 0, 0);
     for pass in target.into_iter().chain(ledger) {
-        for segment in segments(1)? {
-            let checkpoint = Checkpoint::start(sender.job(), pass, segment);
-            let end = finalise_slice(&sender, checkpoint, &SliceOptions::default(), &mut |_| {
-                ControlFlow::Continue(())
-            })
-            .await;
-            if let Some(error) = end.error {
-                return Err(explained(error));
-            }
-            cleaned += end.checkpoint.count("cleaned");
-            revived += end.checkpoint.count("revived");
-            changed += end.checkpoint.count("changed");
+        let checkpoint = Checkpoint::start(sender.job(), pass, SegmentId::WHOLE);
+        let options = SliceOptions::default();
+        let mut watch = |checkpoint: &Checkpoint| {
+            shown.page(checkpoint);
+            ControlFlow::Continue(())
+        };
+        let end = shown.during(finalise_slice(&sender, checkpoint, &options, &mut watch)).await;
+        if let Some(error) = end.error {
+            return Err(explained(error));
         }
+        cleaned += end.checkpoint.count("cleaned");
+        revived += end.checkpoint.count("revived");
+        changed += end.checkpoint.count("changed");
     }
     if changed > 0 {
         bail!(

@@ -3,6 +3,8 @@
 //! | partition key | sort key | row |
 //! |---|---|---|
 //! | `retrofit#NAME` | `head` | [`Head`]: phase, mapping, epoch, stream |
+//! | `retrofit#NAME` | `mark` | that something is written from here on |
+//! | `retrofit#NAME` | `lag` | how far behind the replicator is |
 //! | `segments#NAME` | `PASS#000003/000008` | how far a segment is |
 //! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |

@@ -90,7 +90,7 @@ pub fn store_mark(job: &Job, mark: &str) -> Write {
 }
 
 /// A guard that always holds: every row has a partition key.
-fn whatever_is_there() -> Guard {
+pub(super) fn whatever_is_there() -> Guard {
     Guard::AbsentOr(is(control::PARTITION, Comparison::Exists(true)))
 }
 

@@ -1,6 +1,7 @@
 //! The control table's rows: a retrofit's head, and its quarantine.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use keyfold_core::condition::{Comparison, Condition, Path};
@@ -9,7 +10,7 @@ use keyfold_core::retrofit::control::{self, Head};
 use keyfold_core::retrofit::progress::{Begun, Verdict};
 use keyfold_core::retrofit::quarantine::{Acceptance, entries};
 use keyfold_core::retrofit::{
-    Action, ChangeRecord, Checkpoint, Guard, Lease, MappingHash, Pass, Protocol, Quarantined, Request,
+    Action, ChangeRecord, Checkpoint, Guard, Lag, Lease, MappingHash, Pass, Protocol, Quarantined, Request,
     Response, SegmentId, SourceKey, TableRole, TaskResult, Write, progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
@@ -224,6 +225,18 @@ impl RequestSender {
     pub async fn begin_writing(&self) -> Result<(), RetrofitError> {
         let mark = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
         self.note(progress::store_mark(self.job(), &mark)).await
+    }
+
+    /// Notes how far behind the replicator is.
+    pub async fn note_lag(&self, behind: Duration) -> Result<(), RetrofitError> {
+        let behind_ms = u64::try_from(behind.as_millis()).unwrap_or(u64::MAX);
+        self.note(Lag { behind_ms, told: now_seconds() }.store(self.job())).await
+    }
+
+    /// How far behind the replicator said it was; `None` if it said nothing yet.
+    pub async fn lag(&self) -> Result<Option<Lag>, RetrofitError> {
+        let rows = self.read(TableRole::Control, vec![Lag::key(self.job())]).await?;
+        Ok(rows.first().and_then(Lag::read))
     }
 
     /// What a comparison that begins now begins under.

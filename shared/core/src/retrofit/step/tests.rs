@@ -197,6 +197,7 @@ fn said(mapping: &Mapping) -> String {
     for phase in PHASES {
         for (which, head) in rows(mapping, phase) {
             let _ = writeln!(text, "\n## {}{which}\nstatus: {}", phase.name(), head.shown());
+            let _ = writeln!(text, "means: {}", head.meaning());
             for step in steps(&head) {
                 let _ = writeln!(text, "{step:?}: {}", step.message(&head, mapping));
             }
