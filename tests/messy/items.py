@@ -7,7 +7,7 @@ import time
 OWNERS = ["Ann", "BOB", "cem#3", "dora%20", "Zoë", "İpek", "ΑΣ", "o-1", "o_2", "x" * 300] + [f"owner{number}" for number in range(200)]
 CITIES = ["Berlin", "New York", "Köln", "a:b", "100%", "Saint-Denis"]
 WRITERS = 3
-PAUSE_SECONDS = 0.004
+PAUSE_SECONDS = 0.008
 
 
 def text(value):

@@ -18,6 +18,7 @@ from runtime import Ended, Function  # noqa: E402
 MANIFEST = pathlib.Path(__file__).resolve().parent / "keyfold.toml"
 START_SECONDS = 30
 COMMAND_SECONDS = 120
+IDLE_SECONDS = 5
 
 
 class Refused(Exception):
@@ -31,8 +32,10 @@ class Dynamo:
         self.port, self.own = port, threading.local()
 
     def __call__(self, operation, **body):
-        if not hasattr(self.own, "connection"):
+        # The server closes a connection that is idle for long.
+        if time.monotonic() - getattr(self.own, "used", 0) > IDLE_SECONDS:
             self.own.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        self.own.used = time.monotonic()
         credential = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
         headers = {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Type": "application/x-amz-json-1.0", "Authorization": credential, "X-Amz-Date": "20260101T000000Z"}
         self.own.connection.request("POST", "/", json.dumps(body), headers)
@@ -133,7 +136,7 @@ class Killer:
         self.thread.start()
 
     def run(self):
-        while not self.stop.wait(self.programs.dice.uniform(0.2, 0.6)):
+        while not self.stop.wait(self.programs.dice.uniform(0.4, 1.0)):
             for process in self.programs.replicators()[:1]:
                 try:
                     os.kill(process, signal.SIGKILL)

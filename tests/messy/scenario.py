@@ -27,12 +27,14 @@ ITEMS = int(os.environ.get("KEYFOLD_ITEMS", 20_000))
 SHARE = 0.06
 PORT = 8767
 SETTLE_SECONDS = 90
-WRITE_SECONDS = 8
+WRITE_SECONDS = 6
 # So slow, in units a second, that a signal meets a backfill at work.
 RATE = str(max(ITEMS * 2 // 5, 50))
 OWN = ("keyfold_fence", "keyfold_tombstone", "keyfold_source")
 # A process that is killed keeps its lease for a while: another one with its name goes on at once.
 WORK = ("--segments", "4", "--worker", "operator")
+# No faster than the machine.
+FAST = ("--rate", "1000000")
 SAY = time.monotonic()
 
 
@@ -132,14 +134,14 @@ class Scene:
             assert time.monotonic() < until, f"{name}: {len(found)} differences\n" + "\n".join(found[:10])
             if not how.get("mended", True):
                 # An entry stays until a repair looks at its item again.
-                self.programs.keyfold("repair", name, "--lag", "0", codes=(0, 1))
+                self.programs.keyfold("repair", name, "--lag", "0", *FAST, codes=(0, 1))
             time.sleep(0.5)
 
     def planned(self, name):
         """A full plan says what does not fit, and finds every collision, before anything is written."""
         retrofit = self.retrofit(name)
         expected = Expected(retrofit, self.truth["live" if retrofit.in_place else "old"])
-        plan = self.programs.keyfold("plan", name, "--full")
+        plan = self.programs.keyfold("plan", name, "--full", *FAST)
         assert reasons(plan) == expected.by_reason(), f"{name}: the plan says {reasons(plan) - expected.by_reason()}, and not {expected.by_reason() - reasons(plan)}"
         assert plan["items"] == len(expected.fits) + len(expected.misfits) and plan["refused"] == sum(expected.by_reason().values()), plan
         say(f"{name}: plan --full finds {plan['refused']} misfits among {plan['items']} items: " + "; ".join(
@@ -150,7 +152,7 @@ class Scene:
         words, hits = ("backfill", name, *WORK), 0
         for which in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
             hits += self.programs.interrupted(which, *words, "--rate", RATE)
-        report = self.programs.keyfold(*words)
+        report = self.programs.keyfold(*words, *FAST)
         assert report["done"] and hits, f"{name}: no signal met the backfill"
         say(f"{name}: backfill ended by {hits} signals, then done: {report['counts']}")
 
@@ -169,9 +171,9 @@ class Scene:
 
     def repaired(self, *names):
         for name in names:
-            self.programs.keyfold("repair", name, "--lag", "0", codes=(0, 1))
+            self.programs.keyfold("repair", name, "--lag", "0", *FAST, codes=(0, 1))
             self.agrees(name)
-            self.programs.keyfold("verify", name, "--lag", "2", "--segments", "2")
+            self.programs.keyfold("verify", name, "--lag", "2", *FAST)
             gates = [gate["code"] for gate in self.programs.keyfold("status", name)["gates"]]
             until = time.monotonic() + SETTLE_SECONDS
             while "still-at-work" in gates and time.monotonic() < until:
@@ -213,7 +215,7 @@ class Scene:
             self.planned(name)
             self.programs.keyfold("start", name)
         by_function = lambda: Slices(self.programs, "backfiller").run("rekeyed", 3, kills=6, rate=int(RATE))
-        verified = lambda: Slices(self.programs, "verifier").run("rekeyed", 2, kills=3, side="source", lagSeconds=0)
+        verified = lambda: Slices(self.programs, "verifier").run("rekeyed", 2, kills=3, side="source", lagSeconds=0, rate=1_000_000)
         self.live("old", 1, lambda: self.backfilled("moved"), by_function, verified)
         for name in ("moved", "rekeyed"):
             self.reported(name, self.agrees(name, mended=False))
@@ -226,7 +228,7 @@ class Scene:
 
     def switched(self):
         """The target is tidied while writers go on; then they move to it, and the source follows."""
-        words = ("tidy", "moved", "--wait", "3", *WORK)
+        words = ("tidy", "moved", "--wait", "3", *WORK, *FAST)
         self.live("old", 1, lambda: self.programs.interrupted(signal.SIGKILL, *words), lambda: self.programs.interrupted(signal.SIGTERM, *words), lambda: self.programs.keyfold(*words))
         self.mended("old", "moved")
         self.repaired("moved")
