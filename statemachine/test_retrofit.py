@@ -10,14 +10,10 @@ import unittest
 
 import jsonata
 
+from runtime import Failed
+
 MACHINE = json.loads(pathlib.Path(__file__).with_name("retrofit.asl.json").read_text().replace("${Retrofit}", "auditV2"))
 STEPS_MAX = 20_000
-
-
-class Failed(Exception):
-    def __init__(self, error, cause=""):
-        super().__init__(f"{error}: {cause}")
-        self.error, self.cause = error, cause
 
 
 def value_of(template, states, variables):

@@ -652,6 +652,16 @@ pub(crate) struct RetrofitPlanArgs {
     /// The number of items in the source [default: DynamoDB's own count].
     #[arg(long, value_name = "N")]
     pub(crate) items: Option<u64>,
+    /// Read the whole source instead of a sample, and decide on each item as a backfill would: every item that does not fit, and every
+    /// collision of target keys.
+    #[arg(long, conflicts_with_all = ["sample", "items"])]
+    pub(crate) full: bool,
+    /// With --full: read units per second [default: starts at 1000 and grows while nothing is throttled].
+    #[arg(long, value_name = "UNITS", requires = "full")]
+    pub(crate) rate: Option<f64>,
+    /// With --full: the number of segments of the scan, which are read at the same time.
+    #[arg(long, default_value_t = 4, value_name = "N", requires = "full", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) segments: u32,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -52,7 +52,7 @@ pub mod verify;
 mod tests;
 
 pub use batch::{Batch, Disposition};
-pub use estimate::{IndexEstimate, RetrofitDollars, RetrofitEstimate};
+pub use estimate::{IndexEstimate, RetrofitDollars, RetrofitEstimate, Survey};
 pub use fence::{Epoch, Fence, SequenceNumber, SequenceNumberError};
 pub use generation::Generation;
 pub use job::{Job, Kept};

@@ -1,28 +1,103 @@
-//! `keyfold retrofit plan`: what a retrofit will do and cost. A sample of the source goes through the same code as the retrofit.
+//! `keyfold retrofit plan`: what a retrofit will do and cost. A sample of the source goes through the same code as the retrofit; with
+//! `--full`, all of it does.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
+use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Model;
+use keyfold_core::retrofit::{Checkpoint, Pass, RetrofitEstimate, Survey};
+use keyfold_dynamo::retrofit::{RequestSender, SliceOptions, survey_slice};
+use serde_json::json;
 
-use super::{explained, misfits, unstarted};
+use super::interrupt::{INTERRUPTED, watched};
+use super::passes::add;
+use super::progress::Progress;
+use super::{explained, misfits, segments, unstarted};
 use crate::args::RetrofitPlanArgs;
 use crate::output::{Output, columns};
 
+/// What all items came to, by the names of a backfill's counts.
+type Counts = BTreeMap<String, u64>;
+
 pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let sender = unstarted(model, &args.target).await?;
-    let mapping = sender.job().mapping();
-    let estimate = sender.estimate(args.items, args.sample).await.map_err(explained)?;
-    let estimate = estimate.context("the source has no items to sample; if it is empty, give --items 0")?;
-    let dollars = estimate.dollars(&model.prices);
-    if out.json {
-        out.value(&estimate.document(mapping, &model.prices))?;
+    if !args.full {
+        let estimate = sender.estimate(args.items, args.sample).await.map_err(explained)?;
+        let estimate =
+            estimate.context("the source has no items to sample; if it is empty, give --items 0")?;
+        show(model, &sender, &estimate, None, out)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let sender = sender.paced(args.rate);
+    let Some((estimate, counts)) = surveyed(&sender, args.segments, out).await? else {
+        out.note(
+            "interrupted: nothing was written; run the same command again, it starts from the beginning\n",
+        );
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    show(model, &sender, &estimate, Some(&counts), out)?;
+    if !sender.target_is_empty().await.map_err(explained)? {
+        out.note("the target holds items already: this plan does not know what a backfill meets there\n");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the whole source; `None` if that was interrupted.
+async fn surveyed(
+    sender: &RequestSender,
+    total: u32,
+    out: &Output,
+) -> anyhow::Result<Option<(RetrofitEstimate, Counts)>> {
+    let options = SliceOptions { stop: watched(out), ..SliceOptions::default() };
+    let shown = Progress::new(out, sender, sender.items_about().await.map_err(explained)?);
+    let survey = Mutex::new(Survey::of_all(sender.job()));
+    let (mut counts, mut done) = (Counts::new(), true);
+    {
+        let watch = |checkpoint: &Checkpoint| shown.page(checkpoint);
+        let runs = segments(total)?.into_iter().map(|segment| {
+            shown.begins(&Checkpoint::start(sender.job(), Pass::Backfill, segment));
+            survey_slice(sender, &survey, segment, &options, &watch)
+        });
+        let mut running = stream::iter(runs).buffer_unordered(total as usize);
+        while let Some(end) = running.next().await {
+            let end = end.map_err(explained)?;
+            add(&mut counts, &end);
+            done &= end.is_done();
+        }
+    }
+    shown.ends();
+    let survey = survey.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(done.then(|| (survey.of_these(), counts)))
+}
+
+/// `counts` are there if all items were read.
+fn show(
+    model: &Model,
+    sender: &RequestSender,
+    estimate: &RetrofitEstimate,
+    counts: Option<&Counts>,
+    out: &Output,
+) -> anyhow::Result<()> {
+    let mapping = sender.job().mapping();
+    let dollars = estimate.dollars(&model.prices);
+    if out.json {
+        let mut document = estimate.document(mapping, &model.prices);
+        if let Some(counts) = counts {
+            document["counts"] = json!(counts);
+        }
+        return out.value(&document);
+    }
     let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let from = match counts {
+        Some(_) => "all were read".to_owned(),
+        None => format!("estimated from a sample of {}", estimate.sampled),
+    };
     let mut rows = vec![
         row("protocol", format!("{}: {}", mapping.protocol().name(), mapping.reason())),
-        row("items", format!("{} (estimated from a sample of {})", estimate.items, estimate.sampled)),
+        row("items", format!("{} ({from})", estimate.items)),
         row("written", estimate.items_written.to_string()),
         row("refused", format!("{} (they would go into quarantine)", estimate.items_refused)),
         row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
@@ -36,8 +111,9 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
         row("live attribute", format!("{change} on {items} items; `abandon` takes nothing back"))
     }));
     out.text(columns(&rows));
-    out.text(misfits::table("items that do not fit, judged by the sample:", &estimate.misfits));
-    Ok(ExitCode::SUCCESS)
+    let judged = if counts.is_some() { "" } else { ", judged by the sample" };
+    out.text(misfits::table(&format!("items that do not fit{judged}:"), &estimate.misfits));
+    Ok(())
 }
 
 /// What a remedy does, by its word in the manifest.

@@ -3,16 +3,20 @@
 //! A sample of the source's items goes through the same code as the retrofit itself, and the sums are scaled up to the
 //! number of items. Verification, retries and the live writes that are replicated meanwhile are not in it.
 
+mod survey;
+
 use std::collections::BTreeMap;
 
 use super::fence::{Epoch, Fence};
+use super::job::Job;
 use super::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, Protocol};
-use super::misfit::{Misfit, Misfits};
+use super::misfit::Misfits;
 use super::source_key::SourceKey;
 use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
 use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
 use crate::model::{LiveChange, Table};
 use crate::value::Item;
+pub use survey::Survey;
 
 /// What a ledger row holds besides the two keys: epoch, sequence number, and its attributes' names.
 const LEDGER_ROW_BYTES: u64 = 100;
@@ -69,7 +73,7 @@ pub struct RetrofitDollars {
 }
 
 /// The sums over the sample.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sums {
     scan_bytes: u64,
     written: u64,
@@ -111,36 +115,13 @@ impl RetrofitEstimate {
         Some(sums.scaled(to, Scale { items, sampled }))
     }
 
-    /// The same for a retrofit's mapping, with all that it selects, renames, sets, drops and keeps on the target's items.
-    pub fn of_mapping(mapping: &Mapping, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
-        let sampled = u64::try_from(sample.len()).ok()?;
-        if sampled == 0 && items > 0 {
-            return None;
-        }
-        let to = mapping.target();
-        let live_changes = mapping.live_changes().into_iter().map(|change| (change, 0)).collect();
-        let indexes = vec![(0, WriteUnits::ZERO); to.indexes.len()];
-        let mut sums = Sums { indexes, live_changes, ..Sums::default() };
+    /// The same for a retrofit, with all that it selects, renames, sets, drops, refuses and keeps on the target's items.
+    pub fn of_sample(job: &Job, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
+        let mut survey = Survey::of_sample(job);
         for item in sample {
-            sums.scan_bytes += item_bytes(item);
-            match mapping.target_item(item) {
-                Ok(Some(mapped)) => {
-                    for (change, items) in &mut sums.live_changes {
-                        *items += u64::from(mapping.changes_live(change, item, &mapped));
-                    }
-                    for (attribute, remedy) in mapping.mended(item) {
-                        *sums.mended.entry((attribute.to_owned(), remedy.word())).or_default() += 1;
-                    }
-                    sums.mapped(mapping, item, mapped);
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    sums.refused += 1;
-                    sums.misfits.add(Misfit::of(&error), mapping.source().key_of(item).as_ref());
-                }
-            }
+            survey.add(item);
         }
-        Some(sums.scaled(to, Scale { items, sampled }))
+        survey.of_items(items)
     }
 
     /// All writes: table, ledger and indexes.

@@ -62,7 +62,7 @@ pub(super) fn job(name: &str) -> Job {
     Job::new(Mapping::of(&model, name).unwrap(), Epoch::FIRST)
 }
 
-fn event(id: &str, who: &str) -> Item {
+pub(super) fn event(id: &str, who: &str) -> Item {
     item(&format!(r#"{{"id":{{"S":"{id}"}},"resourceId":{{"S":"r"}},"accessedBy":{{"S":"{who}"}}}}"#))
 }
 

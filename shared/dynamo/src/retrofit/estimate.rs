@@ -36,6 +36,6 @@ impl RequestSender {
             Some(items) => items,
             None => self.items_about().await?.max(seen.len() as u64),
         };
-        Ok(RetrofitEstimate::of_mapping(self.job().mapping(), items, &seen))
+        Ok(RetrofitEstimate::of_sample(self.job(), items, &seen))
     }
 }

@@ -1,4 +1,4 @@
-use super::{Mapping, RetrofitEstimate};
+use super::{Epoch, Job, Mapping, RetrofitEstimate};
 use crate::cost::{Prices, ReadUnits, WriteUnits};
 use crate::index::fixture::{audit, forum, global, item, local, table, thread};
 use crate::index::{item_bytes, item_storage_bytes};
@@ -125,7 +125,7 @@ changes-live-attributes = true
         r#"{"id":{"S":"3"},"note":{"S":"x"},"junk":{"S":"x"}}"#,
     ]
     .map(item);
-    let estimate = RetrofitEstimate::of_mapping(&mapping, 30, &sample).unwrap();
+    let estimate = RetrofitEstimate::of_sample(&Job::new(mapping, Epoch::FIRST), 30, &sample).unwrap();
     let found: Vec<_> =
         estimate.live_changes.iter().map(|(change, items)| (change.attribute(), *items)).collect();
     assert_eq!(found, [("note", 20), ("origin", 10), ("junk", 10)], "the third item is not selected");

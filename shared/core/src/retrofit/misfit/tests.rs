@@ -4,7 +4,9 @@ use super::*;
 use crate::index::fixture::item;
 use crate::manifest::parse;
 use crate::retrofit::quarantine::misfits;
-use crate::retrofit::{Epoch, Fence, Mapping, QuarantineReason, Quarantined, RetrofitEstimate, SourceKey};
+use crate::retrofit::{
+    Epoch, Fence, Job, Mapping, QuarantineReason, Quarantined, RetrofitEstimate, SourceKey,
+};
 use crate::value::AttributeValue;
 
 const MANIFEST: &str = r#"
@@ -116,7 +118,7 @@ fn items_are_counted_by_reason_with_a_few_keys() {
             item
         })
         .collect();
-    let estimate = RetrofitEstimate::of_mapping(&mapping(), 800, &sample).unwrap();
+    let estimate = RetrofitEstimate::of_sample(&Job::new(mapping(), Epoch::FIRST), 800, &sample).unwrap();
     let counts: Vec<_> = estimate.misfits.counts().collect();
     let [count] = counts.as_slice() else { panic!("{counts:?}") };
     assert_eq!((count.items, count.examples.len(), estimate.items_refused), (400, EXAMPLES_MAX, 400));
