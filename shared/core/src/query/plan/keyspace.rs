@@ -84,11 +84,13 @@ type SortRanges<'m> = SmallVec<[Rc<[KeyCondition<'m>]>; 1]>;
 impl<'m> Keyspace<'m> {
     /// The keyspace of a path for the items of one entity. `Err` names the key attribute that such items do not have.
     pub(super) fn of(path: AccessPath<'m>, entity: EntityChoice) -> Result<Keyspace<'m>, &'m KeyAttribute> {
-        let (partition, sort) = (path.partition(), path.sort());
-        match partition.iter().chain(sort).find(|key| value_source(key, entity).is_none()) {
-            Some(key) => Err(key),
-            None => Ok(Keyspace { partition, sort, entity }),
+        // Every item has a key that does not depend on the entity.
+        if path.is_overloaded()
+            && let Some(key) = path.keys().find(|key| value_source(key, entity).is_none())
+        {
+            return Err(key);
         }
+        Ok(Keyspace { partition: path.partition(), sort: path.sort(), entity })
     }
 
     fn value_source(&self, key: &'m KeyAttribute) -> KeyValueSource<'m> {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smol_str::SmolStr;
+
 use super::access::SortTest;
 use super::certainty::{Certain, Certainty};
 use super::conjunction::{Asked, Conjunction, listed_values};
@@ -41,13 +43,13 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             !self.always.contains(&attribute) && !self.conjunction.present.contains(&attribute)
         };
         let hidden = if self.path.is_overloaded() {
-            keyspace.find_required(&is_open)
+            keyspace.find_required(&is_open).map(SmolStr::from)
         } else {
             // What every item of the table has needs no look.
-            self.path.facts.unpromised.iter().map(String::as_str).find(|name| is_open(name))
+            self.path.facts.unpromised.iter().find(|name| is_open(name)).cloned()
         };
         match hidden {
-            Some(attribute) => Err(RejectReason::Sparse { attribute: attribute.into() }),
+            Some(attribute) => Err(RejectReason::Sparse { attribute }),
             None => Ok(keyspace),
         }
     }
