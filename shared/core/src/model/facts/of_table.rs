@@ -23,14 +23,16 @@ impl TableFacts {
         let attributes = || table.attributes.values();
         let promised: Vec<String> =
             attributes().filter(|known| known.required).map(|known| known.name.clone()).collect();
-        let listed = attributes().filter_map(|known| Some((known.name.as_str().into(), known.values.clone()?)));
+        let listed =
+            attributes().filter_map(|known| Some((known.name.as_str().into(), known.values.clone()?)));
         let mut facts = TableFacts {
             promised,
             listed: listed.collect(),
             table: KeyFacts::default(),
             indexes: Vec::with_capacity(table.indexes.len()),
         };
-        facts.table = KeyFacts::of(&facts, None, std::slice::from_ref(&table.partition), table.sort.as_slice());
+        facts.table =
+            KeyFacts::of(&facts, None, std::slice::from_ref(&table.partition), table.sort.as_slice());
         for Index { name, partition, sort, .. } in &table.indexes {
             facts.indexes.push(KeyFacts::of(&facts, Some(name), partition, sort));
         }

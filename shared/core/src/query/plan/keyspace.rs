@@ -399,7 +399,7 @@ enum NaturalTest {
 }
 
 /// A test as DynamoDB's key conditions can say it: of ranges with two ends they know only `BETWEEN`.
-fn natural_test(test: &Test) -> NaturalTest {
+fn natural_test(test: Test<&AttributeValue>) -> NaturalTest {
     let fits = |value: &AttributeValue| can_be_key(value, KeyRole::Sort);
     match test {
         Test::Equal(value) if fits(value) => NaturalTest::To(SortTest::Equal(value.clone()), true),
@@ -413,15 +413,15 @@ fn natural_test(test: &Test) -> NaturalTest {
     }
 }
 
-fn natural_range(low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> NaturalTest {
+fn natural_range(low: Bound<&AttributeValue>, high: Bound<&AttributeValue>) -> NaturalTest {
     let mut exact = true;
     // Every key lies above the empty text; a bound too long for DynamoDB narrows nothing, and is checked on the items.
-    let mut usable = |bound: &Bound<AttributeValue>| match bound {
+    let mut usable = |bound: Bound<&AttributeValue>| match bound {
         Bound::Included(value) | Bound::Excluded(value) if !can_be_key(value, KeyRole::Sort) => {
             exact &= is_blank(value);
             Bound::Unbounded
         }
-        other => other.clone(),
+        other => other.cloned(),
     };
     if matches!(high, Bound::Included(value) | Bound::Excluded(value) if is_blank(value)) {
         return NaturalTest::Never;

@@ -166,7 +166,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
                 && selected.served().any(|(served, exact)| exact && served == attribute)
         };
         let (residual, when) = self.left_by_key(keyspace, &is_exact);
-        let is_fixed = |(name, test): &(&'a str, &Test)| match test {
+        let is_fixed = |(name, test): &(&'a str, Test<&AttributeValue>)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
             Test::Equal(_) => self.has_one_value(name) || is_exact(name),
             Test::Absent => true,
@@ -328,10 +328,10 @@ fn add_read<'a>(all: &mut Vec<PlannedRead<'a>>, before: usize, read: PlannedRead
     }
 }
 
-fn multiply<'a>(all: &[Tests<'a>], attribute: &'a str, values: &[&AttributeValue]) -> Vec<Tests<'a>> {
-    let with = |tests: &Tests<'a>, value: &AttributeValue| {
+fn multiply<'a>(all: &[Tests<'a>], attribute: &'a str, values: &[&'a AttributeValue]) -> Vec<Tests<'a>> {
+    let with = |tests: &Tests<'a>, value: &'a AttributeValue| {
         let mut more = tests.clone();
-        more.set(attribute, Test::Equal(value.clone()));
+        more.set(attribute, Test::Equal(value));
         more
     };
     all.iter().flat_map(|tests| values.iter().map(move |value| with(tests, value))).collect()
@@ -342,7 +342,7 @@ fn partition_open(attribute: &str) -> RejectReason {
 }
 
 /// How much of a partition a test on a sort part leaves, as a guess.
-fn narrowing(test: Option<&Test>) -> f64 {
+fn narrowing(test: Option<Test<&AttributeValue>>) -> f64 {
     match test {
         Some(Test::Equal(_) | Test::Absent) => 0.1,
         Some(_) => 0.3,
