@@ -83,6 +83,29 @@ pub(crate) enum Command {
                             Conditions: a=v  a<>v  a<v  a<=v  a>v  a>=v  a^=prefix  a*=part  a=[v,w]  a=v..w  a?  a!?"
     )]
     Query(QueryArgs),
+    /// Write an item, with its folded keys. An item with the same key is left as it is, unless you say `--replace`.
+    #[command(
+        after_help = "Examples:\n  keyfold put audit '{\"id\":\"e1\",\"resourceId\":\"123bbb\",\"action\":\"viewed\",\"accessedBy\":\"joe1\",\"timestamp\":\"2017-03-01T08:00:00Z\"}'\n  \
+                            keyfold put pets - --entity parrot < item.json"
+    )]
+    Put(PutArgs),
+    /// Change attributes of an item, and the folded keys that contain them.
+    #[command(
+        after_help = "Example:\n  keyfold update audit --key id=e1 --set action=edited --set 'tags:=[\"a\",\"b\"]' --remove note --if action=viewed\n\n\
+                            Values: name=value by the attribute's type in the manifest; name:=JSON for lists, maps and undeclared numbers."
+    )]
+    Update(UpdateArgs),
+    /// Delete an item.
+    #[command(after_help = "Example:\n  keyfold delete audit --key id=e1 --if action=viewed")]
+    Delete(DeleteArgs),
+    /// Write the items of a file, one JSON object on each line, with their folded keys. Goes on where it was stopped.
+    #[command(
+        after_help = "Examples:\n  keyfold load audit events.jsonl\n  keyfold load audit events.jsonl --replace --endpoint http://127.0.0.1:8000\n\n\
+                            A file with a mistake in any line writes nothing. Items that are there already are left as they are: the same ones\n\
+                            are counted, and others with the same key are listed by their lines (exit code 1). You can stop or kill it at any\n\
+                            point; the same command goes on."
+    )]
+    Load(LoadArgs),
     /// Show how a request would be answered, and at what cost. Reads nothing.
     #[command(
         after_help = "Example:\n  keyfold explain --table audit --where 'resourceId=123bbb' --where 'action=viewed' \\\n    \
@@ -96,6 +119,12 @@ pub(crate) enum Command {
                             keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
     )]
     Retrofit(RetrofitArgs),
+    /// Compare the manifest's tables with those in DynamoDB, and make them what the manifest says.
+    #[command(after_help = "Examples:\n  keyfold tables diff\n  keyfold tables apply orders\n\n\
+                            Creates tables, adds global indexes one by one, switches time-to-live and streams on. Deletes and replaces nothing.\n\
+                            You can stop it at any point; the same command goes on with the rest.")]
+    #[command(subcommand)]
+    Tables(TablesCommand),
     /// Add the manifest's global indexes to a live table.
     #[command(
         after_help = "Examples:\n  keyfold index add orders --all --check\n  keyfold index add orders byCustomerStatus byDay\n\n\
@@ -384,6 +413,82 @@ pub(crate) struct AnswerArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct PutArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// The item as plain JSON or in DynamoDB's JSON notation; `-` reads standard input.
+    pub(crate) item: String,
+    /// The item's entity [default: found from the item's attributes].
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Option<String>,
+    /// Write over an item with the same key.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct UpdateArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// An attribute of the item's key, or one that the key is folded from.
+    #[arg(long, value_name = "NAME=VALUE", required = true)]
+    pub(crate) key: Vec<String>,
+    /// An attribute and its new value.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// An attribute to remove.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) remove: Vec<String>,
+    /// Only if the attribute has this value; NAME!? if it is absent.
+    #[arg(long = "if", value_name = "NAME=VALUE")]
+    pub(crate) conditions: Vec<String>,
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DeleteArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// An attribute of the item's key, or one that the key is folded from.
+    #[arg(long, value_name = "NAME=VALUE", required = true)]
+    pub(crate) key: Vec<String>,
+    /// Only if the attribute has this value; NAME!? if it is absent.
+    #[arg(long = "if", value_name = "NAME=VALUE")]
+    pub(crate) conditions: Vec<String>,
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LoadArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// The file: one item on each line, as plain JSON or in DynamoDB's JSON notation.
+    pub(crate) file: PathBuf,
+    /// The items' entity [default: found from each item's attributes].
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Option<String>,
+    /// Write over items with the same keys.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// The file that notes how far the load is [default: FILE.progress]. It goes when the load is over.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) progress: Option<PathBuf>,
+    /// Start again from the beginning.
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
     /// Fail on warnings too.
     #[arg(long)]
@@ -451,7 +556,7 @@ pub(crate) enum RetrofitCommand {
     /// In AWS: show which segments failed in a run of the state machine, and why. Asks Step Functions with the AWS CLI.
     Failures(RetrofitFailuresArgs),
     /// Show the progress, and what still blocks the cut-over.
-    Status(RetrofitTarget),
+    Status(RetrofitStatusArgs),
     /// List the items that could not be carried over, and why.
     Quarantine(RetrofitQuarantineArgs),
     /// Bring the items of batches that were set aside to where they should be. Each item is read anew from the source. Reads the
@@ -471,6 +576,9 @@ pub(crate) enum RetrofitCommand {
     /// If all gates are open: record that readers and writers are switched to the target, for retrofits without a way back; in place,
     /// let queries use the indexes that were filled.
     Cutover(RetrofitCutoverArgs),
+    /// Go on with a manifest that was mended while the retrofit runs: other keys of indexes, renames, remedies for what does not fit.
+    /// Waits until nobody works by the one before; `repair` then carries over again what changes, and nothing else.
+    Revise(RetrofitFinaliseArgs),
     /// Take the cut-over back.
     Undo(RetrofitTarget),
     /// After the cut-over: remove what the retrofit kept on the target's items. In place, end the upkeep of folded keys.
@@ -559,16 +667,20 @@ pub(crate) struct RetrofitStartArgs {
     pub(crate) create_control_table: bool,
 }
 
+/// How many segments a pass has, if nobody says.
+pub(crate) const SEGMENTS_DEFAULT: u32 = 4;
+
 /// How a pass over a table is split into segments.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitWork {
     /// This worker's name, for the leases of segments. After a worker was killed, one with the same name continues at once,
-    /// any other after half a minute [default: a new name for each run].
+    /// any other waits until the leases end, half a minute later [default: a new name for each run].
     #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
     pub(crate) worker: Option<String>,
-    /// The number of segments of each table's scan.
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) segments: u32,
+    /// The number of segments of each table's scan. A backfill or a sweep that was begun goes on with its number
+    /// [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) segments: Option<u32>,
     /// How many segments are processed at the same time.
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub(crate) concurrency: usize,
@@ -607,6 +719,18 @@ pub(crate) struct RetrofitVerifyArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitStatusArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Look again and again, until the retrofit is over or you press ctrl-C: with the rate and the time left of each pass.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// How often to look, in seconds.
+    #[arg(long, default_value_t = 5, value_name = "SECONDS", requires = "watch", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) every: u64,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitQuarantineArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
@@ -614,6 +738,38 @@ pub(crate) struct RetrofitQuarantineArgs {
     /// last. Needs a comparison without differences.
     #[arg(long)]
     pub(crate) dismiss: bool,
+    /// Note that items are known not to fit and stay out, and why. Their entries close no gate, until an item no longer fits for
+    /// another reason. Say which items, with --key, --attribute, --index, --code or --all.
+    #[arg(long, value_name = "REASON", conflicts_with = "dismiss")]
+    pub(crate) accept: Option<String>,
+    /// Take such a note back.
+    #[arg(long, conflicts_with_all = ["dismiss", "accept"])]
+    pub(crate) reopen: bool,
+    /// Who says so [default: the value of USER].
+    #[arg(long, value_name = "NAME", env = "USER", hide_env_values = true)]
+    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) which: QuarantineSelection,
+}
+
+/// Which entries of the quarantine.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct QuarantineSelection {
+    /// The item with this key, in DynamoDB JSON, as the list shows it. May be given several times.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) key: Vec<String>,
+    /// Items whose misfit is about this attribute.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) attribute: Option<String>,
+    /// Items whose misfit is about this index.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) index: Option<String>,
+    /// Items whose misfit has this code.
+    #[arg(long, value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// All of them.
+    #[arg(long, conflicts_with_all = ["key", "attribute", "index", "code"])]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -681,6 +837,33 @@ pub(crate) struct RetrofitFinaliseArgs {
     /// Seconds to wait until the last function must have ended; longer than any function runs.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub(crate) settle: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TablesCommand {
+    /// Show how the tables differ from the manifest, and what `apply` would do. Changes nothing. Exits with 1 if they differ.
+    Diff(TablesArgs),
+    /// Create what is missing, after a look at what there is. If anything cannot be done, nothing is.
+    Apply(TablesApplyArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TablesArgs {
+    /// The tables' names in the manifest or in DynamoDB [default: all of the manifest].
+    #[arg(value_name = "TABLE")]
+    pub(crate) tables: Vec<String>,
+    /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TablesApplyArgs {
+    #[command(flatten)]
+    pub(crate) which: TablesArgs,
+    /// Units per second that each index added to a live table can take at once. You pay for them once, when the index is made.
+    #[arg(long, value_name = "READ,WRITE", value_parser = warm_throughput)]
+    pub(crate) warm_throughput: Option<WarmThroughput>,
 }
 
 #[derive(Debug, ClapArgs)]

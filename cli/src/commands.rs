@@ -10,15 +10,18 @@ mod explain;
 mod fold;
 mod index;
 mod init;
+mod load;
 mod local;
 mod plan;
 mod query;
 mod request;
 mod retrofit;
 mod schema;
+mod tables;
 mod template;
 mod types;
 mod unfold;
+mod write;
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,8 +43,13 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Plan(plan) => plan::run(&args.manifest, plan, out),
         Command::Ask(ask) => ask::run(&args.manifest, ask, out),
         Command::Query(query) => query::run(&args.manifest, query, out),
+        Command::Put(put) => write::put(&args.manifest, put, out),
+        Command::Update(update) => write::update(&args.manifest, update, out),
+        Command::Delete(delete) => write::delete(&args.manifest, delete, out),
+        Command::Load(load) => load::run(&args.manifest, load, out),
         Command::Explain(request) => explain::run(&args.manifest, request, out),
         Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
+        Command::Tables(tables) => tables::run(&args.manifest, tables, out),
         Command::Index(index) => index::run(&args.manifest, index, out),
         Command::Audit(audit) => audit::run(&args.manifest, audit, out),
         Command::Template(template) => template::run(&args.manifest, template, out),
@@ -57,6 +65,23 @@ fn settings(endpoint: Option<&str>) -> anyhow::Result<Settings> {
         Some(url) => Ok(Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?),
         None => Ok(Settings::from_env()?),
     }
+}
+
+/// Runs one command that talks to DynamoDB. One thread is enough.
+fn on_this_thread<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}
+
+/// An error with its code and its hint.
+fn explained(
+    error: impl std::error::Error + Send + Sync + 'static,
+    code: &'static str,
+    hint: Option<&str>,
+) -> anyhow::Error {
+    anyhow::Error::new(error).context(match hint {
+        Some(hint) => format!("{code} (hint: {hint})"),
+        None => code.to_owned(),
+    })
 }
 
 /// Seconds since 1970.

@@ -1,13 +1,18 @@
 //! Items as JSON: plain, or in DynamoDB's own notation.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use anyhow::{Context, bail};
 use keyfold_core::value::{AttributeValue, Item};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// The longest item text that is accepted: DynamoDB's 400 KB, with room for the JSON notation.
 const ITEM_TEXT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// The deepest that lists and maps may be nested, the item itself counted: what DynamoDB takes.
+const DEPTH_MAX: usize = 32;
 
 /// An item from an argument; `-` reads standard input.
 pub(crate) fn read_item(argument: &str) -> anyhow::Result<Item> {
@@ -33,7 +38,41 @@ pub(crate) fn parse_item(text: &str) -> anyhow::Result<Item> {
         return serde_json::from_value(Value::Object(members))
             .context("the item is not in DynamoDB's notation");
     }
-    serde_dynamo::to_item(Value::Object(members)).context("the item cannot be read")
+    match parse_value(text)? {
+        AttributeValue::M(members) => Ok(members.into()),
+        _ => unreachable!("it was an object"),
+    }
+}
+
+/// A value from plain JSON. A number keeps every digit.
+pub(crate) fn parse_value(text: &str) -> anyhow::Result<AttributeValue> {
+    exact(serde_json::from_str(text).context("the value is not JSON")?, DEPTH_MAX)
+}
+
+fn exact(text: &RawValue, depth_left: usize) -> anyhow::Result<AttributeValue> {
+    let inner = || {
+        depth_left
+            .checked_sub(1)
+            .with_context(|| format!("the value is nested deeper than {DEPTH_MAX} levels"))
+    };
+    let text = text.get();
+    Ok(match text.as_bytes().first() {
+        Some(b'"') => AttributeValue::S(serde_json::from_str(text)?),
+        Some(b't' | b'f') => AttributeValue::Bool(serde_json::from_str(text)?),
+        Some(b'n') => AttributeValue::Null(true),
+        Some(b'[') => {
+            let (left, elements) = (inner()?, serde_json::from_str::<Vec<&RawValue>>(text)?);
+            AttributeValue::L(
+                elements.into_iter().map(|element| exact(element, left)).collect::<anyhow::Result<_>>()?,
+            )
+        }
+        Some(b'{') => {
+            let (left, members) = (inner()?, serde_json::from_str::<HashMap<String, &RawValue>>(text)?);
+            let members = members.into_iter().map(|(name, member)| Ok((name, exact(member, left)?)));
+            AttributeValue::M(members.collect::<anyhow::Result<_>>()?)
+        }
+        _ => AttributeValue::N(text.parse::<keyfold_core::value::Number>()?.to_string()),
+    })
 }
 
 fn is_typed(value: &Value) -> bool {
@@ -105,6 +144,15 @@ mod tests {
             plain(&item),
             serde_json::json!({"a": 88.3, "b": "12345678901234567890123456789", "c": -3})
         );
+    }
+
+    #[test]
+    fn a_number_keeps_the_digits_that_a_double_would_lose() {
+        let item = parse_item(r#"{"a":12345678901234567890.5,"b":[9007199254740993]}"#).unwrap();
+        assert_eq!(item["a"], AttributeValue::N("12345678901234567890.5".to_owned()));
+        assert_eq!(item["b"], AttributeValue::L(vec![AttributeValue::N("9007199254740993".to_owned())]));
+        assert!(parse_item(&format!(r#"{{"a":{}}}"#, "1".repeat(39))).is_err());
+        assert!(parse_item(&format!(r#"{{"a":{}{}}}"#, "[".repeat(40), "]".repeat(40))).is_err());
     }
 
     #[test]

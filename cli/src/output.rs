@@ -56,6 +56,11 @@ impl Output {
         Ok(())
     }
 
+    /// A value for programs, on one line.
+    pub(crate) fn line(&self, value: &Value) {
+        self.text(format!("{value}\n"));
+    }
+
     /// A text on standard error: diagnostics, progress.
     pub(crate) fn note(&self, text: impl Display) {
         let _ = write!(anstream::stderr().lock(), "{text}");

@@ -5,10 +5,13 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
-use keyfold_core::retrofit::{Action, Epoch, Fence, Mapping, Quarantined, control};
+use keyfold_core::retrofit::{
+    Action, Epoch, Fence, Job, Lease, Mapping, Pass, Quarantined, SegmentId, control,
+};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{BatchGet, Expected, TableOptions, batch_get, delete, load, put};
 use keyfold_local::EmbeddedDynamo;
@@ -263,6 +266,93 @@ async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_goes_on() {
     let second = done(&server, &["backfill", "auditV2", "--segments", "2", "--rate", FAST]);
     assert_eq!((&second["done"], &second["counts"]["written"]), (&true.into(), &ITEMS.into()));
     assert_eq!(second["counts"].get("superseded"), None);
+    server.shutdown();
+}
+
+/// The leases that a killed worker left, as they are just before they end.
+async fn leases_of_the_dead(server: &EmbeddedDynamo, model: &Model, segments: u32) {
+    let job = Job::new(Mapping::of(model, "auditV2").unwrap(), Epoch::FIRST);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let until_ms = u64::try_from(now.as_millis()).unwrap() + 1_500;
+    for number in 0..segments {
+        let segment = SegmentId::new(number, segments).unwrap();
+        let lease = Lease { pass: Pass::Backfill, segment, owner: "killed".to_owned(), until_ms };
+        let Action::Put(row) = lease.take(&job, 0).action else { panic!("a lease is put") };
+        put(&server.client(), &control::table("keyfold-control"), row).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_backfill_that_was_killed_is_taken_over_with_its_segments_when_its_leases_end() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    done(&server, &["start", "auditV2"]);
+    let slow = ["backfill", "auditV2", "--segments", "6", "--rate", "200"];
+    let mut child = command(&server, &slow).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    leases_of_the_dead(&server, &model, 6).await;
+    let output = retrofit(&server, &["backfill", "auditV2", "--rate", FAST]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("another worker has 6 segments: waiting"), "{said}");
+    let end: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&end["done"], &end["counts"]["items"]), (&json!(true), &json!(ITEMS)), "{end}");
+    let status = done(&server, &["status", "auditV2"]);
+    assert_eq!((&status["segmentsDone"], &status["segments"]), (&json!(6), &json!(6)), "{status}");
+    // From its beginning it has the same number too, unless another one is given.
+    done(&server, &["backfill", "auditV2", "--again", "--rate", FAST]);
+    assert_eq!(done(&server, &["status", "auditV2"])["segments"], 6);
+    assert!(refused(&server, &["backfill", "auditV2", "--segments", "5"]).contains("begun with 6 segments"));
+    done(&server, &["backfill", "auditV2", "--again", "--segments", "5", "--rate", FAST]);
+    assert_eq!(done(&server, &["status", "auditV2"])["segments"], 5);
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    done(&server, &["start", "auditV2"]);
+    // Every segment is somebody else's: nothing is carried over before this is interrupted.
+    leases_of_the_dead(&server, &model, 7).await;
+    let mut child = command(&server, &["backfill", "auditV2", "--segments", "7"]);
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let first = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(first.contains("another worker has 7 segments"), "{first}");
+    let status = done(&server, &["status", "auditV2"]);
+    assert_eq!((&status["segmentsDone"], &status["segments"]), (&json!(0), &json!(7)), "{status}");
+    server.shutdown();
+}
+
+#[tokio::test]
+async fn the_status_is_watched_until_the_retrofit_is_over() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    done(&server, &["start", "auditV2"]);
+    let mut watching = command(&server, &["status", "auditV2", "--watch", "--every", "1"]);
+    let mut watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut looks = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let first = looks.next().unwrap();
+    assert_eq!(
+        (&first["phase"], &first["passes"], &first["lagMilliseconds"]),
+        (&json!("running"), &json!([]), &Value::Null)
+    );
+    done(&server, &["backfill", "auditV2", "--rate", "2000"]);
+    let of_backfill = |look: Value| look["passes"][0].clone();
+    let end = looks.by_ref().map(of_backfill).find(|pass| pass["done"] == true).unwrap();
+    assert_eq!(
+        (&end["pass"], &end["items"], &end["secondsLeft"]),
+        (&json!("backfill"), &json!(ITEMS), &json!(0)),
+        "{end}"
+    );
+    assert!(end["itemsPerSecond"].as_f64().unwrap() > 0.0, "{end}");
+    done(&server, &["abandon", "auditV2"]);
+    assert_eq!(looks.last().unwrap()["phase"], "abandoned");
+    assert!(watching.wait().unwrap().success());
     server.shutdown();
 }
 

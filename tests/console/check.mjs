@@ -123,6 +123,7 @@ const CHECKS = {
     await page.waitForFunction((before) => [...document.querySelectorAll(".figures div")]
       .find((e) => e.innerText.startsWith("Items read"))?.querySelector("dd").innerText !== before, before);
     assert.equal((await texts("#gates code"))[0], "backfill-incomplete");
+    has(await text("#phase"), "running: readers and writers use the source");
     await good("retrofit-running");
   },
 
@@ -130,6 +131,7 @@ const CHECKS = {
     for (let steps = 0; steps < STEPS_MAX && (await step()); steps += 1);
     await shown("#pass-verify-source");
     has((await texts("#quarantine tbody tr")).join("\n"), "id = 111aax", "item-attribute-required");
+    has((await texts("#misfits tbody tr")).join("\n"), "missing", "id = 111aax");
     const gates = await texts("#gates code");
     assert(gates.includes("quarantine-not-empty") && !gates.includes("backfill-incomplete"), String(gates));
     await good("retrofit-ended");
@@ -211,6 +213,103 @@ const CHECKS = {
     await good("pages");
   },
 
+  async "what was asked is in the address, comes back with it, and can be taken away as a file"() {
+    await go(`${url.audit}/#/questions/audit/whenDidUserActOnResource`);
+    await page.fill("#p0", "123bbb");
+    await page.selectOption("#p1", "viewed");
+    await page.fill("#p2", "joe1");
+    await ask();
+    await shown("#items");
+    const shared = await page.evaluate("location.href");
+    has(shared, "resourceId=123bbb", "action=viewed", "accessedBy=joe1");
+    const rows = await column("id");
+    await go(shared);
+    await shown("#items");
+    assert.deepEqual(await column("id"), rows);
+    assert.equal(await page.inputValue("#p2"), "joe1");
+    has(await page.locator("#programs pre").textContent(), "keyfold ask whenDidUserActOnResource resourceId=123bbb action=viewed accessedBy=joe1");
+    const saved = async (button) => {
+      const [file] = await Promise.all([page.waitForEvent("download"), page.click(`#exports button:text("${button}")`)]);
+      const parts = [];
+      for await (const part of await file.createReadStream()) parts.push(part);
+      return { name: file.suggestedFilename(), text: Buffer.concat(parts).toString() };
+    };
+    const lines = await saved("Save as JSON lines");
+    assert.equal(lines.name, "whenDidUserActOnResource.jsonl");
+    assert.deepEqual(lines.text.trim().split("\n").map((one) => JSON.parse(one).id), rows);
+    const csv = await saved("Save as CSV");
+    has(csv.text.split("\r\n")[0], "resourceId,", "byResourceActionUser_pk");
+    assert.equal(csv.text.trim().split("\r\n").length, rows.length + 1);
+    // Back and forth in the history brings back what was asked there.
+    await page.fill("#p2", "sam2");
+    await ask();
+    await until("location.hash.includes('sam2')");
+    await page.goBack();
+    await until("document.querySelector('#p2').value === 'joe1'");
+    await shown("#items");
+    assert.deepEqual(await column("id"), rows);
+    await go(`${url.audit}/#/request?${encodeURIComponent('{"table":"audit","where":{"id":"event-001"}}')}`);
+    await until("document.querySelectorAll('#items tbody tr').length === 1");
+  },
+
+  async "an item is found by its key, tells what its keys should be, and can be copied as programs"() {
+    await go(`${url.audit}/#/tables/audit/item`);
+    await page.fill("#k0", "event-001");
+    await ask();
+    await shown("#item-keys");
+    has((await texts("#item-keys tbody tr")).join("\n"), "byResourceActionUser_pk", "as it is folded", "an attribute of its own");
+    has(await page.locator("#programs").textContent(), "aws dynamodb get-item --consistent-read --table-name", `--key '{"id":{"S":"event-001"}}'`,
+      'boto3.client("dynamodb").get_item(', 'Key={"id": {"S": "event-001"}}', 'from "@aws-sdk/client-dynamodb"');
+    await page.click("#programs summary");
+    await good("item");
+    await page.click("#programs button");
+    await until("['AWS CLI copied', 'Selected: copy it with the keyboard'].includes(document.getElementById('status').textContent)");
+    const shared = await page.evaluate("location.href");
+    await go(shared);
+    await shown("#item-keys");
+    assert.equal(await page.inputValue("#k0"), "event-001");
+    await page.fill("#k0", "nobody's \"key\"");
+    await ask();
+    await until("document.body.innerText.includes('no item with this key')");
+    // From an answer, and where the primary key is folded.
+    await go(`${url.pets}/#/tables/homes/content`);
+    await shown("#collections");
+    await page.click("#collections td.open a");
+    await shown("#item-keys");
+    await good("item-folded");
+  },
+
+  async "the contents of a table go on to their end"() {
+    await go(`${url.pets}/#/tables/homes/content`);
+    await shown("#next");
+    const count = () => page.locator("#collections tbody tr").count();
+    assert.equal(await count(), 200);
+    await page.click("#next");
+    await until("!document.querySelector('#next')");
+    const keys = (await collections()).map(({ key }) => key);
+    assert((await count()) > 220 && new Set(keys).size === keys.length, "an item collection is shown twice");
+    assert.equal(await page.evaluate("document.activeElement.id"), "summary");
+  },
+
+  async "a fan-out is one line of the plan"() {
+    await go(`${url.audit}/#/questions/audit/latestOfAction`);
+    await page.selectOption("#p0", "viewed");
+    await ask();
+    await shown("#reads");
+    assert.equal(await page.locator("#reads tbody tr").count(), 1);
+    has(await text("#reads tbody th"), "× 10");
+    await page.click("#reads summary");
+    assert.equal(await page.locator("#reads li").count(), 10);
+    await good("fan-out");
+  },
+
+  async "the first request gives something"() {
+    await go(`${url.audit}/#/request`);
+    await ask();
+    await shown("#reads");
+    assert.equal(await page.locator(".problem").count(), 0);
+  },
+
   async "an input that cannot be right gives the problem's text"() {
     await go(`${url.audit}/#/questions/audit/whatDidUserDo`);
     await page.fill("#p0", "jane");
@@ -280,6 +379,9 @@ const CHECKS = {
     await go(`${url.orders}/#/tables/orders/content`);
     await until("document.body.innerText.includes('shown to a trusted caller only')");
     assert.equal(await page.locator("table").count(), 0, "content is shown");
+    await go(`${url.orders}/#/tables/orders/item?${encodeURIComponent('{"organisationId":{"S":"acme"},"orderId":{"S":"1"}}')}`);
+    await until("document.body.innerText.includes('shown to a trusted caller only')");
+    assert.equal(await page.locator("table, form").count(), 0, "an item is shown");
     await good("scope");
     await go(`${url.orders}/#/questions/orders/largeOrders`);
     await page.fill("#p0", "5");

@@ -40,7 +40,7 @@ function faint() {
   const low = new Set();
   for (const e of document.querySelectorAll("body *")) {
     const hasText = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!hasText || !e.getClientRects().length || e.disabled) continue;
+    if (!hasText || !e.checkVisibility() || e.disabled) continue;
     const [a, b] = [luminance(colour(getComputedStyle(e).color)), luminance(background(e))].sort((x, y) => y - x);
     const ratio = (a + 0.05) / (b + 0.05);
     if (ratio < 4.5) low.add(`${e.tagName}.${e.className} ${ratio.toFixed(2)}`);

@@ -2,39 +2,29 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use keyfold_core::model::{Index, IndexKind, Model, Table};
-use keyfold_dynamo::{
-    AddIndexError, Client, Endpoint, LiveIndexes, WarmThroughput, add_indexes, client, live_indexes,
-};
+use keyfold_dynamo::{AddIndexError, LiveIndexes, add_indexes, client, live_indexes};
 use serde_json::{Value, json};
 
-use super::settings;
+use super::tables::{is_of_stack, told};
+use super::{explained, on_this_thread, settings};
 use crate::args::{IndexAddArgs, IndexArgs, IndexCommand};
 use crate::manifest_file::{model, table};
 use crate::output::{INTERRUPTED, Output};
 
-/// How often a line is printed that says the same as the one before.
-const LINE_PERIOD: Duration = Duration::from_secs(60);
-
 pub(super) fn run(path: &Path, args: &IndexArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let IndexCommand::Add(args) = &args.command;
     let model = model(path, out)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(add(&model, args, out))
+    on_this_thread(add(&model, args, out))
 }
 
 async fn add(model: &Model, args: &IndexAddArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let table = table(model, &args.table)?;
     let wanted = wanted(table, args)?;
     let settings = settings(args.endpoint.as_deref())?;
-    // Where CloudFormation makes the table, it does not know of an index that it did not make, and its next update fails.
-    // <https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/881>
-    let elsewhere =
-        matches!(settings.endpoint, Endpoint::Plain(_)) || model.deploy.existing.contains(&table.id);
-    if !elsewhere && !args.check {
+    if is_of_stack(model, table, &settings) && !args.check {
         bail!(
             "table `{0}` is made by a stack, because the manifest does not say `managed = false`; CloudFormation fails over an index that \
              it did not add itself\n\
@@ -43,12 +33,13 @@ async fn add(model: &Model, args: &IndexAddArgs, out: &Output) -> anyhow::Result
         );
     }
     let client = client(&settings).await;
-    let before = live_indexes(&client, table, &wanted).await.map_err(explained)?;
+    let before = live_indexes(&client, table, &wanted).await.map_err(failed)?;
     if args.check {
         return said(out, table, &before, &before, false);
     }
+    let mut told = told(out);
     let after = tokio::select! {
-        after = following(&client, table, &wanted, args.warm_throughput, out) => after?,
+        after = add_indexes(&client, table, &wanted, args.warm_throughput, &mut told) => after.map_err(failed)?,
         _ = tokio::signal::ctrl_c() => {
             out.note("\nstopped: DynamoDB goes on with the index that it is at; run the same command again for the rest\n");
             return Ok(ExitCode::from(INTERRUPTED));
@@ -74,27 +65,6 @@ fn wanted<'t>(table: &'t Table, args: &IndexAddArgs) -> anyhow::Result<Vec<&'t I
         })
     };
     args.indexes.iter().map(named).collect()
-}
-
-/// Adds the indexes, and shows how far they are: at each change, and now and then.
-async fn following(
-    client: &Client,
-    table: &Table,
-    wanted: &[&Index],
-    warm: Option<WarmThroughput>,
-    out: &Output,
-) -> anyhow::Result<LiveIndexes> {
-    let begun = Instant::now();
-    let mut last: Option<(String, Instant)> = None;
-    let mut told = |live: &LiveIndexes| {
-        let line = live.to_string();
-        if last.as_ref().is_some_and(|(said, at)| *said == line && at.elapsed() < LINE_PERIOD) {
-            return;
-        }
-        out.note(format!("{} s: {line}\n", begun.elapsed().as_secs()));
-        last = Some((line, Instant::now()));
-    };
-    add_indexes(client, table, wanted, warm, &mut told).await.map_err(explained)
 }
 
 fn said(
@@ -131,11 +101,7 @@ fn said(
     Ok(ExitCode::SUCCESS)
 }
 
-/// An error with its code and its hint.
-fn explained(error: AddIndexError) -> anyhow::Error {
+fn failed(error: AddIndexError) -> anyhow::Error {
     let (code, hint) = (error.code(), error.hint());
-    anyhow::Error::new(error).context(match hint {
-        Some(hint) => format!("{code} (hint: {hint})"),
-        None => code.to_owned(),
-    })
+    explained(error, code, hint)
 }

@@ -41,8 +41,14 @@ pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Re
 fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
     let tables: Vec<&str> = model.tables.iter().map(|table| table.name.as_str()).collect();
     if out.json {
-        return out
-            .value(&json!({ "dynamodb": stack.dynamo().endpoint(), "api": stack.api(), "tables": tables }));
+        let missing: Vec<_> = stack
+            .missing()
+            .iter()
+            .map(|missing| json!({ "table": missing.table, "index": missing.index }))
+            .collect();
+        return out.value(&json!({
+            "dynamodb": stack.dynamo().endpoint(), "api": stack.api(), "tables": tables, "missingIndexes": missing,
+        }));
     }
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let mut rows = vec![
@@ -58,6 +64,15 @@ fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
     rows.push(row("console", format!("{}/", stack.api())));
     rows.push(row("tables", tables.join(", ")));
     out.text(columns(&rows));
+    for missing in stack.missing() {
+        out.note(format!(
+            "table `{0}` lacks index `{1}` of the manifest, and questions that need it fail; this adds it:\n  \
+             keyfold tables apply {0} --endpoint {2}\n",
+            missing.table,
+            missing.index,
+            stack.dynamo().endpoint()
+        ));
+    }
     out.note("press ctrl-C to stop\n");
     Ok(())
 }

@@ -1,19 +1,23 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
 mod failures;
-mod interrupt;
+pub(super) mod interrupt;
 mod late;
+mod line;
 mod misfits;
 mod passes;
 mod plan;
 mod progress;
 mod quarantine;
 mod redrive;
+mod revise;
+mod rounds;
 mod run;
 mod status;
 mod steps;
 mod switch;
 mod tidy;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -54,6 +58,7 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Late(args) => late::run(model, args, out).await,
         RetrofitCommand::Settle(args) => steps::settle(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
+        RetrofitCommand::Revise(args) => revise::run(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
         RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,
         RetrofitCommand::Abandon(args) => steps::abandon(model, args, out).await,

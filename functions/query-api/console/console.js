@@ -4,6 +4,7 @@
 const REFRESH_MS = 2000;
 const TEXT_MAX = 300;
 const READS_SHOWN = 20;
+const ALIKE_SHOWN = 100;
 const LONG = 72;
 
 const state = { model: null, token: "", timer: 0, shown: 0 };
@@ -51,6 +52,21 @@ function plain(value) {
     default: return String(held);
   }
 }
+
+/** A value in DynamoDB's notation as JSON; numbers keep their digits, sets become lists. */
+function json(value) {
+  const [type, held] = Object.entries(value)[0];
+  switch (type) {
+    case "N": return held;
+    case "NULL": return "null";
+    case "L": return `[${held.map(json).join(",")}]`;
+    case "M": return object(held, Object.keys(held));
+    case "NS": return `[${held.join(",")}]`;
+    default: return JSON.stringify(held);
+  }
+}
+
+const object = (item, names) => `{${names.filter((name) => name in item).map((name) => `${JSON.stringify(name)}:${json(item[name])}`).join(",")}}`;
 
 function text(value) {
   if (value == null) return "";
@@ -134,6 +150,64 @@ function template(key, table) {
   ];
 }
 
+// ---- What can be taken away
+
+/** A text with a button that copies it. */
+function copied(name, source) {
+  const pre = h("pre", { class: "plain" }, source);
+  const copy = async () => {
+    try { await navigator.clipboard.writeText(source); say(`${name} copied`); } catch { getSelection().selectAllChildren(pre); say("Selected: copy it with the keyboard"); }
+  };
+  return h("div", { class: "copied" }, h("h3", {}, name), h("button", { type: "button", "aria-label": `Copy ${name}`, on: { click: copy } }, "Copy"), pre);
+}
+
+const quoted = (word) => (/^[\w.,:=@%/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** Programs that read this item. */
+function programs(name, key) {
+  const members = (bytes) => `{${Object.keys(key).map((one) => {
+    const [type, held] = Object.entries(key[one])[0];
+    return `${JSON.stringify(one)}: {"${type}": ${type === "B" ? bytes(JSON.stringify(held)) : JSON.stringify(held)}}`;
+  }).join(", ")}}`;
+  const binary = Object.values(key).some((value) => "B" in value);
+  return h("details", { id: "programs" }, h("summary", {}, "Copy as a program"),
+    copied("AWS CLI", `aws dynamodb get-item --consistent-read --table-name ${quoted(name)} --key ${quoted(JSON.stringify(key))}`),
+    copied("boto3", `${binary ? "import base64\n" : ""}import boto3
+
+item = boto3.client("dynamodb").get_item(
+    TableName=${JSON.stringify(name)},
+    Key=${members((held) => `base64.b64decode(${held})`)},
+    ConsistentRead=True,
+).get("Item")`),
+    copied("AWS SDK for JavaScript v3", `import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
+
+const { Item } = await new DynamoDBClient({}).send(new GetItemCommand({
+  TableName: ${JSON.stringify(name)},
+  Key: ${members((held) => `Buffer.from(${held}, "base64")`)},
+  ConsistentRead: true,
+}));`));
+}
+
+function download(name, type, content) {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  h("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  say(`${name} saved`);
+}
+
+/** The items that were answered so far, as files. */
+function exports(name, items, names) {
+  const cell = (value) => {
+    if (value == null) return "";
+    const whole = "S" in value || "B" in value ? Object.values(value)[0] : json(value);
+    return /[",\r\n]/.test(whole) ? `"${whole.replaceAll('"', '""')}"` : whole;
+  };
+  const csv = () => [names.map((one) => cell({ S: one })), ...items.map((item) => names.map((one) => cell(item[one])))].map((row) => `${row.join(",")}\r\n`).join("");
+  const lines = () => items.map((item) => `${object(item, names)}\n`).join("");
+  const save = (ending, type, content) => h("button", { type: "button", on: { click: () => download(`${name}.${ending}`, type, content()) } });
+  return [add(save("jsonl", "application/x-ndjson", lines), "Save as JSON lines"), add(save("csv", "text/csv", csv), "Save as CSV")];
+}
+
 // ---- Views of tables
 
 function keysTable(table) {
@@ -158,7 +232,7 @@ function attributesTable(table) {
 function tableView(table) {
   title(table.id, `${table.name} in DynamoDB`);
   add(main, 
-    scopeNote(table),
+    scopeNote(table) || h("p", { class: "lead" }, link(path("tables", table.id, "item"), "Find an item"), " · ", link(path("tables", table.id, "content"), "See the contents")),
     h("h2", {}, "Keys and indexes"), keysTable(table),
     h("h2", {}, "Attributes"), attributesTable(table),
     h("h2", {}, "Questions"),
@@ -173,25 +247,111 @@ function scopeNote(table) {
     table.shown ? "You are trusted and see every item." : "Its contents are shown to a trusted caller only; questions show the items in your scope.");
 }
 
+/** The address of an item's view, if the item has its whole key and may be shown. */
+function itemPath(table, item) {
+  const names = [...table.partition, ...table.sort].map((key) => key.attribute);
+  if (!table.shown || !names.every((name) => name in item)) return null;
+  return `${path("tables", table.id, "item")}?${encodeURIComponent(JSON.stringify(Object.fromEntries(names.map((name) => [name, item[name]]))))}`;
+}
+
+function opening(table, item) {
+  const href = table && itemPath(table, item);
+  const name = href && [...table.partition, ...table.sort].map((key) => text(item[key.attribute])).join(", ");
+  return h("td", { class: "open" }, href && link(href, "open", { "aria-label": `open ${name}` }));
+}
+
+const TYPES = { number: "N", binary: "B", boolean: "BOOL" };
+
+/** Finds an item by its key, and shows it with all its keys. */
+async function itemView(table, asked, turn) {
+  title("Find an item", `of ${table.id}`);
+  add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`)));
+  if (!table.shown) return void add(main, scopeNote(table));
+  let key = {};
+  try { key = JSON.parse(decodeURIComponent(asked || "{}")); } catch { /* an empty form */ }
+  const keys = [...table.partition, ...table.sort];
+  const kinds = new Map(table.attributes.map((one) => [one.name, TYPES[one.type] || "S"]));
+  const made = [...new Set(keys.flatMap((one) => one.from))].filter((name) => !keys.some((one) => one.attribute === name));
+  const fields = [...keys.map((one) => [one.attribute, one.type, one.templates.length > 0 && "as it is stored"]), ...made.map((name) => [name, kinds.get(name) || "S", "folded into the key"])];
+  const inputs = fields.map(([name, type], at) => h("input", { id: `k${at}`, autocomplete: "off", spellcheck: "false", required: made.length === 0, value: key[name] && String(key[name][type] ?? "") }));
+  const find = (event) => {
+    event.preventDefault();
+    const given = fields.map(([name, type], at) => [name, { [type]: type === "BOOL" ? inputs[at].value === "true" : inputs[at].value.trim() }]);
+    location.hash = `${path("tables", table.id, "item")}?${encodeURIComponent(JSON.stringify(Object.fromEntries(given.filter((_, at) => inputs[at].value.trim()))))}`;
+  };
+  const results = h("div", { id: "results" });
+  add(main, made.length > 0 && h("p", {}, "Give the key as it is stored, or all that it is folded from."),
+    h("form", { on: { submit: find } },
+      h("div", { class: "fields" }, fields.map(([name, type, hint], at) => h("div", { class: "field" }, h("label", { for: `k${at}` }, name, " ", h("i", {}, type)), inputs[at], hint && h("span", { class: "hint" }, hint)))),
+      h("div", { class: "actions" }, h("button", { class: "main" }, "Find"))),
+    results);
+  if (!asked) return;
+  const { ok, body } = await ask(`console/tables/${encodeURIComponent(table.id)}/item?key=${encodeURIComponent(JSON.stringify(key))}`);
+  if (turn !== state.shown) return;
+  results.replaceChildren(...(!ok ? [problem(body)] : body.item ? oneItem(table, body) : [h("p", { id: "absent" }, "There is no item with this key.")]));
+  say(ok ? (body.item ? "The item is shown." : "There is no item with this key.") : "");
+}
+
+function oneItem(table, body) {
+  const wanted = (one) => {
+    if (!one.folded) return h("td", { class: "lead" }, "an attribute of its own");
+    if (one.right == null) return h("td", {}, "cannot be folded");
+    return one.right ? h("td", { class: "good" }, "as it is folded") : h("td", { class: "bad" }, one.wanted == null ? "should not be there" : ["should be ", h("code", {}, one.wanted)]);
+  };
+  const rows = body.places.flatMap((place) => place.keys.map((one, at) => h("tr", {},
+    at === 0 && h("th", { scope: "rowgroup", rowspan: place.keys.length }, place.name, place.absent && h("span", { class: "hint" }, "not in it: ", ticked(place.absent))),
+    h("th", { scope: "row" }, h("code", {}, one.attribute)), h("td", { class: look("value", one.stored) }, one.stored ? text(one.stored) : "–"), wanted(one))));
+  const names = columns([body.item], table, []);
+  return [
+    figures([["Size", body.bytes, "bytes"], ["Read units", body.consumedReadUnits]]),
+    body.misfit && h("p", { class: "bad", id: "misfit" }, "It does not fit the manifest: ", ticked(body.misfit)),
+    h("h2", {}, "Keys"),
+    simple("Keys of the item", "Its keys in the table and in each index.", ["Table or index", "Key attribute", "Stored", "Folded"], rows, { id: "item-keys" }),
+    h("h2", {}, "Attributes"),
+    simple("Attributes of the item", plural(names.length, "attribute"), ["Attribute", "Type", "Value"], names.map((name) => h("tr", {},
+      h("th", { scope: "row" }, h("code", {}, name)), h("td", {}, Object.keys(body.item[name])[0]), h("td", { class: look("value", body.item[name]) }, text(body.item[name])))), { id: "item" }),
+    programs(body.name, body.key),
+    h("div", { class: "actions" }, exports("item", [body.item], names)),
+  ].filter(Boolean);
+}
+
 async function contentView(table, index, turn) {
   const place = index || table;
   title(index ? index.name : table.id, index ? `${index.kind} index of ${table.id}` : "contents of the table");
-  add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`)));
+  add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`), table.shown && [" · ", link(path("tables", table.id, "item"), "Find an item")]));
   if (!table.shown) return void add(main, scopeNote(table));
-  const loading = h("p", { class: "lead" }, "Reading…");
-  add(main, loading);
-  const url = `console/tables/${encodeURIComponent(table.id)}/entries` + (index ? `?index=${encodeURIComponent(index.name)}` : "");
-  const { ok, body } = await ask(url);
-  if (turn !== state.shown) return;
-  loading.remove();
-  if (!ok) return void add(main, problem(body));
-  const summary = `${plural(body.entries, "entry", "entries")} in ${plural(body.collections.length, "item collection")}`;
-  add(main, 
-    h("p", {}, summary, body.more ? `; there are more.` : ".",
-      h("span", { class: "lead" }, ` ${plural(body.consumedReadUnits, "read unit")}.`)),
-    absentNote(body.absent),
-    body.entries > 0 && collections(table, place, body));
-  say(`${index ? index.name : table.id}: ${summary}`);
+  const box = h("div", { id: "content" }, h("p", { class: "lead" }, "Reading…"));
+  add(main, box);
+  const page = async (before) => {
+    const query = new URLSearchParams({ ...(index && { index: index.name }), ...(before && { from: JSON.stringify(before.next) }) });
+    const { ok, body } = await ask(`console/tables/${encodeURIComponent(table.id)}/entries?${query}`);
+    if (turn !== state.shown) return;
+    if (!ok) return void box.replaceChildren(problem(body));
+    const all = before ? joined(before, body) : body;
+    const summary = `${plural(all.entries, "entry", "entries")} in ${plural(all.collections.length, "item collection")}`;
+    const next = h("button", { type: "button", id: "next", on: { click: (event) => { event.target.disabled = true; page(all); } } }, "Next entries");
+    box.replaceChildren();
+    add(box,
+      h("p", { tabindex: "-1", id: "summary" }, summary, all.more ? `; there are more.` : ".",
+        h("span", { class: "lead" }, ` ${plural(all.consumedReadUnits, "read unit")}.`)),
+      absentNote(all.absent),
+      all.entries > 0 && collections(table, place, all),
+      all.next && h("div", { class: "actions" }, next));
+    if (before) (all.next ? next : document.getElementById("summary")).focus({ preventScroll: true });
+    say(`${index ? index.name : table.id}: ${summary}`);
+  };
+  await page(null);
+}
+
+/** What two views have together. An item collection may begin in one and end in the other. */
+function joined(before, body) {
+  const all = [...before.collections];
+  const last = all[all.length - 1];
+  const [first, ...others] = body.collections;
+  const same = last && first && JSON.stringify(last.key) === JSON.stringify(first.key);
+  if (same) all[all.length - 1] = { ...last, entries: [...last.entries, ...first.entries] };
+  return { ...body, absent: before.absent, entries: before.entries + body.entries, consumedReadUnits: before.consumedReadUnits + body.consumedReadUnits,
+    collections: [...all, ...(same ? others : body.collections)] };
 }
 
 function absentNote(absent) {
@@ -215,12 +375,12 @@ function collections(table, place, body) {
     at === 0 && one.key.map((value, part) => h("th", { scope: "rowgroup", rowspan: one.entries.length, class: look("partition value", value) },
       text(value), part === 0 && (body.sort.length > 0 || one.entries.length > 1) && h("span", { class: "count" }, plural(one.entries.length, "entry", "entries")))),
     body.sort.map((name) => h("th", { scope: "row", class: look("sort value", item[name]) }, text(item[name]))),
-    rest.map((name) => h("td", { class: look(late.has(name) ? "value folded" : "value", item[name]) }, text(item[name]))))));
+    rest.map((name) => h("td", { class: look(late.has(name) ? "value folded" : "value", item[name]) }, text(item[name]))), opening(table, item))));
   return scrolling("Item collections", h("table", { id: "collections" },
     h("caption", {}, h("span", {}, "Item collections by partition key, each in the order of its sort key. Partitions themselves have no order in DynamoDB.")),
     h("thead", {},
-      h("tr", { class: "group" }, span("partition key", body.partition.length), span("sort key", body.sort.length), span("attributes", rest.length)),
-      h("tr", {}, body.partition.map((name) => head(name, "partition")), body.sort.map((name) => head(name, "sort")), rest.map((name) => head(name)))),
+      h("tr", { class: "group" }, span("partition key", body.partition.length), span("sort key", body.sort.length), span("attributes", rest.length + 1)),
+      h("tr", {}, body.partition.map((name) => head(name, "partition")), body.sort.map((name) => head(name, "sort")), rest.map((name) => head(name)), h("th", { scope: "col" }, "item"))),
     body.collections.map(group)));
 }
 
@@ -240,18 +400,24 @@ function field(one, at) {
   const given = (inputs) => inputs.map((each) => each.value.trim()).filter(Boolean);
   if (one.operator === "between") {
     const ends = [input({ id: `${id}a`, "aria-label": `${one.attribute} from` }), input({ id: `${id}b`, "aria-label": `${one.attribute} to` })];
-    return { element: h("fieldset", { class: "field wide" }, h("legend", {}, name), h("div", { class: "pair" }, ends), h("span", { class: "hint" }, `${one.type}; both ends are included`)), values: () => given(ends) };
+    return { element: h("fieldset", { class: "field wide" }, h("legend", {}, name), h("div", { class: "pair" }, ends), h("span", { class: "hint" }, `${one.type}; both ends are included`)), values: () => given(ends), fill: (all) => ends.forEach((end, at) => { end.value = all[at] || ""; }) };
   }
   if (one.operator === "in" && one.values) {
     const boxes = one.values.map((value) => h("input", { type: "checkbox", value }));
-    return { element: h("fieldset", { class: "field" }, h("legend", {}, name), h("div", { class: "choices" }, boxes.map((box) => h("label", {}, box, box.value)))), values: () => boxes.filter((box) => box.checked).map((box) => box.value) };
+    return { element: h("fieldset", { class: "field" }, h("legend", {}, name), h("div", { class: "choices" }, boxes.map((box) => h("label", {}, box, box.value)))), values: () => boxes.filter((box) => box.checked).map((box) => box.value), fill: (all) => boxes.forEach((box) => { box.checked = all.includes(box.value); }) };
   }
   const choices = one.operator === "exists" || one.type === "boolean" ? ["true", "false"] : one.operator === "in" ? null : one.values;
   const single = choices ? h("select", { id, name: one.name, required: one.required }, h("option", { value: "" }, one.required ? "choose" : "any"), choices.map((value) => h("option", { value }, value))) : input();
-  return { element: h("div", { class: "field" }, h("label", { for: id }, name), single, one.operator === "in" ? h("span", { class: "hint" }, `${one.type}; several values, separated by commas`) : hint), values: () => given([single]) };
+  return { element: h("div", { class: "field" }, h("label", { for: id }, name), single, one.operator === "in" ? h("span", { class: "hint" }, `${one.type}; several values, separated by commas`) : hint), values: () => given([single]), fill: (all) => { single.value = all.join(","); } };
 }
 
-function questionView(table, question) {
+/** Notes in the address what was asked, so that it can be shared and found again. */
+function noted(asked) {
+  const hash = `${location.hash.split("?")[0]}?${asked}`;
+  if (hash !== location.hash) history.pushState(null, "", hash);
+}
+
+function questionView(table, question, asked) {
   title(question.name, `a question to ${table.id}`);
   const facts = [
     question.entities.length > 0 && `entity ${question.entities.join(", ")}`,
@@ -263,29 +429,57 @@ function questionView(table, question) {
   const fields = question.parameters.map(field);
   const limit = h("input", { id: "limit", inputmode: "numeric", autocomplete: "off", placeholder: question.limit ? String(question.limit) : "" });
   const results = h("div", { id: "results" });
-  const run = (page) => {
-    const query = new URLSearchParams({ explain: "true", format: "dynamodb" });
+  const given = () => {
+    const query = new URLSearchParams();
     question.parameters.forEach((one, at) => fields[at].values().forEach((value) => query.append(one.name, value)));
     if (limit.value.trim()) query.set("limit", limit.value.trim());
+    return query;
+  };
+  const run = (page) => {
+    const query = given();
+    query.set("explain", "true");
+    query.set("format", "dynamodb");
     if (page) query.set("page", page);
     return ask(`tables/${encodeURIComponent(table.id)}/questions/${encodeURIComponent(question.name)}?${query}`);
+  };
+  const submit = (event) => {
+    if (event) event.preventDefault();
+    const words = ["keyfold", "ask", question.name, ...[...given()].map(([name, value]) => `${name}=${value}`)];
+    noted(given());
+    answer(results, { table: () => table, first, name: question.name, command: words.map(quoted).join(" ") }, run);
   };
   const first = [...(question.select || []), ...question.parameters.map((one) => one.attribute)];
   add(main, 
     facts && h("p", { class: "lead" }, facts[0].toUpperCase() + facts.slice(1) + "."),
-    h("form", { on: { submit: (event) => { event.preventDefault(); answer(results, () => table, first, run); } } },
+    h("form", { on: { submit } },
       h("div", { class: "fields" }, fields.map((one) => one.element),
         h("div", { class: "field" }, h("label", { for: "limit" }, "limit ", h("i", {}, "(optional)")), limit, h("span", { class: "hint" }, "items of one page"))),
       h("div", { class: "actions" }, h("button", { class: "main" }, "Ask"))),
     results);
+  if (!asked) return;
+  const shared = new URLSearchParams(asked);
+  question.parameters.forEach((one, at) => fields[at].fill(shared.getAll(one.name)));
+  limit.value = shared.get("limit") || "";
+  submit();
 }
 
-function requestView() {
+/** A request that gives something, or tells what is missing: a look at a few items, or the first question with values of the right types. */
+function firstRequest() {
+  const { tables, allowScan } = state.model;
+  const table = tables.find((one) => one.questions.length > 0) || tables[0];
+  if (!table) return {};
+  if (allowScan && table.scope.length === 0) return { table: table.id, scan: true, limit: 10 };
+  const asked = table.questions[0] ? table.questions[0].parameters.filter((one) => one.required) : table.partition.map((one) => ({ attribute: one.attribute, operator: "=" }));
+  const example = (one) => (one.values && one.values[0]) || (one.type === "number" ? 1 : EXAMPLES[one.type]) || "some value";
+  const condition = (one) => (one.operator === "=" ? example(one) : { [one.operator]: one.operator === "between" || one.operator === "in" ? [example(one), example(one)] : one.operator === "exists" ? true : example(one) });
+  return { table: table.id, where: Object.fromEntries(asked.map((one) => [one.attribute, condition(one)])), limit: 10 };
+}
+
+function requestView(asked) {
   title("Free request", "any request, as JSON");
-  const table = state.model.tables[0];
-  const example = { table: table ? table.id : "", where: table ? { [table.partition[0].attribute]: "" } : {}, limit: 20 };
   const area = h("textarea", { id: "request", spellcheck: "false", "aria-describedby": "request-hint" });
-  area.value = JSON.stringify(example, null, 2);
+  area.value = JSON.stringify(firstRequest(), null, 2);
+  try { if (asked) area.value = decodeURIComponent(asked); } catch { /* the first request */ }
   const results = h("div", { id: "results" });
   const known = () => {
     try { const name = JSON.parse(area.value).table; return state.model.tables.find((one) => one.id === name || one.name === name); } catch { return null; }
@@ -296,13 +490,18 @@ function requestView() {
     results.replaceChildren(...(ok ? [h("h2", {}, "Plan"), plan(body)] : [problem(body)]));
     say(ok ? "The plan is shown; nothing was read." : "");
   };
-  const submit = (event) => { event.preventDefault(); answer(results, known, [], run); };
+  const submit = (event) => {
+    if (event) event.preventDefault();
+    noted(encodeURIComponent(area.value));
+    answer(results, { table: known, first: [], name: "answer", command: `keyfold query --request ${quoted(area.value)}` }, run);
+  };
   add(main, h("form", { on: { submit } },
     h("label", { for: "request" }, "Request"), area,
     h("span", { class: "hint", id: "request-hint" }, "where: {\"attribute\": value} or {\"attribute\": {\"between\": [low, high]}}; also and, or, not. Control+Enter runs it."),
     h("div", { class: "actions" }, h("button", { class: "main" }, "Ask"), h("button", { type: "button", on: { click: explain } }, "Show the plan only"))),
   results);
   area.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event); });
+  if (asked) submit();
 }
 
 /** A request with these members, unless it has them. As text: this script's numbers are doubles, and DynamoDB's are not. */
@@ -316,7 +515,7 @@ function having(source, more) {
 }
 
 /** Asks, and shows what comes back; the next page comes below the one before. */
-async function answer(results, tableOf, first, run) {
+async function answer(results, asked, run) {
   const turn = state.shown;
   const button = main.querySelector("form button.main");
   const page = async (token, before) => {
@@ -328,17 +527,21 @@ async function answer(results, tableOf, first, run) {
     const items = body.items || [];
     const all = { items: [...before.items, ...items], units: before.units + body.consumedReadUnits, read: before.read + (body.itemsRead || 0), pages: before.pages + 1 };
     const more = body.page && h("div", { class: "actions" }, h("button", { type: "button", id: "next", on: { click: () => page(body.page, all) } }, "Next page"));
+    const table = asked.table();
+    const names = table ? columns(all.items, table, asked.first) : [...new Set(all.items.flatMap(Object.keys))].sort();
     const summary = body.items ? plural(all.items.length, "item") : `count: ${body.count}`;
     results.replaceChildren(
       h("h2", { id: "answer", tabindex: "-1" }, `${summary}${body.page ? ", and there may be more" : ""}`),
-      ...[all.items.length > 0 && answerTable(all.items, tableOf(), first), more].filter(Boolean),
+      ...[all.items.length > 0 && answerTable(all.items, table, names), more].filter(Boolean),
+      ...(all.items.length > 0 ? [h("div", { class: "actions", id: "exports" }, exports(asked.name, all.items, names))] : []),
       figures([
         ["Read units consumed", all.units],
         ["Read units expected", body.plan ? body.plan.estimatedReadUnits : "–", all.pages > 1 && "a page"],
         ["Items read", body.itemsRead == null ? "–" : all.read],
         ["Items returned", body.items ? all.items.length : body.count],
       ]),
-      ...(body.plan ? [h("h2", {}, "Plan"), plan(body.plan)] : []));
+      ...(body.plan ? [h("h2", {}, "Plan"), plan(body.plan)] : []),
+      h("details", { id: "programs" }, h("summary", {}, "Copy as a command"), copied("command", asked.command)));
     // The window stays where it is: the new rows come where the button was.
     if (token) (document.getElementById("next") || document.getElementById("answer")).focus({ preventScroll: true });
     say(`${summary}, ${plural(all.units, "read unit")}`);
@@ -346,17 +549,28 @@ async function answer(results, tableOf, first, run) {
   await page(null, { items: [], units: 0, read: 0, pages: 0 });
 }
 
-function answerTable(items, table, first) {
-  const names = table ? columns(items, table, first) : [...new Set(items.flatMap(Object.keys))].sort();
+function answerTable(items, table, names) {
   const late = table ? folded(table) : new Set();
+  const opens = table && items.some((item) => itemPath(table, item));
   return scrolling("Answer", h("table", { id: "items" }, h("caption", {}, h("span", {}, "The answer, in its order.")),
-    h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, h("code", {}, name))))),
-    h("tbody", {}, items.map((item) => h("tr", {}, names.map((name) => h("td", { class: look(late.has(name) ? "value folded" : "value", item[name]) }, text(item[name]))))))));
+    h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, h("code", {}, name))), opens && h("th", { scope: "col" }, "item"))),
+    h("tbody", {}, items.map((item) => h("tr", {}, names.map((name) => h("td", { class: look(late.has(name) ? "value folded" : "value", item[name]) }, text(item[name]))), opens && opening(table, item))))));
 }
 
 function figures(all) {
-  return h("dl", { class: "figures" }, all.map(([name, value, note]) => h("div", {},
+  return h("dl", { class: "figures" }, all.filter(Boolean).map(([name, value, note]) => h("div", {},
     h("dt", {}, name), h("dd", {}, String(value), note && h("small", {}, ` ${note}`)))));
+}
+
+/** Reads that differ in nothing but their values, together: a fan-out is one thing. */
+function alike(reads) {
+  const groups = new Map();
+  const shape = (source) => String(source || "").replace(/"(?:[^"\\]|\\.)*"/g, "?").replace(/-?\b\d[\d.]*\b/g, "?");
+  for (const read of reads) {
+    const kind = JSON.stringify([read.operation, read.source, shape(read.keyCondition), shape(read.filter), shape(read.recheck), read.missingAttributes, read.descending]);
+    groups.set(kind, [...(groups.get(kind) || []), read]);
+  }
+  return [...groups.values()];
 }
 
 function plan(one) {
@@ -367,12 +581,16 @@ function plan(one) {
     read.missingAttributes && h("span", { class: "hint" }, `missing attributes: ${read.missingAttributes}`),
     !read.keyCondition && !read.filter && "everything",
   ];
-  const reads = one.reads.slice(0, READS_SHOWN).map((read) => h("tr", {},
-    h("th", { scope: "row" }, `${read.operation} ${read.source}`), h("td", {}, lines(read)), h("td", {}, read.descending ? "descending" : "ascending")));
-  const left = one.reads.length - reads.length;
+  const groups = alike(one.reads);
+  const others = (group) => group.length > 1 && h("details", {}, h("summary", {}, `${group.length} reads, alike but for their values`),
+    h("ul", { class: "plain" }, group.slice(0, ALIKE_SHOWN).map((read) => h("li", {}, lines(read))), group.length > ALIKE_SHOWN && h("li", {}, `and ${group.length - ALIKE_SHOWN} more`)));
+  const reads = groups.slice(0, READS_SHOWN).map((group) => h("tr", {},
+    h("th", { scope: "row" }, `${group[0].operation} ${group[0].source}`, group.length > 1 && h("b", { class: "times" }, ` × ${group.length}`)),
+    h("td", {}, lines(group[0]), others(group)), h("td", {}, group[0].descending ? "descending" : "ascending")));
+  const left = groups.length - reads.length;
   return h("div", {},
     h("p", { class: "lead" }, `${one.delivery[0].toUpperCase()}${one.delivery.slice(1)}. ${plural(one.estimatedReadUnits, "read unit")} expected.`),
-    reads.length > 0 && simple("Reads", left > 0 ? `The first ${reads.length} of ${one.reads.length} reads.` : `${plural(one.reads.length, "read")}.`, ["Read", "Key condition", "Order"], reads, { id: "reads" }),
+    reads.length > 0 && simple("Reads", left > 0 ? `${plural(one.reads.length, "read")}; the first ${reads.length} of ${groups.length} kinds.` : `${plural(one.reads.length, "read")}.`, ["Read", "Key condition", "Order"], reads, { id: "reads" }),
     one.rejected.length > 0 && [h("h2", {}, "Rejected"), simple("Rejected", "Why the other tables and indexes were rejected.", ["Table or index", "Reason"],
       one.rejected.map((turned) => h("tr", {}, h("th", { scope: "row" }, turned.source), h("td", {}, ticked(turned.reason)))), { id: "rejected" })]);
 }
@@ -395,7 +613,7 @@ async function retrofitView(retrofit, turn) {
     if (turn !== state.shown) return;
     const news = ok && body.started ? `${body.phase}, ${body.segmentsDone} of ${plural(body.segments, "segment")} backfilled, ${plural(body.gates.length, "gate")} closed, ${body.quarantined} in quarantine` : "";
     if (news !== announced) say(announced = news);
-    const now = JSON.stringify(body);
+    const now = JSON.stringify({ ...body, comparedSecondsAgo: null, lagSecondsAgo: Math.floor(body.lagSecondsAgo / 60) });
     if (now !== before) {
       const focused = document.activeElement && document.activeElement.getAttribute("aria-label");
       box.replaceChildren(...(ok ? progressOf(body) : [problem(body)]));
@@ -409,6 +627,8 @@ async function retrofitView(retrofit, turn) {
   await refresh();
 }
 
+/** The phases before the cut-over: only there do gates say anything. */
+const FILLING = ["running", "tidying", "tidy"];
 const DIFFERENCES = (count) => (count == null ? "not compared" : count === 0 ? "none" : String(count));
 
 function progressOf(body) {
@@ -417,6 +637,7 @@ function progressOf(body) {
   const items = body.passes.filter((one) => one.pass === "backfill").reduce((sum, one) => sum + (one.counts.items || 0), 0);
   return [
     protocol,
+    h("p", { id: "phase" }, h("b", {}, body.phase), ": ", ticked(body.means), ".", body.shown !== body.phase && [" Now ", ticked(body.shown.slice(body.phase.length + 2)), "."]),
     figures([
       ["Phase", body.phase],
       ["Segments backfilled", body.segmentsDone, `of ${body.segments}`],
@@ -424,16 +645,26 @@ function progressOf(body) {
       ["Quarantine", body.quarantined],
       ["Differences", DIFFERENCES(body.differences)],
       ["Epoch", body.epoch, body.stream ? "with a stream" : "without a stream"],
+      body.stream && ["Lag", body.lagMilliseconds == null ? "unknown" : `${Math.ceil(body.lagMilliseconds / 1000)} s`, body.lagMilliseconds == null ? "the replicator has carried nothing over" : `as the replicator said ${body.lagSecondsAgo < 60 ? "just now" : `${plural(Math.floor(body.lagSecondsAgo / 60), "minute")} ago`}`],
     ]),
     body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),
-    h("h2", {}, "Gates"),
-    body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: you can cut over.")
+    FILLING.includes(body.phase) && h("h2", {}, "Gates"),
+    !FILLING.includes(body.phase) ? null : body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: you can cut over.")
       : [h("p", {}, "You cannot cut over yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, ticked(gate.message), " ", h("code", { class: "lead" }, gate.code))))],
     h("h2", {}, "Passes"),
     body.passes.length === 0 ? h("p", { class: "lead" }, "There is none yet.") : passes(body),
     h("h2", {}, "Quarantine"),
-    body.quarantined === 0 ? h("p", { class: "lead" }, "Empty.") : quarantine(body),
-  ].flat();
+    body.quarantined === 0 ? h("p", { class: "lead" }, "Empty.") : [misfits(body), quarantine(body)],
+  ].flat(2).filter(Boolean);
+}
+
+/** Why items do not fit, by attribute and reason. */
+function misfits(body) {
+  if (body.misfits.length === 0) return null;
+  const key = (one) => Object.keys(one).sort().map((name) => `${name} = ${text(one[name])}`).join(", ");
+  return simple("Misfits", "Items that could not be carried over, by reason.", ["Attribute", "Reason", "Index", { name: "Items", number: true }, "Examples"], body.misfits.map((one) => h("tr", {},
+    h("td", {}, one.attribute ? h("code", {}, one.attribute) : "–"), h("td", {}, one.reason), h("td", {}, one.index || "–"), h("td", { class: "number" }, one.items.toLocaleString("en")),
+    h("td", { class: "value long" }, one.examples.map(key).join("; ")))), { id: "misfits" });
 }
 
 function passes(body) {
@@ -491,7 +722,9 @@ function show(focus) {
   const turn = ++state.shown;
   const { tables, retrofits } = state.model;
   let parts = [];
-  try { parts = location.hash.slice(2).split("/").filter(Boolean).map(decodeURIComponent); } catch { /* shown as not there */ }
+  const [way, ...rest] = location.hash.split("?");
+  const asked = rest.join("?");
+  try { parts = way.slice(2).split("/").filter(Boolean).map(decodeURIComponent); } catch { /* shown as not there */ }
   const [kind, name, third, fourth] = parts;
   const table = tables.find((one) => one.id === (kind ? name : tables[0] && tables[0].id));
   const question = table && table.questions.find((one) => one.name === third);
@@ -500,11 +733,12 @@ function show(focus) {
   main.replaceChildren();
   if ((!kind || (kind === "tables" && !third)) && table) tableView(table);
   else if (kind === "tables" && table && third === "content" && (index || !fourth)) contentView(table, index, turn);
-  else if (kind === "questions" && question) questionView(table, question);
-  else if (kind === "request") requestView();
+  else if (kind === "tables" && table && third === "item") itemView(table, asked, turn);
+  else if (kind === "questions" && question) questionView(table, question, asked);
+  else if (kind === "request") requestView(asked);
   else if (kind === "retrofits" && retrofit) retrofitView(retrofit, turn);
   else { title("Nothing here", ""); add(main, h("p", { class: "lead" }, "The manifest has nothing with this name.")); }
-  const here = kind ? location.hash : table && path("tables", table.id);
+  const here = kind ? way : table && path("tables", table.id);
   document.querySelectorAll("nav a").forEach((one) => {
     if (one.getAttribute("href") === here) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");

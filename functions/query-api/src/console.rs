@@ -8,6 +8,7 @@
 
 mod entries;
 mod files;
+mod item;
 mod model;
 mod retrofit;
 
@@ -29,8 +30,13 @@ pub(crate) enum ConsoleRoute<'p> {
     File(File),
     /// `GET /console/model`
     Model,
-    /// `GET /console/tables/{table}/entries?index=...`
+    /// `GET /console/tables/{table}/entries?index=...&from=...`
     Entries {
+        /// The table, as the path has it.
+        table: &'p str,
+    },
+    /// `GET /console/tables/{table}/item?key=...`
+    Item {
         /// The table, as the path has it.
         table: &'p str,
     },
@@ -50,6 +56,7 @@ impl<'p> ConsoleRoute<'p> {
             ["console.css"] => ConsoleRoute::File(File::Style),
             ["console", "model"] => ConsoleRoute::Model,
             ["console", "tables", table, "entries"] => ConsoleRoute::Entries { table },
+            ["console", "tables", table, "item"] => ConsoleRoute::Item { table },
             ["console", "retrofits", retrofit] => ConsoleRoute::Retrofit { retrofit },
             _ => return None,
         })
@@ -85,8 +92,15 @@ pub(crate) async fn answer(
         }
         ConsoleRoute::Entries { table } => {
             let index = params.take("index").pop();
+            let from = params.take("from").pop();
             nothing_left(&params, "index")?;
-            entries::read(asker, table, index.as_deref(), record).await?
+            let place = entries::Wanted { table, index: index.as_deref(), from: from.as_deref() };
+            entries::read(asker, &place, record).await?
+        }
+        ConsoleRoute::Item { table } => {
+            let key = params.take("key").pop().unwrap_or_default();
+            nothing_left(&params, "key")?;
+            item::read(asker, table, &key, record).await?
         }
         ConsoleRoute::Retrofit { retrofit } => {
             nothing_left(&params, "")?;

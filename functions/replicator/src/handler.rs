@@ -67,6 +67,7 @@ async fn carry_over(
             return Ok(answer(None));
         }
     };
+    let is_late = late.is_some();
     let before = sender.spent();
     let done = match late {
         None => replicate(&sender, &records, &options).await,
@@ -76,6 +77,9 @@ async fn carry_over(
     report.spend(&before, &sender.spent());
     report.count(&done);
     tell_failure(report, &done, &sender);
+    if !is_late {
+        tell_lag(replicator, &sender, &batch, &done, stop).await;
+    }
     let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();
     match numbers.iter().all(|number| number.as_ref().is_some_and(|number| !number.is_empty())) {
         true => Ok(answer(numbers.first().and_then(Option::as_deref))),
@@ -120,6 +124,21 @@ fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) 
         report.code = "timed-out";
     } else if !done.failed.is_empty() {
         report.code = "item-not-settled";
+    }
+}
+
+/// Says now and then how far behind the replicator is, for `status`. Nothing depends on it, so a failure is none of the batch.
+async fn tell_lag(
+    replicator: &Replicator,
+    sender: &RequestSender,
+    batch: &RawBatch<'_>,
+    done: &Replicated,
+    stop: Option<Instant>,
+) {
+    let at = done.failed.first().copied().unwrap_or(batch.records.len().saturating_sub(1));
+    let Some(behind) = batch.records.get(at).and_then(age) else { return };
+    if replicator.is_to_tell() {
+        let _ = in_time(stop, async { sender.note_lag(behind).await.map_err(Refusal::from) }).await;
     }
 }
 

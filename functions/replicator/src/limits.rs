@@ -8,3 +8,5 @@ pub const CONCURRENCY_MAX: usize = 256;
 pub const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
 /// The longest name of a record that is kept as it is.
 pub(crate) const NAME_CHARS_MAX: usize = 100;
+/// How often a process says how far behind it is. Each time costs a write unit of the control table.
+pub(crate) const LAG_PERIOD: Duration = Duration::from_secs(5);

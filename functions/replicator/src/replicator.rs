@@ -1,6 +1,7 @@
 //! What lives as long as the process: the mapping, the client, the sender of the epoch at hand. Built before the first event.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{Delivery, Direction};
@@ -9,6 +10,7 @@ use keyfold_dynamo::Client;
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_edge::{ManifestError, SettingsError};
 
+use crate::limits::LAG_PERIOD;
 use crate::{Refusal, Settings};
 
 /// The replicator of one retrofit.
@@ -23,6 +25,8 @@ pub struct Replicator {
     mapping: Result<Mapping, MappingError>,
     /// What follows from the retrofit's row, for records of either stream.
     kept: Mutex<Vec<Kept>>,
+    /// When this process last said how far behind it is.
+    told: Mutex<Option<Instant>>,
 }
 
 /// What becomes of a batch.
@@ -67,7 +71,15 @@ impl Replicator {
     /// The replicator of a mapping, with a client.
     pub fn new(mapping: Result<Mapping, MappingError>, client: Client, settings: Settings) -> Replicator {
         let Settings { retrofit, control_table, concurrency, .. } = settings;
-        Replicator { retrofit, concurrency, client, control_table, mapping, kept: Mutex::default() }
+        Replicator {
+            retrofit,
+            concurrency,
+            client,
+            control_table,
+            mapping,
+            kept: Mutex::default(),
+            told: Mutex::default(),
+        }
     }
 
     /// The mapping of the manifest at hand.
@@ -124,6 +136,16 @@ impl Replicator {
         head.check(mapping).map_err(RetrofitError::from)?;
         let job = head.leading_job(mapping).ok_or_else(|| RetrofitError::from(head.closed()))?;
         Ok(self.sender(job))
+    }
+
+    /// Is it time to say how far behind it is? Asked once, it counts as said.
+    pub(crate) fn is_to_tell(&self) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = told.is_none_or(|last| last.elapsed() >= LAG_PERIOD);
+        if is_time {
+            *told = Some(Instant::now());
+        }
+        is_time
     }
 
     /// What reads the retrofit's row.

@@ -423,4 +423,53 @@ pub struct Retrofit {
     pub fills: Vec<String>,
     /// In place: may attributes that live programs read change too, and not folded keys alone?
     pub changes_live_attributes: bool,
+    /// In place: does the replicator keep the folded keys right for good?
+    pub keep_folded: bool,
+    /// What becomes of values that do not fit, by the attribute's name in the target: remedies that are tried one after the other.
+    /// An attribute that is not here keeps its item in quarantine.
+    pub misfits: BTreeMap<String, Vec<Remedy>>,
+}
+
+/// What becomes of a value that does not fit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Remedy {
+    /// Keys are made as if it were absent; it stays as it is.
+    Absent,
+    /// It is replaced by this, also where it is missing.
+    Default(AttributeValue),
+    /// Spaces at its ends go.
+    Trim,
+    /// It gets small letters.
+    Lower,
+    /// It gets capital letters.
+    Upper,
+    /// A text that is a number becomes that number.
+    ToNumber,
+    /// A number becomes a text.
+    ToText,
+    /// Seconds or milliseconds since 1970 become a timestamp.
+    ToTimestamp,
+}
+
+impl Remedy {
+    /// Those that have nothing but a name, by the words of the manifest.
+    pub(crate) const WORDS: [(&str, Remedy); 7] = [
+        ("absent", Remedy::Absent),
+        ("trim", Remedy::Trim),
+        ("lower", Remedy::Lower),
+        ("upper", Remedy::Upper),
+        ("to-number", Remedy::ToNumber),
+        ("to-text", Remedy::ToText),
+        ("to-timestamp", Remedy::ToTimestamp),
+    ];
+
+    /// Its word in the manifest.
+    pub fn word(&self) -> &'static str {
+        Remedy::WORDS.iter().find(|(_, remedy)| remedy == self).map_or("default", |(word, _)| word)
+    }
+
+    /// Does it change the attribute itself, and not the keys alone?
+    pub fn changes_attribute(&self) -> bool {
+        *self != Remedy::Absent
+    }
 }

@@ -353,6 +353,9 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
     let retrofits = |lines: &str| rest(&format!("{u}{lines}"));
     let in_place = |lines: &str| retrofits(&format!("[retrofits.r]\nfrom = \"t\"\nto = \"t\"\n{lines}"));
     let moved = |lines: &str| retrofits(&format!("[retrofits.r]\nfrom = \"t\"\nto = \"u\"\n{lines}"));
+    let folded = |text: String| {
+        text + "\n[tables.t.indexes.byFree]\npartition = \"{free}#{more}\"\nallow = [\"native-would-serve\"]\n"
+    };
     let two = |one: &str, other: &str| {
         retrofits(&format!(
             "[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n{one}\n[retrofits.b]\nfrom = \"w\"\nto = \"u\"\n{other}"
@@ -366,6 +369,8 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
         (&["live-attributes"], in_place("drop = [\"doc\"]\nchanges-live-attributes = false")),
         (&[], moved("drop = [\"doc\"]")),
         (&["rename-undeclared"], moved("rename = { fre = \"x\" }")),
+        (&["carried-key"], folded(moved(""))),
+        (&[], folded(moved("drop = [\"byFree_pk\"]"))),
         (&[], moved("rename = { free = \"x\" }")),
         (&["rename-over-key"], moved("rename = { free = \"id\" }")),
         (&[], moved("rename = { free = \"id\", id = \"key\" }")),

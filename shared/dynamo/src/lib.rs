@@ -6,7 +6,7 @@
 //! Nothing is decided here. Which index to ask and with which expressions is a plan's business; this crate sends it,
 //! page by page, and returns the answer and its cost. Every loop has a bound with a name.
 //!
-//! Start with [`client()`] and [`Settings`]; then [`create_table`], [`describe`] and [`add_indexes`], [`put`], [`put_new_all`], [`update`],
+//! Start with [`client()`] and [`Settings`]; then [`plan_table`] and [`TablePlan::carry_out`], [`put`], [`put_new_all`], [`update`],
 //! [`delete`] and [`load`] (a struct becomes an item with [`item_of`]), [`query_page`],
 //! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`]. [`run`] carries out a whole query plan, page
 //! by page, and [`TokenKeys`] encrypts the position where the next page begins.
@@ -51,9 +51,10 @@ pub use sample::{Described, Sample, SampleOptions, sample, table_description};
 pub use secret::{Secret, SecretError, SecretLabel, SecretVersion};
 pub use stream::{StreamReader, StreamedChange};
 pub use table::{
-    AddIndexError, Difference, EnsureError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, KeyNames, LiveIndex,
-    LiveIndexes, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, WarmThroughput, add_indexes, create_table,
-    create_table_input, describe, enable_stream, enable_ttl, ensure_table, live_indexes,
+    AddIndexError, ApplyError, Difference, EnsureError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, KeyNames,
+    LiveIndex, LiveIndexes, Mismatch, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, TablePlan, TableStep,
+    WarmThroughput, add_indexes, create_table, create_table_input, describe, enable_stream, enable_ttl,
+    ensure_table, live_indexes, plan_table, table_id, table_options,
 };
 pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, SealError, TOKEN_CHARS_MAX, TokenKeys,

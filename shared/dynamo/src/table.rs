@@ -6,6 +6,7 @@ mod describe;
 mod diff;
 mod ensure;
 mod options;
+mod plan;
 mod schema;
 mod stream;
 mod ttl;
@@ -15,11 +16,12 @@ pub use add::{
     live_indexes,
 };
 pub use create::{TABLE_ACTIVE_WAIT_MAX, create_table, create_table_input};
-pub use describe::describe;
+pub use describe::{describe, table_id};
 pub(crate) use describe::{description, expires};
 pub use diff::{Difference, TableDiff};
 pub use ensure::{EnsureError, ensure_table};
 pub use options::TableOptions;
+pub use plan::{ApplyError, Mismatch, TablePlan, TableStep, plan_table, table_options};
 pub use schema::KeyNames;
 pub use stream::enable_stream;
 pub use ttl::enable_ttl;

@@ -25,4 +25,6 @@ pub use poller::{
     StreamPoller,
 };
 #[cfg(feature = "stack")]
-pub use stack::{AUDIT_TABLE, CONTROL_TABLE, InProcessReplicator, Stack, StackError, StackOptions};
+pub use stack::{
+    AUDIT_TABLE, CONTROL_TABLE, InProcessReplicator, MissingIndex, Stack, StackError, StackOptions,
+};

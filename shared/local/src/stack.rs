@@ -15,9 +15,10 @@ use std::time::Duration;
 
 use keyfold_core::audit::journal_table;
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::Mapping;
 use keyfold_core::retrofit::control::table as control_table;
-use keyfold_dynamo::{EnsureError, TableOptions, ensure_table};
+use keyfold_dynamo::{
+    ApplyError, EnsureError, TableOptions, TableStep, ensure_table, plan_table, table_options,
+};
 use keyfold_edge::FunctionError;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -65,7 +66,10 @@ pub enum StackError {
         /// Why not.
         source: std::io::Error,
     },
-    /// A table is there otherwise than the manifest says, or cannot be made.
+    /// A table is there otherwise than the manifest says.
+    #[error(transparent)]
+    Differs(#[from] ApplyError),
+    /// The control table or the journal is, or a table cannot be made.
     #[error(transparent)]
     Table(#[from] EnsureError),
     /// A stream, or the deletion of items whose time is over, cannot be switched on.
@@ -103,11 +107,21 @@ pub enum StackError {
     },
 }
 
+/// An index of the manifest that a table of an earlier run lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingIndex {
+    /// The table, as the manifest calls it.
+    pub table: String,
+    /// The index.
+    pub index: String,
+}
+
 /// A running stack. It stops when it is dropped.
 #[derive(Debug)]
 pub struct Stack {
     dynamo: EmbeddedDynamo,
     api: SocketAddr,
+    missing: Vec<MissingIndex>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -121,7 +135,7 @@ impl Stack {
             ..EmbeddedOptions::default()
         };
         let dynamo = EmbeddedDynamo::start_with(&store(options.data.as_deref())?, embedded)?;
-        tables(model, &dynamo).await?;
+        let missing = tables(model, &dynamo).await?;
         let api =
             listener.local_addr().map_err(|source| StackError::Listen { port: options.api_port, source })?;
         let routes = api::routes(model, &dynamo, options).await?;
@@ -135,7 +149,7 @@ impl Stack {
         if model.tables.iter().any(|table| table.ttl.is_some()) {
             tasks.push(tokio::spawn(sweep(dynamo.database().clone(), options.sweep_every)));
         }
-        Ok(Stack { dynamo, api, tasks })
+        Ok(Stack { dynamo, api, missing, tasks })
     }
 
     /// Where DynamoDB answers.
@@ -146,6 +160,11 @@ impl Stack {
     /// Where the HTTP API answers.
     pub fn api(&self) -> String {
         format!("http://{}", self.api)
+    }
+
+    /// The indexes that tables of an earlier run lacked when the stack started.
+    pub fn missing(&self) -> &[MissingIndex] {
+        &self.missing
     }
 
     /// Stops everything: requests of DynamoDB that are under way are answered.
@@ -182,25 +201,25 @@ async fn sweep(database: Database, every: Duration) {
     }
 }
 
-/// The manifest's tables, with a stream where a retrofit begins or can lead back from, and the control table.
-async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<(), StackError> {
+/// The manifest's tables, with a stream where a retrofit begins or can lead back from, and the control table. An index that a
+/// table of an earlier run lacks is left to the user: filling it changes what questions find.
+async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<Vec<MissingIndex>, StackError> {
     let client = dynamo.client();
-    dynamo.create_tables(&model.tables, TableOptions::default()).await?;
-    for retrofit in &model.retrofits {
-        let back = Mapping::of(model, &retrofit.name).is_ok_and(|mapping| mapping.back().is_ok());
-        let followed = [Some(&retrofit.from), back.then_some(&retrofit.to)];
-        for table in followed.into_iter().flatten().filter_map(|id| model.table(id)) {
-            keyfold_dynamo::enable_stream(&client, table).await?;
-        }
-    }
+    let mut missing = Vec::new();
     for table in &model.tables {
-        keyfold_dynamo::enable_ttl(&client, table).await?;
+        let options = table_options(model, table);
+        let mut plan = plan_table(&client, table, options).await?;
+        missing.extend(
+            plan.added().map(|index| MissingIndex { table: table.id.clone(), index: index.to_owned() }),
+        );
+        plan.steps.retain(|step| !matches!(step, TableStep::Add { .. }));
+        plan.carry_out(&client, table, options, None, &mut |_| {}).await?;
     }
     ensure_table(&client, &control_table(CONTROL_TABLE), TableOptions::default()).await?;
     if let Some(journal) = &model.deploy.audit_journal {
         ensure_table(&client, &journal_table(journal), TableOptions::default()).await?;
     }
-    Ok(())
+    Ok(missing)
 }
 
 /// A function's binary, with settings that say where manifest and DynamoDB are.

@@ -11,7 +11,7 @@ use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use keyfold_dynamo::{BatchGet, batch_get, put};
-use keyfold_local::{AllowedHosts, CONTROL_TABLE, Stack, StackError, StackOptions};
+use keyfold_local::{AllowedHosts, CONTROL_TABLE, MissingIndex, Stack, StackError, StackOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -110,6 +110,33 @@ async fn what_is_posted_is_found_by_its_question_and_survives_a_restart() {
     let stack = Stack::start(&model(), &options).await.unwrap();
     let (_, body) = ask(&stack, "GET", QUESTION, "", "").await;
     assert_eq!(body["items"][0]["id"], "e1", "{body}");
+}
+
+#[tokio::test]
+async fn a_table_of_an_earlier_run_that_lacks_an_index_starts_and_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = StackOptions { data: Some(folder.path().to_owned()), ..options() };
+    let full = model();
+    let at = full.tables.iter().position(|table| table.id == "audit").unwrap();
+    let mut before = full.clone();
+    let index = before.tables[at].indexes.pop().unwrap();
+    let stack = Stack::start(&before, &options).await.unwrap();
+    assert_eq!(stack.missing(), []);
+    stack.shutdown();
+
+    let missing = MissingIndex { table: "audit".to_owned(), index: index.name.clone() };
+    for _ in 0..2 {
+        let stack = Stack::start(&full, &options).await.unwrap();
+        assert_eq!(stack.missing(), std::slice::from_ref(&missing), "it is not added by itself");
+        assert_eq!(ask(&stack, "GET", "/health", "", "").await.0, 200);
+        stack.shutdown();
+    }
+
+    // A key cannot become another one.
+    let mut other = full.clone();
+    other.tables[at].partition.name = "other".to_owned();
+    let error = Stack::start(&other, &options).await.unwrap_err();
+    assert!(matches!(error, StackError::Differs(_)), "{error}");
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use super::rights::{Worker, of_worker};
 const RETROFITS: &str = include_str!("parts/retrofits.yaml");
 const RETROFIT: &str = include_str!("parts/retrofit.yaml");
 const WAY_BACK: &str = include_str!("parts/retrofit-back.yaml");
+const KEPT: &str = include_str!("parts/retrofit-kept.yaml");
 
 const SLICES: &str = "\
 MemorySize: 1024
@@ -114,6 +115,9 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
     );
     if mapping.back().is_ok() {
         document.part(WAY_BACK, &[("Retrofit", &id), ("retrofit", name), ("stream", &target.stream())]);
+    }
+    if retrofit.keep_folded {
+        document.part(KEPT, &[("Retrofit", &id), ("retrofit", name)]);
     }
     Ok(())
 }

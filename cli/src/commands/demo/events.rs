@@ -13,9 +13,9 @@ const ACTIONS: [&str; 4] = ["viewed", "viewed", "edited", "deleted"];
 const RESOURCES: u32 = 200;
 
 /// The question that the old table cannot answer, in words.
-pub(super) const QUESTION_IN_WORDS: &str = "When did joe1 view r0007 in March 2017?";
+pub(super) const QUESTION_IN_WORDS: &str = "When did joe1 view 123bbb in March 2017?";
 /// The same question as a request.
-pub(super) const QUESTION: &str = r#"{"table":"audit","where":{"resourceId":"r0007","action":"viewed","accessedBy":"joe1",
+pub(super) const QUESTION: &str = r#"{"table":"audit","where":{"resourceId":"123bbb","action":"viewed","accessedBy":"joe1",
     "timestamp":{"beginsWith":"2017-03"}},"order":"timestamp","limit":1000}"#;
 
 /// A number below `of`, the same for the same two numbers.
@@ -35,14 +35,14 @@ pub(super) fn event(number: u32, draw: u32) -> Item {
     let pick = |salt: u32, of: u32| pick(draw, salt, of);
     // One event in fifty matches most of the question, so that there is something to find.
     let asked = pick(0, 50) == 0;
-    let resource = if asked { 7 } else { pick(8, RESOURCES) };
+    let resource = if asked { 123 } else { pick(8, RESOURCES) };
     let user = if asked { "joe1" } else { USERS[pick(1, 4) as usize] };
     let (year, month) = if asked { (2017, 1 + pick(4, 4)) } else { (2016 + pick(3, 2), 1 + pick(4, 12)) };
     let time =
         format!("{year}-{month:02}-{:02}T{:02}:{:02}:00.000Z", 1 + pick(5, 28), pick(6, 24), pick(7, 60));
     let attributes = [
         ("id", id(number)),
-        ("resourceId", format!("r{resource:04}")),
+        ("resourceId", format!("{resource:03}bbb")),
         ("resourceName", format!("Thing {resource}")),
         ("action", ACTIONS[pick(2, 4) as usize].to_owned()),
         ("accessedBy", user.to_owned()),
@@ -63,7 +63,7 @@ pub(super) fn text<'i>(item: &'i Item, name: &str) -> Option<&'i str> {
 
 /// Does an event match the question? Decided from its attributes, without any key.
 pub(super) fn answers(item: &Item) -> bool {
-    text(item, "resourceId") == Some("r0007")
+    text(item, "resourceId") == Some("123bbb")
         && text(item, "action") == Some("viewed")
         && text(item, "accessedBy") == Some("joe1")
         && text(item, "timestamp").is_some_and(|time| time.starts_with("2017-03"))

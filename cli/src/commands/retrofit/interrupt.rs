@@ -8,7 +8,7 @@ use crate::output::Output;
 pub(super) use crate::output::INTERRUPTED;
 
 /// A flag that ctrl-C sets.
-pub(super) fn watched(out: &Output) -> Arc<AtomicBool> {
+pub(in crate::commands) fn watched(out: &Output) -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let (set, out) = (Arc::clone(&stop), out.clone());
     tokio::spawn(async move {

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
-use futures_util::stream::{self, StreamExt};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Checkpoint, Misfits, Pass, SegmentId, progress};
@@ -20,8 +19,9 @@ use serde_json::json;
 use super::interrupt::{INTERRUPTED, watched};
 use super::misfits::table;
 use super::progress::Progress;
-use super::{explained, segments, started};
-use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs};
+use super::rounds::Rounds;
+use super::{explained, started};
+use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs, SEGMENTS_DEFAULT};
 use crate::output::Output;
 
 pub(super) async fn backfill(
@@ -32,18 +32,8 @@ pub(super) async fn backfill(
     let (sender, head) = started(model, &args.target).await?;
     let sender = sender.paced(args.rate);
     head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
-    let head = sender.adopt(head).await.map_err(explained)?;
-    if args.again {
-        sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
-    }
-    let known = sender.segments(Pass::Backfill).await.map_err(explained)?;
-    if let Some(other) = known.iter().find(|known| known.segment().total() != args.work.segments) {
-        bail!(
-            "the backfill of retrofit `{}` was started with {} segments: use the same number, or start again with --again",
-            head.retrofit,
-            other.segment().total()
-        );
-    }
+    sender.adopt(head).await.map_err(explained)?;
+    let total = total(&sender, args).await?;
     sender.begin_writing().await.map_err(explained)?;
     let options = SliceOptions {
         stop: watched(out),
@@ -52,29 +42,42 @@ pub(super) async fn backfill(
         ..SliceOptions::default()
     };
     let shown = Progress::new(out, &sender, sender.items_about().await.map_err(explained)?);
-    let runs = segments(args.work.segments)?
-        .into_iter()
-        .map(|segment| one_segment(&sender, Pass::Backfill, segment, &options, &shown));
-    let mut running = stream::iter(runs).buffer_unordered(args.work.concurrency.max(1));
-    let mut counts = BTreeMap::new();
-    let (mut failed, mut done) = (None, true);
-    while let Some(end) = running.next().await {
-        match end {
-            Ok(checkpoint) => {
-                add(&mut counts, &checkpoint);
-                done &= checkpoint.is_done();
-            }
-            Err(error) => failed = failed.or(Some(error)),
-        }
-    }
-    drop(running);
+    let rounds =
+        Rounds { segments: total, concurrency: args.work.concurrency, stop: &options.stop, shown: &shown };
+    let ends = rounds.run(|segment| one_segment(&sender, Pass::Backfill, segment, &options, &shown)).await;
     shown.ends();
-    if let Some(error) = failed {
-        return Err(explained(error));
-    }
+    let ends = ends?;
+    let mut counts = BTreeMap::new();
+    ends.iter().for_each(|checkpoint| add(&mut counts, checkpoint));
+    let done = ends.len() == total as usize && ends.iter().all(Checkpoint::is_done);
     let entries = sender.quarantine().await.map_err(explained)?;
     report(out, &sender, "backfill", &counts, &shown, done, Some(&misfits(&entries)))?;
     Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+}
+
+/// How many segments the backfill has. One that was begun before goes on with its number, also from its beginning.
+async fn total(sender: &RequestSender, args: &RetrofitPassArgs) -> anyhow::Result<u32> {
+    let known = sender.segments(Pass::Backfill).await.map_err(explained)?;
+    let begun = known.first().map(|known| known.segment().total());
+    let total = args.work.segments.or(begun).unwrap_or(SEGMENTS_DEFAULT);
+    if args.again {
+        sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
+    } else if let Some(other) =
+        known.iter().map(|known| known.segment().total()).find(|known| *known != total)
+    {
+        bail!(
+            "the backfill of retrofit `{}` was begun with {other} segments\n\
+             hint: leave out --segments to go on with them, or start again with --again",
+            sender.job().mapping().name()
+        );
+    }
+    if args.again || begun.is_none() {
+        // Noted before anything is carried over: who comes after a crash finds the number.
+        let first = SegmentId::new(0, total)?;
+        let start = Checkpoint::start(sender.job(), Pass::Backfill, first);
+        sender.store_checkpoint(&start).await.map_err(explained)?;
+    }
+    Ok(total)
 }
 
 /// Backfills or tidies one segment to its end, or to the page at which it is interrupted.
@@ -130,20 +133,20 @@ pub(super) async fn verify(
     };
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let (mut differences, mut count, mut done) = (Vec::new(), 0, true);
+    let total = args.work.segments.unwrap_or(SEGMENTS_DEFAULT);
     for pass in passes {
         if !repair {
             sender.forget_segments(*pass).await.map_err(explained)?;
         }
-        let ends = segments(args.work.segments)?
-            .into_iter()
-            .map(|segment| compared(&sender, *pass, segment, repair, &options, &shown));
-        let mut running = stream::iter(ends).buffer_unordered(args.work.concurrency.max(1));
-        while let Some(end) = running.next().await {
-            let end = end.map_err(explained)?;
-            // An item that was not read must not count as clean.
-            if let Some(error) = end.error {
-                return Err(explained(error));
-            }
+        let rounds = Rounds {
+            segments: total,
+            concurrency: args.work.concurrency,
+            stop: &options.stop,
+            shown: &shown,
+        };
+        let ends = rounds.run(|segment| compared(&sender, *pass, segment, repair, &options, &shown)).await?;
+        done &= ends.len() == total as usize;
+        for end in ends {
             add(&mut counts, &end.checkpoint);
             count += progress::differences_of(&end.checkpoint);
             done &= end.checkpoint.is_done();
@@ -181,7 +184,12 @@ async fn compared(
         shown.page(checkpoint);
         ControlFlow::Continue(())
     };
-    Ok(verify_slice(sender, checkpoint, repair, options, &mut watch).await)
+    let end = verify_slice(sender, checkpoint, repair, options, &mut watch).await;
+    // An item that was not read must not count as clean.
+    match end.error {
+        Some(error) => Err(error),
+        None => Ok(end),
+    }
 }
 
 /// Prints one difference: its class and the source item's key.

@@ -29,10 +29,21 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
         row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
         row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
     ];
+    rows.extend(estimate.mended.iter().map(|((attribute, remedy), items)| {
+        row("does not fit", format!("`{attribute}` on {items} items: {}", said(remedy)))
+    }));
     rows.extend(estimate.live_changes.iter().map(|(change, items)| {
         row("live attribute", format!("{change} on {items} items; `abandon` takes nothing back"))
     }));
     out.text(columns(&rows));
     out.text(misfits::table("items that do not fit, judged by the sample:", &estimate.misfits));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a remedy does, by its word in the manifest.
+fn said(remedy: &str) -> String {
+    match remedy {
+        "absent" => "its keys are made as if it were absent".to_owned(),
+        remedy => format!("it is changed by `{remedy}`"),
+    }
 }

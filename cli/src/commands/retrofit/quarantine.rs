@@ -1,11 +1,13 @@
 //! `keyfold retrofit quarantine`: lists the items that could not be carried over, and removes entries that a comparison answers: those
-//! that name no item, and those from before the writers moved last.
+//! that name no item, and those from before the writers moved last. `accept` notes that items stay out.
+
+mod accept;
 
 use std::process::ExitCode;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::quarantine::misfits;
+use keyfold_core::retrofit::quarantine::{Acceptance, misfits};
 use keyfold_core::retrofit::{Mapping, Quarantined};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::{Value, json};
@@ -21,6 +23,9 @@ pub(super) async fn run(
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, &args.target).await?;
+    if args.accept.is_some() || args.reopen {
+        return accept::run(&sender, &head, args, out).await;
+    }
     let entries = sender.quarantine().await.map_err(explained)?;
     let former = sender.other_quarantine().await.map_err(explained)?;
     let dismissed = match args.dismiss {
@@ -44,13 +49,12 @@ pub(super) async fn run(
     if left.is_empty() && former.is_empty() {
         out.text("the quarantine is empty\n");
     }
-    let rows: Vec<Vec<String>> = left.iter().map(|entry| vec![entry.code.clone(), named(entry)]).collect();
+    let rows: Vec<Vec<String>> = left.iter().map(|entry| line(entry)).collect();
     out.text(columns(&rows));
     out.text(table("by reason:", &misfits));
     if !former.is_empty() {
         out.text("from before the writers moved; `verify` compares these items, and `--dismiss` removes the entries after it:\n");
-        let rows: Vec<Vec<String>> =
-            former.iter().map(|entry| vec![entry.code.clone(), named(entry)]).collect();
+        let rows: Vec<Vec<String>> = former.iter().map(line).collect();
         out.text(columns(&rows));
     }
     Ok(ExitCode::SUCCESS)
@@ -97,7 +101,16 @@ fn shown(entry: &Quarantined) -> Value {
     let mut shown = entry.misfit.json();
     shown["row"] = json!(entry.row);
     shown["key"] = json!(entry.key);
+    if let Some(Acceptance { because, by, at }) = &entry.accepted {
+        shown["accepted"] = json!({ "because": because, "by": by, "at": at });
+    }
     shown
+}
+
+fn line(entry: &Quarantined) -> Vec<String> {
+    let accepted = entry.accepted.as_ref();
+    let note = accepted.map(|note| format!("stays out: {} ({})", note.because, note.by)).unwrap_or_default();
+    vec![entry.code.clone(), named(entry), note]
 }
 
 fn named(entry: &Quarantined) -> String {

@@ -2,19 +2,20 @@
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, Step, TableRole};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, SegmentId, Step, TableRole};
 use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
 use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
 use super::super::settings;
+use super::line::{Line, wait};
+use super::progress::Progress;
 use super::status::listed;
-use super::{explained, segments, started, unstarted};
+use super::{explained, started, unstarted};
 use crate::args::{RetrofitCutoverArgs, RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
 use crate::output::Output;
 
@@ -32,6 +33,9 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     let given_up = tables_are_settled(model, &sender).await?;
     let (head, before) = match sender.head().await {
         Ok(before) => {
+            if before.phase == Phase::Abandoned {
+                Head::check_begin(mapping).map_err(|error| explained(error.into()))?;
+            }
             let head = before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?;
             (head.adopted(mapping).unwrap_or(head), Some(before))
         }
@@ -108,6 +112,12 @@ pub(super) async fn cutover(
     if !gates.is_empty() {
         bail!("retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
     }
+    let mapping = sender.job().mapping();
+    if head.phase == Phase::CutOver && head.protocol == Protocol::InPlace {
+        let next = head.filled_again(mapping);
+        sender.store(&next, Some(&head)).await.map_err(explained)?;
+        return report(out, &next, &Step::CutOver.message(&next, mapping));
+    }
     step(&sender, &head, Phase::CutOver, out, Step::CutOver).await
 }
 
@@ -133,30 +143,38 @@ pub(super) async fn finalise(
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
     let (sender, mut head) = started(model, &args.target).await?;
+    let mapping = sender.job().mapping();
+    if mapping.keeps_folded() {
+        let (retrofit, table) = (head.retrofit, mapping.source().id.clone());
+        return Err(explained(ControlError::KeepsFolded { retrofit, table }.into()));
+    }
     if head.phase != Phase::Finalising {
         let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
         sender.store(&next, Some(&head)).await.map_err(explained)?;
         head = next;
-        out.note(format!("waiting {} s until functions in progress have ended\n", args.settle));
-        tokio::time::sleep(Duration::from_secs(args.settle)).await;
+        let line = Line::new(out);
+        line.note(&format!("waiting {} s until functions in progress have ended", args.settle));
+        wait(&line, args.settle, "until functions in progress have ended", || false).await;
     }
     let ledger = (head.protocol == Protocol::Ledger || head.rows).then_some(Pass::EmptyLedger);
     let target = (head.protocol != Protocol::InPlace).then_some(Pass::Finalise);
+    let (items, _) = sender.target_about().await.map_err(explained)?;
+    let shown = Progress::new(out, &sender, if target.is_some() { items } else { 0 });
     let (mut cleaned, mut revived, mut changed) = (0, 0, 0);
     for pass in target.into_iter().chain(ledger) {
-        for segment in segments(1)? {
-            let checkpoint = Checkpoint::start(sender.job(), pass, segment);
-            let end = finalise_slice(&sender, checkpoint, &SliceOptions::default(), &mut |_| {
-                ControlFlow::Continue(())
-            })
-            .await;
-            if let Some(error) = end.error {
-                return Err(explained(error));
-            }
-            cleaned += end.checkpoint.count("cleaned");
-            revived += end.checkpoint.count("revived");
-            changed += end.checkpoint.count("changed");
+        let checkpoint = Checkpoint::start(sender.job(), pass, SegmentId::WHOLE);
+        let options = SliceOptions::default();
+        let mut watch = |checkpoint: &Checkpoint| {
+            shown.page(checkpoint);
+            ControlFlow::Continue(())
+        };
+        let end = shown.during(finalise_slice(&sender, checkpoint, &options, &mut watch)).await;
+        if let Some(error) = end.error {
+            return Err(explained(error));
         }
+        cleaned += end.checkpoint.count("cleaned");
+        revived += end.checkpoint.count("revived");
+        changed += end.checkpoint.count("changed");
     }
     if changed > 0 {
         bail!(
@@ -182,7 +200,7 @@ async fn step(
     report(out, &next, &step.message(&next, mapping.there()))
 }
 
-fn report(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
+pub(super) fn report(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
     if out.json {
         out.value(&serde_json::json!({
             "retrofit": head.retrofit, "phase": head.phase.name(), "epoch": head.epoch.number(), "said": what,

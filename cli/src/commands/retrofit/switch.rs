@@ -15,6 +15,7 @@ use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
 use serde_json::json;
 
 use super::interrupt::{INTERRUPTED, watched};
+use super::line::{Line, bar};
 use super::status::listed;
 use super::{explained, hinted, started};
 use crate::args::RetrofitSwitchArgs;
@@ -102,9 +103,12 @@ async fn run(
         switch.check_gates().await?;
     }
     // What the streams have from before takes no time from the pause.
-    switch.read().await?;
+    let (line, reading) = (Line::new(out), Instant::now());
+    let said =
+        || format!("reading what the streams have, for {} s; writers may go on", reading.elapsed().as_secs());
+    line.during(switch.read(), said).await?;
     if !args.check && args.writers_stopped {
-        switch.carry(now_seconds().saturating_sub(USUAL_LAG_SECONDS)).await?;
+        line.during(switch.carry(now_seconds().saturating_sub(USUAL_LAG_SECONDS)), said).await?;
     }
     if args.check {
         return switch.checked().await;
@@ -115,10 +119,18 @@ async fn run(
     let stop = watched(out);
     let begun = Instant::now();
     switch.stop().await?;
-    match switch.drained(&stop).await? {
+    let (line, most) = (Line::new(out), args.stop_max);
+    let paused = || stopped_for(begun.elapsed(), most);
+    match line.during(switch.drained(&stop), paused).await? {
         Ok(backlog) => switch.turned(&backlog, begun.elapsed()),
         Err(why) => switch.taken_back(why, begun.elapsed()).await,
     }
+}
+
+/// The pause so far.
+fn stopped_for(elapsed: Duration, most: u64) -> String {
+    let share = elapsed.as_secs_f64() / Duration::from_secs(most.max(1)).as_secs_f64();
+    format!("{} nobody may write: for {} s, {most} s at most", bar(share), elapsed.as_secs())
 }
 
 fn already(head: &Head, out: &Output) -> anyhow::Result<ExitCode> {
@@ -327,8 +339,9 @@ impl<'a> Switch<'a> {
         let came = self.read().await?;
         let examined = self.drain.examine(&self.sender, &self.head).await.map_err(explained)?;
         let backlog = self.drain.backlog(&self.sender, &self.head).await.map_err(explained)?;
-        let quarantined = self.sender.quarantine().await.map_err(explained)?.len();
-        if came > 0 || !examined || !backlog.is_empty() || quarantined > 0 {
+        let open = self.sender.quarantine().await.map_err(explained)?;
+        let open = open.iter().any(|entry| entry.accepted.is_none());
+        if came > 0 || !examined || !backlog.is_empty() || open {
             return Ok(Err(TakenBack::Moved(backlog)));
         }
         let next = match self.way.lead {

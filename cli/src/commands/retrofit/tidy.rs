@@ -7,21 +7,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::bail;
-use futures_util::stream::{self, StreamExt};
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
+use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, Protocol, Step};
 use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions};
 use serde_json::json;
 
 use super::interrupt::{INTERRUPTED, watched};
+use super::line::{Line, wait};
 use super::passes::{add, one_segment, owner};
 use super::progress::Progress;
+use super::rounds::Rounds;
 use super::status::listed;
-use super::{explained, segments, started};
-use crate::args::RetrofitTidyArgs;
+use super::{explained, started};
+use crate::args::{RetrofitTidyArgs, SEGMENTS_DEFAULT};
 use crate::commands::now_seconds;
 use crate::output::Output;
 
@@ -153,30 +154,25 @@ async fn waited(
             clock(until)
         ));
     }
-    while now_seconds() < until {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(false);
-        }
-        tokio::time::sleep(LOOK).await;
-    }
-    Ok(true)
+    let left = until.saturating_sub(now_seconds());
+    Ok(wait(&Line::new(out), left, "until nothing of the phase before is under way", || {
+        stop.load(Ordering::Relaxed)
+    })
+    .await)
 }
 
 /// Waits until nobody works on a segment who may have begun in the phase before: who begins now sees the new one.
 async fn unleased(sender: &RequestSender, stop: &AtomicBool, out: &Output) -> anyhow::Result<bool> {
-    let mut announced = false;
+    let line = Line::new(out);
     loop {
         let leases = sender.leases().await.map_err(explained)?;
         if leases == 0 {
             return Ok(true);
         }
-        if !std::mem::replace(&mut announced, true) {
-            out.note(format!("waiting for workers on {leases} segments\n"));
-        }
         if stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        tokio::time::sleep(LOOK).await;
+        line.during(tokio::time::sleep(LOOK), || format!("waiting for workers on {leases} segments")).await;
     }
 }
 
@@ -189,7 +185,8 @@ async fn sweep(
 ) -> anyhow::Result<Option<BTreeMap<String, u64>>> {
     let known = sender.segments(Pass::Tidy).await.map_err(explained)?;
     // A sweep that was begun with another number of segments goes on with that.
-    let total = known.first().map_or(args.work.segments, |known| known.segment().total());
+    let begun = known.first().map(|known| known.segment().total());
+    let total = begun.or(args.work.segments).unwrap_or(SEGMENTS_DEFAULT);
     let options = SliceOptions {
         stop: std::sync::Arc::clone(stop),
         owner: Some(owner(args.work.worker.as_deref())),
@@ -198,18 +195,13 @@ async fn sweep(
     };
     let (items, _) = sender.target_about().await.map_err(explained)?;
     let shown = Progress::new(out, sender, items);
-    let runs = segments(total)?
-        .into_iter()
-        .map(|segment| one_segment(sender, Pass::Tidy, segment, &options, &shown));
-    let mut running = stream::iter(runs).buffer_unordered(args.work.concurrency.max(1));
-    let (mut counts, mut all) = (BTreeMap::new(), true);
-    while let Some(end) = running.next().await {
-        let checkpoint = end.map_err(explained)?;
-        add(&mut counts, &checkpoint);
-        all &= checkpoint.is_done();
-    }
-    drop(running);
+    let rounds = Rounds { segments: total, concurrency: args.work.concurrency, stop, shown: &shown };
+    let ends = rounds.run(|segment| one_segment(sender, Pass::Tidy, segment, &options, &shown)).await;
     shown.ends();
+    let ends = ends?;
+    let mut counts = BTreeMap::new();
+    ends.iter().for_each(|checkpoint| add(&mut counts, checkpoint));
+    let all = ends.len() == total as usize && ends.iter().all(Checkpoint::is_done);
     Ok(all.then_some(counts))
 }
 

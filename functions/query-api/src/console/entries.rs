@@ -30,26 +30,36 @@ struct Held {
     /// The keys of tombstones: there is no item.
     deleted: Vec<Item>,
     more: bool,
+    /// Where the next view begins, if there is more.
+    next: Option<Item>,
     read_units: f64,
     pages: u32,
+}
+
+/// Which entries are wanted.
+pub(super) struct Wanted<'w> {
+    pub(super) table: &'w str,
+    pub(super) index: Option<&'w str>,
+    /// The key of the entry that was shown last, in DynamoDB's JSON.
+    pub(super) from: Option<&'w str>,
 }
 
 /// What the table, or its index, holds.
 pub(super) async fn read(
     asker: &Asker<'_>,
-    table: &str,
-    index: Option<&str>,
+    wanted: &Wanted<'_>,
     record: &mut Record,
 ) -> Result<Value, Problem> {
-    let table = find_table(&asker.api.model, table)?;
+    let table = find_table(&asker.api.model, wanted.table)?;
     record.table = Some(table.id.clone());
     if !shows(asker, table) {
         return Err(problem::trusted_only(&table.id));
     }
-    let index = index.map(|name| find_index(table, name)).transpose()?;
+    let index = wanted.index.map(|name| find_index(table, name)).transpose()?;
+    let from = wanted.from.map(|text| start_key(table, index, text)).transpose()?;
     let source = index.map_or_else(|| "table".to_owned(), |index| format!("index {}", index.name));
     record.sources = vec![source];
-    let reading = view(asker, table, index, record);
+    let reading = view(asker, table, index, from, record);
     tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| problem::timed_out())?
 }
 
@@ -57,15 +67,17 @@ async fn view(
     asker: &Asker<'_>,
     table: &Table,
     index: Option<&Index>,
+    from: Option<Item>,
     record: &mut Record,
 ) -> Result<Value, Problem> {
     let client = &asker.api.client;
-    let mut held = scan(client, table, index).await?;
+    let is_first = from.is_none();
+    let mut held = scan(client, table, index, from).await?;
     let whole;
     let mut absent = None;
     let mut others = None;
-    if let Some(index) = index {
-        whole = scan(client, table, None).await?;
+    if let Some(index) = index.filter(|_| is_first) {
+        whole = scan(client, table, None, None).await?;
         absent = Some(absent::from(index, &whole.items, whole.more));
         held.leave_out(table, &whole.deleted);
         others = Some(&whole);
@@ -87,10 +99,33 @@ async fn view(
         "sort": names(&sort),
         "entries": held.items.len(),
         "more": held.more,
+        "next": held.next,
         "consumedReadUnits": record.consumed_read_units,
         "absent": absent,
         "collections": collections::of(table, &partition, &sort, held.items),
     }))
+}
+
+/// The key from which DynamoDB goes on after this entry: the index's key attributes and the table's.
+fn position(table: &Table, index: Option<&Index>, entry: &Item) -> Item {
+    let mut key = entry.clone();
+    key.retain(|name, _| position_names(table, index).any(|key| key == name));
+    key
+}
+
+fn position_names<'t>(table: &'t Table, index: Option<&'t Index>) -> impl Iterator<Item = &'t str> {
+    let of_index = index.into_iter().flat_map(Index::key_attributes);
+    of_index.chain(table.key_attributes()).map(|key| key.name.as_str())
+}
+
+/// A position that a view gave. DynamoDB would refuse one with other attributes.
+fn start_key(table: &Table, index: Option<&Index>, text: &str) -> Result<Item, Problem> {
+    let given: Item = serde_json::from_str(text).unwrap_or_default();
+    let is_whole = position_names(table, index).all(|name| given.contains_key(name));
+    match is_whole && position(table, index, &given).len() == given.len() {
+        true => Ok(given),
+        false => Err(Problem::malformed("`from` must be the position that the page before gave")),
+    }
 }
 
 fn names<'a>(keys: &[&'a KeyAttribute]) -> Vec<&'a str> {
@@ -123,10 +158,16 @@ impl Held {
 
 /// The first entries in DynamoDB's own order, which has whole item collections one after the other. One more than is shown
 /// is asked for: it tells whether there is more.
-async fn scan(client: &Client, table: &Table, index: Option<&Index>) -> Result<Held, DynamoError> {
+async fn scan(
+    client: &Client,
+    table: &Table,
+    index: Option<&Index>,
+    from: Option<Item>,
+) -> Result<Held, DynamoError> {
     let most = ENTRIES_MAX as usize;
-    let mut held = Held { items: Vec::new(), deleted: Vec::new(), more: true, read_units: 0.0, pages: 0 };
-    let (mut bytes, mut start_key) = (0, None);
+    let mut held =
+        Held { items: Vec::new(), deleted: Vec::new(), more: true, next: None, read_units: 0.0, pages: 0 };
+    let (mut bytes, mut start_key) = (0, from);
     while held.more && held.pages < PAGES_MAX && held.items.len() <= most && bytes < ENTRIES_BYTES_MAX {
         let page = PageRequest {
             table: table.name.clone(),
@@ -143,8 +184,12 @@ async fn scan(client: &Client, table: &Table, index: Option<&Index>) -> Result<H
         start_key = page.last_key;
         held.more = start_key.is_some();
     }
-    held.more |= held.items.len() > most;
-    held.items.truncate(most);
+    held.next = start_key;
+    if held.items.len() > most {
+        held.items.truncate(most);
+        held.more = true;
+        held.next = held.items.last().map(|last| position(table, index, last));
+    }
     Ok(held)
 }
 
@@ -164,8 +209,14 @@ mod tests {
         let gone = item(
             json!({ "id": { "S": "2" }, "keyfold_fence": fence, "keyfold_tombstone": { "BOOL": true } }),
         );
-        let empty =
-            || Held { items: Vec::new(), deleted: Vec::new(), more: false, read_units: 0.0, pages: 0 };
+        let empty = || Held {
+            items: Vec::new(),
+            deleted: Vec::new(),
+            more: false,
+            next: None,
+            read_units: 0.0,
+            pages: 0,
+        };
         let mut whole = empty();
         whole.add(table, vec![kept, gone]);
         assert_eq!(whole.items, [item(json!({ "id": { "S": "1" } }))]);

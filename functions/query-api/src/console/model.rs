@@ -1,5 +1,7 @@
 //! The model as the page shows it: tables, keys as templates, indexes, questions with their parameters, retrofits.
 
+use std::collections::BTreeSet;
+
 use keyfold_core::model::{
     Index, IndexKind, KeyAttribute, KeySource, Operator, Projection, Question, QuestionCondition, Table,
 };
@@ -85,7 +87,15 @@ fn key(table: &Table, key: &KeyAttribute) -> Value {
             })
             .collect(),
     };
-    json!({ "attribute": key.name, "type": key.scalar.letter(), "templates": templates })
+    json!({ "attribute": key.name, "type": key.scalar.letter(), "templates": templates, "from": made_of(key) })
+}
+
+/// The attributes that a folded key is made of, each once.
+fn made_of(key: &KeyAttribute) -> BTreeSet<&str> {
+    match &key.source {
+        KeySource::Natural => BTreeSet::new(),
+        KeySource::Folded(rules) => rules.iter().flat_map(|rule| rule.template.attributes()).collect(),
+    }
 }
 
 fn question(table: &Table, question: &Question) -> Value {

@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 use crate::answers::filled;
 use crate::request::{Sent, api_at, api_of, member, send, someone};
 
-const PATHS: [&str; 6] = [
+const PATHS: [&str; 7] = [
     "/",
     "/console.js",
     "/console.css",
     "/console/model",
     "/console/tables/audit/entries",
     "/console/retrofits/inPlace",
+    "/console/tables/audit/item",
 ];
 
 fn on() -> Limits {
@@ -157,6 +158,144 @@ async fn an_index_is_shown_as_it_is_stored_and_says_who_is_absent() {
     assert!(whole.to_string().contains("<script>alert(1)</script>"));
 }
 
+/// A key as the page gives it.
+fn at(table: &str, key: &Value) -> String {
+    format!("/console/tables/{table}/item?key={}", escaped(key))
+}
+
+fn escaped(value: &Value) -> String {
+    value.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[tokio::test]
+async fn an_item_is_found_by_its_key_and_tells_what_each_of_its_keys_should_be() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), on());
+    let found = trusted(&api, &at("audit", &json!({ "id": { "S": "event-01" } }))).await;
+    assert_eq!(found["item"]["accessedBy"], json!({ "S": "joe1" }), "{found}");
+    assert_eq!((&found["places"][0]["name"], &found["misfit"]), (&json!("table"), &Value::Null));
+    let folded = &found["places"][1]["keys"][0];
+    assert_eq!(
+        (&folded["wanted"], &folded["right"]),
+        (&json!("123bbb-viewed-joe1"), &json!(true)),
+        "{found}"
+    );
+    assert!(found["consumedReadUnits"].as_f64().unwrap() > 0.0 && found["bytes"].as_u64().unwrap() > 50);
+    // One that a program wrote which does not fold, and one that does not fit.
+    let table = api.model().table("audit").unwrap();
+    let bare =
+        keyfold_core::model::Table { indexes: Vec::new(), attributes: Default::default(), ..table.clone() };
+    let stale = json!({
+        "id": { "S": "stale" }, "resourceId": { "S": "123bbb" }, "action": { "S": "edited" }, "accessedBy": { "S": "joe1" },
+        "timestamp": { "S": "2017-03-01T08:00:00.000Z" }, "byResourceActionUser_pk": { "S": "123bbb-viewed-joe1" },
+    });
+    let misfit = json!({ "id": { "S": "misfit" }, "resourceId": { "N": "1" }, "action": { "S": "viewed" }, "accessedBy": { "S": "joe1" } });
+    for item in [stale, misfit] {
+        keyfold_dynamo::put(&dynamo.client(), &bare, serde_json::from_value(item).unwrap()).await.unwrap();
+    }
+    let stale = trusted(&api, &at("audit", &json!({ "id": { "S": "stale" } }))).await;
+    let folded = &stale["places"][1]["keys"][0];
+    assert_eq!(
+        (&folded["wanted"], &folded["right"]),
+        (&json!("123bbb-edited-joe1"), &json!(false)),
+        "{stale}"
+    );
+    let misfit = trusted(&api, &at("audit", &json!({ "id": { "S": "misfit" } }))).await;
+    assert!(misfit["misfit"].as_str().unwrap().contains("resourceId"), "{misfit}");
+    assert!(misfit["places"][1]["absent"].as_str().unwrap().contains("is missing"), "{misfit}");
+    let nobody = trusted(&api, &at("audit", &json!({ "id": { "S": "nobody" } }))).await;
+    assert_eq!((&nobody["item"], &nobody["places"]), (&Value::Null, &Value::Null));
+}
+
+#[tokio::test]
+async fn a_folded_primary_key_is_found_by_what_it_is_folded_from() {
+    const MANIFEST: &str = r#"
+        [tables.keyed]
+        partition = "u:{user}-{id}"
+        attributes = { id = "string", user = "string" }
+    "#;
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let api = api_of(MANIFEST, dynamo.endpoint(), on());
+    dynamo.create_tables(&api.model().tables, TableOptions::default()).await.unwrap();
+    let item = json!({ "id": { "S": "1" }, "user": { "S": "ann" } });
+    let table = &api.model().tables[0];
+    keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(item.clone()).unwrap())
+        .await
+        .unwrap();
+    let found = trusted(&api, &at("keyed", &item)).await;
+    let name = &table.partition.name;
+    assert_eq!(found["key"], json!({ name: { "S": "u:ann-1" } }), "{found}");
+    assert_eq!(found["item"]["user"], json!({ "S": "ann" }));
+    assert_eq!(trusted(&api, &at("keyed", &found["key"])).await["item"], found["item"]);
+    for key in [json!({ "user": { "S": "ann" } }), json!({ "id": { "N": "1" } }), json!(3)] {
+        let (status, body) = get(&api, &at("keyed", &key), Caller::Trusted).await;
+        assert_eq!((status, code(&body)), (400, "malformed-request"), "{body}");
+    }
+    assert_eq!(
+        trusted(&api, "/console/model").await["tables"][0]["partition"][0]["from"],
+        json!(["id", "user"])
+    );
+}
+
+#[tokio::test]
+async fn an_item_of_a_table_with_a_scope_is_shown_to_a_trusted_caller_only() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), Limits { auth: Auth::Open, ..on() });
+    let first = trusted(&api, "/console/tables/orders/entries").await["collections"][0]["entries"][0].clone();
+    let path = at("orders", &first);
+    assert_eq!(trusted(&api, &path).await["item"], first);
+    let (bare, query) = path.split_once('?').unwrap();
+    for caller in [Value::Null, someone(), member("joe1", "acme")] {
+        let got = send(&api, &Sent::get(bare, query).by(caller.clone())).await;
+        assert_eq!((got.status, code(&got.body)), (403, "trusted-only"), "{caller}");
+        assert_eq!((got.record.items_read, got.record.requests), (0, 0));
+        assert!(!got.body.to_string().contains("acme"), "{}", got.body);
+    }
+    let posted = send(&api, &Sent::post(bare, "{}")).await;
+    assert_eq!((posted.status, code(&posted.body)), (405, "method-not-allowed"));
+}
+
+#[tokio::test]
+async fn what_a_view_leaves_out_is_on_the_next_ones_and_nothing_is_shown_twice() {
+    let dynamo = filled().await;
+    let api = api_at(dynamo.endpoint(), on());
+    let table = api.model().table("audit").unwrap();
+    for number in 0..420 {
+        let item = json!({
+            "id": { "S": format!("more-{number:03}") }, "resourceId": { "S": format!("x{}", number % 5) }, "action": { "S": "viewed" },
+            "accessedBy": { "S": "jane" }, "timestamp": { "S": "2018-01-01T00:00:00.000Z" },
+        });
+        keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(item).unwrap()).await.unwrap();
+    }
+    for path in
+        ["/console/tables/audit/entries?", "/console/tables/audit/entries?index=byResourceActionUser&"]
+    {
+        let (mut seen, mut from, mut views) = (Vec::new(), String::new(), 0);
+        loop {
+            let view = trusted(&api, &format!("{path}{from}")).await;
+            let entries = view["collections"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|one| one["entries"].as_array().unwrap().clone());
+            seen.extend(entries.map(|entry| entry["id"]["S"].as_str().unwrap().to_owned()));
+            views += 1;
+            assert_eq!(view["more"] == true, !view["next"].is_null(), "{views}");
+            if view["next"].is_null() {
+                break;
+            }
+            from = format!("from={}", escaped(&view["next"]));
+        }
+        let shown = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!((shown, seen.len(), views), (450, 450, 3), "{path}");
+    }
+    let wrong = "/console/tables/audit/entries?from=%7B%22resourceId%22%3A%7B%22S%22%3A%22x%22%7D%7D";
+    let (status, body) = get(&api, wrong, Caller::Trusted).await;
+    assert_eq!((status, code(&body)), (400, "malformed-request"), "{body}");
+}
+
 #[tokio::test]
 async fn a_view_is_bounded_and_says_that_there_is_more() {
     let dynamo = filled().await;
@@ -187,7 +326,7 @@ async fn the_model_tells_keys_as_templates_and_parameters_with_their_types() {
     let api = api_at("http://127.0.0.1:9", on());
     let model = trusted(&api, "/console/model").await;
     let audit = &model["tables"][0];
-    assert_eq!(audit["partition"][0], json!({ "attribute": "id", "type": "S", "templates": [] }));
+    assert_eq!(audit["partition"][0], json!({ "attribute": "id", "type": "S", "templates": [], "from": [] }));
     let index = &audit["indexes"][0];
     assert_eq!((&index["kind"], &index["projection"]), (&json!("global"), &json!("all")));
     assert_eq!(index["partition"][0]["templates"][0]["template"], "{resourceId}-{action}-{accessedBy}");

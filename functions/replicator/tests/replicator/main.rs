@@ -6,6 +6,7 @@ mod events;
 mod function;
 mod hostile;
 mod inserts;
+mod lag;
 mod processes;
 mod refusals;
 mod start;

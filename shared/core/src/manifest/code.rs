@@ -85,6 +85,7 @@ codes! {
     SharedTarget "shared-target" Error "two tables are carried into one, and items of both can have one primary key"
     LimitTooHigh "limit-too-high" Error "a question's limit is over what an answer can have"
     RenameUndeclared "rename-undeclared" Warning "a retrofit renames an attribute that its source does not declare"
+    CarriedKey "carried-key" Warning "a retrofit carries folded keys of its source along as data"
     ClaimPath "claim-path" Warning "an attribute is bound to a claim that no authorizer gives"
     HotPartition "hot-partition" Warning "a partition key has so few values that its partitions run hot"
     SeparatorInValues "separator-in-values" Warning "values will contain the separator that follows them in a key"

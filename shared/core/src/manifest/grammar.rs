@@ -34,8 +34,19 @@ pub(super) const WHEN_TEST: &[&str] = &["exists", "begins-with"];
 pub(super) const QUESTION: &[&str] =
     &["where", "or", "entity", "order", "select", "limit", "consistent", "scan"];
 pub(super) const BRANCH: &[&str] = &["where", "entity"];
-pub(super) const RETROFIT: &[&str] =
-    &["from", "to", "rename", "set", "drop", "changes-live-attributes", "only", "fills"];
+pub(super) const RETROFIT: &[&str] = &[
+    "from",
+    "to",
+    "rename",
+    "set",
+    "drop",
+    "changes-live-attributes",
+    "only",
+    "fills",
+    "keep-folded",
+    "misfits",
+];
+pub(super) const REMEDY: &[&str] = &["default"];
 
 pub(super) const TYPES: &[&str] = &[
     "string",

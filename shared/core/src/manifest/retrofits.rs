@@ -1,5 +1,7 @@
 //! `[retrofits.NAME]`: items of one table get new keys, in place or in another table.
 
+mod remedies;
+
 use std::collections::BTreeSet;
 
 use super::code::Code;
@@ -21,6 +23,8 @@ use crate::value::AttributeValue;
 
 /// What a retrofit in place says that changes more than folded keys.
 const LIVE: &str = "changes-live-attributes";
+/// What one says that never ends.
+const KEEP: &str = "keep-folded";
 
 /// A table as written, with its keys.
 type TargetTable<'t, 'a> = (&'t TableText<'a>, &'t Keys<'a>);
@@ -80,6 +84,8 @@ fn retrofit(
             .report(Code::BadValue, node.span.clone(), message)
             .hint("leave it out: items of the source keep their attributes");
     }
+    let changed = changes.rename.len() + changes.drop.len() + changes.set.len();
+    let keep_folded = keep_folded(&fields, from.id == to.id, changed > 0, findings);
     Some(Retrofit {
         name: entry.name.value.to_owned(),
         from: from.id.value.to_owned(),
@@ -90,7 +96,30 @@ fn retrofit(
         only: only.unwrap_or_default(),
         fills,
         changes_live_attributes,
+        keep_folded,
+        misfits: remedies::misfits(target, &fields, findings),
     })
+}
+
+/// Does the replicator stay? It folds keys then, and does nothing else: an attribute that is renamed or dropped for good is the writers'
+/// affair.
+fn keep_folded(fields: &Fields<'_>, in_place: bool, changes: bool, findings: &mut Findings<'_>) -> bool {
+    let said = fields.boolean(KEEP, findings).unwrap_or(false);
+    if let Some(node) = fields.node(KEEP).filter(|_| said && (!in_place || changes)) {
+        let what = fields.what(KEEP);
+        let (message, hint) = match in_place {
+            false => (
+                format!("{what} is for a retrofit in place, and this one writes to another table"),
+                "fold in the writers of the new table, or add a retrofit of that table in place",
+            ),
+            true => (
+                format!("{what} keeps folded keys right, and this retrofit changes other attributes too"),
+                "leave `rename`, `set` and `drop` to a retrofit of their own, which ends",
+            ),
+        };
+        findings.report(Code::BadValue, node.span.clone(), message).hint(hint);
+    }
+    said
 }
 
 /// The indexes that the retrofit fills: those named, or else every one that has a folded key.

@@ -4,6 +4,7 @@
 //! manifest goes on after an update, while whoever changes the manifest is told. So a broken rule is an error of `check`, and
 //! there is a model all the same.
 
+mod carried;
 mod claims;
 mod live;
 mod paths;
@@ -24,6 +25,7 @@ pub(super) fn check(model: &Model, places: &Places, limit_max: u32, findings: &m
     for retrofit in &model.retrofits {
         live::check(retrofit, places, findings);
         rename::check(model, retrofit, places, findings);
+        carried::check(model, retrofit, places, findings);
     }
     paths::check(model, places, findings);
     shared_target::check(model, places, findings);

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::Retrofit;
+use super::{Remedy, Retrofit};
 use crate::value::{Item, equal};
 
 /// One attribute that a retrofit in place changes.
@@ -26,6 +26,11 @@ pub enum LiveChange {
         /// The attribute.
         attribute: String,
     },
+    /// It is made to fit, where it does not.
+    Mended {
+        /// The attribute.
+        attribute: String,
+    },
 }
 
 impl LiveChange {
@@ -34,7 +39,8 @@ impl LiveChange {
         match self {
             LiveChange::Renamed { attribute, .. }
             | LiveChange::Set { attribute }
-            | LiveChange::Dropped { attribute } => attribute,
+            | LiveChange::Dropped { attribute }
+            | LiveChange::Mended { attribute } => attribute,
         }
     }
 
@@ -47,11 +53,12 @@ impl LiveChange {
                 let at = retrofit.drop.iter().position(|name| name == attribute).unwrap_or_default();
                 format!("drop.{at}")
             }
+            LiveChange::Mended { attribute } => format!("misfits.{attribute}"),
         }
     }
 
-    /// Does it change this item?
-    pub(crate) fn changes(&self, retrofit: &Retrofit, item: &Item) -> bool {
+    /// Does it change this item, of which `mapped` is made?
+    pub(crate) fn changes(&self, retrofit: &Retrofit, item: &Item, mapped: &Item) -> bool {
         match self {
             LiveChange::Renamed { attribute, .. } | LiveChange::Dropped { attribute } => {
                 item.contains_key(attribute)
@@ -60,6 +67,7 @@ impl LiveChange {
                 let constant = retrofit.set.get(attribute);
                 constant.is_some_and(|value| !item.get(attribute).is_some_and(|held| equal(held, value)))
             }
+            LiveChange::Mended { attribute } => item.get(attribute) != mapped.get(attribute),
         }
     }
 }
@@ -70,6 +78,9 @@ impl fmt::Display for LiveChange {
             LiveChange::Renamed { attribute, to } => write!(f, "`{attribute}` is renamed to `{to}`"),
             LiveChange::Set { attribute } => write!(f, "`{attribute}` is set to a constant"),
             LiveChange::Dropped { attribute } => write!(f, "`{attribute}` is removed"),
+            LiveChange::Mended { attribute } => {
+                write!(f, "`{attribute}` gets another value where it does not fit")
+            }
         }
     }
 }
@@ -86,6 +97,9 @@ impl Retrofit {
             .map(|(attribute, to)| LiveChange::Renamed { attribute: attribute.clone(), to: to.clone() });
         let set = self.set.keys().map(|attribute| LiveChange::Set { attribute: attribute.clone() });
         let dropped = self.drop.iter().map(|attribute| LiveChange::Dropped { attribute: attribute.clone() });
-        renamed.chain(set).chain(dropped).collect()
+        let changing =
+            self.misfits.iter().filter(|(_, remedies)| remedies.iter().any(Remedy::changes_attribute));
+        let mended = changing.map(|(attribute, _)| LiveChange::Mended { attribute: attribute.clone() });
+        renamed.chain(set).chain(dropped).chain(mended).collect()
     }
 }

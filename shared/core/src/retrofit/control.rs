@@ -3,9 +3,12 @@
 //! | partition key | sort key | row |
 //! |---|---|---|
 //! | `retrofit#NAME` | `head` | [`Head`]: phase, mapping, epoch, stream |
+//! | `retrofit#NAME` | `mark` | that something is written from here on |
+//! | `retrofit#NAME` | `lag` | how far behind the replicator is |
 //! | `segments#NAME` | `PASS#000003/000008` | how far a segment is |
 //! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |
+//! | `accepted#NAME` | the same | that somebody said that the item stays out |
 //! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target; of a tidied retrofit, how new it is |
 //! | `seal#NAME#nnnn` | a generation | that nothing of this generation is written any more |
 //! | `late#NAME` | an item's key and a sequence number | a change that came to the closed table, with both images |
@@ -106,6 +109,11 @@ pub fn quarantine_partition(retrofit: &str) -> String {
     format!("quarantine#{retrofit}")
 }
 
+/// The partition of what was said of items in quarantine that stay there.
+pub fn accepted_partition(retrofit: &str) -> String {
+    format!("accepted#{retrofit}")
+}
+
 /// The partition of a source item's row in the ledger.
 pub fn ledger_partition(retrofit: &str, row_key: &str) -> String {
     format!("ledger#{retrofit}#{row_key}")
@@ -164,6 +172,10 @@ pub struct Head {
     pub generation: Option<Generation>,
     /// The target's stream that the way back follows, once there was one, and the epoch of its numbers.
     pub back: Option<WayBack>,
+    /// A digest of what a mended manifest must leave as it is; `None` in rows of earlier releases.
+    pub fixed: Option<String>,
+    /// Was the manifest mended, and may somebody still write by the one before?
+    pub revising: bool,
 }
 
 /// The stream that is followed from the target back to the source.
@@ -180,6 +192,9 @@ pub struct WayBack {
 const FENCED_WITH_ROWS: &str = "fence and row";
 /// The same, once each write asks for its seal.
 const FENCED_WITH_SEALS: &str = "fence, row and seal";
+
+pub(super) const OTHER_TABLE: &str = "it is about another table, or a table with another key";
+pub(super) const OTHER_KEYS: &str = "its tables, its protocol or the primary keys of its target are others";
 
 /// Why a step of a retrofit is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -276,6 +291,24 @@ pub enum ControlError {
         /// The first of the changes.
         change: LiveChange,
     },
+    /// The manifest was mended in a way that a running retrofit cannot follow.
+    #[error("retrofit `{retrofit}` cannot go on with this manifest: {why}")]
+    CannotRevise {
+        /// The retrofit.
+        retrofit: String,
+        /// What stands in the way.
+        why: &'static str,
+    },
+    /// It keeps folded keys right for good.
+    #[error(
+        "retrofit `{retrofit}` keeps the folded keys of table `{table}` right for good (`keep-folded = true`)"
+    )]
+    KeepsFolded {
+        /// The retrofit.
+        retrofit: String,
+        /// The table.
+        table: String,
+    },
     /// Records of a stream that the retrofit does not follow.
     #[error("retrofit `{retrofit}` follows another stream of its source")]
     OtherStream {
@@ -310,6 +343,8 @@ impl ControlError {
             ControlError::CutOver { .. } => "already-cut-over",
             ControlError::HeadLost { .. } => "control-row-lost",
             ControlError::LiveAttributes { .. } => "live-attributes",
+            ControlError::CannotRevise { .. } => "cannot-revise",
+            ControlError::KeepsFolded { .. } => "keeps-folded",
             ControlError::OtherStream { .. } => "other-stream",
             ControlError::EpochsUsedUp { .. } => "epochs-used-up",
             ControlError::Unreadable { .. } => "control-row-unreadable",
@@ -328,10 +363,16 @@ impl ControlError {
             }
             ControlError::NotStarted { .. } => Some("run `keyfold retrofit start`"),
             ControlError::MappingChanged { .. } => Some(
-                "deploy one manifest everywhere; to change the mapping, abandon the retrofit and start it under another name",
+                "deploy one manifest everywhere; if the manifest was mended, run `keyfold retrofit revise` and deploy it",
             ),
             ControlError::OtherStream { .. } => Some(
                 "the stream was switched off and on: run `keyfold retrofit start` to begin the next epoch, then backfill again",
+            ),
+            ControlError::CannotRevise { .. } => Some(
+                "go on with the manifest that it was started with; a retrofit with another name begins anew",
+            ),
+            ControlError::KeepsFolded { .. } => Some(
+                "its replicator stays; once all writers fold by themselves, take `keep-folded` out of the manifest, then finalise",
             ),
             ControlError::SourceUnfinished { .. } | ControlError::TargetShared { .. } => {
                 Some("finalise or abandon the other retrofit first")
@@ -410,6 +451,8 @@ impl Head {
             rows_since: None,
             generation: None,
             back: None,
+            fixed: Some(mapping.fixed()),
+            revising: false,
         }
     }
 
@@ -434,18 +477,91 @@ impl Head {
         }
     }
 
-    /// The row after starting again: the same one, or with the next epoch if the source has another stream by now.
+    /// The row after starting again: the same one, or with the next epoch if the source has another stream by now. What was given up
+    /// begins anew.
     pub fn restarted(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
+        if self.phase == Phase::Abandoned {
+            return self.begun_anew(mapping, stream);
+        }
         self.check(mapping)?;
         if !self.phase.is_filling() {
             return Err(self.wrong_phase(Phase::Running));
         }
+        // An earlier release did not note its keys.
+        if self.fixed.is_none() {
+            let noted = Head { fixed: Some(mapping.fixed()), version: self.version + 1, ..self.clone() };
+            return noted.restarted(mapping, stream);
+        }
         if self.stream.as_deref() == stream {
             return Ok(self.clone());
         }
-        let used_up = || ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() };
-        let epoch = self.epoch.next().ok_or_else(used_up)?;
-        Ok(Head { epoch, stream: stream.map(str::to_owned), version: self.version + 1, ..self.clone() })
+        let (epoch, stream) = (self.next_epoch()?, stream.map(str::to_owned));
+        Ok(Head { epoch, stream, version: self.version + 1, ..self.clone() })
+    }
+
+    fn next_epoch(&self) -> Result<Epoch, ControlError> {
+        self.epoch.next().ok_or_else(|| ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() })
+    }
+
+    /// The row of a retrofit that was given up and begins again. What it wrote stayed: the next epoch is newer than all of it.
+    fn begun_anew(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
+        if self.rows {
+            return Err(self.cannot_revise("its target was tidied, and what was deleted since may be in it"));
+        }
+        self.check_fixed(mapping)?;
+        let (epoch, version) = (self.next_epoch()?, self.version + 1);
+        Ok(Head { epoch, version, ..Head::begun(mapping, stream) })
+    }
+
+    /// The row once the manifest is mended: from now on, items are written by this mapping. Whoever read the row before may still write
+    /// by the other one, until the row is [`settled_again`](Self::settled_again).
+    pub fn revised(&self, mapping: &super::Mapping) -> Result<Head, ControlError> {
+        // In place, what is written follows from the item alone.
+        let in_place = self.phase == Phase::CutOver && self.protocol == Protocol::InPlace;
+        if self.rows {
+            return Err(self.cannot_revise("its target is tidied"));
+        }
+        if self.phase != Phase::Running && !in_place {
+            return Err(self.wrong_phase(Phase::Running));
+        }
+        self.check_fixed(mapping)?;
+        Ok(Head {
+            mapping: mapping.hash().clone(),
+            adopted: None,
+            // Queries use an index that was filled as long as its keys are the same.
+            indexes: if in_place { self.indexes.clone() } else { mapping.filled() },
+            revising: true,
+            version: self.version + 1,
+            ..self.clone()
+        })
+    }
+
+    /// The row once nobody writes any more by the manifest before.
+    #[must_use]
+    pub fn settled_again(&self) -> Head {
+        Head { revising: false, version: self.version + 1, ..self.clone() }
+    }
+
+    /// The row of a retrofit in place that is cut over once more: every index of its mapping is filled.
+    #[must_use]
+    pub fn filled_again(&self, mapping: &super::Mapping) -> Head {
+        Head { indexes: mapping.filled(), version: self.version + 1, ..self.clone() }
+    }
+
+    /// Is this mapping of the same two tables, by the same protocol and the same keys?
+    fn check_fixed(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
+        match &self.fixed {
+            None => Err(self.cannot_revise(
+                "an earlier release started it: run `keyfold retrofit start` with the manifest of before first",
+            )),
+            Some(fixed) if *fixed == mapping.fixed() => Ok(()),
+            Some(_) if self.protocol == Protocol::InPlace => Err(self.cannot_revise(OTHER_TABLE)),
+            Some(_) => Err(self.cannot_revise(OTHER_KEYS)),
+        }
+    }
+
+    fn cannot_revise(&self, why: &'static str) -> ControlError {
+        ControlError::CannotRevise { retrofit: self.retrofit.clone(), why }
     }
 
     /// The row in the next phase.
@@ -667,6 +783,8 @@ impl Head {
             let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
             row.insert("indexes".to_owned(), AttributeValue::M(digests.collect()));
         }
+        row.extend(self.fixed.iter().map(|fixed| ("fixed".to_owned(), text(fixed))));
+        row.extend(self.revising.then(|| ("revising".to_owned(), AttributeValue::Bool(true))));
         row.extend(self.adopted.iter().map(|hash| ("adopted".to_owned(), text(hash.as_str()))));
         row
     }
@@ -696,6 +814,8 @@ impl Head {
             rows,
             since: whole(row, "since"),
             swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
+            fixed: text(row, "fixed").map(str::to_owned),
+            revising: matches!(row.get("revising"), Some(AttributeValue::Bool(true))),
             rows_since: whole(row, "rowsSince"),
             generation: match row.contains_key("generation") {
                 true => Some(Generation::new(whole(row, "generation")?)?),

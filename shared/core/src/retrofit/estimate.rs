@@ -3,6 +3,8 @@
 //! A sample of the source's items goes through the same code as the retrofit itself, and the sums are scaled up to the
 //! number of items. Verification, retries and the live writes that are replicated meanwhile are not in it.
 
+use std::collections::BTreeMap;
+
 use super::fence::{Epoch, Fence};
 use super::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, Protocol};
 use super::misfit::{Misfit, Misfits};
@@ -28,6 +30,8 @@ pub struct RetrofitEstimate {
     pub items_refused: u64,
     /// Why, by attribute, index and reason.
     pub misfits: Misfits,
+    /// What becomes of values that do not fit, where the manifest says so, by attribute and remedy: on how many items.
+    pub mended: BTreeMap<(String, &'static str), u64>,
     /// In place: what changes besides folded keys, and on how many items.
     pub live_changes: Vec<(LiveChange, u64)>,
     /// The strongly consistent scan of the source.
@@ -75,6 +79,7 @@ struct Sums {
     storage: i64,
     indexes: Vec<(u64, WriteUnits)>,
     live_changes: Vec<(LiveChange, u64)>,
+    mended: BTreeMap<(String, &'static str), u64>,
     misfits: Misfits,
 }
 
@@ -121,7 +126,10 @@ impl RetrofitEstimate {
             match mapping.target_item(item) {
                 Ok(Some(mapped)) => {
                     for (change, items) in &mut sums.live_changes {
-                        *items += u64::from(mapping.changes_live(change, item));
+                        *items += u64::from(mapping.changes_live(change, item, &mapped));
+                    }
+                    for (attribute, remedy) in mapping.mended(item) {
+                        *sums.mended.entry((attribute.to_owned(), remedy.word())).or_default() += 1;
                     }
                     sums.mapped(mapping, item, mapped);
                 }
@@ -153,6 +161,9 @@ impl RetrofitEstimate {
             "written": self.items_written,
             "refused": self.items_refused,
             "misfits": self.misfits.json(),
+            "mended": self.mended.iter().map(|((attribute, remedy), items)| serde_json::json!({
+                "attribute": attribute, "remedy": remedy, "items": items,
+            })).collect::<Vec<_>>(),
             "liveChanges": self.live_changes.iter().map(|(change, items)| serde_json::json!({
                 "attribute": change.attribute(), "change": change.to_string(), "items": items,
             })).collect::<Vec<_>>(),
@@ -248,6 +259,7 @@ impl Sums {
             items_written: scale.up(self.written),
             items_refused: scale.up(self.refused),
             misfits: self.misfits.clone().scaled(|items| scale.up(items)),
+            mended: self.mended.iter().map(|(of, items)| (of.clone(), scale.up(*items))).collect(),
             live_changes: self
                 .live_changes
                 .iter()

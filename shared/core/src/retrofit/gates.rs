@@ -19,8 +19,10 @@ pub struct Evidence {
     pub verdict: Option<Verdict>,
     /// Segments that somebody still works on.
     pub leases: u64,
-    /// Entries of the quarantine.
+    /// Entries of the quarantine, but for those that somebody accepted.
     pub quarantined: u64,
+    /// Those that somebody accepted.
+    pub accepted: u64,
     /// Indexes of the target that are not active.
     pub indexes_not_active: Vec<String>,
     /// The stream that the source has now.
@@ -68,6 +70,8 @@ pub enum Gate {
     Stream,
     /// Readers of the target would meet tombstones.
     Tombstones,
+    /// The manifest was mended, and somebody may still write by the one before.
+    Revision,
 }
 
 impl Gate {
@@ -83,6 +87,7 @@ impl Gate {
             Gate::Index { .. } => "index-not-active",
             Gate::Stream => "stream-changed",
             Gate::Tombstones => "tombstones",
+            Gate::Revision => "revision-incomplete",
         }
     }
 }
@@ -113,6 +118,9 @@ impl fmt::Display for Gate {
             Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
             Gate::Index { index } => write!(f, "index `{index}` is not active"),
             Gate::Stream => write!(f, "the source has a new stream, which is not followed yet"),
+            Gate::Revision => {
+                write!(f, "the manifest was mended, and `revise` is not complete: run it again")
+            }
             Gate::Tombstones => write!(f, "readers of the target would meet tombstones: it is not tidy"),
         }
     }
@@ -147,6 +155,9 @@ pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
     if head.leaves_tombstones() {
         gates.push(Gate::Tombstones);
     }
+    if head.revising {
+        gates.push(Gate::Revision);
+    }
     gates
 }
 
@@ -169,6 +180,8 @@ mod tests {
             ..Evidence::default()
         };
         assert_eq!(closed(&head, &well), []);
+        let revising = Head { revising: true, ..head.clone() };
+        assert_eq!(closed(&revising, &well), [Gate::Revision]);
         for head in [running, tidy] {
             assert_eq!(closed(&head, &well), [Gate::Tombstones]);
         }

@@ -3,6 +3,7 @@
 
 mod back;
 mod canonical;
+mod mend;
 mod released;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ pub use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::key::{Codec, Part};
-use crate::model::{FoldRule, Index, KeySource, LiveChange, Model, Retrofit, Table};
+use crate::model::{FoldRule, Index, KeySource, LiveChange, Model, Remedy, Retrofit, Table};
 use crate::value::{AttributeValue, Item, equal};
 pub use back::{NO_WAY_BACK, NoWayBack};
 
@@ -200,7 +201,10 @@ impl Mapping {
             protocol,
             reason,
             inputs: inputs(retrofit, target),
-            added_max: retrofit.set.len() + target.every_key().count() + OWN_ATTRIBUTES.len(),
+            added_max: retrofit.set.len()
+                + retrofit.misfits.len()
+                + target.every_key().count()
+                + OWN_ATTRIBUTES.len(),
             hash: MappingHash(canonical::digest(&text)),
             there: None,
             rows_name: retrofit.name.clone(),
@@ -239,7 +243,20 @@ impl Mapping {
 
     /// The digest that the first release made of this mapping: what its rows and checkpoints hold.
     pub fn released_hash(&self) -> MappingHash {
-        MappingHash(canonical::hash(&released::text(&self.retrofit, &self.source, &self.target)))
+        let mut text = released::text(&self.retrofit, &self.source, &self.target);
+        // The first release had no remedies: what has some was not started by it.
+        text.extend((!self.retrofit.misfits.is_empty()).then_some("misfits"));
+        MappingHash(canonical::hash(&text))
+    }
+
+    /// A digest of what a mended manifest must leave as it is while the retrofit runs.
+    pub fn fixed(&self) -> String {
+        canonical::hash(&canonical::fixed_text(self.protocol, &self.retrofit, &self.source, &self.target))
+    }
+
+    /// Does the replicator keep the folded keys right for good?
+    pub fn keeps_folded(&self) -> bool {
+        self.retrofit.keep_folded
     }
 
     /// What changes on the items of a live table besides folded keys: in place only.
@@ -248,8 +265,17 @@ impl Mapping {
     }
 
     /// Does this change of the retrofit concern an item that the retrofit takes?
-    pub fn changes_live(&self, change: &LiveChange, item: &Item) -> bool {
-        change.changes(&self.retrofit, item)
+    pub fn changes_live(&self, change: &LiveChange, item: &Item, mapped: &Item) -> bool {
+        change.changes(&self.retrofit, item, mapped)
+    }
+
+    /// What is done to a source item so that it fits: attributes by their names in the target, each with what becomes of it.
+    pub fn mended(&self, source: &Item) -> Vec<(&str, &Remedy)> {
+        if self.retrofit.misfits.is_empty() || !self.selects(source) {
+            return Vec::new();
+        }
+        let item = self.renamed(&self.source.with_key_parts(source));
+        mend::fitted(&self.retrofit, &self.target, item).map(|(_, used)| used).unwrap_or_default()
     }
 
     /// Does the manifest say that attributes of a live table may change?
@@ -279,7 +305,11 @@ impl Mapping {
             return Ok(None);
         }
         // What stands only in the source's keys is an attribute of the item too.
-        self.target.with_keys(self.renamed(&self.source.with_key_parts(source))).map(Some)
+        let item = self.renamed(&self.source.with_key_parts(source));
+        if self.retrofit.misfits.is_empty() {
+            return self.target.with_keys(item).map(Some);
+        }
+        mend::fitted(&self.retrofit, &self.target, item).map(|(fitted, _)| Some(fitted))
     }
 
     /// The target's key for a source key, where the one fixes the other; `None` where it does not.
@@ -367,7 +397,8 @@ impl Mapping {
 fn inputs(retrofit: &Retrofit, target: &Table) -> BTreeSet<String> {
     let renamed = retrofit.rename.iter().flat_map(|(old, new)| [old.as_str(), new.as_str()]);
     let selecting = retrofit.only.iter().map(|when| when.attribute.as_str());
-    target.key_inputs().into_iter().chain(renamed).chain(selecting).map(str::to_owned).collect()
+    let mended = retrofit.misfits.keys().map(String::as_str);
+    target.key_inputs().into_iter().chain(renamed).chain(selecting).chain(mended).map(str::to_owned).collect()
 }
 
 /// Which protocol a retrofit needs, and why.

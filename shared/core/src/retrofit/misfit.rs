@@ -133,6 +133,12 @@ impl Misfit {
         Misfit { attribute: None, index: None, kind: MisfitKind::of_code(code), code: code.to_owned() }
     }
 
+    /// All of it in one text: two misfits with the same text are the same.
+    pub(super) fn text(&self) -> String {
+        let name = |name: &Option<String>| name.clone().unwrap_or_default();
+        [self.code.clone(), self.kind.name().to_owned(), name(&self.attribute), name(&self.index)].join("|")
+    }
+
     /// The reason in words; a code where there are none.
     pub fn reason(&self) -> &str {
         if self.kind == MisfitKind::Other { &self.code } else { self.kind.name() }

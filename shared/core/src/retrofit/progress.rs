@@ -21,7 +21,7 @@ const MARK: &str = "mark";
 const MARK_SORT: &str = "mark";
 
 /// Counts of a comparison that are no differences. An item in flight is carried over just now: it says nothing either way.
-const NO_DIFFERENCES: [&str; 5] = ["items", "same", "expired", "repaired", "in-flight"];
+const NO_DIFFERENCES: [&str; 6] = ["items", "same", "expired", "repaired", "in-flight", "accepted"];
 
 /// What the sort keys of this pass's segments begin with, in this epoch.
 pub fn segments_prefix(job: &Job, pass: Pass) -> String {
@@ -59,6 +59,12 @@ fn store(job: &Job, checkpoint: &Checkpoint, guard: Guard) -> Write {
     Write { place: TableRole::Control, action: Action::Put(row), guard }
 }
 
+/// The write that carries the row of a segment of a backfill on to the mapping at hand, if it is of this one.
+pub fn carry_on(job: &Job, before: &str, row: &Item) -> Option<Write> {
+    let checkpoint = Checkpoint::revised(control::text(row, CHECKPOINT)?, before, job)?;
+    Some(begin_segment(job, &checkpoint))
+}
+
 /// The checkpoint of a segment's row; `None` if it is none of this job, which then begins anew.
 pub fn read_checkpoint(job: &Job, pass: Pass, segment: SegmentId, row: &Item) -> Option<Checkpoint> {
     Checkpoint::resume(control::text(row, CHECKPOINT)?, job, pass, segment).ok()
@@ -84,7 +90,7 @@ pub fn store_mark(job: &Job, mark: &str) -> Write {
 }
 
 /// A guard that always holds: every row has a partition key.
-fn whatever_is_there() -> Guard {
+pub(super) fn whatever_is_there() -> Guard {
     Guard::AbsentOr(is(control::PARTITION, Comparison::Exists(true)))
 }
 

@@ -20,6 +20,12 @@ const INDEX: &str = "index";
 /// What is wrong, by its name.
 const KIND: &str = "misfit";
 
+/// In the row of an acceptance: the misfit, why its item stays out, who said so, and in which second since 1970.
+const ACCEPTED: &str = "accepted";
+const BECAUSE: &str = "because";
+const BY: &str = "by";
+const AT: &str = "at";
+
 /// What the row of an entry begins with that names no item.
 const RECORD_PREFIX: &str = "record:";
 
@@ -75,6 +81,17 @@ impl QuarantineReason {
     }
 }
 
+/// That an item is known not to fit, and stays out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acceptance {
+    /// Why.
+    pub because: String,
+    /// Who said so.
+    pub by: String,
+    /// The second since 1970.
+    pub at: u64,
+}
+
 /// An entry of the quarantine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quarantined {
@@ -88,6 +105,8 @@ pub struct Quarantined {
     pub misfit: Misfit,
     /// How new the change was that failed.
     pub fence: Fence,
+    /// Whether somebody said that the item stays out, for just this misfit.
+    pub accepted: Option<Acceptance>,
 }
 
 impl Quarantined {
@@ -99,6 +118,7 @@ impl Quarantined {
             code: reason.code().to_owned(),
             misfit: reason.misfit(),
             fence,
+            accepted: None,
         }
     }
 
@@ -111,7 +131,8 @@ impl Quarantined {
     pub fn named(name: &str, fence: Fence) -> Quarantined {
         let reason = QuarantineReason::Unreadable;
         let row = format!("{RECORD_PREFIX}{name}");
-        Quarantined { key: None, row, code: reason.code().to_owned(), misfit: reason.misfit(), fence }
+        let code = reason.code().to_owned();
+        Quarantined { key: None, row, code, misfit: reason.misfit(), fence, accepted: None }
     }
 
     /// The entry for a batch of records that was given up, by the place where it was set aside.
@@ -152,6 +173,52 @@ impl Quarantined {
         }
     }
 
+    /// The write that notes that the item stays out, or without an acceptance, that it does not any more. The note is a row of its
+    /// own: the item may fail again at any time, and as long as it does so for the same reason, it stays accepted.
+    pub fn accept(&self, mapping: &Mapping, acceptance: Option<&Acceptance>) -> Write {
+        let key = accepted_key(mapping, &self.row);
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let row = |acceptance: &Acceptance| {
+            let mut row = key.clone();
+            row.insert(ACCEPTED.to_owned(), text(&self.misfit.text()));
+            row.insert(BECAUSE.to_owned(), text(&acceptance.because));
+            row.insert(BY.to_owned(), text(&acceptance.by));
+            row.insert(AT.to_owned(), control::number(acceptance.at));
+            row
+        };
+        let any = is(control::PARTITION, Comparison::Exists(true));
+        Write {
+            place: TableRole::Control,
+            action: match acceptance.map(row) {
+                Some(row) => Action::Put(row),
+                None => Action::Delete(key),
+            },
+            guard: Guard::AbsentOr(any),
+        }
+    }
+
+    /// The same entry with what this row of [`accepted_key`] says of it. An item that was accepted for another reason is not
+    /// accepted.
+    #[must_use]
+    pub fn noted(mut self, row: Option<&Item>) -> Quarantined {
+        let read = |row: &Item| {
+            let is_this = control::text(row, ACCEPTED)? == self.misfit.text();
+            let text = |name: &str| control::text(row, name).map(str::to_owned);
+            let acceptance =
+                Acceptance { because: text(BECAUSE)?, by: text(BY)?, at: control::whole(row, AT)? };
+            is_this.then_some(acceptance)
+        };
+        self.accepted = row.and_then(read);
+        self
+    }
+
+    /// Can somebody say that the item stays out? Only of an item that is known not to fit. What was given up or could not be read
+    /// may fit.
+    pub fn is_acceptable(&self) -> bool {
+        let unknown = [&QuarantineReason::Unreadable, &QuarantineReason::Discarded, &QuarantineReason::Late];
+        self.key.is_some() && !unknown.iter().any(|reason| reason.code() == self.code)
+    }
+
     fn row(&self, mapping: &Mapping) -> Item {
         let mut row = control::key(&control::quarantine_partition(mapping.rows_name()), &self.row);
         row.insert(control::FENCE.to_owned(), self.fence.value());
@@ -180,6 +247,7 @@ impl Quarantined {
             None => Misfit::of_code(&code),
         };
         Some(Quarantined {
+            accepted: None,
             key: match row.get(control::SOURCE_KEY) {
                 Some(AttributeValue::M(key)) => Some(Item::from(key.clone())),
                 _ => None,
@@ -190,6 +258,22 @@ impl Quarantined {
             fence: Fence::read(row.get(control::FENCE)?)?,
         })
     }
+}
+
+/// Where it stands whether the item of this row of the quarantine was accepted.
+pub fn accepted_key(mapping: &Mapping, row: &str) -> Item {
+    control::key(&control::accepted_partition(mapping.rows_name()), row)
+}
+
+/// The entries of these rows of the quarantine, with the notes that there are on them.
+pub fn entries(rows: &[Item], notes: &[Item]) -> Vec<Quarantined> {
+    let by_row: HashMap<&str, &Item> =
+        notes.iter().filter_map(|note| Some((control::text(note, control::SORT)?, note))).collect();
+    let noted = |entry: Quarantined| {
+        let note = by_row.get(entry.row.as_str()).copied();
+        entry.noted(note)
+    };
+    rows.iter().filter_map(Quarantined::read).map(noted).collect()
 }
 
 /// How many entries there are of each reason.

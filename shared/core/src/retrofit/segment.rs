@@ -178,6 +178,13 @@ impl Checkpoint {
         }
     }
 
+    /// The same segment of the mapping at hand, if it is of this one: what it has done counts. Its items are compared anyway.
+    pub(super) fn revised(json: &str, before: &str, job: &Job) -> Option<Checkpoint> {
+        let read: Checkpoint = serde_json::from_str(json).ok()?;
+        let same = read.mapping == before && read.pass == Pass::Backfill;
+        same.then(|| Checkpoint { mapping: job.mapping().hash().to_string(), ..read })
+    }
+
     /// The same, begun under this mark.
     #[must_use]
     pub fn marked(self, mark: Option<String>) -> Checkpoint {

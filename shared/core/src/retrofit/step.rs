@@ -48,6 +48,8 @@ pub enum Step {
     },
     /// The way back has ended.
     Settled,
+    /// The manifest was mended, and all work goes by it.
+    Revised,
 }
 
 impl Step {
@@ -65,7 +67,14 @@ impl Step {
             Step::Started => started(mapping),
             Step::CutOver => format!(
                 "queries use {indexes} of table `{table}` from now on; readers and writers stay where they are, and the replicator \
-                 keeps the folded keys right until you finalise"
+                 keeps the folded keys right {}",
+                if mapping.keeps_folded() { "for good: leave it deployed" } else { "until you finalise" }
+            ),
+            Step::Revised => revised(
+                head,
+                &format!(
+                    "`verify`, and when all gates are open, `cutover`, which lets queries use {indexes}"
+                ),
             ),
             Step::Undone => {
                 format!(
@@ -145,6 +154,7 @@ impl Step {
                     milliseconds % 1000 / 100
                 )
             }
+            Step::Revised => revised(head, "`verify`"),
             Step::Settled => format!(
                 "table `{source}` follows table `{target}` no more; `keyfold retrofit finalise {retrofit}` takes off what the retrofit kept"
             ),
@@ -161,9 +171,21 @@ impl Head {
             Phase::Tidying | Phase::Tidy => {
                 format!("{name}: not complete, run `keyfold retrofit tidy {}`", self.retrofit)
             }
+            _ if self.revising => {
+                format!("{name}: the manifest was mended, run `keyfold retrofit revise {}`", self.retrofit)
+            }
             _ => name.to_owned(),
         }
     }
+}
+
+/// What comes after a manifest was mended.
+fn revised(head: &Head, next: &str) -> String {
+    format!(
+        "items are written by the mended manifest; `keyfold retrofit repair {}` carries over again what it changes, and nothing else; \
+         then {next}",
+        head.retrofit
+    )
 }
 
 fn started(mapping: &Mapping) -> String {

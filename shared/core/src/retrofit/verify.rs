@@ -19,7 +19,7 @@ use super::job::Job;
 use super::mapping::{
     FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, Protocol, TOMBSTONE_ATTRIBUTE, same_item,
 };
-use super::quarantine::{QuarantineReason, Quarantined};
+use super::quarantine::{QuarantineReason, Quarantined, accepted_key};
 use super::request::{Request, Response, TableRole};
 use super::source_key::SourceKey;
 use crate::model::KeySource;
@@ -83,13 +83,15 @@ pub enum Class {
     Expired,
     /// It is in the quarantine.
     Quarantined,
+    /// It is in the quarantine, and somebody said that it stays out.
+    Accepted,
     /// Something else stands at its place in the target.
     Collision,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Class; 8] = [
+    pub const ALL: [Class; 9] = [
         Class::Same,
         Class::Missing,
         Class::Extra,
@@ -97,6 +99,7 @@ impl Class {
         Class::InFlight,
         Class::Expired,
         Class::Quarantined,
+        Class::Accepted,
         Class::Collision,
     ];
 
@@ -110,20 +113,26 @@ impl Class {
             Class::InFlight => "in-flight",
             Class::Expired => "expired",
             Class::Quarantined => "quarantined",
+            Class::Accepted => "accepted",
             Class::Collision => "collision",
         }
     }
 
     /// Does it keep the two sides from agreeing?
     pub fn is_drift(self) -> bool {
-        !matches!(self, Class::Same | Class::Expired | Class::InFlight)
+        !matches!(self, Class::Same | Class::Expired | Class::InFlight | Class::Accepted)
     }
 
     /// Can a repair change it?
     pub fn is_repairable(self) -> bool {
         matches!(
             self,
-            Class::Missing | Class::Extra | Class::Different | Class::InFlight | Class::Quarantined
+            Class::Missing
+                | Class::Extra
+                | Class::Different
+                | Class::InFlight
+                | Class::Quarantined
+                | Class::Accepted
         )
     }
 }
@@ -165,11 +174,13 @@ pub struct Check {
 }
 
 /// What is being read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 enum CheckPhase {
     Source,
     Target,
     Quarantine(Class),
+    /// Of an entry: does its item stay out?
+    Accepted(Box<Quarantined>),
 }
 
 impl Check {
@@ -226,7 +237,7 @@ impl Check {
     /// Goes on with what was read.
     pub fn respond(&mut self, job: &Job, response: Response) -> CheckStep {
         let Response::Got(item) = response else { unreachable!("a check only reads") };
-        match self.phase {
+        match &self.phase {
             CheckPhase::Source => {
                 self.source = item;
                 // The first look at a scanned target item has that item.
@@ -240,15 +251,26 @@ impl Check {
                 self.target = item;
                 self.judge(job)
             }
-            CheckPhase::Quarantine(class) => {
-                let entry = item.as_ref().and_then(Quarantined::read);
-                self.done(match entry {
-                    Some(entry) if QuarantineReason::is_collision(&entry.code) => Class::Collision,
-                    Some(_) => Class::Quarantined,
-                    None => class,
+            CheckPhase::Quarantine(class) => match item.as_ref().and_then(Quarantined::read) {
+                Some(entry) => self.ask_accepted(job, entry),
+                None => self.done(*class),
+            },
+            CheckPhase::Accepted(entry) => {
+                let entry = entry.as_ref().clone().noted(item.as_ref());
+                self.done(match entry.accepted {
+                    Some(_) => Class::Accepted,
+                    None if QuarantineReason::is_collision(&entry.code) => Class::Collision,
+                    None => Class::Quarantined,
                 })
             }
         }
+    }
+
+    /// Did somebody say that the item stays out?
+    fn ask_accepted(&mut self, job: &Job, entry: Quarantined) -> CheckStep {
+        let key = accepted_key(job.mapping(), &entry.row);
+        self.phase = CheckPhase::Accepted(Box::new(entry));
+        CheckStep::Send(Request::Get { place: TableRole::Control, key })
     }
 
     /// In place, the item that was read is all there is.

@@ -1,15 +1,17 @@
 //! The control table's rows: a retrofit's head, and its quarantine.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::retrofit::control::{self, Head};
 use keyfold_core::retrofit::progress::{Begun, Verdict};
+use keyfold_core::retrofit::quarantine::{Acceptance, entries};
 use keyfold_core::retrofit::{
-    Action, ChangeRecord, Checkpoint, Guard, Lease, Pass, Protocol, Quarantined, Request, Response,
-    SegmentId, SourceKey, TableRole, TaskResult, Write, progress,
+    Action, ChangeRecord, Checkpoint, Guard, Lag, Lease, MappingHash, Pass, Protocol, Quarantined, Request,
+    Response, SegmentId, SourceKey, TableRole, TaskResult, Write, progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -87,15 +89,31 @@ impl RequestSender {
 
     /// All entries of the quarantine.
     pub async fn quarantine(&self) -> Result<Vec<Quarantined>, RetrofitError> {
-        let rows = self.rows(control::quarantine_partition(self.job().mapping().rows_name())).await?;
-        Ok(rows.iter().filter_map(Quarantined::read).collect())
+        self.quarantine_of(self.job().mapping().rows_name()).await
     }
 
     /// The entries of the other direction: what could not be carried before the writers moved last. Its items are compared, and
     /// nothing else takes them out.
     pub async fn other_quarantine(&self) -> Result<Vec<Quarantined>, RetrofitError> {
-        let partition = control::quarantine_partition(&self.job().mapping().other_rows_name());
-        Ok(self.rows(partition).await?.iter().filter_map(Quarantined::read).collect())
+        self.quarantine_of(&self.job().mapping().other_rows_name()).await
+    }
+
+    async fn quarantine_of(&self, rows_name: &str) -> Result<Vec<Quarantined>, RetrofitError> {
+        let rows = self.rows(control::quarantine_partition(rows_name)).await?;
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let notes = self.rows(control::accepted_partition(rows_name)).await?;
+        Ok(entries(&rows, &notes))
+    }
+
+    /// Notes that an item stays out, or that it does not any more.
+    pub async fn accept(
+        &self,
+        entry: &Quarantined,
+        acceptance: Option<&Acceptance>,
+    ) -> Result<(), RetrofitError> {
+        self.note(entry.accept(self.job().mapping(), acceptance)).await
     }
 
     /// All rows of a partition of the control table.
@@ -162,6 +180,20 @@ impl RequestSender {
         Ok(rows.iter().filter_map(read).collect())
     }
 
+    /// What was backfilled by the mappings of this row, before the manifest was mended, counts as backfilled by the one at hand.
+    pub async fn carry_on(&self, before: &Head) -> Result<(), RetrofitError> {
+        let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
+        let of = |hash: &MappingHash| {
+            rows.iter()
+                .filter_map(|row| progress::carry_on(self.job(), hash.as_str(), row))
+                .collect::<Vec<_>>()
+        };
+        for write in [Some(&before.mapping), before.adopted.as_ref()].into_iter().flatten().flat_map(of) {
+            self.note(write).await?;
+        }
+        Ok(())
+    }
+
     /// Forgets how far the segments of a pass are, so that it begins anew.
     pub async fn forget_segments(&self, pass: Pass) -> Result<(), RetrofitError> {
         for checkpoint in self.segments(pass).await? {
@@ -193,6 +225,18 @@ impl RequestSender {
     pub async fn begin_writing(&self) -> Result<(), RetrofitError> {
         let mark = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
         self.note(progress::store_mark(self.job(), &mark)).await
+    }
+
+    /// Notes how far behind the replicator is.
+    pub async fn note_lag(&self, behind: Duration) -> Result<(), RetrofitError> {
+        let behind_ms = u64::try_from(behind.as_millis()).unwrap_or(u64::MAX);
+        self.note(Lag { behind_ms, told: now_seconds() }.store(self.job())).await
+    }
+
+    /// How far behind the replicator said it was; `None` if it said nothing yet.
+    pub async fn lag(&self) -> Result<Option<Lag>, RetrofitError> {
+        let rows = self.read(TableRole::Control, vec![Lag::key(self.job())]).await?;
+        Ok(rows.first().and_then(Lag::read))
     }
 
     /// What a comparison that begins now begins under.

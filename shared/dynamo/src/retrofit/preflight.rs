@@ -86,12 +86,14 @@ impl RequestSender {
         let (verdict, leases) = (self.verdict().await?, self.leases().await?);
         let mut entries = self.quarantine().await?;
         entries.extend(self.other_quarantine().await?);
+        let accepted = entries.iter().filter(|entry| entry.accepted.is_some()).count();
         let evidence = Evidence {
             segments_done,
             segments_total,
             verdict,
             leases,
-            quarantined: entries.len() as u64,
+            quarantined: (entries.len() - accepted) as u64,
+            accepted: accepted as u64,
             indexes_not_active: inactive.collect(),
             stream: self.stream_of(TableRole::Source, &source).ok(),
         };

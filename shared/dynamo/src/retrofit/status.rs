@@ -3,10 +3,11 @@
 use keyfold_core::retrofit::control::{self, ControlError, Head};
 use keyfold_core::retrofit::gates::{Evidence, Gate, closed};
 use keyfold_core::retrofit::quarantine::misfits;
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Misfits, Pass, Quarantined, progress};
+use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Lag, Mapping, Misfits, Pass, Quarantined, progress};
 use keyfold_core::value::Item;
 use serde_json::{Value, json};
 
+use super::worker_lease::now_seconds;
 use super::{RequestSender, RetrofitError};
 use crate::{Client, DynamoError};
 
@@ -28,17 +29,23 @@ pub struct Status {
     pub gates: Vec<Gate>,
     /// What is in quarantine, by reason.
     pub misfits: Misfits,
+    /// How far behind the replicator said it was.
+    pub lag: Option<Lag>,
+    /// How long ago it said so, in seconds.
+    pub lag_age_seconds: u64,
 }
 
 impl Status {
     /// As `keyfold retrofit status --json` prints it.
     pub fn json(&self) -> Value {
-        let Status { head, evidence, gates, misfits } = self;
+        let Status { head, evidence, gates, misfits, lag, lag_age_seconds } = self;
         let gates: Vec<_> =
             gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
         json!({
             "retrofit": head.retrofit,
             "phase": head.phase.name(),
+            "shown": head.shown(),
+            "means": head.meaning(),
             "tombstones": head.leaves_tombstones(),
             "protocol": head.protocol.name(),
             "mapping": head.mapping.as_str(),
@@ -48,8 +55,11 @@ impl Status {
             "differences": evidence.verdict.map(|verdict| verdict.differences),
             "comparedSecondsAgo": evidence.verdict.map(|verdict| verdict.age_seconds),
             "quarantined": evidence.quarantined,
+            "accepted": evidence.accepted,
             "gates": gates,
             "misfits": misfits.json(),
+            "lagMilliseconds": lag.map(|lag| lag.behind_ms),
+            "lagSecondsAgo": lag.map(|_| lag_age_seconds),
         })
     }
 }
@@ -75,7 +85,9 @@ impl RequestSender {
     pub async fn status(&self, head: Head) -> Result<Status, RetrofitError> {
         let (evidence, entries) = self.evidence_and_quarantine().await?;
         let gates = closed(&head, &evidence);
-        Ok(Status { head, evidence, gates, misfits: misfits(&entries) })
+        let lag = if head.stream.is_some() { self.lag().await? } else { None };
+        let lag_age_seconds = lag.map_or(0, |lag| now_seconds().saturating_sub(lag.told));
+        Ok(Status { head, evidence, gates, misfits: misfits(&entries), lag, lag_age_seconds })
     }
 
     /// The segments of every pass that were begun in this epoch, pass by pass.

@@ -19,7 +19,7 @@ use keyfold_core::model::{Index, IndexKind, Table};
 use tokio::time::{Instant, sleep};
 
 use super::describe::description;
-use super::diff::{Difference, TableDiff};
+use super::diff::{Difference, NO_LOCAL_INDEX, OTHER_INDEX, TableDiff};
 use super::options::TableOptions;
 use super::schema::{IndexSchema, Schema};
 use crate::backoff::delay;
@@ -120,12 +120,8 @@ impl AddIndexError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             AddIndexError::Dynamo(error) => error.hint(),
-            AddIndexError::Differs { .. } => Some(
-                "DynamoDB cannot change an index: give the manifest's index another name, or correct the manifest; nothing was changed",
-            ),
-            AddIndexError::LocalIndexMissing { .. } => Some(
-                "make it a global index (give it a `partition`), or retrofit into a new table that has it; nothing was changed",
-            ),
+            AddIndexError::Differs { .. } => Some(OTHER_INDEX),
+            AddIndexError::LocalIndexMissing { .. } => Some(NO_LOCAL_INDEX),
         }
     }
 }
@@ -160,6 +156,15 @@ impl LiveIndexes {
         self.indexes.iter().filter(|index| index.phase == IndexPhase::Missing).map(|index| &*index.name)
     }
 
+    /// The indexes that somebody has asked for and that cannot be used yet.
+    pub(super) fn busy(found: &TableDescription) -> impl Iterator<Item = String> {
+        let busy = |index: &&GlobalSecondaryIndexDescription| {
+            !matches!(IndexPhase::of(index), IndexPhase::Active | IndexPhase::Deleting)
+        };
+        let busy = found.global_secondary_indexes().iter().filter(busy);
+        busy.filter_map(|index| index.index_name().map(str::to_owned))
+    }
+
     /// Can the table be changed now, and all that it has be used?
     fn is_settled(&self) -> bool {
         let settled = |index: &LiveIndex| matches!(index.phase, IndexPhase::Active | IndexPhase::Missing);
@@ -169,9 +174,7 @@ impl LiveIndexes {
     fn of(table: &Table, wanted: &[&Index], found: &TableDescription) -> Result<LiveIndexes, AddIndexError> {
         let global = found.global_secondary_indexes();
         let of_name = |name: &str| global.iter().find(|index| index.index_name() == Some(name));
-        let going =
-            |name: &str| of_name(name).is_some_and(|index| IndexPhase::of(index) == IndexPhase::Deleting);
-        check(table, wanted, found, &going)?;
+        check(table, wanted, found)?;
         let one = |index: &&Index| match (of_name(&index.name), index.kind) {
             (Some(there), _) => {
                 let phase = IndexPhase::of(there);
@@ -218,15 +221,9 @@ impl fmt::Display for LiveIndexes {
     }
 }
 
-/// Refuses a table that is another one, and indexes that cannot become what the manifest says. An index that is being deleted
-/// may be anything.
-fn check(
-    table: &Table,
-    wanted: &[&Index],
-    found: &TableDescription,
-    going: &dyn Fn(&str) -> bool,
-) -> Result<(), AddIndexError> {
-    let of_name = |name: &str| wanted.iter().find(|index| index.name == name).filter(|_| !going(name));
+/// Refuses a table that is another one, and indexes that cannot become what the manifest says.
+fn check(table: &Table, wanted: &[&Index], found: &TableDescription) -> Result<(), AddIndexError> {
+    let of_name = |name: &str| wanted.iter().find(|index| index.name == name);
     let of_table = table.key_attributes();
     let keys: BTreeSet<&str> = of_table
         .chain(wanted.iter().flat_map(|index| index.key_attributes()))
@@ -376,6 +373,6 @@ fn may_pass(error: &DynamoError) -> bool {
     error.is_retryable() || one_at_a_time || matches!(error, DynamoError::InUse { .. })
 }
 
-fn whole(count: Option<i64>) -> u64 {
+pub(super) fn whole(count: Option<i64>) -> u64 {
     count.unwrap_or(0).max(0).unsigned_abs()
 }

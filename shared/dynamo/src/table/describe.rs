@@ -17,6 +17,12 @@ pub async fn describe(
     description(client, table).await.map(|found| TableDiff::of(table, options, &found))
 }
 
+/// What DynamoDB calls this table and no other one, even if another one has its name later.
+pub async fn table_id(client: &Client, table: &Table) -> Result<String, DynamoError> {
+    let found = description(client, table).await?;
+    Ok(found.table_id.or(found.table_arn).unwrap_or_default())
+}
+
 /// DynamoDB's description of the table.
 pub(crate) async fn description(client: &Client, table: &Table) -> Result<TableDescription, DynamoError> {
     let call = || Call::new("DescribeTable", &table.name);
@@ -27,12 +33,24 @@ pub(crate) async fn description(client: &Client, table: &Table) -> Result<TableD
 
 /// Does the table delete items whose time is over, by the attribute that the model names?
 pub(crate) async fn expires(client: &Client, table: &Table) -> Result<bool, DynamoError> {
+    let found = time_to_live(client, table).await?;
+    Ok(found.is_some_and(|(by, status)| status == TimeToLiveStatus::Enabled && table.ttl == Some(by)))
+}
+
+/// The attribute by which the table deletes items whose time is over, or is about to.
+pub(super) async fn expires_by(client: &Client, table: &Table) -> Result<Option<String>, DynamoError> {
+    let on =
+        |status: &TimeToLiveStatus| matches!(status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling);
+    let found = time_to_live(client, table).await?;
+    Ok(found.filter(|(_, status)| on(status)).map(|(by, _)| by))
+}
+
+async fn time_to_live(
+    client: &Client,
+    table: &Table,
+) -> Result<Option<(String, TimeToLiveStatus)>, DynamoError> {
     let answer = client.describe_time_to_live().table_name(&table.name).send().await;
     let answer =
         answer.map_err(|error| DynamoError::of(Call::new("DescribeTimeToLive", &table.name), error))?;
-    let found = answer.time_to_live_description;
-    Ok(found.is_some_and(|found| {
-        found.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)
-            && found.attribute_name() == table.ttl.as_deref()
-    }))
+    Ok(answer.time_to_live_description.and_then(|found| found.attribute_name.zip(found.time_to_live_status)))
 }

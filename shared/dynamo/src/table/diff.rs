@@ -64,6 +64,31 @@ pub enum Difference {
     NoStream,
 }
 
+/// What to do about an index that is another one.
+pub(super) const OTHER_INDEX: &str = "DynamoDB cannot change an index: give the manifest's index another name, or correct the manifest; nothing was changed";
+/// What to do about a local index that is missing.
+pub(super) const NO_LOCAL_INDEX: &str = "make it a global index (give it a `partition`), or retrofit into a new table that has it; nothing was changed";
+
+impl Difference {
+    /// What a person can do about it.
+    pub(super) fn hint(&self) -> &'static str {
+        match self {
+            Difference::Keys { index: None, .. } => {
+                "DynamoDB cannot change a table's key: correct the manifest, or retrofit into a new table; nothing was changed"
+            }
+            Difference::KeyType { .. } => {
+                "DynamoDB cannot change a key attribute's type: correct the manifest, or retrofit into a new table; nothing was changed"
+            }
+            Difference::NoIndex { .. } => NO_LOCAL_INDEX,
+            Difference::UnknownIndex { .. } => {
+                "declare it in the manifest, or delete it yourself if nothing asks it: each write pays for it"
+            }
+            Difference::NoStream => "switch it on",
+            _ => OTHER_INDEX,
+        }
+    }
+}
+
 impl TableDiff {
     /// The differences of a description from the model.
     pub(super) fn of(table: &Table, options: TableOptions, found: &TableDescription) -> TableDiff {
@@ -89,6 +114,13 @@ impl TableDiff {
     pub fn is_compatible(&self) -> bool {
         self.differences.iter().all(|difference| matches!(difference, Difference::UnknownIndex { .. }))
     }
+}
+
+/// The view type of a stream that does not hold both images.
+pub(super) fn other_view(found: &TableDescription) -> Option<String> {
+    let stream = found.stream_specification().filter(|stream| stream.stream_enabled())?;
+    let view = stream.stream_view_type().filter(|view| **view != StreamViewType::NewAndOldImages)?;
+    Some(view.as_str().to_owned())
 }
 
 fn has_both_images(table: &TableDescription) -> bool {

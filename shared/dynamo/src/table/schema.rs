@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, KeySchemaElement, KeyType, Projection as SdkProjection, ProjectionType,
-    ScalarAttributeType, TableDescription,
+    AttributeDefinition, GlobalSecondaryIndexDescription, IndexStatus, KeySchemaElement, KeyType,
+    Projection as SdkProjection, ProjectionType, ScalarAttributeType, TableDescription,
 };
 use keyfold_core::model::{Index, IndexKind, KeyAttribute, Projection, ScalarType, Table};
 
@@ -66,9 +66,13 @@ impl Schema {
             .local_secondary_indexes()
             .iter()
             .map(|index| (IndexKind::Local, index.index_name(), index.key_schema(), index.projection()));
+        // One that is being deleted may be anything.
+        let stays =
+            |index: &&GlobalSecondaryIndexDescription| index.index_status() != Some(&IndexStatus::Deleting);
         let global = table
             .global_secondary_indexes()
             .iter()
+            .filter(stays)
             .map(|index| (IndexKind::Global, index.index_name(), index.key_schema(), index.projection()));
         let indexes = local.chain(global).map(|(kind, name, keys, projection)| {
             let schema = IndexSchema {

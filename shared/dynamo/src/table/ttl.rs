@@ -4,13 +4,13 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TimeToLiveSpecification;
 use keyfold_core::model::Table;
 
-use super::describe::expires;
+use super::describe::expires_by;
 use crate::error::{Call, DynamoError};
 
 /// Lets the table delete items by the attribute that the model names, if it names one and the table does not do so yet.
 pub async fn enable_ttl(client: &Client, table: &Table) -> Result<(), DynamoError> {
     let Some(attribute) = &table.ttl else { return Ok(()) };
-    if expires(client, table).await? {
+    if expires_by(client, table).await?.as_ref() == Some(attribute) {
         return Ok(());
     }
     let call = || Call::new("UpdateTimeToLive", &table.name);

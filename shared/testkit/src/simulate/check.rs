@@ -73,7 +73,7 @@ impl SimulationState<'_> {
     /// Is what this item has at this place of the target not what it should have there?
     fn is_ghost(&self, number: usize, at: &str) -> bool {
         match self.truth.wanted(number) {
-            Wanted::Item(wanted) => place(self.scenario.mapping().target(), wanted) != at,
+            Wanted::Item(wanted) => place(self.mapping().target(), wanted) != at,
             Wanted::Nothing => true,
             // Whatever there was before stays until the item can be mapped.
             Wanted::Impossible => false,
@@ -94,7 +94,7 @@ impl SimulationState<'_> {
 
     /// What the target should have for an item that a writer wrote.
     pub(super) fn wanted(&self, item: &Item) -> Wanted {
-        let Ok(wanted) = self.scenario.mapping().target_item(item) else { return Wanted::Impossible };
+        let Ok(wanted) = self.mapping().target_item(item) else { return Wanted::Impossible };
         // The item is refused, or there is no room on it for what the retrofit keeps there. In place it keeps nothing there.
         let refused = !self.scenario.is_in_place() && matches!(item.get("v"), Some(AttributeValue::S(_)));
         match wanted {
@@ -189,7 +189,7 @@ impl SimulationState<'_> {
 
     /// Is a record of this item in quarantine that did not tell whose it is?
     fn is_blotted(&self, number: usize) -> bool {
-        let partition = control::quarantine_partition(self.scenario.mapping().name());
+        let partition = control::quarantine_partition(self.mapping().name());
         let entered = |row: &String| self.get(TableRole::Control, &control::key(&partition, row)).is_some();
         self.unreadable.iter().any(|(of, row)| *of == number && entered(row))
     }
@@ -223,7 +223,7 @@ impl SimulationState<'_> {
 
     /// Has another item the place that this one would have?
     fn is_taken(&self, number: usize) -> bool {
-        let item = self.truth.item(number).and_then(|item| self.scenario.mapping().target_item(item).ok()?);
+        let item = self.truth.item(number).and_then(|item| self.mapping().target_item(item).ok()?);
         let there = item.and_then(|item| self.get(TableRole::Target, &item));
         there.is_some_and(|there| self.owner_of(there) != Some(number))
     }
@@ -240,7 +240,7 @@ impl SimulationState<'_> {
         if self.scenario.protocol != Protocol::Ledger {
             return Ok(());
         }
-        let target = self.scenario.mapping().target();
+        let target = self.mapping().target();
         let mut named: BTreeMap<String, Option<usize>> = BTreeMap::new();
         for (_, row) in self.control.iter().filter(|(place, _)| place.starts_with("ledger#")) {
             let Some(at) = LedgerRow::read(row).and_then(|row| row.target) else { continue };
@@ -259,7 +259,7 @@ impl SimulationState<'_> {
     /// After finalising: nothing of the retrofit is left, and items are what they are mapped to.
     pub(super) fn check_finalised(&self) -> Result<(), Violation> {
         self.check_target_writers()?;
-        let target = self.scenario.mapping().target();
+        let target = self.mapping().target();
         let theirs = |at: &str| self.written_in_target.contains_key(at);
         let (known, states) = (self.quarantined(), self.states());
         let mut wanted = 0;

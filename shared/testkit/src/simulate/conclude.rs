@@ -29,6 +29,9 @@ impl SimulationState<'_> {
             self.tidy_to_the_end()?;
         }
         self.replay_given_up()?;
+        if self.revised && !self.bites(Mutant::RevisionForgotten) {
+            self.carry_over_again()?;
+        }
         self.check_drained()?;
         if self.faults.are_on() {
             self.repair_amid_faults()?;
@@ -47,6 +50,15 @@ impl SimulationState<'_> {
         }
         self.finalise()?;
         self.check_finalised()
+    }
+
+    /// A mended manifest: what was carried over by the one before is compared with what it should be now, and corrected.
+    fn carry_over_again(&mut self) -> Result<(), Violation> {
+        let on = self.faults.calm();
+        self.repair_until_still()?;
+        self.check_repaired()?;
+        self.faults.restore(on);
+        Ok(())
     }
 
     /// What a weakened protocol does with records that were given up.
@@ -231,7 +243,7 @@ impl SimulationState<'_> {
                 return false;
             }
         }
-        let name = self.scenario.mapping().name();
+        let name = self.mapping().name();
         let rows = self.control.items();
         let writes: Vec<_> = rows.iter().filter_map(|row| finalise::forget(name, row)).collect();
         writes.into_iter().all(|write| self.send_cleaning(Request::Write(write)).is_some())
@@ -239,7 +251,7 @@ impl SimulationState<'_> {
 
     /// Cleans an item as it was read, and again when somebody has written it meanwhile.
     fn clean_one(&mut self, read: Item) -> bool {
-        let target = self.scenario.mapping().target();
+        let target = self.mapping().target();
         let mut there = Some(read);
         while let Some(item) = there {
             let Some(write) = self.cleaning(&item) else { return true };
@@ -254,7 +266,7 @@ impl SimulationState<'_> {
     }
 
     fn cleaning(&mut self, item: &Item) -> Option<Write> {
-        let target = self.scenario.mapping().target();
+        let target = self.mapping().target();
         let write = finalise::clean(target, item)?;
         if self.has(Mutant::FinaliseDeletes) && finalise::is_revived(target, item) {
             self.bitten();

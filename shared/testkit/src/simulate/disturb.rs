@@ -102,7 +102,7 @@ impl SimulationState<'_> {
 
     /// The entries of the quarantine.
     pub(super) fn quarantine(&self) -> Vec<Quarantined> {
-        let prefix = control::quarantine_partition(self.scenario.mapping().name());
+        let prefix = control::quarantine_partition(self.mapping().name());
         let rows = self.control.iter().filter(|(place, _)| place.starts_with(&prefix));
         rows.filter_map(|(_, row)| Quarantined::read(row)).collect()
     }
@@ -116,7 +116,7 @@ impl SimulationState<'_> {
         }
         let number = self.random.below(self.keys);
         let made = item(&mut self.random, number, Flaw::None, self.faults.is_on(Fault::Collision));
-        let Ok(Some(mut mapped)) = self.scenario.mapping().target_item(&made) else { return };
+        let Ok(Some(mut mapped)) = self.mapping().target_item(&made) else { return };
         if self.get(TableRole::Target, &mapped).is_some() {
             return;
         }
@@ -136,7 +136,7 @@ impl SimulationState<'_> {
         }
         self.epoch += 1;
         self.bites(Mutant::EpochIgnored);
-        match self.head.restarted(self.scenario.mapping(), Some(&stream_name(self.epoch))) {
+        match self.head.restarted(self.mapping(), Some(&stream_name(self.epoch))) {
             Ok(head) => self.head = head,
             Err(error) => unreachable!("{error}"),
         }
@@ -159,14 +159,14 @@ impl SimulationState<'_> {
     fn finalise_early(&mut self) {
         let all = self.has(Mutant::FinaliseEarly);
         for item in self.target.items() {
-            let write = finalise::clean(self.scenario.mapping().target(), &item);
+            let write = finalise::clean(self.mapping().target(), &item);
             if let Some(write) = write.filter(|write| all || matches!(write.action, Action::Delete(_))) {
                 self.bitten();
                 self.send(&Request::Write(write), TaskOrigin::Finalise);
             }
         }
         for row in if all { self.control.items() } else { Vec::new() } {
-            if let Some(write) = finalise::forget(self.scenario.mapping().name(), &row) {
+            if let Some(write) = finalise::forget(self.mapping().name(), &row) {
                 self.send(&Request::Write(write), TaskOrigin::Finalise);
             }
         }

@@ -97,6 +97,9 @@ Fault {
     Verify = "verify-under-way",
     /// Two items swap their keys. Each wants a place that the other still holds, so neither order of the two works alone.
     Swap = "swap",
+    /// The manifest is mended while the retrofit runs. Workers that began before write by the one before; what they and all before them
+    /// wrote must be carried over again.
+    Revision = "mended-manifest",
     /// In place: some writers fold keys by themselves and others do not. Their keys are right already, or wrong.
     WritersFold = "writers-that-fold",
     /// In place: no stream is followed, and every writer folds. Then the scan alone must reach all older items.

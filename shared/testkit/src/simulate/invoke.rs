@@ -47,7 +47,8 @@ impl<'s> SimulationState<'s> {
     pub(super) fn is_open(&mut self, version: Version) -> bool {
         let Err(error) = self.head.check_open(self.job_of(version).mapping()) else { return true };
         self.note(|| format!("  refused: {}", error.code()));
-        let mutant = if version.other { Mutant::VersionsMixed } else { Mutant::FinaliseOpen };
+        let mixed = version.other != self.revised;
+        let mutant = if mixed { Mutant::VersionsMixed } else { Mutant::FinaliseOpen };
         self.bites(mutant)
     }
 
@@ -112,7 +113,7 @@ impl<'s> SimulationState<'s> {
             Mutant::RemoveSkipped => matches!(record.kind, ChangeKind::Remove { .. }),
             Mutant::ExpirySkipped => record.kind == ChangeKind::Remove { expired: true },
             Mutant::PoisonSkipped => {
-                record.new.as_ref().is_some_and(|item| self.scenario.mapping().target_item(item).is_err())
+                record.new.as_ref().is_some_and(|item| self.mapping().target_item(item).is_err())
             }
             Mutant::UnreadableSkipped => !record.key.contains_key("id"),
             _ => false,

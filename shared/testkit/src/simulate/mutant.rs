@@ -91,6 +91,8 @@ Mutant {
     FinaliseOpen = "finalise-open",
     /// The mapping is not compared with the one that the retrofit was started with: two versions write two kinds of keys.
     VersionsMixed = "versions-mixed",
+    /// A mended manifest is followed from now on, and what was carried over before stays as it was.
+    RevisionForgotten = "revision-forgotten",
     /// Nothing enters the quarantine: items that cannot be mapped are lost without a word.
     NoQuarantine = "no-quarantine",
     /// What is in quarantine is not released: a mended item never arrives.
@@ -203,6 +205,7 @@ impl Mutant {
             | Mutant::LastOnly
             | Mutant::HalfLost
             | Mutant::VersionsMixed
+            | Mutant::RevisionForgotten
             | Mutant::NoQuarantine
             | Mutant::NoRelease
             | Mutant::ThrottledIsWritten

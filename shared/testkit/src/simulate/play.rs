@@ -117,6 +117,10 @@ impl SimulationState<'_> {
     /// One turn while writers write.
     fn turn(&mut self) {
         self.check_readers();
+        let can_mend = !self.revised && !self.unfollowed && !self.scenario.tidies;
+        if can_mend && self.faults.strikes(Fault::Revision, &mut self.random, 1) {
+            self.revise();
+        }
         match self.random.below(100) {
             0..18 => self.write_something(),
             18..23 => self.disturb(),

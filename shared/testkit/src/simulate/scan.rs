@@ -31,7 +31,7 @@ impl SimulationState<'_> {
     fn begin_run(&mut self, segment: SegmentId) {
         let mut version = self.version();
         if self.faults.strikes(Fault::Versions, &mut self.random, 20) {
-            let other = Version { other: true, ..version };
+            let other = Version { other: !version.other, ..version };
             if self.is_open(other) {
                 version = other;
             }

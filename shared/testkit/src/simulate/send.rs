@@ -118,7 +118,7 @@ impl SimulationState<'_> {
         let Action::Update { key, .. } = &write.action else { return None };
         let before = self.truth.stale(number_of(key), self.turns)?.clone()?;
         let guard = keyfold_core::retrofit::Guard::Present(keyfold_core::query::Condition::All(Vec::new()));
-        let folded = self.scenario.mapping().target_item(&before).ok()??;
+        let folded = self.mapping().target_item(&before).ok()??;
         Some(Weakened::Write(Write { action: Action::Put(folded), guard, ..write.clone() }))
     }
 

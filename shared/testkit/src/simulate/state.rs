@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::Head;
-use keyfold_core::retrofit::{Job, Kept, TableRole};
+use keyfold_core::retrofit::{Job, Kept, Mapping, TableRole};
 use keyfold_core::value::Item;
 
 use super::check::Violation;
@@ -88,6 +88,8 @@ pub(super) struct SimulationState<'s> {
     pub(super) given_up: Vec<usize>,
     /// The next number of an invocation or a run.
     pub(super) next_id: u64,
+    /// Was the manifest mended? Then the other version of the mapping is the retrofit's.
+    pub(super) revised: bool,
     /// How far the target is tidied.
     pub(super) tidying: Tidying,
     /// How many turns there were.
@@ -139,6 +141,7 @@ impl<'s> SimulationState<'s> {
             notes: Vec::new(),
             given_up: Vec::new(),
             next_id: 0,
+            revised: false,
             tidying: Tidying::default(),
             turns: 0,
             changes: 0,
@@ -158,7 +161,26 @@ impl<'s> SimulationState<'s> {
 
     /// The version of this epoch that begins to work now.
     pub(super) fn version_of(&self, epoch: usize, other: bool) -> Version {
-        Version { epoch, other, kept: self.head.kept() }
+        Version { epoch, other: other != self.revised, kept: self.head.kept() }
+    }
+
+    /// The mapping by which items are right.
+    pub(super) fn mapping(&self) -> &'s Mapping {
+        self.scenario.job(0, self.revised, Kept::Tombstones).mapping()
+    }
+
+    /// The manifest is mended. Whoever is at work goes on by the one before.
+    pub(super) fn revise(&mut self) {
+        let mended = self.scenario.job(0, true, Kept::Tombstones).mapping();
+        match self.head.revised(mended) {
+            Ok(head) => (self.head, self.revised) = (head.settled_again(), true),
+            Err(error) => self.fail(Violation::new(error.to_string())),
+        }
+        for number in 0..KEYS_MAX {
+            let wanted = self.truth.item(number).map(|item| self.wanted(item));
+            wanted.into_iter().for_each(|wanted| self.truth.judged(number, wanted));
+        }
+        self.note(|| "the manifest is mended".to_owned());
     }
 
     /// The job of this version.

@@ -20,7 +20,7 @@ impl SimulationState<'_> {
         if !self.random.chance(15) {
             return;
         }
-        let target = self.scenario.mapping().target();
+        let target = self.mapping().target();
         let Some(key) = target.key_of(&there) else { return };
         let dead = there.contains_key(TOMBSTONE_ATTRIBUTE);
         let new = match self.random.below(4) {

@@ -107,7 +107,7 @@ impl SimulationState<'_> {
                     self.tidying.swept = true;
                     return true;
                 };
-                sweep.write = finalise::sweep(self.scenario.mapping().target(), item);
+                sweep.write = finalise::sweep(self.mapping().target(), item);
                 sweep.after = place.to_owned();
             }
         }
@@ -138,7 +138,7 @@ impl SimulationState<'_> {
         }
         if let (Response::Refused(_), Request::Write(write)) = (response, request) {
             let there = self.get(TableRole::Target, super::store::key_in(&write.action));
-            sweep.write = there.and_then(|item| finalise::sweep(self.scenario.mapping().target(), item));
+            sweep.write = there.and_then(|item| finalise::sweep(self.mapping().target(), item));
         }
     }
 

@@ -61,6 +61,11 @@ impl Truth {
         self.writes[number] += 1;
     }
 
+    /// The target should have something else for it: the manifest was mended.
+    pub(super) fn judged(&mut self, number: usize, wanted: Wanted) {
+        self.wanted[number] = wanted;
+    }
+
     /// The source's item changes.
     pub(super) fn replaced(&mut self, number: usize, turn: u64, old: Option<&Item>) {
         self.before[number] = Some((turn, old.cloned()));

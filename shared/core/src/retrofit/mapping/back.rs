@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{Mapping, OWN_ATTRIBUTES, Protocol, same_item};
 use crate::key::Unfolded;
-use crate::model::{FoldRule, KeySource, Retrofit, Table};
+use crate::model::{FoldRule, KeySource, Remedy, Retrofit, Table};
 use crate::retrofit::misfit::Misfit;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::value::Item;
@@ -27,6 +27,11 @@ pub enum NoWayBack {
         /// The attribute.
         attribute: String,
     },
+    /// This attribute is changed where it does not fit: what it held is not in the target.
+    Mended {
+        /// The attribute.
+        attribute: String,
+    },
     /// This attribute of the source is written over in the target.
     Overwritten {
         /// The attribute.
@@ -40,6 +45,9 @@ impl fmt::Display for NoWayBack {
             NoWayBack::SameTable => write!(f, "the retrofit reads and writes one table"),
             NoWayBack::KeyCanMove => write!(f, "the key of a target item can change"),
             NoWayBack::Dropped { attribute } => write!(f, "the retrofit drops `{attribute}`"),
+            NoWayBack::Mended { attribute } => {
+                write!(f, "the retrofit changes `{attribute}` where it does not fit")
+            }
             NoWayBack::Overwritten { attribute } => {
                 write!(f, "the retrofit writes over `{attribute}` of the source")
             }
@@ -67,9 +75,14 @@ impl Mapping {
             Protocol::Ledger => return Err(NoWayBack::KeyCanMove),
             Protocol::Fenced => {}
         }
-        let Retrofit { rename, set, drop, .. } = &self.retrofit;
-        if let Some(attribute) = drop.first() {
+        let Retrofit { rename, set, drop, misfits, .. } = &self.retrofit;
+        // The source's folded keys are made anew.
+        if let Some(attribute) = drop.iter().find(|name| !is_folded(&self.source, name)) {
             return Err(NoWayBack::Dropped { attribute: attribute.clone() });
+        }
+        let changes = |remedies: &[Remedy]| remedies.iter().any(Remedy::changes_attribute);
+        if let Some((attribute, _)) = misfits.iter().find(|(_, remedies)| changes(remedies)) {
+            return Err(NoWayBack::Mended { attribute: attribute.clone() });
         }
         let is_natural = |name: &str| is_known(&self.source, name) && !is_folded(&self.source, name);
         let made = made(&self.target);
@@ -79,6 +92,10 @@ impl Mapping {
         {
             return Err(NoWayBack::Overwritten { attribute: attribute.clone() });
         }
+        let in_source = |name: &String| {
+            let renamed = rename.iter().find(|(_, new)| *new == name);
+            renamed.map_or(name, |(old, _)| old).clone()
+        };
         let left_off = set.keys().cloned().chain(made).collect();
         let retrofit = Retrofit {
             from: self.retrofit.to.clone(),
@@ -89,6 +106,9 @@ impl Mapping {
             only: Vec::new(),
             fills: Vec::new(),
             changes_live_attributes: false,
+            keep_folded: false,
+            // What does not fit there does not fit here.
+            misfits: misfits.iter().map(|(name, remedies)| (in_source(name), remedies.clone())).collect(),
             ..self.retrofit.clone()
         };
         Ok(Mapping {
@@ -136,8 +156,13 @@ impl Mapping {
     }
 
     /// May an item of the target be one of this direction's? On the way back, the source's items that were never carried over are
-    /// not.
+    /// not: those that the retrofit does not take, and those that do not fit.
     pub(in crate::retrofit) fn may_own(&self, target: &Item) -> bool {
+        self.there.as_ref().is_none_or(|there| matches!(there.target_item(target), Ok(Some(_))))
+    }
+
+    /// Does the retrofit take an item of the target, whether or not it fits? On the way back, the source has others too.
+    pub(in crate::retrofit) fn may_take(&self, target: &Item) -> bool {
         self.there.as_ref().is_none_or(|there| there.selects(target))
     }
 

@@ -8,10 +8,13 @@
 //! The form has a version, which is part of the stored digest. A change of this file that changes a text of today must
 //! make another version, and recognise this one: retrofits run for weeks.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{FoldRule, Index, KeyAttribute, KeySource, Retrofit, Table, When, WhenTest};
+use crate::model::{FoldRule, Index, KeyAttribute, KeySource, Remedy, Retrofit, Table, When, WhenTest};
+use crate::retrofit::mapping::Protocol;
 use crate::retrofit::source_key::hex;
 use crate::value::canonical as value;
 
@@ -57,7 +60,37 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
     if source.has_key_parts() || target.has_key_parts() {
         parts.push(json!(["from-key", from_key(source), from_key(target)]));
     }
+    if !retrofit.misfits.is_empty() {
+        let remedy = |remedy: &Remedy| match remedy {
+            Remedy::Default(constant) => json!([remedy.word(), value(constant)]),
+            _ => json!([remedy.word()]),
+        };
+        let remedies = |remedies: &[Remedy]| remedies.iter().map(remedy).collect::<Vec<_>>();
+        let misfits = retrofit.misfits.iter().map(|(name, given)| json!([name, remedies(given)]));
+        parts.push(json!(["misfits", misfits.collect::<Vec<_>>()]));
+    }
     Value::Array(parts).to_string()
+}
+
+/// What a mended manifest must leave as it is while the retrofit runs: the two tables, and where the source's key alone decides the
+/// target's, how it does so. Items that were carried over under other keys would never be found again.
+pub(super) fn fixed_text(protocol: Protocol, retrofit: &Retrofit, source: &Table, target: &Table) -> String {
+    let tables = json!([protocol.name(), place(source), place(target)]);
+    if protocol != Protocol::Fenced {
+        return json!([tables]).to_string();
+    }
+    let names = source.key_attributes().chain(target.key_attributes()).map(|key| key.name.as_str());
+    let parts = target.key_attributes().flat_map(|key| match &key.source {
+        KeySource::Folded(rules) => rules.as_slice(),
+        KeySource::Natural => &[],
+    });
+    let inputs: BTreeSet<&str> = names.chain(parts.flat_map(|rule| rule.template.attributes())).collect();
+    let is_input = |name: &String| inputs.contains(name.as_str());
+    let rename = retrofit.rename.iter().filter(|(old, new)| is_input(old) || is_input(new));
+    let set = retrofit.set.iter().filter(|(name, _)| is_input(name));
+    let rename: Vec<_> = rename.map(|(old, new)| json!([old, new])).collect();
+    let set: Vec<_> = set.map(|(name, constant)| json!([name, value(constant)])).collect();
+    json!([tables, rename, set, keys(target, target.key_attributes())]).to_string()
 }
 
 /// Which table it is, and what tells its items apart.

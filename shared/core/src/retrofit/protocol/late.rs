@@ -130,13 +130,13 @@ impl Late {
             (None, None) => true,
             (Some(wanted), Some(new)) => same_item(wanted, new, &OWN_ATTRIBUTES),
             // An item that the retrofit does not take is nobody's business, before and after.
-            (None, Some(new)) => !job.mapping().may_own(new) && self.was_not_taken(job),
+            (None, Some(new)) => !job.mapping().may_take(new) && self.was_not_taken(job),
             (Some(_), None) => false,
         }
     }
 
     fn was_not_taken(&self, job: &Job) -> bool {
-        self.record.old.as_ref().is_none_or(|old| !job.mapping().may_own(old))
+        self.record.old.as_ref().is_none_or(|old| !job.mapping().may_take(old))
     }
 
     /// The row that keeps both images. Whoever notes it again notes the same.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::*;
 use crate::manifest::parse;
-use crate::retrofit::control::{ControlError, WayBack};
+use crate::retrofit::control::{ControlError, OTHER_KEYS, OTHER_TABLE, WayBack};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::{Epoch, Generation};
 
@@ -44,6 +44,11 @@ set = { origin = "web" }
 drop = ["junk"]
 changes-live-attributes = true
 fills = ["byUser"]
+
+[retrofits.inPlaceForGood]
+from = "live"
+to = "live"
+keep-folded = true
 
 [retrofits.fenced]
 from = "old"
@@ -91,6 +96,7 @@ fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, Head)> {
         Phase::Tidying | Phase::Tidy | Phase::Closing => Vec::new(),
         Phase::Reversed | Phase::Returning | Phase::Settled => Vec::new(),
         Phase::Abandoned if tidied => vec![("", plain), (" after a return", returned)],
+        Phase::Running => vec![("", plain.clone()), (", mended", Head { revising: true, ..plain })],
         _ => vec![("", plain)],
     }
 }
@@ -98,7 +104,7 @@ fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, Head)> {
 /// The steps that lead into a phase.
 fn steps(head: &Head) -> Vec<Step> {
     match head.phase {
-        Phase::Running => vec![Step::Started, Step::Undone],
+        Phase::Running => vec![Step::Started, Step::Undone, Step::Revised],
         Phase::Tidying | Phase::Finalising => Vec::new(),
         Phase::Tidy if head.swept => vec![
             Step::Tidied { swept: 3, revived: 0 },
@@ -110,6 +116,7 @@ fn steps(head: &Head) -> Vec<Step> {
         Phase::Closing | Phase::Returning => vec![Step::Stopped { seconds: 120 }],
         Phase::Reversed => vec![Step::Turned { items: 7, milliseconds: 12_345 }],
         Phase::Settled => vec![Step::Settled],
+        Phase::CutOver if head.protocol == Protocol::InPlace => vec![Step::CutOver, Step::Revised],
         Phase::CutOver => vec![Step::CutOver],
         Phase::Finalised if head.protocol == Protocol::InPlace => {
             vec![Step::Finalised { cleaned: 0, revived: 0 }]
@@ -132,6 +139,7 @@ fn gates(mapping: &Mapping) -> Vec<Gate> {
         Gate::Quarantine { count: 4 },
         Gate::Index { index: "byUser".to_owned() },
         Gate::Stream,
+        Gate::Revision,
     ];
     gates.extend((mapping.protocol() == Protocol::Fenced).then_some(Gate::Tombstones));
     gates
@@ -162,6 +170,13 @@ fn refusals(mapping: &Mapping) -> Vec<ControlError> {
     if mapping.protocol() != Protocol::Fenced {
         refusals.push(ControlError::NothingToTidy { retrofit: retrofit() });
     }
+    refusals.extend(match in_place {
+        true => vec![cannot_revise(mapping, OTHER_TABLE)],
+        false => [OTHER_KEYS, "its target is tidied"].map(|why| cannot_revise(mapping, why)).into(),
+    });
+    if mapping.keeps_folded() {
+        refusals.push(ControlError::KeepsFolded { retrofit: retrofit(), table: table() });
+    }
     match mapping.live_changes().into_iter().next() {
         Some(change) => {
             refusals.push(ControlError::LiveAttributes { retrofit: retrofit(), table: table(), change });
@@ -172,12 +187,17 @@ fn refusals(mapping: &Mapping) -> Vec<ControlError> {
     refusals
 }
 
+fn cannot_revise(mapping: &Mapping, why: &'static str) -> ControlError {
+    ControlError::CannotRevise { retrofit: mapping.name().to_owned(), why }
+}
+
 /// All that is said of one retrofit.
 fn said(mapping: &Mapping) -> String {
     let mut text = format!("# {}\n", mapping.name());
     for phase in PHASES {
         for (which, head) in rows(mapping, phase) {
             let _ = writeln!(text, "\n## {}{which}\nstatus: {}", phase.name(), head.shown());
+            let _ = writeln!(text, "means: {}", head.meaning());
             for step in steps(&head) {
                 let _ = writeln!(text, "{step:?}: {}", step.message(&head, mapping));
             }

@@ -1,0 +1,184 @@
+//! `keyfold retrofit status --watch`: the status again and again, with the rate and the time left of each pass. On a terminal it is
+//! drawn in place; elsewhere each look is one line, and with `--json` one document on a line.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::{Checkpoint, Pass};
+use keyfold_dynamo::retrofit::Status;
+use serde_json::{Value, json};
+
+use super::line::COLUMNS_MAX;
+use super::progress::{known, left, seconds_left};
+use super::status::{lag, rows};
+use super::{explained, started};
+use crate::args::RetrofitStatusArgs;
+use crate::output::{Output, columns};
+
+/// How far back the rate is measured, in looks.
+const LOOKS_MAX: usize = 7;
+
+pub(super) async fn run(model: &Model, args: &RetrofitStatusArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let terminal = std::io::stdout().is_terminal() && !out.json;
+    let (mut looks, mut drawn, mut totals) = (VecDeque::new(), 0, None);
+    loop {
+        // Anew each time: a sender follows from the phase.
+        let (sender, head) = started(model, &args.target).await?;
+        let status = sender.status(head).await.map_err(explained)?;
+        if totals.is_none() {
+            let target = sender.target_about().await.map_err(explained)?.0;
+            totals = Some((sender.items_about().await.map_err(explained)?, target));
+        }
+        looks.push_back((Instant::now(), walked(&sender.progress().await.map_err(explained)?)));
+        if looks.len() > LOOKS_MAX {
+            looks.pop_front();
+        }
+        let walks = paces(&looks, totals.unwrap_or_default());
+        if out.json {
+            out.line(&document(&status, &walks));
+        } else if terminal {
+            drawn = redraw(out, drawn, &status, &walks);
+        } else {
+            out.text(plain(&status, &walks));
+        }
+        if matches!(status.head.phase, Phase::Finalised | Phase::Abandoned) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        tokio::time::sleep(Duration::from_secs(args.every)).await;
+    }
+}
+
+/// How far a pass is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Walked {
+    items: u64,
+    segments: u32,
+    done: u32,
+}
+
+/// A pass, and how fast it goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Walk {
+    pass: Pass,
+    items: u64,
+    /// About how many items there are; `None` if nobody knows.
+    total: Option<u64>,
+    items_per_second: f64,
+    is_done: bool,
+}
+
+/// Each pass by its segments. Where there are some of several numbers, those of the largest number count.
+fn walked(segments: &[Checkpoint]) -> BTreeMap<Pass, Walked> {
+    let mut passes = BTreeMap::<Pass, Walked>::new();
+    for checkpoint in segments {
+        let walked = passes.entry(checkpoint.pass()).or_default();
+        let total = checkpoint.segment().total();
+        if total > walked.segments {
+            *walked = Walked { segments: total, ..Walked::default() };
+        }
+        if total == walked.segments {
+            walked.items += checkpoint.count("items");
+            walked.done += u32::from(checkpoint.is_done());
+        }
+    }
+    passes
+}
+
+/// The passes of the last look, with the rate since the first. `totals`: about how many items source and target have.
+#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+fn paces(looks: &VecDeque<(Instant, BTreeMap<Pass, Walked>)>, totals: (u64, u64)) -> Vec<Walk> {
+    let (Some((begun, first)), Some((now, last))) = (looks.front(), looks.back()) else { return Vec::new() };
+    let seconds = now.duration_since(*begun).as_secs_f64();
+    let walk = |(pass, walked): (&Pass, &Walked)| {
+        let before = first.get(pass).map_or(0, |walked| walked.items);
+        let is_done = walked.done == walked.segments;
+        let about = match pass {
+            Pass::Backfill | Pass::VerifySource => totals.0,
+            Pass::VerifyTarget | Pass::Tidy | Pass::Finalise => totals.1,
+            Pass::EmptyLedger => 0,
+        };
+        let total = if is_done { Some(walked.items) } else { known(about, walked.items) };
+        let new = walked.items.saturating_sub(before) as f64;
+        let items_per_second = if seconds > 0.0 { new / seconds } else { 0.0 };
+        Walk { pass: *pass, items: walked.items, total, items_per_second, is_done }
+    };
+    last.iter().map(walk).collect()
+}
+
+impl Walk {
+    fn text(&self) -> String {
+        let items = self.items;
+        if self.is_done {
+            return format!("done, {items} items");
+        }
+        let of = self.total.map(|total| format!(" of about {total}")).unwrap_or_default();
+        let rate = self.items_per_second;
+        format!("{items}{of} items, {rate:.0} items/s, {}", left(items, self.total, rate))
+    }
+}
+
+fn document(status: &Status, walks: &[Walk]) -> Value {
+    let mut document = status.json();
+    let walk = |walk: &Walk| {
+        json!({
+            "pass": walk.pass.name(), "done": walk.is_done, "items": walk.items, "itemsAbout": walk.total,
+            "itemsPerSecond": walk.items_per_second.round(),
+            "secondsLeft": seconds_left(walk.items, walk.total, walk.items_per_second),
+        })
+    };
+    document["passes"] = walks.iter().map(walk).collect();
+    document
+}
+
+/// One look as one line.
+fn plain(status: &Status, walks: &[Walk]) -> String {
+    let mut parts = vec![status.head.shown()];
+    parts.extend(walks.iter().map(|walk| format!("{} {}", walk.pass.name(), walk.text())));
+    parts.push(format!("lag {}", lag(status)));
+    parts.push(format!("{} in quarantine", status.evidence.quarantined));
+    parts.push(format!("{} gates closed", status.gates.len()));
+    parts.join("; ") + "\n"
+}
+
+/// Draws over the lines of the look before; how many there are now.
+fn redraw(out: &Output, drawn: usize, status: &Status, walks: &[Walk]) -> usize {
+    let mut rows = rows(status);
+    rows.extend(walks.iter().map(|walk| vec![walk.pass.name().to_owned(), walk.text()]));
+    // A line that the terminal breaks would be two.
+    let lines: Vec<String> =
+        columns(&rows).lines().map(|line| line.chars().take(COLUMNS_MAX).collect()).collect();
+    let up = if drawn > 0 { format!("\x1b[{drawn}A\x1b[J") } else { String::new() };
+    out.text(format!("{up}{}\n", lines.join("\n")));
+    lines.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(seconds: u64, begun: Instant, items: u64, done: u32) -> (Instant, BTreeMap<Pass, Walked>) {
+        let walked = Walked { items, segments: 2, done };
+        (begun + Duration::from_secs(seconds), BTreeMap::from([(Pass::Backfill, walked)]))
+    }
+
+    #[test]
+    fn rate_and_time_left_follow_from_the_looks() {
+        let begun = Instant::now();
+        let text = |looks: &[_], total| paces(&looks.iter().cloned().collect(), (total, 0))[0].text();
+        let (first, second) = (look(0, begun, 100, 0), look(10, begun, 400, 1));
+        assert_eq!(
+            text(std::slice::from_ref(&first), 1000),
+            "100 of about 1000 items, 0 items/s, time left unknown"
+        );
+        assert_eq!(
+            text(&[first.clone(), second.clone()], 1000),
+            "400 of about 1000 items, 30 items/s, 20 s left"
+        );
+        assert_eq!(text(&[first.clone(), second], 300), "400 items, 30 items/s, time left unknown");
+        assert_eq!(text(&[first, look(20, begun, 400, 2)], 300), "done, 400 items");
+    }
+}

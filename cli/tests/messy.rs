@@ -1,0 +1,254 @@
+//! Items that do not fit, from the first look to the end: accepted, made to fit, and a manifest that is mended while the retrofit runs.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::process::{Command, Output};
+
+use keyfold_core::manifest;
+use keyfold_core::model::{Model, Table};
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_dynamo::{Client, TableOptions, load, put};
+use keyfold_local::EmbeddedDynamo;
+use serde_json::{Value, json};
+
+const ITEMS: usize = 10;
+/// So many items have a value that the manifest does not list.
+const MISFITS: usize = 3;
+
+/// A live table, with these lines for its retrofit, and for its other index.
+fn text(index: &str, retrofit: &str) -> String {
+    format!(
+        "[tables.live]\nname = \"LiveEvents\"\npartition = \"id\"\n\
+         [tables.live.indexes.byUser]\npartition = \"u:{{user}}\"\nsort = \"n-{{number:04}}\"\n\
+         [tables.live.indexes.byTime]\npartition = \"{index}\"\n\
+         [tables.live.attributes]\nid = \"string\"\nuser = \"string\"\nnumber = \"number\"\n\
+         at = {{ type = \"string\", values = [\"am\", \"pm\"] }}\n\
+         [retrofits.fill]\nfrom = \"live\"\nto = \"live\"\n{retrofit}\n"
+    )
+}
+
+const BY_TIME: &str = "t:{at}-{user}";
+
+struct Live {
+    server: EmbeddedDynamo,
+    manifest: tempfile::NamedTempFile,
+}
+
+impl Live {
+    async fn begin(retrofit: &str) -> Live {
+        let live = Live {
+            server: EmbeddedDynamo::memory().unwrap(),
+            manifest: tempfile::NamedTempFile::new().unwrap(),
+        };
+        live.mend(BY_TIME, retrofit);
+        live.server.create_tables(&live.model().tables, TableOptions { stream: true }).await.unwrap();
+        let items = (0..ITEMS).map(|number| item(number, if number < MISFITS { "night" } else { "pm" }));
+        load(&live.client(), &live.unchecked(), futures_util::stream::iter(items)).await.unwrap();
+        live
+    }
+
+    fn client(&self) -> Client {
+        self.server.client()
+    }
+
+    fn model(&self) -> Model {
+        let text = std::fs::read_to_string(self.manifest.path()).unwrap();
+        manifest::parse("keyfold.toml", &text).model.unwrap()
+    }
+
+    /// The table as a program sees it that knows nothing of keys.
+    fn unchecked(&self) -> Table {
+        let table = self.model().tables.remove(0);
+        Table { indexes: Vec::new(), attributes: Default::default(), ..table }
+    }
+
+    async fn write(&self, item: Item) {
+        put(&self.client(), &self.unchecked(), item).await.unwrap();
+    }
+
+    fn mend(&self, index: &str, retrofit: &str) {
+        std::fs::write(self.manifest.path(), text(index, retrofit)).unwrap();
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
+        command.env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1").env("USER", "ann").args(["--json"]);
+        command.args(arguments).args(["--endpoint", self.server.endpoint()]);
+        command.arg("--manifest").arg(self.manifest.path()).output().unwrap()
+    }
+
+    fn retrofit(&self, arguments: &[&str]) -> Output {
+        self.run(&[&["retrofit"], arguments].concat())
+    }
+
+    fn done(&self, arguments: &[&str]) -> Value {
+        let output = self.retrofit(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+    }
+
+    fn refused(&self, arguments: &[&str]) -> String {
+        let output = self.retrofit(arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// How many items are in quarantine and count, and how many stay out.
+    fn quarantine(&self) -> (Value, Value) {
+        let status = self.done(&["status", "fill"]);
+        (status["quarantined"].clone(), status["accepted"].clone())
+    }
+
+    /// How many items the index has: asked by the manifest, through the planner.
+    fn asked(&self, index: &str, conditions: &[&str]) -> Result<usize, String> {
+        let conditions = conditions.iter().flat_map(|one| ["--where", one]);
+        let output =
+            self.run(&["query", "--table", "live"].into_iter().chain(conditions).collect::<Vec<_>>());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        match output.status.success() {
+            true => {
+                let answer: Value = serde_json::from_str(&text(output.stdout)).unwrap();
+                Ok(answer["items"].as_array().unwrap().len())
+            }
+            false => Err(format!("{index}: {}", text(output.stderr))),
+        }
+    }
+}
+
+fn item(number: usize, at: &str) -> Item {
+    let text = |text: String| AttributeValue::S(text);
+    let attributes = [
+        ("id", text(format!("live-{number:02}"))),
+        ("user", text("ann".to_owned())),
+        ("number", AttributeValue::N(number.to_string())),
+        ("at", text(at.to_owned())),
+    ];
+    attributes
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect::<std::collections::HashMap<_, _>>()
+        .into()
+}
+
+const BACKFILL: [&str; 4] = ["backfill", "fill", "--rate", "1000000"];
+const VERIFY: [&str; 4] = ["verify", "fill", "--lag", "0"];
+
+#[tokio::test]
+async fn items_that_are_known_not_to_fit_stay_out_and_close_no_gate() {
+    let live = Live::begin("").await;
+    live.done(&["start", "fill"]);
+    live.done(&BACKFILL);
+    assert_eq!(live.quarantine(), (json!(3), json!(0)));
+    assert!(live.refused(&["quarantine", "fill", "--accept", "old clients"]).contains("which items?"));
+    assert!(live.refused(&["quarantine", "fill", "--accept", " ", "--all"]).contains("why"));
+    let unknown = ["quarantine", "fill", "--accept", "x", "--key", r#"{"id":{"S":"live-09"}}"#];
+    assert!(live.refused(&unknown).contains("no entry of this key"));
+    let none = live.done(&["quarantine", "fill", "--accept", "old clients", "--attribute", "user"]);
+    assert_eq!(none["noted"], 0);
+    let noted = live.done(&["quarantine", "fill", "--accept", "old clients", "--attribute", "at"]);
+    assert_eq!(noted["noted"], MISFITS);
+    assert_eq!(live.quarantine(), (json!(0), json!(3)));
+    let entry = live.done(&["quarantine", "fill"])["entries"][0]["accepted"].clone();
+    assert_eq!((&entry["because"], &entry["by"]), (&json!("old clients"), &json!("ann")));
+    assert_eq!(live.done(&VERIFY)["counts"]["accepted"], MISFITS);
+
+    // The same misfit again changes nothing; another one is news.
+    live.write(item(0, "midnight")).await;
+    live.done(&["backfill", "fill", "--again", "--rate", "1000000"]);
+    assert_eq!(live.quarantine(), (json!(0), json!(3)));
+    let mut other = item(1, "pm");
+    other.insert("number".to_owned(), AttributeValue::S("one".to_owned()));
+    live.write(other).await;
+    live.done(&["backfill", "fill", "--again", "--rate", "1000000"]);
+    assert_eq!(live.quarantine(), (json!(1), json!(2)));
+    assert_eq!(live.retrofit(&VERIFY).status.code(), Some(1), "an item that nobody knows of");
+    live.write(item(1, "pm")).await;
+    live.done(&["repair", "fill", "--lag", "0"]);
+    live.done(&VERIFY);
+    assert_eq!(live.done(&["cutover", "fill"])["phase"], "cut-over");
+    live.done(&["quarantine", "fill", "--reopen", "--all"]);
+    assert_eq!(live.quarantine(), (json!(2), json!(0)));
+    live.server.shutdown();
+}
+
+#[tokio::test]
+async fn a_manifest_is_mended_while_the_retrofit_runs() {
+    let live = Live::begin("").await;
+    live.done(&["start", "fill"]);
+    live.done(&BACKFILL);
+    assert_eq!(live.quarantine().0, MISFITS);
+    live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
+    let plan = live.done(&["plan", "fill", "--sample", "100", "--items", "10"]);
+    assert_eq!((&plan["refused"], &plan["mended"][0]["items"]), (&json!(0), &json!(3)), "{plan}");
+    let text = live.refused(&["repair", "fill"]);
+    assert!(text.contains("mapping-changed") && text.contains("keyfold retrofit revise"), "{text}");
+    let revised = live.done(&["revise", "fill", "--settle", "0"]);
+    assert!(revised["said"].as_str().unwrap().contains("nothing else"), "{revised}");
+    // What was backfilled counts; what the mended manifest changes is carried over, and nothing else.
+    assert_eq!(live.done(&["status", "fill"])["segmentsDone"], 4);
+    let repaired = live.done(&["repair", "fill", "--lag", "0"]);
+    assert_eq!(repaired["counts"]["repaired"], MISFITS, "{repaired}");
+    live.done(&VERIFY);
+    live.done(&["cutover", "fill"]);
+    assert_eq!(
+        live.asked("byUser", &["user=ann"]),
+        Ok(ITEMS),
+        "items that do not fit one index are in the other"
+    );
+    assert_eq!(live.asked("byTime", &["user=ann", "at=pm"]), Ok(ITEMS - MISFITS));
+    live.done(&["revise", "fill", "--settle", "0"]);
+
+    // Once it is cut over: the index with other keys is not asked until it is cut over again, the other one is.
+    live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
+    live.done(&["revise", "fill", "--settle", "0"]);
+    let text = live.asked("byTime", &["user=ann", "at=pm"]).unwrap();
+    assert_eq!(text, ITEMS - MISFITS, "answered by the other index");
+    live.done(&["repair", "fill", "--lag", "0"]);
+    live.done(&VERIFY);
+    live.done(&["cutover", "fill"]);
+    assert_eq!(live.asked("byTime", &["user=ann", "at=pm"]), Ok(ITEMS - MISFITS));
+    live.server.shutdown();
+}
+
+#[tokio::test]
+async fn a_retrofit_that_was_given_up_begins_again_under_its_name() {
+    let live = Live::begin("").await;
+    live.done(&["start", "fill"]);
+    live.done(&BACKFILL);
+    live.done(&["abandon", "fill"]);
+    live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = { default = \"am\" }");
+    assert!(live.refused(&["start", "fill"]).contains("live-attributes"));
+    live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
+    let started = live.done(&["start", "fill"]);
+    assert_eq!((&started["phase"], &started["epoch"]), (&json!("running"), &json!(2)));
+    live.done(&BACKFILL);
+    live.done(&["repair", "fill", "--lag", "0"]);
+    live.done(&VERIFY);
+    live.done(&["cutover", "fill"]);
+    live.server.shutdown();
+}
+
+#[tokio::test]
+async fn folded_keys_are_kept_for_good_where_the_manifest_says_so() {
+    let live = Live::begin("keep-folded = true\n[retrofits.fill.misfits]\nat = \"absent\"").await;
+    live.done(&["start", "fill"]);
+    live.done(&BACKFILL);
+    live.done(&VERIFY);
+    let said = live.done(&["cutover", "fill"])["said"].clone();
+    assert!(said.as_str().unwrap().contains("for good: leave it deployed"), "{said}");
+    let text = live.refused(&["finalise", "fill", "--settle", "0"]);
+    assert!(text.contains("keeps-folded") && text.contains("`keep-folded`"), "{text}");
+    // A writer that does not fold, and a replicator that was not there: a repair is right also now.
+    live.write(item(5, "am")).await;
+    assert_eq!(live.retrofit(&VERIFY).status.code(), Some(1));
+    live.done(&["repair", "fill", "--lag", "0"]);
+    live.done(&VERIFY);
+    live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
+    assert_eq!(live.done(&["finalise", "fill", "--settle", "0"])["phase"], "finalised");
+    live.server.shutdown();
+}

@@ -1,0 +1,79 @@
+//! `[retrofits.NAME.misfits]`: what becomes of values that do not fit.
+
+use std::collections::BTreeMap;
+
+use super::{TargetTable, own_inputs};
+use crate::manifest::code::Code;
+use crate::manifest::diagnostic::Findings;
+use crate::manifest::fields::Fields;
+use crate::manifest::grammar;
+use crate::manifest::node::{Node, Text, TomlEntry};
+use crate::manifest::suggest::{did_you_mean, one_of};
+use crate::manifest::values::value_of;
+use crate::model::{AttributeKind, Remedy};
+
+/// The remedies of each attribute, in the order in which they are tried.
+pub(super) fn misfits(
+    target: TargetTable<'_, '_>,
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> BTreeMap<String, Vec<Remedy>> {
+    let entries = fields.entries("misfits", findings);
+    entries.iter().filter_map(|entry| of_attribute(target, fields, entry, findings)).collect()
+}
+
+fn of_attribute(
+    (table, keys): TargetTable<'_, '_>,
+    fields: &Fields<'_>,
+    entry: &TomlEntry<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<(String, Vec<Remedy>)> {
+    let name = &entry.name;
+    let Some(attribute) = table.attributes.get(name.value) else {
+        let near = did_you_mean(name.value, table.attributes.by_name.keys().map(String::as_str));
+        let message = format!("table `{}` has no attribute `{}`", table.id.value, name.value);
+        findings.report(Code::UnknownAttribute, name.span.clone(), message).maybe_hint(near);
+        return None;
+    };
+    if own_inputs(keys).contains(name.value) {
+        let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
+        findings
+            .report(Code::RetrofitKey, name.span.clone(), message)
+            .hint("two items could get one key: correct such items in the source");
+        return None;
+    }
+    let what = format!("`{}` in {}", name.value, fields.what("misfits"));
+    let remedies: Vec<Remedy> = match entry.node.value.as_array() {
+        Some(_) => {
+            let nodes = entry.node.elements(findings, &what).unwrap_or_default();
+            nodes.iter().filter_map(|node| remedy(node, attribute.kind, &what, name, findings)).collect()
+        }
+        None => remedy(&entry.node, attribute.kind, &what, name, findings).into_iter().collect(),
+    };
+    Some((name.value.to_owned(), remedies))
+}
+
+fn remedy(
+    node: &Node<'_>,
+    kind: AttributeKind,
+    what: &str,
+    name: &Text<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Remedy> {
+    if let Some(word) = node.as_text() {
+        let known = Remedy::WORDS.into_iter().find(|(known, _)| *known == word.value);
+        if known.is_none() {
+            let words: Vec<&str> = Remedy::WORDS.iter().map(|(word, _)| *word).collect();
+            let message =
+                format!("{what} must be {}, or `{{ default = ... }}`", one_of(words.iter().copied()));
+            findings
+                .report(Code::BadValue, word.span.clone(), message)
+                .maybe_hint(did_you_mean(word.value, words.iter().copied()));
+        }
+        return known.map(|(_, remedy)| remedy);
+    }
+    let entry = TomlEntry { name: name.clone(), node: node.clone() };
+    let fields = Fields::read(&entry, what.to_owned(), grammar::REMEDY, findings);
+    let default = fields.required("default", findings)?;
+    value_of(default, kind, &fields.what("default"), Code::WrongType, findings).map(Remedy::Default)
+}

@@ -1,0 +1,40 @@
+//! The source's own folded keys: in another table they are attributes that nobody keeps right.
+
+use crate::manifest::code::Code;
+use crate::manifest::diagnostic::Findings;
+use crate::manifest::places::Places;
+use crate::model::{KeySource, Model, Retrofit};
+
+pub(super) fn check(model: &Model, retrofit: &Retrofit, places: &Places, findings: &mut Findings<'_>) {
+    let (Some(source), Some(target)) = (model.table(&retrofit.from), model.table(&retrofit.to)) else {
+        return;
+    };
+    if retrofit.from == retrofit.to {
+        return;
+    }
+    let folded = source.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
+    let mut carried: Vec<&str> = folded.map(|(_, key)| key.name.as_str()).collect();
+    carried.retain(|name| {
+        let used =
+            target.attributes.contains_key(*name) || target.every_key().any(|(_, key)| key.name == *name);
+        let changed =
+            retrofit.rename.contains_key(*name) || retrofit.drop.iter().any(|dropped| dropped == name);
+        !used && !changed
+    });
+    carried.sort_unstable();
+    carried.dedup();
+    if carried.is_empty() {
+        return;
+    }
+    let message = format!(
+        "retrofit `{}` carries folded keys of table `{}` along as data: `{}`",
+        retrofit.name,
+        source.id,
+        carried.join("`, `")
+    );
+    let span = places.get(&format!("retrofits.{}", retrofit.name)).unwrap_or_default();
+    findings.report(Code::CarriedKey, span, message).hint(format!(
+        "nobody keeps them right there: add `drop = [\"{}\"]`, which has a way back",
+        carried.join("\", \"")
+    ));
+}

@@ -1,0 +1,56 @@
+//! How far behind the replicator is, as it says so itself: one row of the control table, written by whichever process carried a batch
+//! over last. It is news, and decides nothing.
+
+use super::control::{self, number, whole};
+use super::job::Job;
+use super::progress::whatever_is_there;
+use super::request::{Action, TableRole, Write};
+use crate::value::Item;
+
+const SORT: &str = "lag";
+const BEHIND: &str = "behindMs";
+const TOLD: &str = "told";
+
+/// What the replicator said last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lag {
+    /// How old the newest change was that had arrived then; where a batch failed, the oldest change that had not.
+    pub behind_ms: u64,
+    /// The second since 1970 at which it said so.
+    pub told: u64,
+}
+
+impl Lag {
+    /// The key of its row.
+    pub fn key(job: &Job) -> Item {
+        control::key(&format!("retrofit#{}", job.mapping().name()), SORT)
+    }
+
+    /// The write that says so.
+    pub fn store(self, job: &Job) -> Write {
+        let mut row = Lag::key(job);
+        row.insert(BEHIND.to_owned(), number(self.behind_ms));
+        row.insert(TOLD.to_owned(), number(self.told));
+        Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
+    }
+
+    /// What a row says.
+    pub fn read(row: &Item) -> Option<Lag> {
+        Some(Lag { behind_ms: whole(row, BEHIND)?, told: whole(row, TOLD)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retrofit::tests::job;
+
+    #[test]
+    fn what_was_said_last_is_read_again() {
+        let (job, lag) = (job("moved"), Lag { behind_ms: 1_500, told: 9 });
+        let write = lag.store(&job);
+        let Action::Put(row) = &write.action else { panic!("a row is put") };
+        assert_eq!(Lag::read(row), Some(lag));
+        assert!(write.guard.holds(None) && write.guard.holds(Some(row)), "whoever spoke before");
+    }
+}

@@ -1,0 +1,134 @@
+//! What becomes of a value that does not fit: the remedies that the manifest gives it, one after the other, until the item fits.
+//!
+//! Items that fit are not looked at twice: a remedy touches nothing that is right.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::index::ItemError;
+use crate::model::{KeySource, Remedy, Retrofit, Table};
+use crate::value::{AttributeValue, Item, Number};
+
+/// From this number on, a time is in milliseconds: as seconds it would be in the year 5138.
+const MILLISECONDS_FROM: i64 = 100_000_000_000;
+
+/// A remedy that was used on an item, with the attribute that it was for.
+pub(super) type Used<'r> = (&'r str, &'r Remedy);
+
+/// The item with its keys, and what was done so that it has them.
+pub(super) fn fitted<'r>(
+    retrofit: &'r Retrofit,
+    target: &Table,
+    item: Item,
+) -> Result<(Item, Vec<Used<'r>>), ItemError> {
+    let mut patient = Patient { item, hidden: Vec::new(), used: Vec::new(), left: BTreeMap::new() };
+    loop {
+        let error = match target.with_keys(patient.item.clone()) {
+            Ok(fitted) => return patient.discharged(target, fitted),
+            Err(error) => error,
+        };
+        let remedy = concerned(target, &error).find_map(|attribute| patient.next(retrofit, attribute));
+        match remedy {
+            Some((attribute, remedy)) => patient.treat(attribute, remedy),
+            None => return Err(error),
+        }
+    }
+}
+
+/// The attributes that an error is about: the one that it names, or those that the key it names is made of.
+fn concerned<'a>(target: &'a Table, error: &'a ItemError) -> impl Iterator<Item = &'a str> {
+    let place = error.place().and_then(|place| place.attribute.as_deref());
+    let named = match error {
+        ItemError::Fold { source, .. } => source.attribute().or(place),
+        _ => place,
+    };
+    let key = target.every_key().map(|(_, key)| key).find(move |key| Some(key.name.as_str()) == named);
+    let rules = key.into_iter().flat_map(|key| match &key.source {
+        KeySource::Folded(rules) => rules.as_slice(),
+        KeySource::Natural => &[],
+    });
+    named.into_iter().chain(rules.flat_map(|rule| rule.template.attributes()))
+}
+
+/// An item under treatment.
+struct Patient<'r> {
+    item: Item,
+    /// Attributes that count as absent, with what they hold.
+    hidden: Vec<(String, AttributeValue)>,
+    used: Vec<Used<'r>>,
+    /// The remedies of an attribute that were not tried yet.
+    left: BTreeMap<&'r str, &'r [Remedy]>,
+}
+
+impl<'r> Patient<'r> {
+    fn next(&mut self, retrofit: &'r Retrofit, attribute: &str) -> Option<Used<'r>> {
+        let (name, remedies) = retrofit.misfits.get_key_value(attribute)?;
+        let left = self.left.entry(name).or_insert(remedies);
+        let (first, rest) = left.split_first()?;
+        *left = rest;
+        Some((name, first))
+    }
+
+    fn treat(&mut self, attribute: &'r str, remedy: &'r Remedy) {
+        let before = self.item.get(attribute).cloned();
+        let after = match (remedy, &before) {
+            (Remedy::Absent, Some(value)) => {
+                self.hidden.push((attribute.to_owned(), value.clone()));
+                self.item.remove(attribute);
+                self.used.push((attribute, remedy));
+                return;
+            }
+            (Remedy::Default(value), _) => Some(value.clone()),
+            (remedy, Some(value)) => converted(remedy, value),
+            (_, None) => None,
+        };
+        if let Some(after) = after {
+            self.item.insert(attribute.to_owned(), after);
+            self.used.push((attribute, remedy));
+        }
+    }
+
+    /// What counts as absent is carried along as it is, if DynamoDB takes it.
+    fn discharged(self, target: &Table, mut fitted: Item) -> Result<(Item, Vec<Used<'r>>), ItemError> {
+        if !self.hidden.is_empty() {
+            fitted.extend(self.hidden);
+            target.check_item(&fitted)?;
+        }
+        Ok((fitted, self.used))
+    }
+}
+
+/// The value in another form; `None` if it has none.
+fn converted(remedy: &Remedy, value: &AttributeValue) -> Option<AttributeValue> {
+    let text = match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => text,
+        _ => return None,
+    };
+    let is_text = matches!(value, AttributeValue::S(_));
+    match remedy {
+        Remedy::Trim if is_text => Some(AttributeValue::S(text.trim().to_owned())),
+        Remedy::Lower if is_text => Some(AttributeValue::S(text.to_lowercase())),
+        Remedy::Upper if is_text => Some(AttributeValue::S(text.to_uppercase())),
+        Remedy::ToNumber => {
+            let number: Number = text.trim().parse().ok()?;
+            Some(AttributeValue::N(number.to_string()))
+        }
+        Remedy::ToText => Some(AttributeValue::S(text.clone())),
+        Remedy::ToTimestamp => timestamp(text.trim()).map(AttributeValue::S),
+        _ => None,
+    }
+}
+
+/// Seconds or milliseconds since 1970, as a timestamp.
+fn timestamp(text: &str) -> Option<String> {
+    let number: i64 = text.parse().ok()?;
+    let time = match number.abs() < MILLISECONDS_FROM {
+        true => Timestamp::from_second(number),
+        false => Timestamp::from_millisecond(number),
+    };
+    time.ok().map(|time| time.to_string())
+}

@@ -1,0 +1,63 @@
+//! What it means to be in a phase, for the person who looks at a retrofit. In place there is one table, and it is the live one: no
+//! text speaks of a source or a target there.
+
+use super::control::{Head, Phase};
+use super::mapping::Protocol;
+
+impl Head {
+    /// What holds in the retrofit's phase: lower case, no final stop.
+    pub fn meaning(&self) -> &'static str {
+        match self.protocol {
+            Protocol::InPlace => in_place(self.phase),
+            Protocol::Fenced | Protocol::Ledger => between_tables(self.phase),
+        }
+    }
+}
+
+fn in_place(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Running => {
+            "items get their folded keys, and changes keep theirs right; queries do not use the indexes yet"
+        }
+        Phase::CutOver => "queries use the indexes, and folded keys are kept right",
+        Phase::Finalising => "the retrofit ends: folded keys are not kept right any more",
+        Phase::Finalised => "over: the retrofit keeps nothing right any more",
+        Phase::Abandoned => {
+            "given up: items that were reached keep their folded keys, and queries do not use the indexes"
+        }
+        Phase::Tidying
+        | Phase::Tidy
+        | Phase::Closing
+        | Phase::Reversed
+        | Phase::Returning
+        | Phase::Settled => {
+            "no retrofit in place has this phase: somebody else wrote the row of the control table"
+        }
+    }
+}
+
+fn between_tables(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Running => {
+            "readers and writers use the source; changes are carried to the target, and the backfill may run"
+        }
+        Phase::Tidying => {
+            "readers and writers use the source; changes leave rows in the control table from now on, and deletes still leave tombstones"
+        }
+        Phase::Tidy => {
+            "readers and writers use the source; deletes leave nothing in the target, and tombstones of before are swept"
+        }
+        Phase::Closing => "nobody may write: what was written to the source is carried over to its end",
+        Phase::Reversed => "readers and writers use the target, and the source follows it",
+        Phase::Returning => "nobody may write: what was written to the target is carried back to its end",
+        Phase::Settled => "readers and writers use the target; the source does not follow it any more",
+        Phase::CutOver => {
+            "readers and writers use the target; late changes of the source are still carried over"
+        }
+        Phase::Finalising => {
+            "nothing is carried over any more; what the retrofit kept on the target's items goes"
+        }
+        Phase::Finalised => "over: the target's items carry nothing of the retrofit",
+        Phase::Abandoned => "given up: nothing is written to the target any more, and what was written stays",
+    }
+}

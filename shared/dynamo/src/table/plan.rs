@@ -1,0 +1,298 @@
+//! What it takes to make a live table what the manifest says, and doing it: the table itself, its stream, the time-to-live, and
+//! global indexes one after the other.
+//!
+//! Nothing is remembered: each run compares anew, so it can be interrupted anywhere and repeated. Nothing is deleted or
+//! replaced. What DynamoDB cannot change is found before anything is changed, and then nothing is.
+
+use std::fmt;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::TableDescription;
+use keyfold_core::model::{IndexKind, Model, Retrofit, Table};
+use keyfold_core::retrofit::Mapping;
+
+use super::add::{AddIndexError, LiveIndexes, WarmThroughput, add_indexes, whole};
+use super::create::create_table;
+use super::describe::{description, expires_by};
+use super::diff::{Difference, TableDiff, other_view};
+use super::options::TableOptions;
+use super::stream::enable_stream;
+use super::ttl::enable_ttl;
+use crate::error::DynamoError;
+
+/// A table of the manifest beside the one in DynamoDB.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TablePlan {
+    /// What [`carry_out`](TablePlan::carry_out) does, in this order.
+    pub steps: Vec<TableStep>,
+    /// What it cannot do. While there is any, it does nothing.
+    pub obstacles: Vec<Mismatch>,
+    /// What DynamoDB has and the manifest does not mention. It is left as it is.
+    pub extras: Vec<Mismatch>,
+    /// About how many items the table has: DynamoDB counts them every few hours.
+    pub items: u64,
+    /// About how many bytes they have.
+    pub bytes: u64,
+}
+
+/// One step towards the manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TableStep {
+    /// The table is created, on demand, with all its indexes.
+    Create,
+    /// An index is waited for: somebody has asked for it already.
+    Await {
+        /// The index.
+        index: String,
+    },
+    /// The stream is switched on.
+    Stream,
+    /// The time-to-live is switched on.
+    Expire {
+        /// The attribute.
+        attribute: String,
+    },
+    /// An index is added and filled.
+    Add {
+        /// The index.
+        index: String,
+    },
+}
+
+/// A difference that only a person can deal with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Of keys, types, projections and indexes.
+    Schema(Difference),
+    /// The stream does not hold both images. DynamoDB cannot change that of a stream.
+    StreamView {
+        /// What it holds, in DynamoDB's word.
+        found: String,
+    },
+    /// Items go by another attribute.
+    Expiry {
+        /// The manifest's attribute, if it has one.
+        wanted: Option<String>,
+        /// DynamoDB's.
+        found: String,
+    },
+}
+
+impl TablePlan {
+    /// The plan for a table that exists, with the attribute by which its items go.
+    fn of(
+        table: &Table,
+        options: TableOptions,
+        found: &TableDescription,
+        expires: Option<String>,
+    ) -> TablePlan {
+        let (items, bytes) = (whole(found.item_count()), whole(found.table_size_bytes()));
+        let mut plan = TablePlan { items, bytes, ..TablePlan::default() };
+        plan.steps = LiveIndexes::busy(found).map(|index| TableStep::Await { index }).collect();
+        let mut add = Vec::new();
+        for difference in TableDiff::of(table, options, found).differences {
+            match difference {
+                Difference::NoIndex { index } if is_global(table, &index) => {
+                    add.push(TableStep::Add { index });
+                }
+                Difference::NoStream => match other_view(found) {
+                    Some(found) => plan.obstacles.push(Mismatch::StreamView { found }),
+                    None => plan.steps.push(TableStep::Stream),
+                },
+                Difference::UnknownIndex { .. } => plan.extras.push(Mismatch::Schema(difference)),
+                _ => plan.obstacles.push(Mismatch::Schema(difference)),
+            }
+        }
+        match (expires, table.ttl.clone()) {
+            (None, Some(attribute)) => plan.steps.push(TableStep::Expire { attribute }),
+            (Some(found), None) => plan.extras.push(Mismatch::Expiry { wanted: None, found }),
+            (Some(found), wanted) if Some(&found) != wanted.as_ref() => {
+                plan.obstacles.push(Mismatch::Expiry { wanted, found });
+            }
+            _ => {}
+        }
+        // Last, because they take hours.
+        plan.steps.extend(add);
+        plan
+    }
+
+    /// Is the table as the manifest says?
+    pub fn is_done(&self) -> bool {
+        self.steps.is_empty() && self.obstacles.is_empty()
+    }
+
+    /// The indexes that are to be added.
+    pub fn added(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().filter_map(|step| match step {
+            TableStep::Add { index } => Some(&**index),
+            _ => None,
+        })
+    }
+
+    /// Makes the table what the model says, or changes nothing. What DescribeTable says of its indexes is told as they are
+    /// added.
+    pub async fn carry_out(
+        &self,
+        client: &Client,
+        table: &Table,
+        options: TableOptions,
+        warm: Option<WarmThroughput>,
+        told: &mut dyn FnMut(&LiveIndexes),
+    ) -> Result<(), ApplyError> {
+        self.check(table)?;
+        for step in &self.steps {
+            match step {
+                TableStep::Create => create_table(client, table, options).await?,
+                TableStep::Stream => drop(enable_stream(client, table).await?),
+                TableStep::Expire { .. } => enable_ttl(client, table).await?,
+                // An index that the manifest does not have is waited for as well.
+                TableStep::Await { index } | TableStep::Add { index } => {
+                    let wanted: Vec<_> = table.index(index).into_iter().collect();
+                    add_indexes(client, table, &wanted, warm, told).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a plan that has obstacles.
+    pub fn check(&self, table: &Table) -> Result<(), ApplyError> {
+        match self.obstacles.is_empty() {
+            true => Ok(()),
+            false => {
+                Err(ApplyError::Obstacles { table: table.name.clone(), obstacles: self.obstacles.clone() })
+            }
+        }
+    }
+}
+
+impl Mismatch {
+    /// What the reader can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Mismatch::Schema(difference) => difference.hint(),
+            Mismatch::StreamView { .. } => {
+                "switch the stream off and apply again, when nobody reads it any more: DynamoDB cannot change what a stream holds, \
+                 and its readers lose it"
+            }
+            Mismatch::Expiry { wanted: Some(_), .. } => {
+                "correct the manifest's `ttl`, or switch the time-to-live off and apply again: DynamoDB takes up to an hour to let go"
+            }
+            Mismatch::Expiry { wanted: None, .. } => {
+                "declare it as the table's `ttl`, so that the manifest says what happens"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Schema(difference) => difference.fmt(f),
+            Mismatch::StreamView { found } => write!(f, "its stream holds `{found}` instead of both images"),
+            Mismatch::Expiry { wanted: Some(wanted), found } => {
+                write!(f, "its items go by `{found}` instead of `{wanted}`")
+            }
+            Mismatch::Expiry { wanted: None, found } => {
+                write!(f, "its items go by `{found}`, and the manifest has no `ttl`")
+            }
+        }
+    }
+}
+
+impl fmt::Display for TableStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableStep::Create => f.write_str("create the table, with all its indexes"),
+            TableStep::Await { index } => write!(f, "wait until index `{index}` is active"),
+            TableStep::Stream => f.write_str("switch the stream on, with both images"),
+            TableStep::Expire { attribute } => {
+                write!(f, "let items go when the time in `{attribute}` is over")
+            }
+            TableStep::Add { index } => write!(f, "add index `{index}`"),
+        }
+    }
+}
+
+/// What a table needs besides what the model says of it: a stream, if a retrofit begins there or can lead back from there.
+pub fn table_options(model: &Model, table: &Table) -> TableOptions {
+    let follows = |retrofit: &Retrofit| {
+        retrofit.from == table.id
+            || retrofit.to == table.id
+                && Mapping::of(model, &retrofit.name).is_ok_and(|mapping| mapping.back().is_ok())
+    };
+    TableOptions { stream: model.retrofits.iter().any(follows) }
+}
+
+/// Compares the table in DynamoDB with the model. Changes nothing.
+pub async fn plan_table(
+    client: &Client,
+    table: &Table,
+    options: TableOptions,
+) -> Result<TablePlan, DynamoError> {
+    let found = match description(client, table).await {
+        Ok(found) => found,
+        Err(DynamoError::NotFound { .. }) => {
+            return Ok(TablePlan { steps: created(table), ..TablePlan::default() });
+        }
+        Err(error) => return Err(error),
+    };
+    let expires = expires_by(client, table).await?;
+    Ok(TablePlan::of(table, options, &found, expires))
+}
+
+/// Why a table is not as the manifest says after all.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Something stands in the way. Nothing was changed.
+    #[error("table `{table}` differs from the manifest: {}", listed(.obstacles))]
+    Obstacles {
+        /// The table's name in DynamoDB.
+        table: String,
+        /// What stands in the way.
+        obstacles: Vec<Mismatch>,
+    },
+    /// An index could not be added.
+    #[error(transparent)]
+    Index(#[from] AddIndexError),
+    /// A call failed.
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+}
+
+impl ApplyError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ApplyError::Obstacles { .. } => "table-differs",
+            ApplyError::Index(error) => error.code(),
+            ApplyError::Dynamo(error) => error.code(),
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ApplyError::Obstacles { obstacles, .. } => obstacles.first().map(Mismatch::hint),
+            ApplyError::Index(error) => error.hint(),
+            ApplyError::Dynamo(error) => error.hint(),
+        }
+    }
+}
+
+fn listed(obstacles: &[Mismatch]) -> String {
+    obstacles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn is_global(table: &Table, index: &str) -> bool {
+    table.index(index).is_some_and(|index| index.kind == IndexKind::Global)
+}
+
+/// A new table has its stream from the beginning.
+fn created(table: &Table) -> Vec<TableStep> {
+    let expire = table.ttl.iter().map(|attribute| TableStep::Expire { attribute: attribute.clone() });
+    [TableStep::Create].into_iter().chain(expire).collect()
+}
+
+#[cfg(test)]
+mod tests;
