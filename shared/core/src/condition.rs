@@ -105,7 +105,8 @@ impl Comparison {
     }
 }
 
-fn begins_with(value: &AttributeValue, prefix: &AttributeValue) -> bool {
+/// Does a text begin with a text, or bytes with bytes?
+pub(crate) fn begins_with(value: &AttributeValue, prefix: &AttributeValue) -> bool {
     match (value, prefix) {
         (AttributeValue::S(value), AttributeValue::S(prefix)) => value.starts_with(prefix),
         (AttributeValue::B(value), AttributeValue::B(prefix)) => value.starts_with(prefix),

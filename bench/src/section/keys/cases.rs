@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hint::black_box;
+use std::sync::LazyLock;
 
 use anyhow::anyhow;
 use keyfold_core::key::{KeyMode, KeyRole, Template, Test, Tests};
@@ -96,11 +97,13 @@ fn select() -> anyhow::Result<Case<'static>> {
     /// More keys than this are not enumerated.
     const KEYS_MAX: usize = 64;
     let template = template("{resourceId}-{action}-{timestamp}")?;
-    let value = |text: &str| AttributeValue::S(text.to_owned());
+    static VALUES: LazyLock<[AttributeValue; 3]> =
+        LazyLock::new(|| ["123ccc", "viewed", "2017-03"].map(|text| AttributeValue::S(text.to_owned())));
+    let [resource, action, month] = &*VALUES;
     let tests = Tests::from_iter([
-        ("resourceId", Test::Equal(value("123ccc"))),
-        ("action", Test::Equal(value("viewed"))),
-        ("timestamp", Test::BeginsWith(value("2017-03"))),
+        ("resourceId", Test::Equal(resource)),
+        ("action", Test::Equal(action)),
+        ("timestamp", Test::BeginsWith(month)),
     ]);
     Ok(Case::new(SELECT, move || {
         drop(black_box(black_box(&template).select(black_box(&tests), KEYS_MAX)));

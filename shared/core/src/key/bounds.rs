@@ -46,8 +46,8 @@ impl End {
 
 impl Field {
     /// The texts of values within a range.
-    pub(super) fn between(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
-        let comparable = |bound: &Bound<AttributeValue>| match bound {
+    pub(super) fn between(&self, low: &Bound<&AttributeValue>, high: &Bound<&AttributeValue>) -> Narrowed {
+        let comparable = |bound: &Bound<&AttributeValue>| match bound {
             Bound::Unbounded => true,
             Bound::Included(value) | Bound::Excluded(value) => {
                 crate::value::type_letter(value) == self.kind.type_letter()
@@ -132,8 +132,8 @@ impl Field {
     }
 
     /// Free text: in order if nothing follows; otherwise what both ends begin with.
-    fn texts(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
-        let text = |bound: &Bound<AttributeValue>| {
+    fn texts(&self, low: &Bound<&AttributeValue>, high: &Bound<&AttributeValue>) -> Narrowed {
+        let text = |bound: &Bound<&AttributeValue>| {
             bound.as_ref().map(|value| match value {
                 AttributeValue::S(text) => Some(text.clone()),
                 AttributeValue::B(bytes) => String::from_utf8(bytes.clone()).ok(),
@@ -167,8 +167,8 @@ impl Field {
         Narrowed::Between { low: end(low), high: end(high) }
     }
 
-    fn hex(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
-        let end = |bound: &Bound<AttributeValue>| {
+    fn hex(&self, low: &Bound<&AttributeValue>, high: &Bound<&AttributeValue>) -> Narrowed {
+        let end = |bound: &Bound<&AttributeValue>| {
             let mut text = String::new();
             match bound {
                 Bound::Unbounded => End::None,
@@ -233,7 +233,7 @@ impl Field {
         }
     }
 
-    fn integers(&self, width: u32, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
+    fn integers(&self, width: u32, low: &Bound<&AttributeValue>, high: &Bound<&AttributeValue>) -> Narrowed {
         let largest = 10u128.pow(width) - 1;
         let Some(first) = first_integer(low) else { return Narrowed::Nothing };
         let Some(last) = last_integer(high, largest) else { return Narrowed::Nothing };
@@ -248,7 +248,7 @@ impl Field {
         Narrowed::Between { low: End::Included(padded(first)), high: self.up_to(padded(last.min(largest))) }
     }
 
-    fn numbers(&self, low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> Narrowed {
+    fn numbers(&self, low: &Bound<&AttributeValue>, high: &Bound<&AttributeValue>) -> Narrowed {
         let text = |value: &AttributeValue| {
             let AttributeValue::N(value) = value else { return None };
             let mut text = String::new();
@@ -275,8 +275,8 @@ impl Field {
     /// a bound in the key and, for a whole one, whether something was cut off.
     fn times(
         &self,
-        low: &Bound<AttributeValue>,
-        high: &Bound<AttributeValue>,
+        low: &Bound<&AttributeValue>,
+        high: &Bound<&AttributeValue>,
         read: &dyn Fn(&str) -> (String, Option<bool>),
     ) -> Narrowed {
         let low = match low {
@@ -341,7 +341,7 @@ fn date(text: &str) -> Option<(String, bool)> {
 }
 
 /// The first whole number, zero or more, that a lower bound admits; `None` if it is larger than any key's.
-fn first_integer(low: &Bound<AttributeValue>) -> Option<u128> {
+fn first_integer(low: &Bound<&AttributeValue>) -> Option<u128> {
     match low {
         Bound::Included(AttributeValue::N(text)) => {
             let (floor, exact) = floor(text)?;
@@ -356,7 +356,7 @@ fn first_integer(low: &Bound<AttributeValue>) -> Option<u128> {
 }
 
 /// The last whole number that an upper bound admits; `None` if that is below zero.
-fn last_integer(high: &Bound<AttributeValue>, largest: u128) -> Option<u128> {
+fn last_integer(high: &Bound<&AttributeValue>, largest: u128) -> Option<u128> {
     let (text, included) = match high {
         Bound::Included(AttributeValue::N(text)) => (text, true),
         Bound::Excluded(AttributeValue::N(text)) => (text, false),

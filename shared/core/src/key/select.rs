@@ -39,9 +39,9 @@ impl Template {
 /// How much longer than its template a key is thought to be, so that it need not grow.
 const VALUES_BYTES: usize = 24;
 
-struct Walk<'t, 's> {
+struct Walk<'t, 's, 'n> {
     template: &'t Template,
-    tests: &'s Tests<'s>,
+    tests: &'s Tests<'n>,
     fan_out_max: usize,
     prefixes: SmallVec<[String; 1]>,
     ranges: SmallVec<[KeyRange; 1]>,
@@ -55,7 +55,7 @@ enum Step {
     Stop,
 }
 
-impl<'t, 's> Walk<'t, 's> {
+impl<'t, 's, 'n> Walk<'t, 's, 'n> {
     fn run(&mut self) {
         let mut level = 0;
         for (at, element) in self.template.elements.iter().enumerate() {
@@ -129,14 +129,14 @@ impl<'t, 's> Walk<'t, 's> {
     }
 
     /// The fields from an element on, with the number of tails around them.
-    fn fields_from(&self, at: usize) -> impl Iterator<Item = (&'t Field, usize)> + use<'t, 's> {
+    fn fields_from(&self, at: usize) -> impl Iterator<Item = (&'t Field, usize)> + use<'t, 's, 'n> {
         self.template.elements[at..].iter().filter_map(|element| match element {
             Element::Field { field, level } => Some((field.as_ref(), *level)),
             Element::Literal { .. } => None,
         })
     }
 
-    fn test(&self, field: &Field) -> Option<&'s Test> {
+    fn test(&self, field: &Field) -> Option<Test<&'n AttributeValue>> {
         self.tests.get(field.attribute.as_str())
     }
 
@@ -144,10 +144,10 @@ impl<'t, 's> Walk<'t, 's> {
     fn enter_tail(&mut self, at: usize) -> Step {
         let level = self.template.elements[at].level();
         let present =
-            self.fields_from(at).any(|(field, _)| self.test(field).is_some_and(|test| *test != Test::Absent));
+            self.fields_from(at).any(|(field, _)| self.test(field).is_some_and(|test| test != Test::Absent));
         let absent: Vec<&'t str> = self
             .fields_from(at)
-            .filter(|(field, own)| *own == level && self.test(field) == Some(&Test::Absent))
+            .filter(|(field, own)| *own == level && self.test(field) == Some(Test::Absent))
             .map(|(field, _)| field.attribute.as_str())
             .collect();
         match (present, absent.first()) {
@@ -157,7 +157,7 @@ impl<'t, 's> Walk<'t, 's> {
                 // Where one attribute of a tail is absent all are, and those of the tails inside too.
                 let all: Vec<&'t str> = self
                     .fields_from(at)
-                    .filter(|(field, _)| self.test(field) == Some(&Test::Absent))
+                    .filter(|(field, _)| self.test(field) == Some(Test::Absent))
                     .map(|(field, _)| field.attribute.as_str())
                     .collect();
                 all.into_iter().for_each(|attribute| self.serve(attribute, true));
@@ -197,13 +197,13 @@ impl<'t, 's> Walk<'t, 's> {
                 Step::On
             }
             Some(Test::Equal(_)) => self.nothing(name),
-            Some(Test::Range { low, high }) => self.narrow(at, field, field.between(low, high)),
+            Some(Test::Range { low, high }) => self.narrow(at, field, field.between(&low, &high)),
             Some(Test::BeginsWith(prefix)) => self.narrow(at, field, field.beginning(prefix)),
             None => self.open(),
         }
     }
 
-    fn shard(&mut self, at: usize, field: &'t Field, test: Option<&Test>) -> Step {
+    fn shard(&mut self, at: usize, field: &'t Field, test: Option<Test<&AttributeValue>>) -> Step {
         if let Some(Test::Equal(value)) = test {
             if !self.append_value(at, field, value) {
                 return self.nothing(&field.attribute);
@@ -243,7 +243,7 @@ impl<'t, 's> Walk<'t, 's> {
             .collect()
     }
 
-    fn listed(&mut self, at: usize, field: &'t Field, test: &Test) -> Step {
+    fn listed(&mut self, at: usize, field: &'t Field, test: Test<&AttributeValue>) -> Step {
         let texts = self.texts_of(at, field, &|value| test.passes(value));
         if texts.is_empty() {
             return self.nothing(&field.attribute);

@@ -6,41 +6,48 @@ use smallvec::SmallVec;
 
 use crate::value::AttributeValue;
 
-/// What a request says of one attribute, as far as a key can use it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+/// What a request says of one attribute, as far as a key can use it. The values of [`Tests`] are borrowed from the request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Test<V = AttributeValue> {
     /// It is this value.
-    Equal(AttributeValue),
+    Equal(V),
     /// It lies between these, as DynamoDB compares.
     Range {
         /// The lower end.
-        low: Bound<AttributeValue>,
+        low: Bound<V>,
         /// The upper end.
-        high: Bound<AttributeValue>,
+        high: Bound<V>,
     },
     /// It begins with this text (or these bytes).
-    BeginsWith(AttributeValue),
+    BeginsWith(V),
     /// The item does not have it.
     Absent,
 }
 
+impl Test {
+    /// The same test of a borrowed value.
+    pub fn as_ref(&self) -> Test<&AttributeValue> {
+        match self {
+            Test::Equal(value) => Test::Equal(value),
+            Test::Range { low, high } => Test::Range { low: low.as_ref(), high: high.as_ref() },
+            Test::BeginsWith(prefix) => Test::BeginsWith(prefix),
+            Test::Absent => Test::Absent,
+        }
+    }
+}
+
 /// What a request says of attributes: at most one test for each. They are few, so a list finds one faster than a tree.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Tests<'n>(Vec<(&'n str, Test)>);
+pub struct Tests<'n>(SmallVec<[(&'n str, Test<&'n AttributeValue>); 4]>);
 
 impl<'n> Tests<'n> {
-    /// No tests, with room for so many.
-    pub fn with_capacity(capacity: usize) -> Tests<'n> {
-        Tests(Vec::with_capacity(capacity))
-    }
-
     /// The test of an attribute.
-    pub fn get(&self, attribute: &str) -> Option<&Test> {
-        self.0.iter().find(|(name, _)| *name == attribute).map(|(_, test)| test)
+    pub fn get(&self, attribute: &str) -> Option<Test<&'n AttributeValue>> {
+        self.0.iter().find(|(name, _)| *name == attribute).map(|(_, test)| *test)
     }
 
     /// Sets the test of an attribute. One that it has already is replaced.
-    pub fn set(&mut self, attribute: &'n str, test: Test) {
+    pub fn set(&mut self, attribute: &'n str, test: Test<&'n AttributeValue>) {
         match self.0.iter_mut().find(|(name, _)| *name == attribute) {
             Some((_, known)) => *known = test,
             None => self.0.push((attribute, test)),
@@ -48,13 +55,13 @@ impl<'n> Tests<'n> {
     }
 
     /// All tests, each with its attribute.
-    pub fn iter(&self) -> impl Iterator<Item = (&'n str, &Test)> {
-        self.0.iter().map(|(name, test)| (*name, test))
+    pub fn iter(&self) -> impl Iterator<Item = (&'n str, Test<&'n AttributeValue>)> {
+        self.0.iter().copied()
     }
 }
 
-impl<'n> FromIterator<(&'n str, Test)> for Tests<'n> {
-    fn from_iter<I: IntoIterator<Item = (&'n str, Test)>>(all: I) -> Tests<'n> {
+impl<'n> FromIterator<(&'n str, Test<&'n AttributeValue>)> for Tests<'n> {
+    fn from_iter<I: IntoIterator<Item = (&'n str, Test<&'n AttributeValue>)>>(all: I) -> Tests<'n> {
         let mut tests = Tests::default();
         all.into_iter().for_each(|(name, test)| tests.set(name, test));
         tests

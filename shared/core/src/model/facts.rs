@@ -7,6 +7,8 @@ mod of_table;
 use std::fmt;
 use std::sync::OnceLock;
 
+use smol_str::SmolStr;
+
 use crate::value::AttributeValue;
 
 /// What a table keeps of its own facts. A copy of a table begins without them, because whoever copies a table may change it.
@@ -19,21 +21,24 @@ pub(crate) struct TableFacts {
     /// The attributes that every item has by the manifest's promise.
     pub(crate) promised: Vec<String>,
     /// The attributes whose values the manifest lists, with the values.
-    listed: Vec<(String, Vec<AttributeValue>)>,
+    listed: Vec<(SmolStr, Vec<AttributeValue>)>,
     /// The facts of the table's own key.
     pub(crate) table: KeyFacts,
     /// Those of each index, in the table's order.
     pub(crate) indexes: Vec<KeyFacts>,
 }
 
-/// The facts of one key, of the table or of an index.
+/// The facts of one key, of the table or of an index. A plan names most of a table's indexes, to say why each was rejected:
+/// names of ordinary length are copied from here without memory of their own.
 #[derive(Debug, PartialEq)]
 pub(crate) struct KeyFacts {
+    /// The index's name; `None` for the table itself.
+    pub(crate) index: Option<SmolStr>,
     /// Does the key depend on the entity of an item?
     pub(crate) is_overloaded: bool,
     /// The attributes without which an item has no such key and that no promise gives to every item, in the order of the key.
     /// Empty if the key depends on the entity.
-    pub(crate) unpromised: Vec<String>,
+    pub(crate) unpromised: Vec<SmolStr>,
     /// The share of a partition that is left by the listed values of its key's attributes. 1 if the key depends on the entity.
     pub(crate) listed_share: f64,
     /// How many attributes of the partition key have no listed values. 0 if the key depends on the entity.
@@ -56,7 +61,13 @@ impl TableFacts {
 
 impl Default for KeyFacts {
     fn default() -> KeyFacts {
-        KeyFacts { is_overloaded: false, unpromised: Vec::new(), listed_share: 1.0, open_parts: 0 }
+        KeyFacts {
+            index: None,
+            is_overloaded: false,
+            unpromised: Vec::new(),
+            listed_share: 1.0,
+            open_parts: 0,
+        }
     }
 }
 

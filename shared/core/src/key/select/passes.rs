@@ -3,16 +3,16 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-use crate::condition::Comparison;
+use crate::condition::begins_with;
 use crate::key::selection::Test;
 use crate::value::{AttributeValue, compare, equal};
 
-impl Test {
+impl Test<&AttributeValue> {
     /// Does this value pass?
-    pub(crate) fn passes(&self, value: &AttributeValue) -> bool {
+    pub(crate) fn passes(self, value: &AttributeValue) -> bool {
         match self {
             Test::Equal(wanted) => equal(value, wanted),
-            Test::BeginsWith(prefix) => Comparison::BeginsWith(prefix.clone()).holds(Some(value)),
+            Test::BeginsWith(prefix) => begins_with(value, prefix),
             Test::Absent => false,
             Test::Range { low, high } => {
                 let above = match low {

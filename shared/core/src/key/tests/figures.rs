@@ -4,7 +4,7 @@ use super::*;
 use crate::key::{KeyRange, Test, Tests};
 
 fn only_range(template: &Template, tests: &[(&str, Test)]) -> KeyRange {
-    let tests: Tests<'_> = tests.iter().cloned().collect();
+    let tests: Tests<'_> = tests.iter().map(|(name, test)| (*name, test.as_ref())).collect();
     let mut ranges = template.select(&tests, 16).ranges;
     assert_eq!(ranges.len(), 1, "{ranges:?}");
     ranges.remove(0)

@@ -13,8 +13,8 @@ use crate::key::Test;
 use crate::value::{AttributeValue, Item, Number, compare};
 
 /// Does an item pass a test?
-pub(super) fn passes(case: &Case, name: &str, test: &Test, item: &Item) -> bool {
-    let Some(value) = item.get(name) else { return *test == Test::Absent };
+pub(super) fn passes(case: &Case, name: &str, test: Test<&AttributeValue>, item: &Item) -> bool {
+    let Some(value) = item.get(name) else { return test == Test::Absent };
     let ordered = |bound: &AttributeValue| order(case.kind(name), value, bound);
     match test {
         Test::Absent => false,

@@ -6,7 +6,7 @@ use super::*;
 use crate::key::{Selection, Test, Tests};
 
 fn select<'t>(template: &'t Template, tests: &[(&str, Test)], fan_out_max: usize) -> Selection<'t> {
-    let tests: Tests<'_> = tests.iter().cloned().collect();
+    let tests: Tests<'_> = tests.iter().map(|(name, test)| (*name, test.as_ref())).collect();
     template.select(&tests, fan_out_max)
 }
 

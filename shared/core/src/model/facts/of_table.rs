@@ -1,5 +1,7 @@
 //! The facts of a table, from its declaration. Start at [`Table::facts`].
 
+use smol_str::SmolStr;
+
 use super::{KeyFacts, TableFacts};
 use crate::key::Part;
 use crate::model::{Index, KeyAttribute, KeySource, Table};
@@ -21,30 +23,39 @@ impl TableFacts {
         let attributes = || table.attributes.values();
         let promised: Vec<String> =
             attributes().filter(|known| known.required).map(|known| known.name.clone()).collect();
-        let listed = attributes().filter_map(|known| Some((known.name.clone(), known.values.clone()?)));
+        let listed =
+            attributes().filter_map(|known| Some((known.name.as_str().into(), known.values.clone()?)));
         let mut facts = TableFacts {
             promised,
             listed: listed.collect(),
             table: KeyFacts::default(),
             indexes: Vec::with_capacity(table.indexes.len()),
         };
-        facts.table = KeyFacts::of(&facts, std::slice::from_ref(&table.partition), table.sort.as_slice());
-        for Index { partition, sort, .. } in &table.indexes {
-            facts.indexes.push(KeyFacts::of(&facts, partition, sort));
+        facts.table =
+            KeyFacts::of(&facts, None, std::slice::from_ref(&table.partition), table.sort.as_slice());
+        for Index { name, partition, sort, .. } in &table.indexes {
+            facts.indexes.push(KeyFacts::of(&facts, Some(name), partition, sort));
         }
         facts
     }
 }
 
 impl KeyFacts {
-    fn of(facts: &TableFacts, partition: &[KeyAttribute], sort: &[KeyAttribute]) -> KeyFacts {
+    fn of(
+        facts: &TableFacts,
+        index: Option<&String>,
+        partition: &[KeyAttribute],
+        sort: &[KeyAttribute],
+    ) -> KeyFacts {
+        let index = index.map(SmolStr::from);
         if partition.iter().chain(sort).any(depends_on_entity) {
-            return KeyFacts { is_overloaded: true, ..KeyFacts::default() };
+            return KeyFacts { index, is_overloaded: true, ..KeyFacts::default() };
         }
         let is_unpromised = |name: &&str| !facts.promised.iter().any(|promised| promised == name);
         let required = partition.iter().chain(sort).flat_map(required);
         let mut key = KeyFacts {
-            unpromised: required.filter(is_unpromised).map(str::to_owned).collect(),
+            index,
+            unpromised: required.filter(is_unpromised).map(SmolStr::from).collect(),
             ..KeyFacts::default()
         };
         for attribute in partition.iter().flat_map(inputs) {

@@ -149,10 +149,6 @@ impl<'a> Candidates<'a> {
     }
 
     pub(super) fn reject(&mut self, path: AccessPath<'_>, scan: bool, reason: RejectReason) {
-        self.rejected.push(RejectedPath {
-            index: path.index.map(|index| index.name.as_str().into()),
-            scan,
-            reason,
-        });
+        self.rejected.push(RejectedPath { index: path.facts.index.clone(), scan, reason });
     }
 }

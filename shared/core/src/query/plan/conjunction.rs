@@ -17,7 +17,7 @@ pub(super) enum Asked<'a> {
     /// It is one of these: one value for `=`, several for `in`.
     Values(Few<&'a AttributeValue>),
     /// Something else that a key can say.
-    Test(Test),
+    Test(Test<&'a AttributeValue>),
 }
 
 /// What is asked of one attribute, and by which clauses.
@@ -99,7 +99,7 @@ impl<'a> Conjunction<'a> {
             clauses,
             when_from,
             by_attribute: Vec::with_capacity(compared.len()),
-            tests: Tests::with_capacity(compared.len()),
+            tests: Tests::default(),
             present,
             has_no_value_left: false,
         };
@@ -120,8 +120,8 @@ impl<'a> Conjunction<'a> {
     fn add(&mut self, found: AttributeTest<'a>) {
         let test = match &found.asked {
             Asked::Values(values) if values.len() > 1 => hull(values),
-            Asked::Values(values) => Some(Test::Equal(values[0].clone())),
-            Asked::Test(test) => Some(test.clone()),
+            Asked::Values(values) => Some(Test::Equal(values[0])),
+            Asked::Test(test) => Some(*test),
         };
         if let Some(test) = test {
             self.tests.set(found.attribute, test);
@@ -166,7 +166,7 @@ fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>
     };
     for prefix in compared {
         if let Comparison::BeginsWith(text) = prefix.2 {
-            return one(Test::BeginsWith(text.clone()), prefix);
+            return one(Test::BeginsWith(text), prefix);
         }
     }
     if let Some(range) = range(compared)? {
@@ -214,7 +214,7 @@ fn distinct(values: &[AttributeValue]) -> Few<&AttributeValue> {
 }
 
 /// The range that values of one type lie in: one query of it can be cheaper than a query for each value.
-fn hull(values: &[&AttributeValue]) -> Option<Test> {
+fn hull<'a>(values: &[&'a AttributeValue]) -> Option<Test<&'a AttributeValue>> {
     let (mut low, mut high) = (*values.first()?, *values.first()?);
     for value in values {
         if compare(value, low)?.is_lt() {
@@ -224,7 +224,7 @@ fn hull(values: &[&AttributeValue]) -> Option<Test> {
             high = value;
         }
     }
-    Some(Test::Range { low: Bound::Included(low.clone()), high: Bound::Included(high.clone()) })
+    Some(Test::Range { low: Bound::Included(low), high: Bound::Included(high) })
 }
 
 /// All bounds together: the highest lower one and the lowest upper one.
@@ -249,8 +249,8 @@ fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Imp
     if is_empty(low, high) {
         return Err(Impossible);
     }
-    let test = Test::Range { low: low.cloned(), high: high.cloned() };
-    Ok(Some(AttributeTest { attribute, asked: Asked::Test(test), listed: None, clauses }))
+    let asked = Asked::Test(Test::Range { low, high });
+    Ok(Some(AttributeTest { attribute, asked, listed: None, clauses }))
 }
 
 /// The bound that leaves less; of equal ones the exclusive.

@@ -84,11 +84,13 @@ type SortRanges<'m> = SmallVec<[Rc<[KeyCondition<'m>]>; 1]>;
 impl<'m> Keyspace<'m> {
     /// The keyspace of a path for the items of one entity. `Err` names the key attribute that such items do not have.
     pub(super) fn of(path: AccessPath<'m>, entity: EntityChoice) -> Result<Keyspace<'m>, &'m KeyAttribute> {
-        let (partition, sort) = (path.partition(), path.sort());
-        match partition.iter().chain(sort).find(|key| value_source(key, entity).is_none()) {
-            Some(key) => Err(key),
-            None => Ok(Keyspace { partition, sort, entity }),
+        // Every item has a key that does not depend on the entity.
+        if path.is_overloaded()
+            && let Some(key) = path.keys().find(|key| value_source(key, entity).is_none())
+        {
+            return Err(key);
         }
+        Ok(Keyspace { partition: path.partition(), sort: path.sort(), entity })
     }
 
     fn value_source(&self, key: &'m KeyAttribute) -> KeyValueSource<'m> {
@@ -397,7 +399,7 @@ enum NaturalTest {
 }
 
 /// A test as DynamoDB's key conditions can say it: of ranges with two ends they know only `BETWEEN`.
-fn natural_test(test: &Test) -> NaturalTest {
+fn natural_test(test: Test<&AttributeValue>) -> NaturalTest {
     let fits = |value: &AttributeValue| can_be_key(value, KeyRole::Sort);
     match test {
         Test::Equal(value) if fits(value) => NaturalTest::To(SortTest::Equal(value.clone()), true),
@@ -411,15 +413,15 @@ fn natural_test(test: &Test) -> NaturalTest {
     }
 }
 
-fn natural_range(low: &Bound<AttributeValue>, high: &Bound<AttributeValue>) -> NaturalTest {
+fn natural_range(low: Bound<&AttributeValue>, high: Bound<&AttributeValue>) -> NaturalTest {
     let mut exact = true;
     // Every key lies above the empty text; a bound too long for DynamoDB narrows nothing, and is checked on the items.
-    let mut usable = |bound: &Bound<AttributeValue>| match bound {
+    let mut usable = |bound: Bound<&AttributeValue>| match bound {
         Bound::Included(value) | Bound::Excluded(value) if !can_be_key(value, KeyRole::Sort) => {
             exact &= is_blank(value);
             Bound::Unbounded
         }
-        other => other.clone(),
+        other => other.cloned(),
     };
     if matches!(high, Bound::Included(value) | Bound::Excluded(value) if is_blank(value)) {
         return NaturalTest::Never;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smol_str::SmolStr;
+
 use super::access::SortTest;
 use super::certainty::{Certain, Certainty};
 use super::conjunction::{Asked, Conjunction, listed_values};
@@ -41,13 +43,13 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             !self.always.contains(&attribute) && !self.conjunction.present.contains(&attribute)
         };
         let hidden = if self.path.is_overloaded() {
-            keyspace.find_required(&is_open)
+            keyspace.find_required(&is_open).map(SmolStr::from)
         } else {
             // What every item of the table has needs no look.
-            self.path.facts.unpromised.iter().map(String::as_str).find(|name| is_open(name))
+            self.path.facts.unpromised.iter().find(|name| is_open(name)).cloned()
         };
         match hidden {
-            Some(attribute) => Err(RejectReason::Sparse { attribute: attribute.into() }),
+            Some(attribute) => Err(RejectReason::Sparse { attribute }),
             None => Ok(keyspace),
         }
     }
@@ -164,7 +166,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
                 && selected.served().any(|(served, exact)| exact && served == attribute)
         };
         let (residual, when) = self.left_by_key(keyspace, &is_exact);
-        let is_fixed = |(name, test): &(&'a str, &Test)| match test {
+        let is_fixed = |(name, test): &(&'a str, Test<&AttributeValue>)| match test {
             // One of several values: others can lie in the same range, unless the key tells them apart.
             Test::Equal(_) => self.has_one_value(name) || is_exact(name),
             Test::Absent => true,
@@ -326,10 +328,10 @@ fn add_read<'a>(all: &mut Vec<PlannedRead<'a>>, before: usize, read: PlannedRead
     }
 }
 
-fn multiply<'a>(all: &[Tests<'a>], attribute: &'a str, values: &[&AttributeValue]) -> Vec<Tests<'a>> {
-    let with = |tests: &Tests<'a>, value: &AttributeValue| {
+fn multiply<'a>(all: &[Tests<'a>], attribute: &'a str, values: &[&'a AttributeValue]) -> Vec<Tests<'a>> {
+    let with = |tests: &Tests<'a>, value: &'a AttributeValue| {
         let mut more = tests.clone();
-        more.set(attribute, Test::Equal(value.clone()));
+        more.set(attribute, Test::Equal(value));
         more
     };
     all.iter().flat_map(|tests| values.iter().map(move |value| with(tests, value))).collect()
@@ -340,7 +342,7 @@ fn partition_open(attribute: &str) -> RejectReason {
 }
 
 /// How much of a partition a test on a sort part leaves, as a guess.
-fn narrowing(test: Option<&Test>) -> f64 {
+fn narrowing(test: Option<Test<&AttributeValue>>) -> f64 {
     match test {
         Some(Test::Equal(_) | Test::Absent) => 0.1,
         Some(_) => 0.3,
