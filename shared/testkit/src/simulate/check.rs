@@ -170,6 +170,8 @@ impl SimulationState<'_> {
                 KeyState::Ghost if self.scenario.is_in_place() => false,
                 // Deleted while there was no stream: no scan finds that.
                 KeyState::Ghost if self.unseen[number] => true,
+                // A mended manifest is carried over by repairs: what they cannot place is found by verification.
+                KeyState::Occupied if self.revised => true,
                 // Found by verification, as is what could not be written where it stood.
                 KeyState::Occupied | KeyState::Stale | KeyState::Ghost
                     if self.scenario.protocol == Protocol::Fenced && self.obstructed[number] =>

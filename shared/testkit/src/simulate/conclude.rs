@@ -21,6 +21,15 @@ const VERIFY_TURNS_MAX: usize = 2_000;
 /// How often finalising begins anew.
 const FINALISE_MAX: usize = 20;
 
+/// What becomes of entries of the quarantine that name no item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nameless {
+    /// They stay: while a comparison finds differences, nobody may dismiss them.
+    Stay,
+    /// They are dismissed once nothing else is the matter.
+    Go,
+}
+
 impl SimulationState<'_> {
     /// Checks, repairs and finalises.
     pub(super) fn conclude(&mut self) -> Result<(), Violation> {
@@ -37,7 +46,7 @@ impl SimulationState<'_> {
             self.repair_amid_faults()?;
         }
         let on = self.faults.calm();
-        self.repair_until_still()?;
+        self.repair_until_still(Nameless::Go)?;
         self.check_repaired()?;
         if self.scenario.is_in_place() {
             return Ok(());
@@ -55,8 +64,7 @@ impl SimulationState<'_> {
     /// A mended manifest: what was carried over by the one before is compared with what it should be now, and corrected.
     fn carry_over_again(&mut self) -> Result<(), Violation> {
         let on = self.faults.calm();
-        self.repair_until_still()?;
-        self.check_repaired()?;
+        self.repair_until_still(Nameless::Stay)?;
         self.faults.restore(on);
         Ok(())
     }
@@ -90,13 +98,13 @@ impl SimulationState<'_> {
     }
 
     /// Verifies and repairs until nothing changes any more.
-    fn repair_until_still(&mut self) -> Result<(), Violation> {
+    fn repair_until_still(&mut self, nameless: Nameless) -> Result<(), Violation> {
         for _ in 0..ROUNDS_MAX {
             let findings = self.verify()?;
             self.note(|| format!("found: {:?}", findings.iter().map(|f| f.class).collect::<Vec<_>>()));
             self.agree(&findings)?;
             let before = (self.changes, self.quarantined_rows());
-            self.repair(&findings)?;
+            self.repair(&findings, nameless)?;
             if before == (self.changes, self.quarantined_rows()) {
                 return Ok(());
             }
@@ -156,7 +164,7 @@ impl SimulationState<'_> {
     }
 
     /// Repairs what can be, and releases what is in quarantine.
-    fn repair(&mut self, findings: &[Finding]) -> Result<(), Violation> {
+    fn repair(&mut self, findings: &[Finding], nameless: Nameless) -> Result<(), Violation> {
         let clean = findings.iter().all(|finding| finding.class == Class::Same);
         for entry in self.quarantine() {
             if self.bites(Mutant::NoRelease) {
@@ -170,6 +178,7 @@ impl SimulationState<'_> {
                     self.redrive_record(&entry)?;
                     job.dismiss(&entry)
                 }
+                None if nameless == Nameless::Stay => continue,
                 // What no item is known of can be dismissed once nothing else is the matter.
                 None if clean || self.is_settled() => job.dismiss(&entry),
                 None => continue,

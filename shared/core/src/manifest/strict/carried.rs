@@ -1,9 +1,10 @@
-//! The source's own folded keys: in another table they are attributes that nobody keeps right.
+//! The folded keys of the source's indexes: in another table they are attributes that nobody keeps right. Its primary key is another
+//! matter: it says which item an item is of.
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;
 use crate::manifest::places::Places;
-use crate::model::{KeySource, Model, Retrofit};
+use crate::model::{Index, KeySource, Model, Retrofit};
 
 pub(super) fn check(model: &Model, retrofit: &Retrofit, places: &Places, findings: &mut Findings<'_>) {
     let (Some(source), Some(target)) = (model.table(&retrofit.from), model.table(&retrofit.to)) else {
@@ -12,14 +13,15 @@ pub(super) fn check(model: &Model, retrofit: &Retrofit, places: &Places, finding
     if retrofit.from == retrofit.to {
         return;
     }
-    let folded = source.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
-    let mut carried: Vec<&str> = folded.map(|(_, key)| key.name.as_str()).collect();
+    let keys = source.indexes.iter().flat_map(Index::key_attributes);
+    let folded = keys.filter(|key| matches!(key.source, KeySource::Folded(_)));
+    let mut carried: Vec<&str> = folded.map(|key| key.name.as_str()).collect();
     carried.retain(|name| {
         let used =
             target.attributes.contains_key(*name) || target.every_key().any(|(_, key)| key.name == *name);
         let changed =
             retrofit.rename.contains_key(*name) || retrofit.drop.iter().any(|dropped| dropped == name);
-        !used && !changed
+        !used && !changed && source.key_attributes().all(|key| key.name != *name)
     });
     carried.sort_unstable();
     carried.dedup();
