@@ -104,10 +104,7 @@ impl<'r> Patient<'r> {
 
 /// The value in another form; `None` if it has none.
 fn converted(remedy: &Remedy, value: &AttributeValue) -> Option<AttributeValue> {
-    let text = match value {
-        AttributeValue::S(text) | AttributeValue::N(text) => text,
-        _ => return None,
-    };
+    let (AttributeValue::S(text) | AttributeValue::N(text)) = value else { return None };
     let is_text = matches!(value, AttributeValue::S(_));
     match remedy {
         Remedy::Trim if is_text => Some(AttributeValue::S(text.trim().to_owned())),
