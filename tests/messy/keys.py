@@ -162,8 +162,8 @@ class Table:
             return self.fold(parts, item, index)
         for name in own + deeper:
             if name in item:
-                # It is named itself: a part before it is missing.
-                raise Misfit(name, "missing", index)
+                # It is named itself, and a part before it is absent.
+                raise Misfit(name, "gap before it", index)
         return ""
 
     @staticmethod

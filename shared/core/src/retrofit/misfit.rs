@@ -19,6 +19,8 @@ pub const EXAMPLES_MAX: usize = 3;
 pub enum MisfitKind {
     /// An attribute is absent that must be there.
     Missing,
+    /// It is there, and a part of the key before it is absent.
+    Gap,
     /// It has another type than is declared.
     WrongType,
     /// The manifest lists the values, or maps them, and this is none of them.
@@ -41,8 +43,9 @@ pub enum MisfitKind {
 
 impl MisfitKind {
     /// Every kind, with its name in rows, documents and messages.
-    const NAMES: [(MisfitKind, &'static str); 10] = [
+    const NAMES: [(MisfitKind, &'static str); 11] = [
         (MisfitKind::Missing, "missing"),
+        (MisfitKind::Gap, "gap before it"),
         (MisfitKind::WrongType, "wrong type"),
         (MisfitKind::Unlisted, "unlisted value"),
         (MisfitKind::TooLong, "too long"),
@@ -89,7 +92,7 @@ impl MisfitKind {
                 MisfitKind::BadTimestamp
             }
             FoldProblem::EmptyOptional | FoldProblem::EmptyKey => MisfitKind::Empty,
-            FoldProblem::OptionalGap => MisfitKind::Missing,
+            FoldProblem::OptionalGap => MisfitKind::Gap,
             FoldProblem::TooLong { .. } => MisfitKind::TooLong,
             FoldProblem::Separator { .. } => MisfitKind::Other,
         }

@@ -21,12 +21,16 @@ text = "string"
 at = "timestamp"
 count = "number"
 tail = "string"
+near = "string"
+far = "string"
 [tables.t.indexes.byAction]
 partition = "{action}#{text}"
 [tables.t.indexes.byTime]
 partition = "t#{at}"
 [tables.t.indexes.byCount]
 partition = "n#{count:03}"
+[tables.t.indexes.byWay]
+partition = "w#{id}[-{near}[-{far}]]"
 [tables.t.indexes.byTail]
 partition = "tail"
 [retrofits.r]
@@ -60,7 +64,7 @@ fn every_reason_names_attribute_and_index_and_no_value() {
     let secret = "s3cret";
     let long = secret.repeat(500);
     let huge = secret.repeat(80_000);
-    let cases: [(Item, Option<&str>, Option<&str>, &str); 8] = [
+    let cases: [(Item, Option<&str>, Option<&str>, &str); 9] = [
         (item(r#"{"id":{"S":"1"}}"#), Some("owner"), None, "missing"),
         (
             with(&[("text", number("1")), ("action", text("view"))]),
@@ -80,6 +84,7 @@ fn every_reason_names_attribute_and_index_and_no_value() {
             Some("byAction"),
             "too long",
         ),
+        (with(&[("far", text("x"))]), Some("far"), Some("byWay"), "gap before it"),
         (with(&[("tail", text(""))]), Some("tail"), Some("byTail"), "empty"),
         (with(&[("at", text(secret))]), Some("at"), Some("byTime"), "bad timestamp"),
         (with(&[("count", number("1000"))]), Some("count"), Some("byCount"), "number out of width"),
