@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
@@ -70,11 +71,32 @@ impl Live {
         std::fs::write(self.manifest.path(), text(index, retrofit)).unwrap();
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
         command.env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1").env("USER", "ann").args(["--json"]);
         command.args(arguments).args(["--endpoint", self.server.endpoint()]);
-        command.arg("--manifest").arg(self.manifest.path()).output().unwrap()
+        command.arg("--manifest").arg(self.manifest.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Begins a step, and waits until the gate with this code says that it is under way.
+    fn begun(&self, arguments: &[&str], gate: &str) -> Child {
+        let mut command = self.command(&[&["retrofit"], arguments].concat());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !self.gates().iter().any(|code| code == gate) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        child
+    }
+
+    /// The codes of the gates that are closed.
+    fn gates(&self) -> Vec<Value> {
+        let status = self.done(&["status", "fill"]);
+        status["gates"].as_array().unwrap().iter().map(|gate| gate["code"].clone()).collect()
     }
 
     fn retrofit(&self, arguments: &[&str]) -> Output {
@@ -214,6 +236,43 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
     live.done(&VERIFY);
     live.done(&["cutover", "fill"]);
     assert_eq!(live.asked("byTime", &["user=ann", "at=pm"]), Ok(ITEMS - MISFITS));
+    live.server.shutdown();
+}
+
+#[tokio::test]
+async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_after_a_kill() {
+    let live = Live::begin("").await;
+    live.done(&["start", "fill"]);
+    let mut at_work = live.begun(&["backfill", "fill", "--rate", "1"], "still-at-work");
+    live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = { default = \"am\" }");
+    assert!(live.refused(&["revise", "fill", "--settle", "0"]).contains("live-attributes"));
+    live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
+    let text = live.refused(&["revise", "fill", "--settle", "0"]);
+    assert!(text.contains("is at work on") && text.contains("keyfold retrofit revise fill"), "{text}");
+    at_work.kill().unwrap();
+    at_work.wait().unwrap();
+    live.mend(BY_TIME, "");
+    live.done(&BACKFILL);
+
+    live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
+    let revise = ["revise", "fill", "--settle", "600"];
+    let mut waiting = {
+        let mut command = live.command(&[&["retrofit"], &revise[..]].concat());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    // Until the row is written, the mended manifest is refused.
+    while !live.retrofit(&["status", "fill"]).status.success() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(live.gates().contains(&json!("revision-incomplete")));
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    assert!(live.refused(&["cutover", "fill"]).contains("`revise` is not complete"));
+    live.done(&["revise", "fill", "--settle", "0"]);
+    assert!(!live.gates().contains(&json!("revision-incomplete")));
+    let text = std::fs::read_to_string(live.manifest.path()).unwrap().replace("LiveEvents", "OtherEvents");
+    std::fs::write(live.manifest.path(), text).unwrap();
+    assert!(live.refused(&["revise", "fill", "--settle", "0"]).contains("cannot-revise"));
     live.server.shutdown();
 }
 
