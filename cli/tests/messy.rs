@@ -243,7 +243,7 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
 async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_after_a_kill() {
     let live = Live::begin("").await;
     live.done(&["start", "fill"]);
-    let mut at_work = live.begun(&["backfill", "fill", "--rate", "1"], "still-at-work");
+    let mut at_work = live.begun(&["backfill", "fill", "--rate", "1", "--worker", "w"], "still-at-work");
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = { default = \"am\" }");
     assert!(live.refused(&["revise", "fill", "--settle", "0"]).contains("live-attributes"));
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
@@ -252,7 +252,7 @@ async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_af
     at_work.kill().unwrap();
     at_work.wait().unwrap();
     live.mend(BY_TIME, "");
-    live.done(&BACKFILL);
+    live.done(&["backfill", "fill", "--rate", "1000000", "--worker", "w"]);
 
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
     let revise = ["revise", "fill", "--settle", "600"];
