@@ -578,7 +578,7 @@ pub(crate) enum RetrofitCommand {
     Cutover(RetrofitCutoverArgs),
     /// Go on with a manifest that was mended while the retrofit runs: other keys of indexes, renames, remedies for what does not fit.
     /// Waits until nobody works by the one before; `repair` then carries over again what changes, and nothing else.
-    Revise(RetrofitFinaliseArgs),
+    Revise(RetrofitReviseArgs),
     /// Take the cut-over back.
     Undo(RetrofitTarget),
     /// After the cut-over: remove what the retrofit kept on the target's items. In place, end the upkeep of folded keys.
@@ -796,6 +796,15 @@ pub(crate) struct RetrofitTidyArgs {
     pub(crate) check: bool,
     /// Seconds to wait after each change of the phase: the longest time-out of a function, and five minutes in which a request
     /// that was sent may still be carried out.
+    #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
+    pub(crate) wait: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitReviseArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Seconds to wait until nobody writes by the manifest before: as for `tidy`.
     #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
     pub(crate) wait: u64,
 }

@@ -209,7 +209,7 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
     assert_eq!((&plan["refused"], &plan["mended"][0]["items"]), (&json!(0), &json!(3)), "{plan}");
     let text = live.refused(&["repair", "fill"]);
     assert!(text.contains("mapping-changed") && text.contains("keyfold retrofit revise"), "{text}");
-    let revised = live.done(&["revise", "fill", "--settle", "0"]);
+    let revised = live.done(&["revise", "fill", "--wait", "0"]);
     assert!(revised["said"].as_str().unwrap().contains("nothing else"), "{revised}");
     // What was backfilled counts; what the mended manifest changes is carried over, and nothing else.
     assert_eq!(live.done(&["status", "fill"])["segmentsDone"], 4);
@@ -224,11 +224,11 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
         "items that do not fit one index are in the other"
     );
     assert_eq!(live.asked("byTime", &["user=ann", "at=pm"]), Ok(ITEMS - MISFITS));
-    live.done(&["revise", "fill", "--settle", "0"]);
+    live.done(&["revise", "fill", "--wait", "0"]);
 
     // Once it is cut over: the index with other keys is not asked until it is cut over again, the other one is.
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
-    live.done(&["revise", "fill", "--settle", "0"]);
+    live.done(&["revise", "fill", "--wait", "0"]);
     let text = live.asked("byTime", &["user=ann", "at=pm"]).unwrap();
     assert_eq!(text, ITEMS - MISFITS, "answered by the other index");
     let repaired = live.done(&["repair", "fill", "--lag", "0"]);
@@ -245,9 +245,9 @@ async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_af
     live.done(&["start", "fill"]);
     let mut at_work = live.begun(&["backfill", "fill", "--rate", "1", "--worker", "w"], "still-at-work");
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = { default = \"am\" }");
-    assert!(live.refused(&["revise", "fill", "--settle", "0"]).contains("live-attributes"));
+    assert!(live.refused(&["revise", "fill", "--wait", "0"]).contains("live-attributes"));
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
-    let text = live.refused(&["revise", "fill", "--settle", "0"]);
+    let text = live.refused(&["revise", "fill", "--wait", "0"]);
     assert!(text.contains("is at work on") && text.contains("keyfold retrofit revise fill"), "{text}");
     at_work.kill().unwrap();
     at_work.wait().unwrap();
@@ -255,7 +255,7 @@ async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_af
     live.done(&["backfill", "fill", "--rate", "1000000", "--worker", "w"]);
 
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
-    let revise = ["revise", "fill", "--settle", "600"];
+    let revise = ["revise", "fill", "--wait", "600"];
     let mut waiting = {
         let mut command = live.command(&[&["retrofit"], &revise[..]].concat());
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
@@ -268,11 +268,11 @@ async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_af
     waiting.kill().unwrap();
     waiting.wait().unwrap();
     assert!(live.refused(&["cutover", "fill"]).contains("`revise` is not complete"));
-    live.done(&["revise", "fill", "--settle", "0"]);
+    live.done(&["revise", "fill", "--wait", "0"]);
     assert!(!live.gates().contains(&json!("revision-incomplete")));
     let text = std::fs::read_to_string(live.manifest.path()).unwrap().replace("LiveEvents", "OtherEvents");
     std::fs::write(live.manifest.path(), text).unwrap();
-    assert!(live.refused(&["revise", "fill", "--settle", "0"]).contains("cannot-revise"));
+    assert!(live.refused(&["revise", "fill", "--wait", "0"]).contains("cannot-revise"));
     live.server.shutdown();
 }
 

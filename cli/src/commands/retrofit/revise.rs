@@ -1,7 +1,6 @@
 //! `keyfold retrofit revise`: goes on with a manifest that was mended while the retrofit runs.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
@@ -9,16 +8,13 @@ use keyfold_core::retrofit::Step;
 use keyfold_core::retrofit::control::Head;
 use keyfold_dynamo::retrofit::RequestSender;
 
+use super::line::{Line, wait};
 use super::steps::report;
 use super::{explained, unstarted};
-use crate::args::RetrofitFinaliseArgs;
+use crate::args::RetrofitReviseArgs;
 use crate::output::Output;
 
-pub(super) async fn run(
-    model: &Model,
-    args: &RetrofitFinaliseArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(model: &Model, args: &RetrofitReviseArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let sender = unstarted(model, &args.target).await?;
     let mapping = sender.job().mapping().clone();
     let before = sender.head().await.map_err(explained)?;
@@ -44,8 +40,9 @@ pub(super) async fn run(
     let sender =
         RequestSender::new(sender.client().clone(), revised.job(mapping.clone()), &args.target.control);
     sender.carry_on(&before).await.map_err(explained)?;
-    out.note(format!("waiting {} s until functions in progress have ended\n", args.settle));
-    tokio::time::sleep(Duration::from_secs(args.settle)).await;
+    let line = Line::new(out);
+    line.note(&format!("waiting {} s until nobody writes by the manifest before", args.wait));
+    wait(&line, args.wait, "until nobody writes by the manifest before", || false).await;
     // Somebody may have read the row just before it changed.
     nobody_works(&sender, &revised).await?;
     let settled = revised.settled_again();
