@@ -27,9 +27,11 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use keyfold_dynamo::{Endpoint, Settings};
+use keyfold_edge::Problem;
 
 use crate::args::{Args, Command};
 use crate::output::Output;
+use crate::refusal::Refusal;
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
@@ -78,10 +80,12 @@ fn explained(
     code: &'static str,
     hint: Option<&str>,
 ) -> anyhow::Error {
-    anyhow::Error::new(error).context(match hint {
-        Some(hint) => format!("{code} (hint: {hint})"),
-        None => code.to_owned(),
-    })
+    Refusal::of(Problem::new(500, code, with_causes(&error)).maybe_hint(hint))
+}
+
+/// What happened, and why.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    anyhow::Chain::new(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Seconds since 1970.

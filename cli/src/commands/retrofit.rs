@@ -27,11 +27,13 @@ use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_dynamo::{Settings, client};
+use keyfold_edge::Problem;
 
-use super::settings;
+use super::{settings, with_causes};
 use crate::args::{RetrofitArgs, RetrofitCommand, RetrofitTarget};
 use crate::manifest_file::model;
 use crate::output::Output;
+use crate::refusal::Refusal;
 
 pub(super) fn run(path: &Path, args: &RetrofitArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let model = model(path, out)?;
@@ -87,12 +89,8 @@ async fn started(
 
 /// An error with its code and its hint.
 fn explained(error: RetrofitError) -> anyhow::Error {
-    let hint = error.hint().map(str::to_owned);
-    let code = error.code();
-    match hint {
-        Some(hint) => anyhow::Error::new(error).context(format!("{code} (hint: {hint})")),
-        None => anyhow::Error::new(error).context(code),
-    }
+    let detail = with_causes(&error);
+    Refusal::of(Problem { detail, ..Problem::from(error) })
 }
 
 fn hinted(message: String, hint: Option<String>) -> anyhow::Error {
