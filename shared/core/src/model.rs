@@ -260,6 +260,17 @@ pub struct KeyAttribute {
     pub source: KeySource,
 }
 
+impl KeyAttribute {
+    /// The attributes that a folded key is made of, by each of its rules; none for a natural one.
+    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+        let rules = match &self.source {
+            KeySource::Folded(rules) => rules.as_slice(),
+            KeySource::Natural => &[],
+        };
+        rules.iter().flat_map(|rule| rule.template.attributes())
+    }
+}
+
 /// Where a key attribute's value comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeySource {

@@ -27,7 +27,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitReviseArgs, out: &Output) 
         return Ok(ExitCode::SUCCESS);
     }
     Head::check_begin(&mapping).map_err(|error| explained(error.into()))?;
-    // Another one that was mended while somebody waited here begins anew.
+    // The same manifest again: a command that was interrupted while it waited goes on. Another one waits its own time.
     let revised = if same {
         before.clone()
     } else {

@@ -87,15 +87,7 @@ fn key(table: &Table, key: &KeyAttribute) -> Value {
             })
             .collect(),
     };
-    json!({ "attribute": key.name, "type": key.scalar.letter(), "templates": templates, "from": made_of(key) })
-}
-
-/// The attributes that a folded key is made of, each once.
-fn made_of(key: &KeyAttribute) -> BTreeSet<&str> {
-    match &key.source {
-        KeySource::Natural => BTreeSet::new(),
-        KeySource::Folded(rules) => rules.iter().flat_map(|rule| rule.template.attributes()).collect(),
-    }
+    json!({ "attribute": key.name, "type": key.scalar.letter(), "templates": templates, "from": key.inputs().collect::<BTreeSet<_>>() })
 }
 
 fn question(table: &Table, question: &Question) -> Value {

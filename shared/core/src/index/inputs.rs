@@ -2,18 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{KeySource, Table};
+use crate::model::Table;
 
 impl Table {
     /// Every attribute that some folded key is made of, or that decides which entity an item is.
     pub fn key_inputs(&self) -> BTreeSet<&str> {
-        let keys =
-            self.key_attributes().chain(self.indexes.iter().flat_map(crate::model::Index::key_attributes));
-        let folded = keys.filter_map(|key| match &key.source {
-            KeySource::Folded(rules) => Some(rules),
-            KeySource::Natural => None,
-        });
-        let inputs = folded.flatten().flat_map(|rule| rule.template.attributes());
+        let inputs = self.every_key().flat_map(|(_, key)| key.inputs());
         inputs
             .chain(
                 self.entities

@@ -17,6 +17,8 @@
 
 mod delivery;
 mod phase;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

@@ -62,6 +62,15 @@ pub(super) fn job(name: &str) -> Job {
     Job::new(Mapping::of(&model, name).unwrap(), Epoch::FIRST)
 }
 
+/// The mapping of this retrofit by a manifest that says something else in one place, or in each of them.
+pub(super) fn changed(name: &str, from: &str, to: &str) -> Mapping {
+    let text = MANIFEST.replace(from, to);
+    assert_ne!(text, MANIFEST, "{from}");
+    let parsed = parse("keyfold.toml", &text);
+    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    Mapping::of(&model, name).unwrap()
+}
+
 pub(super) fn event(id: &str, who: &str) -> Item {
     item(&format!(r#"{{"id":{{"S":"{id}"}},"resourceId":{{"S":"r"}},"accessedBy":{{"S":"{who}"}}}}"#))
 }

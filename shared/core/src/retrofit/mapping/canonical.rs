@@ -80,11 +80,8 @@ pub(super) fn fixed_text(protocol: Protocol, retrofit: &Retrofit, source: &Table
         return json!([tables]).to_string();
     }
     let names = source.key_attributes().chain(target.key_attributes()).map(|key| key.name.as_str());
-    let parts = target.key_attributes().flat_map(|key| match &key.source {
-        KeySource::Folded(rules) => rules.as_slice(),
-        KeySource::Natural => &[],
-    });
-    let inputs: BTreeSet<&str> = names.chain(parts.flat_map(|rule| rule.template.attributes())).collect();
+    let inputs: BTreeSet<&str> =
+        names.chain(target.key_attributes().flat_map(KeyAttribute::inputs)).collect();
     let is_input = |name: &String| inputs.contains(name.as_str());
     let rename = retrofit.rename.iter().filter(|(old, new)| is_input(old) || is_input(new));
     let set = retrofit.set.iter().filter(|(name, _)| is_input(name));

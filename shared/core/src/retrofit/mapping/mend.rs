@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::index::ItemError;
-use crate::model::{KeySource, Remedy, Retrofit, Table};
+use crate::model::{KeyAttribute, Remedy, Retrofit, Table};
 use crate::value::{AttributeValue, Item, Number};
 
 /// From this number on, a time is in milliseconds: as seconds it would be in the year 5138.
@@ -25,15 +25,15 @@ pub(super) fn fitted<'r>(
     target: &Table,
     item: Item,
 ) -> Result<(Item, Vec<Used<'r>>), ItemError> {
-    let mut patient = Patient { item, hidden: Vec::new(), used: Vec::new(), left: BTreeMap::new() };
+    let mut mending = Mending { item, hidden: Vec::new(), used: Vec::new(), left: BTreeMap::new() };
     loop {
-        let error = match target.with_keys(patient.item.clone()) {
-            Ok(fitted) => return patient.discharged(target, fitted),
+        let error = match target.with_keys(mending.item.clone()) {
+            Ok(fitted) => return mending.finished(target, fitted),
             Err(error) => error,
         };
-        let remedy = concerned(target, &error).find_map(|attribute| patient.next(retrofit, attribute));
+        let remedy = concerned(target, &error).find_map(|attribute| mending.next(retrofit, attribute));
         match remedy {
-            Some((attribute, remedy)) => patient.treat(attribute, remedy),
+            Some((attribute, remedy)) => mending.apply(attribute, remedy),
             None => return Err(error),
         }
     }
@@ -47,15 +47,11 @@ fn concerned<'a>(target: &'a Table, error: &'a ItemError) -> impl Iterator<Item 
         _ => place,
     };
     let key = target.every_key().map(|(_, key)| key).find(move |key| Some(key.name.as_str()) == named);
-    let rules = key.into_iter().flat_map(|key| match &key.source {
-        KeySource::Folded(rules) => rules.as_slice(),
-        KeySource::Natural => &[],
-    });
-    named.into_iter().chain(rules.flat_map(|rule| rule.template.attributes()))
+    named.into_iter().chain(key.into_iter().flat_map(KeyAttribute::inputs))
 }
 
-/// An item under treatment.
-struct Patient<'r> {
+/// An item on its way to fit.
+struct Mending<'r> {
     item: Item,
     /// Attributes that count as absent, with what they hold.
     hidden: Vec<(String, AttributeValue)>,
@@ -64,7 +60,7 @@ struct Patient<'r> {
     left: BTreeMap<&'r str, &'r [Remedy]>,
 }
 
-impl<'r> Patient<'r> {
+impl<'r> Mending<'r> {
     fn next(&mut self, retrofit: &'r Retrofit, attribute: &str) -> Option<Used<'r>> {
         let (name, remedies) = retrofit.misfits.get_key_value(attribute)?;
         let left = self.left.entry(name).or_insert(remedies);
@@ -73,7 +69,7 @@ impl<'r> Patient<'r> {
         Some((name, first))
     }
 
-    fn treat(&mut self, attribute: &'r str, remedy: &'r Remedy) {
+    fn apply(&mut self, attribute: &'r str, remedy: &'r Remedy) {
         let before = self.item.get(attribute).cloned();
         let after = match (remedy, &before) {
             (Remedy::Absent, Some(value)) => {
@@ -93,7 +89,7 @@ impl<'r> Patient<'r> {
     }
 
     /// What counts as absent is carried along as it is, if DynamoDB takes it.
-    fn discharged(self, target: &Table, mut fitted: Item) -> Result<(Item, Vec<Used<'r>>), ItemError> {
+    fn finished(self, target: &Table, mut fitted: Item) -> Result<(Item, Vec<Used<'r>>), ItemError> {
         if !self.hidden.is_empty() {
             fitted.extend(self.hidden);
             target.check_item(&fitted)?;

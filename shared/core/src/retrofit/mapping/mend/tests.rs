@@ -145,6 +145,15 @@ fn what_counts_as_absent_has_a_way_back() {
 }
 
 #[test]
+fn what_does_not_fit_and_stayed_in_the_source_is_not_the_way_backs_to_delete() {
+    let back = mapping("").back().unwrap();
+    let stayed = event("status", r#"{"S":"new"}"#);
+    assert!(!back.may_own(&stayed), "the target never had it");
+    assert!(back.may_take(&stayed), "a late change of it is noted all the same");
+    assert!(back.may_own(&event("status", r#"{"S":"done"}"#)));
+}
+
+#[test]
 fn remedies_are_part_of_the_mapping_and_their_order_too() {
     let hash = |misfits: &str| mapping(misfits).hash().clone();
     let (none, absent) = (hash(""), hash("status = \"absent\""));

@@ -1,0 +1,74 @@
+//! When a retrofit can go on with another manifest, and when one that was given up can begin again.
+
+use super::*;
+use crate::retrofit::Mapping;
+use crate::retrofit::tests::{changed, job};
+
+fn begun(name: &str) -> Head {
+    Head::begun(job(name).mapping(), Some("stream-1"))
+}
+
+fn why(result: Result<Head, ControlError>) -> &'static str {
+    match result {
+        Err(ControlError::CannotRevise { why, .. }) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The mapping of a manifest with other keys of the index, and one with another primary key of the target.
+fn mended(name: &str) -> Mapping {
+    changed(name, "partition = \"{resourceId}-{accessedBy}\"", "partition = \"{accessedBy}-{resourceId}\"")
+}
+
+#[test]
+fn other_keys_of_an_index_are_taken_and_close_the_gates_until_all_work_by_them() {
+    let (head, mended) = (begun("moved"), mended("moved"));
+    assert!(head.check(&mended).is_err());
+    let revised = head.revised(&mended).unwrap();
+    assert!(revised.check(&mended).is_ok() && revised.revising && revised.version > head.version);
+    assert_eq!(Head::of_row("moved", &revised.item()), Some(revised.clone()));
+    assert!(!revised.settled_again().revising);
+}
+
+#[test]
+fn where_the_source_key_decides_the_target_key_it_must_stay_what_it_is() {
+    let other = changed(
+        "moved",
+        "name = \"new-events\"\npartition = \"id\"",
+        "name = \"new-events\"\npartition = \"event:{id}\"",
+    );
+    assert_eq!(why(begun("moved").revised(&other)), OTHER_KEYS);
+    // A ledger knows where each item is.
+    assert!(begun("rekeyed").revised(&mended("rekeyed")).is_ok());
+    let elsewhere = changed("inPlace", "same-events", "other-events");
+    assert_eq!(why(begun("inPlace").revised(&elsewhere)), OTHER_TABLE);
+}
+
+#[test]
+fn a_tidied_target_takes_no_other_manifest_and_no_second_beginning() {
+    let tidying = begun("moved").to(Phase::Tidying).unwrap();
+    assert_eq!(why(tidying.revised(&mended("moved"))), "its target is tidied");
+    let given_up = tidying.to(Phase::Abandoned).unwrap();
+    assert!(why(given_up.restarted(job("moved").mapping(), Some("stream-1"))).contains("was tidied"));
+    let given_up = begun("moved").to(Phase::Abandoned).unwrap();
+    let again = given_up.restarted(&mended("moved"), Some("stream-1")).unwrap();
+    assert_eq!((again.phase, again.epoch.number()), (Phase::Running, 2));
+}
+
+#[test]
+fn after_the_cut_over_only_a_retrofit_in_place_goes_on_with_another_manifest() {
+    let cut_over = |name: &str| begun(name).to(Phase::CutOver).unwrap();
+    assert!(cut_over("rekeyed").revised(&mended("rekeyed")).is_err());
+    let mended = mended("inPlace");
+    let revised = cut_over("inPlace").revised(&mended).unwrap();
+    assert!(!revised.filled(&mended, "byWho"), "queries wait for its new keys");
+    assert!(revised.filled_again(&mended).filled(&mended, "byWho"));
+}
+
+#[test]
+fn a_row_of_an_earlier_release_is_completed_by_a_start_with_the_manifest_of_before() {
+    let earlier = Head { fixed: None, ..begun("moved") };
+    assert!(why(earlier.revised(&mended("moved"))).contains("an earlier release started it"));
+    let started = earlier.restarted(job("moved").mapping(), Some("stream-1")).unwrap();
+    assert!(started.revised(&mended("moved")).is_ok());
+}
