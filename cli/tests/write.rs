@@ -68,7 +68,8 @@ impl Desk {
         let output = self.run(words);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
-        assert!(said.contains(code), "{words:?}: {said}");
+        let document: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{words:?}: {said}"));
+        assert_eq!(document["code"], code, "{words:?}: {said}");
         said
     }
 
@@ -129,8 +130,10 @@ async fn an_item_is_put_once_and_over_another_only_if_that_is_said() {
     assert_eq!(text(&desk.item("v1").await.unwrap(), KEY), "ann-harbour");
     desk.done(&["put", "visits", &visit(1, "museum"), "--replace"]);
     assert_eq!(text(&desk.item("v1").await.unwrap(), KEY), "ann-museum");
-    desk.refused(&["put", "visits", r#"{"user":"ann"}"#], "item-");
-    desk.refused(&["put", "visits", r#"{"id":"v2","keyfold_x":1}"#], "keyfold_x");
+    desk.refused(&["put", "visits", r#"{"user":"ann"}"#], "item-key-missing");
+    desk.refused(&["put", "visits", r#"{"id":"v2","id":"v3"}"#], "malformed-request");
+    desk.refused(&["put", "visits", r#"{"id":"v2"}"#, "--entity", "cat"], "item-unknown-entity");
+    desk.refused(&["put", "visits", r#"{"id":"v2","keyfold_x":1}"#], "item-attribute-reserved");
     // A double would lose the last digits.
     desk.done(&["put", "visits", r#"{"id":"v3","count":12345678901234567890.5}"#]);
     assert_eq!(text(&desk.item("v3").await.unwrap(), "count"), "12345678901234567890.5");

@@ -12,10 +12,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use keyfold_core::attribute::OWN_ATTRIBUTE_PREFIX;
 use keyfold_core::model::Table;
 use keyfold_core::value::{Item, equal};
+use keyfold_core::write::item_of_json;
 use keyfold_dynamo::{
     Client, PutNew, PutNewOptions, WriteError, client, load as load_all, put_new_all, table_id,
 };
@@ -28,6 +29,7 @@ use super::{explained, on_this_thread, settings};
 use crate::args::LoadArgs;
 use crate::manifest_file::{counted, model, table};
 use crate::output::{INTERRUPTED, Output, grouped};
+use crate::refusal::refuse;
 
 /// How many lines with mistakes, or with keys that are taken, are listed.
 const LINES_SHOWN_MAX: usize = 20;
@@ -51,7 +53,8 @@ async fn load(table: &Table, args: &LoadArgs, out: &Output) -> anyhow::Result<Ex
     };
     let mut lines = Lines::open(&args.file)?;
     if !lines.skip(mark.bytes, mark.lines, &mark.digest)? {
-        bail!(
+        refuse!(
+            "other-file",
             "`{}` is not the file whose load was stopped: its first {} lines are others\n\
              hint: `--again` loads it from the beginning",
             args.file.display(),
@@ -88,8 +91,9 @@ fn checked(table: &Table, args: &LoadArgs, mark: &Mark) -> anyhow::Result<u64> {
     }
     match count {
         0 => Ok(items),
-        _ => bail!(
-            "item-invalid: {} of `{}` cannot be items of table `{}`; nothing was written{}",
+        _ => refuse!(
+            "item-invalid",
+            "{} of `{}` cannot be items of table `{}`; nothing was written{}",
             counted(count, "line"),
             args.file.display(),
             table.id,
@@ -100,7 +104,7 @@ fn checked(table: &Table, args: &LoadArgs, mark: &Mark) -> anyhow::Result<u64> {
 
 /// The item of a line, checked as it will be when it is written.
 fn folded(table: &Table, args: &LoadArgs, text: &str) -> anyhow::Result<Item> {
-    let item = super::write::of_entity(table, crate::items::parse_item(text)?, args.entity.as_deref())?;
+    let item = super::write::of_entity(table, item_of_json(table, text)?, args.entity.as_deref())?;
     Ok(table.written(item)?)
 }
 

@@ -55,7 +55,11 @@ fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
         row("DynamoDB", stack.dynamo().endpoint().to_owned()),
         row(
             "query API",
-            format!("{}/query, /explain, /tables/TABLE/questions/QUESTION, /openapi.json", stack.api()),
+            format!(
+                "{}/query, /explain, {}/tables/TABLE/questions/QUESTION, /openapi.json",
+                stack.api(),
+                if model.deploy.query_api_writes.is_empty() { "" } else { "/put, /update, /delete, " }
+            ),
         ),
     ];
     if model.table(AUDIT_TABLE).is_some() {

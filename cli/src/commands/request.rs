@@ -55,7 +55,7 @@ fn parse(text: &str) -> anyhow::Result<QueryRequest> {
 }
 
 /// Operators and their names in a request. An operator comes before its own prefixes: `<=` before `<`.
-const OPERATORS: [(&str, &str); 8] = [
+pub(super) const OPERATORS: [(&str, &str); 8] = [
     ("<>", "<>"),
     ("<=", "<="),
     (">=", ">="),

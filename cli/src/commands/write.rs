@@ -4,8 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use keyfold_core::index::ItemError;
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::write::value_of_json;
 use keyfold_dynamo::{
     Client, Consumed, DynamoError, Expected, Update, WriteError, client, delete as delete_item,
     put as put_item, put_new, update as update_item,
@@ -14,15 +16,16 @@ use serde_json::json;
 
 use super::{explained, on_this_thread, settings};
 use crate::args::{DeleteArgs, PutArgs, UpdateArgs};
-use crate::items::{parse_value, plain, read_item};
+use crate::items::{plain, read_item};
 use crate::manifest_file::{model, table};
 use crate::output::Output;
+use crate::refusal::coded;
 
 pub(super) fn put(path: &Path, args: &PutArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let model = model(path, out)?;
     let table = table(&model, &args.table)?;
-    let item = of_entity(table, read_item(&args.item)?, args.entity.as_deref())?;
-    table.check_names(item.keys(), &item)?;
+    let item = of_entity(table, read_item(table, &args.item)?, args.entity.as_deref())?;
+    table.check_names(item.keys(), &item).map_err(bad_item)?;
     on_this_thread(async {
         let client = connect(args.endpoint.as_deref()).await?;
         let written = match args.replace {
@@ -83,9 +86,15 @@ async fn connect(endpoint: Option<&str>) -> anyhow::Result<Client> {
 /// The item, with the attribute that says which entity it is.
 pub(super) fn of_entity(table: &Table, item: Item, entity: Option<&str>) -> anyhow::Result<Item> {
     Ok(match entity {
-        Some(entity) => table.as_entity(item, entity)?,
+        Some(entity) => table.as_entity(item, entity).map_err(bad_item)?,
         None => item,
     })
+}
+
+/// An item that cannot be written.
+fn bad_item(error: ItemError) -> anyhow::Error {
+    let (code, hint) = (error.code(), error.hint());
+    explained(error, code, hint)
 }
 
 fn said(out: &Output, table: &Table, done: &str, consumed: &Consumed) -> anyhow::Result<ExitCode> {
@@ -105,15 +114,19 @@ fn said(out: &Output, table: &Table, done: &str, consumed: &Consumed) -> anyhow:
 fn failed(table: &Table, error: WriteError, refused: &'static str) -> anyhow::Error {
     if let WriteError::Dynamo(DynamoError::ConditionFailed { item, .. }) = &error {
         let name = &table.id;
-        return match (refused, item.reveal()) {
-            ("item-exists", _) => anyhow::anyhow!(
-                "item-exists: table `{name}` has an item with this key\nhint: `--replace` writes over it; `keyfold update` changes a part of it"
+        let (code, text) = match (refused, item.reveal()) {
+            ("item-exists", _) => (
+                refused,
+                format!(
+                    "table `{name}` has an item with this key\nhint: `--replace` writes over it; `keyfold update` changes a part of it"
+                ),
             ),
-            (_, None) => anyhow::anyhow!("item-not-found: table `{name}` has no item with this key"),
-            (code, Some(_)) => {
-                anyhow::anyhow!("{code}: the item of table `{name}` is not as expected; it was left as it is")
+            (_, None) => ("item-not-found", format!("table `{name}` has no item with this key")),
+            (_, Some(_)) => {
+                (refused, format!("the item of table `{name}` is not as expected; it was left as it is"))
             }
         };
+        return coded(code, &text);
     }
     let (code, hint) = (error.code(), error.hint());
     explained(error, code, hint)
@@ -142,7 +155,7 @@ fn assignment(table: &Table, text: &str) -> anyhow::Result<(String, AttributeVal
         .split_once('=')
         .with_context(|| "an attribute has no value: write `name=value`, or `name:=JSON` for other types")?;
     if let Some(name) = name.strip_suffix(':') {
-        let value = parse_value(value).with_context(|| format!("attribute `{name}`"))?;
+        let value = value_of_json(table, name, value).with_context(|| format!("attribute `{name}`"))?;
         return Ok((name.to_owned(), value));
     }
     let typed = match table.attributes.get(name).map(|attribute| attribute.kind) {

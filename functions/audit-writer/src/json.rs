@@ -1,11 +1,11 @@
 //! JSON that keeps what was given: every digit of a number, and no member twice.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use keyfold_core::value::{AttributeValue, Number};
+use keyfold_core::write::Members;
 use keyfold_edge::Problem;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::limits::{NAME_BYTES_MAX, VALUES_MAX};
@@ -14,38 +14,14 @@ use crate::problem;
 /// The deepest that lists and maps may be nested, the event itself not counted: what DynamoDB takes.
 const DEPTH_MAX: usize = 31;
 
-/// The members of an object, as they are written.
-pub(crate) struct Members<'t>(pub(crate) Vec<(String, &'t RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Members<'de>, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    members.push(pair);
-                }
-                Ok(Members(members))
-            }
-        }
-        from.deserialize_map(Pairs)
-    }
-}
-
 /// The members of an object; a problem if it is none, or if one is there twice.
 pub(crate) fn members(text: &RawValue) -> Result<Vec<(String, &RawValue)>, Problem> {
-    let Members(members) = read(text.get())?;
-    let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
-    names.sort_unstable();
-    if names.windows(2).any(|pair| pair[0] == pair[1]) {
+    let members: Members<'_> = read(text.get())?;
+    if members.has_one_twice() {
         return Err(Problem::malformed("an object has the same member twice"));
     }
-    match names.iter().find(|name| name.is_empty() || name.len() > NAME_BYTES_MAX) {
+    let Members(members) = members;
+    match members.iter().find(|(name, _)| name.is_empty() || name.len() > NAME_BYTES_MAX) {
         Some(_) => Err(problem::over_limit(format!("a name is empty or longer than {NAME_BYTES_MAX} bytes"))),
         None => Ok(members),
     }

@@ -11,7 +11,7 @@ use keyfold_edge::{ManifestError, Problem, SettingsError, parse_manifest, read_m
 
 use crate::budget::Budget;
 use crate::keys::TokenKeySource;
-use crate::settings::{Limits, Settings};
+use crate::settings::{Grants, Limits, Settings};
 
 /// The query API of one manifest.
 #[derive(Debug)]
@@ -23,8 +23,7 @@ pub struct Api {
     pub(crate) token_keys: TokenKeySource,
     pub(crate) limits: Limits,
     pub(crate) control_table: String,
-    /// The OAuth scope that a caller's token must grant.
-    grant: Option<String>,
+    grants: Grants,
     /// What each caller may ask and consume, if that is limited.
     pub(crate) budget: Option<Budget>,
     /// `None`: every index is complete.
@@ -50,7 +49,7 @@ impl Api {
         let file_name = settings.manifest.to_string_lossy();
         let api = Api::new(&file_name, &text, client, settings.token_keys, settings.limits)?;
         Ok(Api {
-            grant: settings.grant,
+            grants: settings.grants,
             budget: settings.budget,
             ..api.with_control_table(settings.control_table)
         })
@@ -73,7 +72,7 @@ impl Api {
             token_keys: token_keys.into(),
             limits,
             control_table: CONTROL_TABLE_DEFAULT.to_owned(),
-            grant: None,
+            grants: Grants::default(),
             budget: None,
             readiness: Some(KnownReadiness::new(CONTROL_TABLE_DEFAULT)),
         })
@@ -98,10 +97,19 @@ impl Api {
         }
     }
 
-    /// Refuses a caller whose token does not grant what the settings ask for.
-    pub(crate) fn granted(&self, caller: &Caller) -> Result<(), Problem> {
-        let (Some(scope), Caller::Claims(claims)) = (&self.grant, caller) else { return Ok(()) };
-        if keyfold_edge::grants(claims, scope) { Ok(()) } else { Err(Problem::not_granted(scope)) }
+    /// The same API for callers whose tokens grant this.
+    pub fn with_grants(self, grants: Grants) -> Api {
+        Api { grants, ..self }
+    }
+
+    /// Refuses a reader whose token does not grant what the settings ask for.
+    pub(crate) fn may_read(&self, caller: &Caller) -> Result<(), Problem> {
+        granted(self.grants.read.as_deref(), caller)
+    }
+
+    /// Refuses a writer whose token does not grant what the settings ask for.
+    pub(crate) fn may_write(&self, caller: &Caller) -> Result<(), Problem> {
+        granted(self.grants.write.as_deref(), caller)
     }
 
     /// The model that questions are asked of.
@@ -113,4 +121,9 @@ impl Api {
     pub(crate) fn version_text(&self) -> String {
         self.version[..6].iter().map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+fn granted(scope: Option<&str>, caller: &Caller) -> Result<(), Problem> {
+    let (Some(scope), Caller::Claims(claims)) = (scope, caller) else { return Ok(()) };
+    if keyfold_edge::grants(claims, scope) { Ok(()) } else { Err(Problem::not_granted(scope)) }
 }

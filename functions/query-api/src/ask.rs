@@ -124,7 +124,7 @@ async fn prepare<'a>(
     if checked.table.scope.is_empty() && !asker.may_ask() {
         return Err(Problem::not_authenticated());
     }
-    api.granted(caller)?;
+    api.may_read(caller)?;
     if let Some(budget) = &api.budget {
         budget.count(&api.client, caller).await?;
     }

@@ -84,7 +84,7 @@ pub(crate) async fn answer(
     if !asker.may_ask() {
         return Err(Problem::not_authenticated());
     }
-    asker.api.granted(asker.caller)?;
+    asker.api.may_read(asker.caller)?;
     let value = match route {
         ConsoleRoute::File(_) | ConsoleRoute::Model => {
             nothing_left(&params, "")?;

@@ -18,6 +18,7 @@ use crate::params::{self, PARAMS_MAX};
 use crate::plain::Format;
 use crate::route::{Route, route};
 use crate::settings::{ANSWER_BYTES_MAX, BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
+use crate::write::Write;
 use crate::{Api, ApiRequest, Record, console, openapi, problem};
 
 /// Answers one request: the response, and what the log and the metrics show of it. There is always an answer; a refusal is a
@@ -82,6 +83,14 @@ async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<
         Route::OpenApi => json_text(&openapi(api.model(), api.limits.auth)),
         Route::Explain => json_text(&explain(&asker, &body(request)?, record).await?),
         Route::Query => answer_text(&query(&asker, &body(request)?, record).await?, format),
+        Route::Write(write) => {
+            let answer = json_text(&crate::write::write(&asker, write, &request.body, record).await?)?;
+            let mut response = success(answer);
+            if write == Write::Put {
+                *response.status_mut() = StatusCode::CREATED;
+            }
+            return Ok(response);
+        }
         Route::Question { table, question } => {
             let (table, question) = question::find(&api.model, table, question)?;
             record.table = Some(table.id.clone());

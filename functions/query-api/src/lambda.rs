@@ -9,7 +9,8 @@ use keyfold_edge::{Handled, Invocation, Problem};
 use serde_json::Value;
 
 use crate::handler::{begun, finished};
-use crate::{Api, ApiRequest, BODY_BYTES_MAX, Record, respond};
+use crate::write::WRITE_BODY_BYTES_MAX;
+use crate::{Api, ApiRequest, Record, respond};
 
 /// Answers one request of an HTTP API or a function URL. There is always an answer.
 pub async fn handle(api: &Api, invocation: Invocation<'_>) -> Handled<Record> {
@@ -31,7 +32,7 @@ fn request(event: &HttpEvent, id: &str, deadline: Option<SystemTime>) -> Result<
         method,
         path: event.path().to_owned(),
         query: event.query().to_owned(),
-        body: event.body(BODY_BYTES_MAX)?,
+        body: event.body(WRITE_BODY_BYTES_MAX)?,
         caller: Caller::Claims(event.claims().into_map()),
         id: id.to_owned(),
         deadline,

@@ -1,4 +1,4 @@
-//! The query API: a question over HTTP becomes a plan, the plan becomes an answer.
+//! The query API: a question over HTTP becomes a plan, the plan becomes an answer. Tables that the manifest lists can be written.
 //!
 //! [`respond`] takes a request and always has an answer: a refusal is an RFC 9457 problem document. It knows nothing of
 //! Lambda, so a server on this machine can call it; [`handle`] calls it for a request of an HTTP API or of a function URL.
@@ -27,6 +27,7 @@ mod record;
 mod request;
 mod route;
 mod settings;
+mod write;
 
 pub use api::{Api, StartError};
 pub use budget::Budget;
@@ -39,6 +40,6 @@ pub use openapi::openapi;
 pub use record::Record;
 pub use request::ApiRequest;
 pub use settings::{
-    ANSWER_BYTES_MAX, ANSWER_TIME_MAX, BODY_BYTES_MAX, Limits, PAGE_TOKEN_SECONDS, QUERY_STRING_BYTES_MAX,
-    READ_UNITS_MAX_DEFAULT, Settings,
+    ANSWER_BYTES_MAX, ANSWER_TIME_MAX, BODY_BYTES_MAX, Grants, Limits, PAGE_TOKEN_SECONDS,
+    QUERY_STRING_BYTES_MAX, READ_UNITS_MAX_DEFAULT, Settings,
 };

@@ -18,6 +18,16 @@ pub fn openapi(model: &Model, auth: Auth) -> Value {
         "/explain".to_owned(),
         json!({ "post": request_operation("explain", "Plans a request and reads nothing", "Explanation") }),
     );
+    for (id, summary) in [
+        ("put", "Writes an item, with its folded keys"),
+        ("update", "Changes attributes of an item, and the folded keys made of them"),
+        ("delete", "Deletes an item"),
+    ] {
+        if !model.deploy.query_api_writes.is_empty() {
+            let operation = write_operation(id, summary);
+            paths.insert(format!("/{id}"), json!({ "post": operation }));
+        }
+    }
     for question in &model.questions {
         if let Some(table) = model.table(&question.table) {
             let path = format!("/tables/{}/questions/{}", question.table, question.name);
@@ -50,6 +60,25 @@ fn request_operation(id: &str, summary: &str, answer: &str) -> Value {
         "parameters": [parameter::format()],
         "requestBody": { "required": true, "content": { "application/json": { "schema": reference("QueryRequest") } } },
         "responses": responses(&reference(answer)),
+    })
+}
+
+fn write_operation(id: &str, summary: &str) -> Value {
+    let body = match id {
+        "put" => "PutRequest",
+        "update" => "UpdateRequest",
+        _ => "DeleteRequest",
+    };
+    let mut responses = responses(&reference("Written"));
+    if let (Some(answers), "put") = (responses.as_object_mut(), id) {
+        let written = answers.remove("200").unwrap_or_default();
+        answers.insert("201".to_owned(), written);
+    }
+    json!({
+        "operationId": id,
+        "summary": summary,
+        "requestBody": { "required": true, "content": { "application/json": { "schema": reference(body) } } },
+        "responses": responses,
     })
 }
 

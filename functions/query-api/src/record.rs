@@ -14,7 +14,7 @@ const NAMESPACE: &str = "Keyfold/QueryApi";
 pub struct Record {
     /// The request's id: the API's own if it gave one, else the invocation's.
     pub request_id: String,
-    /// `query`, `explain`, `question`, `openapi`, `health`; `none` where there was no such path.
+    /// `query`, `explain`, `question`, `put`, `update`, `delete`, `openapi`, `health`; `none` where there was no such path.
     pub route: &'static str,
     /// The table's id in the manifest, once it is known to be there.
     pub table: Option<String>,
@@ -32,6 +32,8 @@ pub struct Record {
     pub code: &'static str,
     /// The read units that were consumed.
     pub consumed_read_units: f64,
+    /// The units that a write consumed, with the read that it needed.
+    pub consumed_write_units: f64,
     /// The items that DynamoDB read.
     pub items_read: u64,
     /// The items of the answer.
@@ -69,6 +71,7 @@ impl keyfold_edge::Record for Record {
             status = self.status,
             code = self.code,
             consumed_read_units = self.consumed_read_units,
+            consumed_write_units = self.consumed_write_units,
             items_read = self.items_read,
             items_returned = self.items_returned,
             requests = self.requests,
@@ -84,6 +87,7 @@ impl keyfold_edge::Record for Record {
             metrics: &[
                 ("Latency", "Milliseconds", milliseconds(self.duration)),
                 ("ConsumedReadUnits", "Count", self.consumed_read_units),
+                ("ConsumedWriteUnits", "Count", self.consumed_write_units),
                 ("ItemsRead", "Count", read),
                 ("ItemsReturned", "Count", returned),
             ],

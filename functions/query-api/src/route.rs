@@ -4,6 +4,7 @@ use http::Method;
 use keyfold_edge::Problem;
 
 use crate::console;
+use crate::write::Write;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub(crate) enum Route<'p> {
     Query,
     /// `POST /explain`
     Explain,
+    /// `POST /put`, `POST /update`, `POST /delete`
+    Write(Write),
     /// `GET /tables/{table}/questions/{question}`
     Question {
         /// The table, as the path has it.
@@ -33,6 +36,9 @@ impl Route<'_> {
         match self {
             Route::Query => "query",
             Route::Explain => "explain",
+            Route::Write(Write::Put) => "put",
+            Route::Write(Write::Update) => "update",
+            Route::Write(Write::Delete) => "delete",
             Route::Question { .. } => "question",
             Route::OpenApi => "openapi",
             Route::Health => "health",
@@ -42,7 +48,7 @@ impl Route<'_> {
 
     fn method(&self) -> Method {
         match self {
-            Route::Query | Route::Explain => Method::POST,
+            Route::Query | Route::Explain | Route::Write(_) => Method::POST,
             Route::Question { .. } | Route::OpenApi | Route::Health | Route::Console(_) => Method::GET,
         }
     }
@@ -54,6 +60,9 @@ pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> R
     let route = match segments.as_slice() {
         ["query"] => Route::Query,
         ["explain"] => Route::Explain,
+        ["put"] => Route::Write(Write::Put),
+        ["update"] => Route::Write(Write::Update),
+        ["delete"] => Route::Write(Write::Delete),
         ["tables", table, "questions", question] => Route::Question { table, question },
         ["openapi.json"] => Route::OpenApi,
         ["health"] => Route::Health,
@@ -79,6 +88,10 @@ mod tests {
         let post = |path| route(&Method::POST, path, false);
         assert_eq!(post("/query"), Ok(Route::Query));
         assert_eq!(post("/explain/"), Ok(Route::Explain));
+        for (path, write) in [("/put", Write::Put), ("/update", Write::Update), ("/delete", Write::Delete)] {
+            assert_eq!(post(path), Ok(Route::Write(write)));
+            assert_eq!(get(path).unwrap_err().code, "method-not-allowed");
+        }
         assert_eq!(
             get("/tables/audit/questions/who"),
             Ok(Route::Question { table: "audit", question: "who" })

@@ -18,8 +18,10 @@ const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
 const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
 /// `on`: the console is served at `/`. Otherwise there is nothing at its paths.
 const CONSOLE: &str = "KEYFOLD_CONSOLE";
-/// The OAuth scope that a caller's token must grant.
+/// The OAuth scope that a reader's token must grant.
 const READ_SCOPE: &str = "KEYFOLD_READ_SCOPE";
+/// The OAuth scope that a writer's token must grant.
+const WRITE_SCOPE: &str = "KEYFOLD_WRITE_SCOPE";
 /// The most read units that one request may consume.
 const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
 
@@ -60,10 +62,19 @@ pub struct Settings {
     pub limits: Limits,
     /// The table where retrofits keep how far they are.
     pub control_table: String,
-    /// The OAuth scope that a caller's token must grant, if it must.
-    pub grant: Option<String>,
+    /// What a caller's token must grant.
+    pub grants: Grants,
     /// What each caller may ask and consume, if that is limited.
     pub budget: Option<Budget>,
+}
+
+/// The OAuth scopes that a caller's token must grant; none, where nothing is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// To read.
+    pub read: Option<String>,
+    /// To write.
+    pub write: Option<String>,
 }
 
 /// What a request may do.
@@ -113,7 +124,7 @@ impl Settings {
                 console: environment.one_of(CONSOLE, [("off", false), ("on", true)])?,
             },
             control_table: environment.control_table(),
-            grant: environment.get(READ_SCOPE),
+            grants: Grants { read: environment.get(READ_SCOPE), write: environment.get(WRITE_SCOPE) },
             budget: budget(environment)?,
         })
     }
@@ -218,6 +229,8 @@ mod tests {
             (READ_UNITS_MAX, "12.5"),
             (CONSOLE, "on"),
             ("KEYFOLD_CONTROL_TABLE", "control"),
+            (READ_SCOPE, "records/read"),
+            (WRITE_SCOPE, "records/write"),
         ])
         .unwrap();
         assert_eq!(
@@ -225,6 +238,8 @@ mod tests {
             Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5, console: true }
         );
         assert_eq!(settings.control_table, "control");
+        let (read, write) = (Some("records/read".to_owned()), Some("records/write".to_owned()));
+        assert_eq!(settings.grants, Grants { read, write });
     }
 
     #[test]

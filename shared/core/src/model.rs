@@ -436,9 +436,18 @@ pub struct Retrofit {
     pub changes_live_attributes: bool,
     /// In place: does the replicator keep the folded keys right for good?
     pub keep_folded: bool,
-    /// What becomes of values that do not fit, by the attribute's name in the target: remedies that are tried one after the other.
-    /// An attribute that is not here keeps its item in quarantine.
-    pub misfits: BTreeMap<String, Vec<Remedy>>,
+    /// What becomes of values that do not fit: remedies that are tried one after the other. An attribute that is not here keeps its
+    /// item in quarantine.
+    pub misfits: BTreeMap<MisfitOf, Vec<Remedy>>,
+}
+
+/// Whose values a remedy is for. An entity's own remedies of an attribute come in place of those for all items.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MisfitOf {
+    /// The attribute, by its name in the target.
+    pub attribute: String,
+    /// The entity of the target; `None` for all items.
+    pub entity: Option<String>,
 }
 
 /// What becomes of a value that does not fit.

@@ -63,6 +63,6 @@ pub use token::{
 pub use write::{
     BATCH_INSERT_BYTES_MAX, BATCH_WRITE_ITEMS_MAX, Collection, Deleted, Expected, INSERT_REQUESTS_IN_FLIGHT,
     Inserted, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, PutNew, PutNewOptions, UPDATE_ATTEMPTS_MAX,
-    Update, UpdateError, UpdateRefusal, Updated, WriteError, delete, item_of, load, primary_key, put,
+    Update, UpdateError, UpdateRefusal, Updated, WriteError, delete, item_of, load, primary_key, put, put_if,
     put_new, put_new_all, update,
 };

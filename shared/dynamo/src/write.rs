@@ -19,5 +19,5 @@ pub use insert::{
 };
 pub use keyfold_core::write::{Expected, UPDATE_ATTEMPTS_MAX, Update, UpdateRefusal, item_of, primary_key};
 pub use load::{LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, load};
-pub use put::{put, put_new};
+pub use put::{put, put_if, put_new};
 pub use update::{UpdateError, Updated, update};

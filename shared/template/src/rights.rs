@@ -283,8 +283,8 @@ pub(super) fn of_audit_writer(table: &TableName<'_>, journal: bool) -> Vec<Right
     rights
 }
 
-/// The query API reads the tables that it is deployed for, and their indexes. No Scan: requests that need one are refused
-/// here too.
+/// The query API reads the tables that it is deployed for, and their indexes, and writes those that the manifest lists. No
+/// Scan: requests that need one are refused here too.
 pub(super) fn of_query_api(names: &Names<'_>) -> Vec<Right> {
     let tables: Vec<TableName<'_>> = names.model.deploy.query_api.iter().map(|id| names.table(id)).collect();
     let indexes: Vec<String> = tables
@@ -310,6 +310,15 @@ pub(super) fn of_query_api(names: &Names<'_>) -> Vec<Right> {
     if !lacking.is_empty() {
         let fetch = Right::dynamo("FetchWhatIndexesLack", &["BatchGetItem"], lacking);
         rights.insert(2, fetch);
+    }
+    let written = &names.model.deploy.query_api_writes;
+    if !written.is_empty() {
+        let arns = written.iter().map(|id| names.table(id).arn());
+        let write = Right::dynamo("WriteItems", &["DeleteItem", "GetItem", "PutItem", "UpdateItem"], arns)
+            .because(
+                "An update reads the item where its folded keys are made of more than the request gives.",
+            );
+        rights.push(write);
     }
     rights.extend(keys(&tables.iter().collect::<Vec<_>>()));
     rights

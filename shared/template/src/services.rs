@@ -12,7 +12,11 @@ const HTTP_API: &str = include_str!("parts/http-api.yaml");
 const INTEGRATION: &str = include_str!("parts/integration.yaml");
 const ROUTE: &str = include_str!("parts/route.yaml");
 
+const QUERY_API_WRITES: &str = include_str!("parts/query-api-writes.yaml");
+
 const AUDIT_ROUTES: [(&str, &str); 1] = [("Audit", "POST /audit")];
+const WRITE_ROUTES: [(&str, &str); 3] =
+    [("Put", "POST /put"), ("Update", "POST /update"), ("Delete", "POST /delete")];
 const QUERY_ROUTES: [(&str, &str); 5] = [
     ("Query", "POST /query"),
     ("Explain", "POST /explain"),
@@ -53,19 +57,28 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
     }
     if !deploy.query_api.is_empty() {
         document.part(QUERY_API, &[]);
+        let writes = !deploy.query_api_writes.is_empty();
+        if writes {
+            document.part(QUERY_API_WRITES, &[]);
+        }
         let function = Function {
             id: "QueryApi".to_owned(),
             binary: "query-api",
             log: "query-api".to_owned(),
-            description: "Answers questions over HTTP",
+            description: match writes {
+                true => "Answers questions over HTTP, and writes items",
+                false => "Answers questions over HTTP",
+            },
             properties: &format!(
                 "MemorySize: 512\nTimeout: 29\n\
 ReservedConcurrentExecutions: !If [LimitsApi, !Ref QueryApiConcurrency, !Ref \"AWS::NoValue\"]\n{}",
                 gradual("QueryApi")
             ),
-            environment: "\
+            environment: &format!(
+                "\
 KEYFOLD_AUTH: !If [IsOpen, open, claims]
 KEYFOLD_READ_SCOPE: !Ref ReadScope
+{}\
 KEYFOLD_ALLOW_SCAN: \"0\"
 KEYFOLD_CONTROL_TABLE: !Ref ControlTable
 KEYFOLD_READ_UNITS_MAX: !Ref ReadUnitsMax
@@ -76,10 +89,13 @@ KEYFOLD_CALLER_UNITS_PER_DAY: !If [LimitsUnits, !Ref CallerUnitsPerDay, !Ref \"A
 # The function reads the keys from the secret, and again when they change.
 KEYFOLD_TOKEN_SECRET: !Ref PageTokenKey
 ",
+                if writes { "KEYFOLD_WRITE_SCOPE: !Ref WriteScope\n" } else { "" }
+            ),
             rights: of_query_api(names),
         };
         functions::add(document, &function);
-        routes(document, "QueryApi", &QUERY_ROUTES);
+        let of_writes = WRITE_ROUTES.iter().filter(|_| writes);
+        routes(document, "QueryApi", QUERY_ROUTES.iter().chain(of_writes));
     }
 }
 
@@ -91,7 +107,11 @@ fn gradual(id: &str) -> String {
     )
 }
 
-fn routes(document: &mut Document, function: &str, routes: &[(&str, &str)]) {
+fn routes<'r>(
+    document: &mut Document,
+    function: &str,
+    routes: impl IntoIterator<Item = &'r (&'r str, &'r str)>,
+) {
     document.part(INTEGRATION, &[("Function", function)]);
     for (id, route) in routes {
         document.part(ROUTE, &[("Route", id), ("route", route), ("Function", function)]);

@@ -294,20 +294,26 @@ fn holds(node: &Node, parameters: &[(&str, &str)]) -> bool {
     }
 }
 
+/// Does CloudFormation take these parameters, by the template's rules?
+fn accepted(root: &Node, parameters: &[(&str, &str)]) -> bool {
+    let asserts = |rule: &Node| {
+        rule.get("Assertions")
+            .unwrap()
+            .nodes()
+            .iter()
+            .all(|one| holds(one.get("Assert").unwrap(), parameters))
+    };
+    let applies =
+        |rule: &Node| rule.get("RuleCondition").is_none_or(|condition| holds(condition, parameters));
+    let rules = root.get("Rules").map(Node::members).unwrap_or_default();
+    rules.iter().all(|(_, rule)| !applies(rule) || asserts(rule))
+}
+
 #[test]
 fn authorization_by_jwt_needs_an_issuer_and_every_audience() {
     let root = read(&template(SAMPLE)).unwrap();
     let accepted = |by: &str, issuer: &str, audience: &str| {
-        let parameters = [("Authorization", by), ("JwtIssuer", issuer), ("JwtAudience", audience)];
-        root.get("Rules").map(Node::members).unwrap_or_default().iter().all(|(_, rule)| {
-            !holds(rule.get("RuleCondition").unwrap(), &parameters)
-                || rule
-                    .get("Assertions")
-                    .unwrap()
-                    .nodes()
-                    .iter()
-                    .all(|one| holds(one.get("Assert").unwrap(), &parameters))
-        })
+        accepted(&root, &[("Authorization", by), ("JwtIssuer", issuer), ("JwtAudience", audience)])
     };
     assert!(
         accepted("jwt", "https://issuer.example.com", "web")
@@ -319,6 +325,36 @@ fn authorization_by_jwt_needs_an_issuer_and_every_audience() {
     {
         assert!(!accepted("jwt", issuer, audience), "{issuer} {audience}");
     }
+}
+
+#[test]
+fn an_api_that_writes_knows_its_writers() {
+    const WRITES: &str = include_str!("../../../.ci/manifests/orders-in-place.toml");
+    let root = read(&template(WRITES)).unwrap();
+    let accepted = |by: &str, scope: &str| {
+        let issuer = ("JwtIssuer", "https://issuer.example.com");
+        accepted(&root, &[("Authorization", by), issuer, ("JwtAudience", "web"), ("WriteScope", scope)])
+    };
+    assert!(accepted("iam", "") && accepted("jwt", "orders/write"));
+    assert!(!accepted("jwt", "") && !accepted("open", "") && !accepted("open", "orders/write"));
+    let routes = |root: &Node| -> Vec<String> {
+        let keys = of_type(root, "AWS::ApiGatewayV2::Route");
+        let key =
+            |(_, route): &(String, Node)| route.at(&["Properties", "RouteKey"])?.as_text().map(str::to_owned);
+        let mut keys: Vec<String> = keys.filter_map(key).filter(|key| key.starts_with("POST /")).collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(routes(&root), ["POST /delete", "POST /explain", "POST /put", "POST /query", "POST /update"]);
+    let variable =
+        ["Resources", "QueryApiFunction", "Properties", "Environment", "Variables", "KEYFOLD_WRITE_SCOPE"];
+    assert_eq!(root.at(&variable).map(as_json).unwrap().to_string(), r#"{"Ref":"WriteScope"}"#);
+    // An API that only reads has none of it.
+    let reads = read(&template(&WRITES.replace("query-api-writes", "# "))).unwrap();
+    assert_eq!(routes(&reads), ["POST /explain", "POST /query"]);
+    assert!(reads.at(&variable).is_none() && reads.at(&["Parameters", "WriteScope"]).is_none());
+    let writes = |root: &Node| rights(root, "QueryApiRole").iter().any(|right| right.contains("PutItem"));
+    assert!(writes(&root) && !writes(&reads));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn with_bodies() -> Vec<Named> {
     ];
     let mut events = Vec::new();
     for (number, (base64, body)) in bodies.into_iter().enumerate() {
-        for path in ["/query", "/explain", "/audit"] {
+        for path in ["/query", "/explain", "/put", "/update", "/delete", "/audit"] {
             let mut event = request("POST", path);
             (event["body"], event["isBase64Encoded"]) = (json!(body), json!(base64));
             events.push((format!("body {number} {path}"), event.to_string()));

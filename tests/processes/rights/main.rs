@@ -102,6 +102,21 @@ async fn the_query_api_needs_its_rights_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn to_write_the_query_api_needs_its_rights_and_no_others() {
+    const WRITES: [&str; 4] = ["DeleteItem", "GetItem", "PutItem", "UpdateItem"];
+    let notes = calls::arn("notes");
+    let unused = |role: &Role| role.unused().into_iter().filter(|needed| needed.resource == notes).count();
+    let function = services::query_api_writes(|role| role).await;
+    // What it reads to answer questions is another test's: only `Query` is not needed here.
+    assert_eq!((function.role.denied(), unused(&function.role)), (Vec::new(), 1));
+    for operation in WRITES {
+        let action = format!("dynamodb:{operation}");
+        let function = services::query_api_writes(|role| role.without(&action, &notes)).await;
+        assert!(function.role.denied().iter().any(|needed| needed.action == action), "{action}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_sample_event_of_a_retrofit_is_denied() {
     let functions = [events::replicators().await, events::slices().await].concat();
     assert_eq!(functions.len(), 7);

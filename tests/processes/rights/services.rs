@@ -95,19 +95,43 @@ pub(crate) async fn query_api() -> Guarded {
 
 /// The query API, given its sample events.
 pub(crate) async fn query_api_events() -> Guarded {
-    let stage = Stage::of(&format!("[deploy]\nquery-api = true\n{ASKED}")).await;
+    let stage = Stage::of(ASKED).await;
     let function = stage.function("QueryApiFunction", &[TOKEN_KEYS]);
     every_event("query-api", &function).await;
     function
 }
 
-async fn asked(function: &Guarded, request: &Value) -> Value {
+/// The query API where callers may write, asked for everything that it can write.
+pub(crate) async fn query_api_writes(change: impl FnOnce(Role) -> Role) -> Guarded {
+    let manifest = "[deploy]\nquery-api = true\nquery-api-writes = [\"notes\"]\n\
+        [tables.notes]\npartition = \"id\"\nattributes = { id = \"string\", owner = \"string\", state = \"string\" }\n\
+        indexes.byOwnerState.partition = \"{owner}#{state}\"\n[tables.fixed]\npartition = \"id\"\nattributes = { id = \"string\" }\n";
+    let stage = Stage::of(manifest).await;
+    let function = stage.function_with("QueryApiFunction", &[TOKEN_KEYS], change);
+    let key = json!({ "id": "1" });
+    for (path, body) in [
+        ("/put", json!({ "table": "notes", "item": { "id": "1", "owner": "joe1", "state": "open" } })),
+        // The key is made of the owner, too: the item is read.
+        ("/update", json!({ "table": "notes", "key": key, "set": { "state": "done" } })),
+        ("/delete", json!({ "table": "notes", "key": key, "if": { "state": "done" } })),
+    ] {
+        function.answer(&posted(path, &body)).await;
+    }
+    function
+}
+
+/// An event of the samples' kind.
+fn posted(path: &str, body: &Value) -> Value {
     let (_, event) =
         keyfold_harness::events("query-api").into_iter().find(|(name, _)| name == "query").unwrap();
     let mut event: Value = serde_json::from_str(&event).unwrap();
-    event["body"] = Value::from(request.to_string());
-    event["isBase64Encoded"] = json!(false);
-    let answer = function.answer(&event).await;
+    (event["body"], event["isBase64Encoded"]) = (Value::from(body.to_string()), json!(false));
+    (event["rawPath"], event["requestContext"]["http"]["path"]) = (json!(path), json!(path));
+    event
+}
+
+async fn asked(function: &Guarded, request: &Value) -> Value {
+    let answer = function.answer(&posted("/query", request)).await;
     assert_eq!(answer["statusCode"], 200, "{request}: {answer}; denied: {:?}", function.role.denied());
     serde_json::from_str(answer["body"].as_str().unwrap()).unwrap()
 }

@@ -12,6 +12,9 @@ pub(super) fn components(model: &Model) -> Value {
     schemas.insert("Answer".to_owned(), answer());
     schemas.insert("Explanation".to_owned(), explanation());
     schemas.insert("Problem".to_owned(), problem());
+    if !model.deploy.query_api_writes.is_empty() {
+        schemas.extend(writes(&model.deploy.query_api_writes));
+    }
     for table in &model.tables {
         schemas.insert(item_name(table), item(table));
     }
@@ -91,6 +94,40 @@ fn request(model: &Model) -> Value {
             "explain": { "type": "boolean" },
         },
     })
+}
+
+fn writes(tables: &[String]) -> [(String, Value); 4] {
+    let attributes = |description: &str| json!({ "type": "object", "description": description });
+    let table = json!({ "type": "string", "enum": tables });
+    let key = attributes("the primary key, or the attributes that it is folded from");
+    let expected =
+        attributes("what the item must be: attributes and their values, `null` for one that must be absent");
+    let request = |required: &[&str], properties: Value| json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties });
+    let put = json!({
+        "table": table, "item": { "type": "object" }, "entity": { "type": "string" },
+        "replace": { "type": "boolean", "description": "writes over an item with the same key" },
+    });
+    let update = json!({
+        "table": table, "key": key, "set": attributes("attributes that get a value"),
+        "remove": { "type": "array", "items": { "type": "string" } }, "if": expected,
+    });
+    let written = json!({
+        "type": "object",
+        "properties": {
+            "consumedUnits": { "type": "number" },
+            "deleted": { "type": "boolean", "description": "of a delete: was there an item?" },
+        },
+    });
+    let named = |name: &str, schema| (name.to_owned(), schema);
+    [
+        named("PutRequest", request(&["table", "item"], put)),
+        named("UpdateRequest", request(&["table", "key"], update)),
+        named(
+            "DeleteRequest",
+            request(&["table", "key"], json!({ "table": table, "key": key, "if": expected })),
+        ),
+        named("Written", written),
+    ]
 }
 
 fn answer() -> Value {

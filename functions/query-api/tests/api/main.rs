@@ -14,6 +14,7 @@ mod request;
 mod secret;
 mod tenants;
 mod tokens;
+mod writes;
 
 /// The manifest of these tests.
 const MANIFEST: &str = include_str!("keyfold.toml");

@@ -57,6 +57,23 @@ impl Table {
         }
     }
 
+    /// What the item's primary key says of this attribute exactly, if it does.
+    pub fn in_primary_key(&self, item: &Item, attribute: &str) -> Option<AttributeValue> {
+        let entity = self.entity_of(item).ok().flatten();
+        self.key_attributes().find_map(|key| match &key.source {
+            KeySource::Natural => (key.name == attribute).then(|| item.get(attribute).cloned())?,
+            KeySource::Folded(rules) => {
+                let AttributeValue::S(text) = item.get(&key.name)? else { return None };
+                let rule = rules.iter().find(|rule| rule.entity.is_none() || rule.entity == entity)?;
+                let parts = rule.template.unfold(text).ok()?;
+                parts.into_iter().find_map(|(name, part)| match part {
+                    Unfolded::Value(value) if name == attribute => Some(value),
+                    _ => None,
+                })
+            }
+        })
+    }
+
     /// The attributes that the item lacks and its keys hold.
     fn key_parts(&self, item: &Item) -> Vec<(String, AttributeValue)> {
         let is_missing = |name: &str| {

@@ -32,6 +32,7 @@ pub(super) fn deploy(
         .map(|table| table.id.value.to_owned());
     deploy.audit_journal = audit_journal(tables, &fields, findings);
     deploy.query_api = query_api(tables, &fields, findings);
+    deploy.query_api_writes = query_api_writes(&deploy, tables, &fields, findings);
     if fields.node("retrofits").is_some() {
         deploy.retrofits.clear();
         for name in fields.texts("retrofits", findings) {
@@ -89,4 +90,28 @@ fn query_api(tables: &[TableText<'_>], fields: &Fields<'_>, findings: &mut Findi
             Vec::new()
         }
     }
+}
+
+/// The tables that the query API may write: some of those that it reads, and not the audit writer's.
+fn query_api_writes(
+    deploy: &Deploy,
+    tables: &[TableText<'_>],
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<String> {
+    let mut written = Vec::new();
+    for name in fields.texts("query-api-writes", findings) {
+        let Some(table) = find_table(tables, &name, findings) else { continue };
+        let id = table.id.value;
+        if deploy.audit_writer.as_deref() == Some(id) {
+            let message = format!("table `{id}` is the audit writer's: nothing else writes it");
+            findings.report(Code::BadValue, name.span, message).hint("send events to `POST /audit`");
+        } else if !deploy.query_api.iter().any(|read| read == id) {
+            let message = format!("the query API may write table `{id}`, but does not read it");
+            findings.report(Code::BadValue, name.span, message).hint(format!("add `{id}` to `query-api`"));
+        } else {
+            written.push(id.to_owned());
+        }
+    }
+    written
 }

@@ -4,7 +4,8 @@
 
 pub(super) const ROOT: &[&str] = &["prices", "deploy", "tables", "questions", "retrofits"];
 pub(super) const PRICES: &[&str] = &["region", "as-of", "read-million", "write-million", "storage-gb-month"];
-pub(super) const DEPLOY: &[&str] = &["audit-writer", "audit-journal", "query-api", "retrofits"];
+pub(super) const DEPLOY: &[&str] =
+    &["audit-writer", "audit-journal", "query-api", "query-api-writes", "retrofits"];
 pub(super) const TABLE: &[&str] = &[
     "name",
     "managed",

@@ -83,6 +83,9 @@ fn what_is_deployed_must_be_there() {
     let model = model(&deployed("audit-writer = \"pets\"\nquery-api = true"));
     assert_eq!(model.deploy.audit_writer.as_deref(), Some("pets"));
     assert_eq!(model.deploy.query_api, ["pets"]);
+    assert!(model.deploy.query_api_writes.is_empty(), "off unless it is asked for");
+    let writes = self::model(&deployed("query-api = true\nquery-api-writes = [\"pets\"]"));
+    assert_eq!(writes.deploy.query_api_writes, ["pets"]);
     assert!(model.deploy.existing.contains("pets"));
     assert_eq!(model.deploy.audit_journal, None, "off unless it is asked for");
     let with_journal = self::model(&deployed("audit-writer = \"pets\"\naudit-journal = \"Journal\""));
@@ -92,6 +95,12 @@ fn what_is_deployed_must_be_there() {
         ("audit-writer = \"cats\"", "cats"),
         ("query-api = [\"cats\"]", "cats"),
         ("query-api = 3", "`true`, `false` or a list of tables"),
+        ("query-api = true\nquery-api-writes = [\"cats\"]", "cats"),
+        ("query-api-writes = [\"pets\"]", "but does not read it"),
+        (
+            "audit-writer = \"pets\"\nquery-api = true\nquery-api-writes = [\"pets\"]",
+            "nothing else writes it",
+        ),
         ("retrofits = [\"moved\"]", "the manifest has no retrofit `moved`"),
         ("writer = \"pets\"", "writer"),
         ("audit-journal = \"Journal\"", "no `audit-writer` that would keep it"),

@@ -13,6 +13,8 @@ pub struct Deploy {
     pub audit_journal: Option<String>,
     /// The ids of the tables that the query API reads; empty for no query API.
     pub query_api: Vec<String>,
+    /// The ids of those that it also writes.
+    pub query_api_writes: Vec<String>,
     /// The names of the retrofits that the stack carries out.
     pub retrofits: Vec<String>,
     /// The ids of the tables that exist outside the stack (`managed = false`).

@@ -99,7 +99,10 @@ impl Retrofit {
         let dropped = self.drop.iter().map(|attribute| LiveChange::Dropped { attribute: attribute.clone() });
         let changing =
             self.misfits.iter().filter(|(_, remedies)| remedies.iter().any(Remedy::changes_attribute));
-        let mended = changing.map(|(attribute, _)| LiveChange::Mended { attribute: attribute.clone() });
+        let mut changed: Vec<&String> = changing.map(|(of, _)| &of.attribute).collect();
+        // They are in alphabetical order; several entities can have one attribute.
+        changed.dedup();
+        let mended = changed.into_iter().map(|name| LiveChange::Mended { attribute: name.clone() });
         renamed.chain(set).chain(dropped).chain(mended).collect()
     }
 }

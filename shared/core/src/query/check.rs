@@ -161,10 +161,9 @@ fn check_sort(most: Option<u32>) -> Result<Option<u32>, RequestError> {
     }
 }
 
-/// What the caller's claims fix. A request for items outside of that is refused.
-fn find_scope(
+/// What the caller's claims fix of a table's items: attribute -> value. Empty for a caller who may see every item.
+pub fn caller_scope(
     table: &Table,
-    asked: &Condition,
     caller: &Caller,
 ) -> Result<BTreeMap<String, AttributeValue>, RequestError> {
     let mut scope = BTreeMap::new();
@@ -179,13 +178,22 @@ fn find_scope(
             claim: claim.clone(),
         };
         let value = typed_text(table, attribute, value).map_err(mismatch)?;
-        let value = values::exact_value(table, attribute, value).map_err(mismatch)?;
-        if asks_for_another(asked, name, &value) {
-            return Err(RequestError::OutOfScope { table: table.id.clone(), attribute: name.clone() });
-        }
-        scope.insert(name.clone(), value);
+        scope.insert(name.clone(), values::exact_value(table, attribute, value).map_err(mismatch)?);
     }
     Ok(scope)
+}
+
+/// What the caller's claims fix. A request for items outside of that is refused.
+fn find_scope(
+    table: &Table,
+    asked: &Condition,
+    caller: &Caller,
+) -> Result<BTreeMap<String, AttributeValue>, RequestError> {
+    let scope = caller_scope(table, caller)?;
+    match scope.iter().find(|(name, value)| asks_for_another(asked, name, value)) {
+        Some((name, _)) => Err(RequestError::OutOfScope { table: table.id.clone(), attribute: name.clone() }),
+        None => Ok(scope),
+    }
 }
 
 /// What is asked, of the items in the scope.

@@ -397,7 +397,7 @@ impl Mapping {
 fn inputs(retrofit: &Retrofit, target: &Table) -> BTreeSet<String> {
     let renamed = retrofit.rename.iter().flat_map(|(old, new)| [old.as_str(), new.as_str()]);
     let selecting = retrofit.only.iter().map(|when| when.attribute.as_str());
-    let mended = retrofit.misfits.keys().map(String::as_str);
+    let mended = retrofit.misfits.keys().map(|of| of.attribute.as_str());
     target.key_inputs().into_iter().chain(renamed).chain(selecting).chain(mended).map(str::to_owned).collect()
 }
 

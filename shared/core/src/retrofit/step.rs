@@ -8,6 +8,7 @@ mod tests;
 
 use super::control::{Direction, Head, Phase};
 use super::mapping::{FENCE_ATTRIBUTE, Mapping, Protocol};
+use crate::model::LiveChange;
 
 /// A step that was taken. The row is as it is after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,6 +227,28 @@ fn changed(mapping: &Mapping) -> String {
     let changes: Vec<String> = mapping.live_changes().iter().map(ToString::to_string).collect();
     match changes.is_empty() {
         true => String::new(),
-        false => format!("; these attributes of theirs stay changed: {}", changes.join(", ")),
+        false => format!(
+            "; these attributes of theirs stay changed: {}{}",
+            changes.join(", "),
+            renamed_back(mapping)
+        ),
+    }
+}
+
+/// Names can be taken back by another retrofit: their values are still there.
+fn renamed_back(mapping: &Mapping) -> String {
+    let back: Vec<String> = mapping
+        .live_changes()
+        .iter()
+        .filter_map(|change| match change {
+            LiveChange::Renamed { attribute, to } => Some(format!("{to} = \"{attribute}\"")),
+            _ => None,
+        })
+        .collect();
+    match back.is_empty() {
+        true => String::new(),
+        false => {
+            format!("; a retrofit in place with `rename = {{ {} }}` takes the names back", back.join(", "))
+        }
     }
 }

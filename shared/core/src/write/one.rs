@@ -13,11 +13,6 @@ pub fn put(table: &Table, item: Item) -> Result<Action, ItemError> {
     table.with_keys(item).map(Action::Put)
 }
 
-/// Writes an item, with its folded keys, where none has its key.
-pub fn put_new(table: &Table, item: Item) -> Result<(Action, Guard), ItemError> {
-    Ok((put(table, item)?, Guard::Absent))
-}
-
 /// Deletes the item with this key, given as the key itself or as the attributes it is folded from, if it is as expected.
 pub fn delete(table: &Table, key: &Item, expected: &Expected) -> Result<(Action, Option<Guard>), ItemError> {
     let guard = (!expected.is_empty()).then(|| Guard::Present(Condition::all(expected.conditions())));

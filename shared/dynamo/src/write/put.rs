@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::Client;
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_core::write::{Action, Guard, put as whole, put_new as whole_new};
+use keyfold_core::write::{Action, Guard, put as whole};
 
 use super::{Collection, WriteError};
 use crate::consumed::Consumed;
@@ -25,16 +25,25 @@ use crate::guarded::{Tell, send};
 /// # }
 /// ```
 pub async fn put(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let put = whole(table, item)?;
-    Ok(send(client, table, &put, None, Tell::default()).await?.consumed)
+    put_if(client, table, item, None).await
 }
 
 /// Writes an item, with its folded keys, where none has its key. If one has, the error is
 /// [`DynamoError::ConditionFailed`] and holds that one.
 pub async fn put_new(client: &Client, table: &Table, item: Item) -> Result<Consumed, WriteError> {
-    let (put, guard) = whole_new(table, item)?;
-    let tell = Tell { refused_by: true, ..Tell::default() };
-    Ok(send(client, table, &put, Some(&guard), tell).await?.consumed)
+    put_if(client, table, item, Some(&Guard::Absent)).await
+}
+
+/// Writes an item, with its folded keys, if what has its key is such that it may. Otherwise the error is
+/// [`DynamoError::ConditionFailed`] and holds what is there.
+pub async fn put_if(
+    client: &Client,
+    table: &Table,
+    item: Item,
+    guard: Option<&Guard>,
+) -> Result<Consumed, WriteError> {
+    let tell = Tell { refused_by: guard.is_some(), ..Tell::default() };
+    Ok(send(client, table, &whole(table, item)?, guard, tell).await?.consumed)
 }
 
 /// Writes an item that has its keys where none has its key, and asks how large its item collection is.

@@ -13,7 +13,9 @@ use http_body_util::Full;
 use keyfold_audit_writer::Writer;
 use keyfold_core::model::Model;
 use keyfold_dynamo::{Endpoint, Settings as DynamoSettings, TokenKeys};
-use keyfold_query_api::{Api, ApiRequest, Auth, Caller, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond};
+use keyfold_query_api::{
+    Api, ApiRequest, Auth, Caller, Grants, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond,
+};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -97,7 +99,7 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
         manifest: options.manifest.clone(),
         dynamo: DynamoSettings::at(endpoint),
         control_table: CONTROL_TABLE.to_owned(),
-        grant: None,
+        grants: Grants::default(),
         token_keys: TokenKeys::parse(&token_keys()?).map_err(|error| failed(error.to_string()))?.into(),
         limits: Limits {
             auth: Auth::Open,

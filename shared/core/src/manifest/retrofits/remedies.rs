@@ -10,24 +10,40 @@ use crate::manifest::grammar;
 use crate::manifest::node::{Node, Text, TomlEntry};
 use crate::manifest::suggest::{did_you_mean, one_of};
 use crate::manifest::values::value_of;
-use crate::model::{AttributeKind, Remedy};
+use crate::model::{AttributeKind, MisfitOf, Remedy};
 
-/// The remedies of each attribute, in the order in which they are tried.
+/// The remedies of each attribute, in the order in which they are tried; those of an entity by its name.
 pub(super) fn misfits(
     target: TargetTable<'_, '_>,
     fields: &Fields<'_>,
     findings: &mut Findings<'_>,
-) -> BTreeMap<String, Vec<Remedy>> {
-    let entries = fields.entries("misfits", findings);
-    entries.iter().filter_map(|entry| of_attribute(target, fields, entry, findings)).collect()
+) -> BTreeMap<MisfitOf, Vec<Remedy>> {
+    let mut misfits = BTreeMap::new();
+    let what = fields.what("misfits");
+    for entry in fields.entries("misfits", findings) {
+        let of_entity = entry.node.value.as_table().filter(|members| !members.contains_key("default"));
+        let entity = target.0.entities.iter().find(|entity| entity.name.value == entry.name.value);
+        match (entity, of_entity) {
+            (Some(entity), Some(_)) => {
+                let entity = entity.name.value;
+                let what = format!("`{entity}` in {what}");
+                for entry in entry.node.entries(findings, &what) {
+                    misfits.extend(of_attribute(target, Some(entity), &what, &entry, findings));
+                }
+            }
+            _ => misfits.extend(of_attribute(target, None, &what, &entry, findings)),
+        }
+    }
+    misfits
 }
 
 fn of_attribute(
     (table, keys): TargetTable<'_, '_>,
-    fields: &Fields<'_>,
+    entity: Option<&str>,
+    of: &str,
     entry: &TomlEntry<'_>,
     findings: &mut Findings<'_>,
-) -> Option<(String, Vec<Remedy>)> {
+) -> Option<(MisfitOf, Vec<Remedy>)> {
     let name = &entry.name;
     let Some(attribute) = table.attributes.get(name.value) else {
         let near = did_you_mean(name.value, table.attributes.by_name.keys().map(String::as_str));
@@ -42,7 +58,7 @@ fn of_attribute(
             .hint("two items could get one key: correct such items in the source");
         return None;
     }
-    let what = format!("`{}` in {}", name.value, fields.what("misfits"));
+    let what = format!("`{}` in {of}", name.value);
     let remedies: Vec<Remedy> = match entry.node.value.as_array() {
         Some(_) => {
             let nodes = entry.node.elements(findings, &what).unwrap_or_default();
@@ -50,7 +66,8 @@ fn of_attribute(
         }
         None => remedy(&entry.node, attribute.kind, &what, name, findings).into_iter().collect(),
     };
-    Some((name.value.to_owned(), remedies))
+    let of = MisfitOf { attribute: name.value.to_owned(), entity: entity.map(str::to_owned) };
+    Some((of, remedies))
 }
 
 fn remedy(

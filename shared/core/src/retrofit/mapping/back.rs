@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{Mapping, OWN_ATTRIBUTES, Protocol, same_item};
 use crate::key::Unfolded;
-use crate::model::{FoldRule, KeySource, Remedy, Retrofit, Table};
+use crate::model::{FoldRule, KeySource, MisfitOf, Remedy, Retrofit, Table};
 use crate::retrofit::misfit::Misfit;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::value::Item;
@@ -81,8 +81,8 @@ impl Mapping {
             return Err(NoWayBack::Dropped { attribute: attribute.clone() });
         }
         let changes = |remedies: &[Remedy]| remedies.iter().any(Remedy::changes_attribute);
-        if let Some((attribute, _)) = misfits.iter().find(|(_, remedies)| changes(remedies)) {
-            return Err(NoWayBack::Mended { attribute: attribute.clone() });
+        if let Some((of, _)) = misfits.iter().find(|(_, remedies)| changes(remedies)) {
+            return Err(NoWayBack::Mended { attribute: of.attribute.clone() });
         }
         let is_natural = |name: &str| is_known(&self.source, name) && !is_folded(&self.source, name);
         let made = made(&self.target);
@@ -107,8 +107,13 @@ impl Mapping {
             fills: Vec::new(),
             changes_live_attributes: false,
             keep_folded: false,
-            // What does not fit there does not fit here.
-            misfits: misfits.iter().map(|(name, remedies)| (in_source(name), remedies.clone())).collect(),
+            // What does not fit there does not fit here. The source can have other entities, and what counts as absent changes nothing.
+            misfits: misfits
+                .iter()
+                .map(|(of, remedies)| {
+                    (MisfitOf { attribute: in_source(&of.attribute), entity: None }, remedies.clone())
+                })
+                .collect(),
             ..self.retrofit.clone()
         };
         Ok(Mapping {

@@ -66,7 +66,10 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
             _ => json!([remedy.word()]),
         };
         let remedies = |remedies: &[Remedy]| remedies.iter().map(remedy).collect::<Vec<_>>();
-        let misfits = retrofit.misfits.iter().map(|(name, given)| json!([name, remedies(given)]));
+        let misfits = retrofit.misfits.iter().map(|(of, given)| match &of.entity {
+            None => json!([of.attribute, remedies(given)]),
+            Some(entity) => json!([of.attribute, remedies(given), entity]),
+        });
         parts.push(json!(["misfits", misfits.collect::<Vec<_>>()]));
     }
     Value::Array(parts).to_string()

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::index::ItemError;
-use crate::model::{KeyAttribute, Remedy, Retrofit, Table};
+use crate::model::{KeyAttribute, MisfitOf, Remedy, Retrofit, Table};
 use crate::value::{AttributeValue, Item, Number};
 
 /// From this number on, a time is in milliseconds: as seconds it would be in the year 5138.
@@ -22,10 +22,11 @@ pub(super) type Used<'r> = (&'r str, &'r Remedy);
 /// The item with its keys, and what was done so that it has them.
 pub(super) fn fitted<'r>(
     retrofit: &'r Retrofit,
-    target: &Table,
+    target: &'r Table,
     item: Item,
 ) -> Result<(Item, Vec<Used<'r>>), ItemError> {
-    let mut mending = Mending { item, hidden: Vec::new(), used: Vec::new(), left: BTreeMap::new() };
+    let entity = target.entity_of(&item).ok().flatten().map(|id| target.entities[id.0].name.as_str());
+    let mut mending = Mending { item, entity, hidden: Vec::new(), used: Vec::new(), left: BTreeMap::new() };
     loop {
         let error = match target.with_keys(mending.item.clone()) {
             Ok(fitted) => return mending.finished(target, fitted),
@@ -53,6 +54,8 @@ fn concerned<'a>(target: &'a Table, error: &'a ItemError) -> impl Iterator<Item 
 /// An item on its way to fit.
 struct Mending<'r> {
     item: Item,
+    /// What it was before anything was done to it.
+    entity: Option<&'r str>,
     /// Attributes that count as absent, with what they hold.
     hidden: Vec<(String, AttributeValue)>,
     used: Vec<Used<'r>>,
@@ -62,7 +65,12 @@ struct Mending<'r> {
 
 impl<'r> Mending<'r> {
     fn next(&mut self, retrofit: &'r Retrofit, attribute: &str) -> Option<Used<'r>> {
-        let (name, remedies) = retrofit.misfits.get_key_value(attribute)?;
+        let of = |entity: Option<&str>| {
+            let mut all = retrofit.misfits.iter();
+            all.find(|(of, _)| of.attribute == attribute && of.entity.as_deref() == entity)
+        };
+        let own = self.entity.and_then(|entity| of(Some(entity)));
+        let (MisfitOf { attribute: name, .. }, remedies) = own.or_else(|| of(None))?;
         let left = self.left.entry(name).or_insert(remedies);
         let (first, rest) = left.split_first()?;
         *left = rest;

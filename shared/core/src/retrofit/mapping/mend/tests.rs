@@ -162,6 +162,33 @@ fn remedies_are_part_of_the_mapping_and_their_order_too() {
     assert_ne!(mapping("").released_hash(), mapping("status = \"absent\"").released_hash());
 }
 
+/// The source declares no entities; the target has events and notes.
+fn of_entities(misfits: &str) -> Mapping {
+    let entities = "[tables.new.entities.event]\nwhen = { owner = \"ann\" }\n[tables.new.entities.note]\nwhen = { owner = \"joe\" }\n[retrofits";
+    let text = manifest("new", misfits).replacen("[retrofits", entities, 1);
+    let parsed = parse("keyfold.toml", &text);
+    Mapping::of(&parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics)), "r").unwrap()
+}
+
+#[test]
+fn an_entity_has_remedies_of_its_own_in_place_of_those_for_all() {
+    let mapping = of_entities("status = \"lower\"\nnote.status = [\"absent\"]");
+    let becomes = |owner: &str| {
+        let mut event = event("status", r#"{"S":"OPEN"}"#);
+        event.insert("owner".to_owned(), AttributeValue::S(owner.to_owned()));
+        becomes(&mapping, &event, "status").unwrap()
+    };
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(becomes("ann"), [text("open"), text("s-open"), text("o-ann")]);
+    assert_eq!(becomes("eve"), [text("open"), text("s-open"), text("o-eve")], "of no entity");
+    assert_eq!(becomes("joe"), [text("OPEN"), None, text("o-joe")]);
+    let hash = |misfits: &str| of_entities(misfits).hash().clone();
+    assert_ne!(hash("status = \"absent\""), hash("note.status = \"absent\""));
+    assert_ne!(hash("event.status = \"absent\""), hash("note.status = \"absent\""));
+    assert!(of_entities("note.status = \"absent\"").back().is_ok());
+    assert!(of_entities("note.status = \"lower\"").back().is_err());
+}
+
 #[test]
 fn remedies_that_cannot_be_are_reported() {
     for (misfits, code) in [
@@ -172,6 +199,7 @@ fn remedies_that_cannot_be_are_reported() {
         ("status = { default = \"open\", else = 1 }", "unknown-field"),
         ("id = \"trim\"", "retrofit-key"),
         ("status = 5", "wrong-type"),
+        ("event.status = \"absent\"", "unknown-attribute"),
     ] {
         let found = parse("keyfold.toml", &manifest("new", misfits)).diagnostics;
         let codes: Vec<_> =

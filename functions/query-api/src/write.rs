@@ -1,0 +1,289 @@
+//! One item is written: put, updated or deleted, with its folded keys, within the caller's scope.
+//!
+//! A table can be written if `[deploy]` lists it in `query-api-writes`. Nothing is sent before everything that could refuse
+//! the request has had its say. A caller is told nothing of items outside its scope: they look as if they were not there.
+
+use keyfold_core::index::ItemError;
+use keyfold_core::model::Table;
+use keyfold_core::query::check::find_table;
+use keyfold_core::query::readiness::Pending;
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::write::{Guard, JsonItemError, ScopeError, WriteScope, item_of_json};
+use keyfold_dynamo::{
+    Consumed, DynamoError, Expected, Update, UpdateError, UpdateRefusal, WriteError, delete, put_if, update,
+};
+use keyfold_edge::Problem;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::ask::{Asker, time_left};
+use crate::{Record, problem};
+
+/// The largest body of a write: an item of 400 KB, with room for the notation.
+pub(crate) const WRITE_BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Write {
+    /// A whole item.
+    Put,
+    /// Some attributes of an item.
+    Update,
+    /// An item goes.
+    Delete,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PutBody {
+    table: String,
+    item: Box<RawValue>,
+    entity: Option<String>,
+    /// Over whatever has its key.
+    #[serde(default)]
+    replace: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UpdateBody {
+    table: String,
+    key: Box<RawValue>,
+    set: Option<Box<RawValue>>,
+    #[serde(default)]
+    remove: Vec<String>,
+    #[serde(rename = "if")]
+    expected: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeleteBody {
+    table: String,
+    key: Box<RawValue>,
+    #[serde(rename = "if")]
+    expected: Option<Box<RawValue>>,
+}
+
+/// Carries out the write that a body asks for. The answer says what it consumed.
+pub(crate) async fn write(
+    asker: &Asker<'_>,
+    write: Write,
+    body: &[u8],
+    record: &mut Record,
+) -> Result<Value, Problem> {
+    let (answer, consumed) = match write {
+        Write::Put => put(asker, read(body)?, record).await,
+        Write::Update => change(asker, read(body)?, record).await,
+        Write::Delete => remove(asker, read(body)?, record).await,
+    }?;
+    record.consumed_write_units = consumed.units;
+    Ok(answer)
+}
+
+async fn put(asker: &Asker<'_>, body: PutBody, record: &mut Record) -> Result<(Value, Consumed), Problem> {
+    let (table, scope) = writable(asker, &body.table, record).await?;
+    let item = attributes(table, &body.item)?;
+    let item = match &body.entity {
+        Some(entity) => table.as_entity(item, entity).map_err(|error| bad_item(&error))?,
+        None => item,
+    };
+    table.check_names(item.keys(), &item).map_err(|error| bad_item(&error))?;
+    let item = scope.item(item).map_err(|error| out_of_scope(&error))?;
+    let guard = if body.replace { scope.replaceable() } else { Some(Guard::Absent) };
+    let written = in_time(asker, put_if(&asker.api.client, table, item, guard.as_ref())).await?;
+    let consumed = written.map_err(|error| match error {
+        WriteError::Dynamo(DynamoError::ConditionFailed { .. }) => item_exists(table, body.replace),
+        error => failed(error),
+    })?;
+    Ok((json!({ "consumedUnits": consumed.units }), consumed))
+}
+
+async fn change(
+    asker: &Asker<'_>,
+    body: UpdateBody,
+    record: &mut Record,
+) -> Result<(Value, Consumed), Problem> {
+    let (table, scope) = writable(asker, &body.table, record).await?;
+    let expected = expected(table, body.expected.as_deref())?;
+    let set = body.set.as_deref().map(|set| attributes(table, set)).transpose()?.unwrap_or_default();
+    if let Some(twice) = body.remove.iter().find(|name| set.contains_key(*name)) {
+        return Err(Problem::malformed(format!("attribute `{twice}` is both set and removed")));
+    }
+    scope.check_change(set.keys().chain(&body.remove)).map_err(|error| out_of_scope(&error))?;
+    let key = attributes(table, &body.key)?;
+    let key = scope.key(key).map_err(|error| out_of_scope(&error))?.ok_or_else(|| not_found(table))?;
+    let expected = scope.expected(expected).map_err(|error| out_of_scope(&error))?;
+    let set = set.iter().fold(Update::new(), |change, (name, value)| change.set(name, value.clone()));
+    let change = body.remove.into_iter().fold(set, Update::remove).expecting(expected).reading();
+    let updated = in_time(asker, update(&asker.api.client, table, &key, &change)).await?;
+    let updated = updated.map_err(|error| match error {
+        UpdateError::Refused(UpdateRefusal::Expectation { attributes, .. })
+            if attributes.iter().any(|name| scope.fixes(name)) =>
+        {
+            not_found(table)
+        }
+        UpdateError::Refused(error) => refused(&error),
+        UpdateError::Dynamo(error) => error.into(),
+    })?;
+    Ok((json!({ "consumedUnits": updated.consumed.units }), updated.consumed))
+}
+
+async fn remove(
+    asker: &Asker<'_>,
+    body: DeleteBody,
+    record: &mut Record,
+) -> Result<(Value, Consumed), Problem> {
+    let (table, scope) = writable(asker, &body.table, record).await?;
+    let expected = expected(table, body.expected.as_deref())?;
+    let key = attributes(table, &body.key)?;
+    let key = scope.key(key).map_err(|error| out_of_scope(&error))?;
+    let is_conditional = !expected.is_empty();
+    let expected = scope.expected(expected).map_err(|error| out_of_scope(&error))?;
+    let deleted = match &key {
+        Some(key) => in_time(asker, delete(&asker.api.client, table, key, &expected)).await?.map(Some),
+        None => Ok(None),
+    };
+    // What it costs to find nothing would tell whether there is an item that the caller may not see.
+    let nothing = || match is_conditional {
+        true => Err(not_found(table)),
+        false => Ok((json!({ "deleted": false }), Consumed::default())),
+    };
+    match deleted {
+        Ok(Some(deleted)) if deleted.item.is_some() => {
+            let answer = json!({ "deleted": true, "consumedUnits": deleted.consumed.units });
+            Ok((answer, deleted.consumed))
+        }
+        Ok(_) => nothing(),
+        Err(WriteError::Dynamo(DynamoError::ConditionFailed { item, .. })) => match item.reveal() {
+            Some(item) if scope.holds(item) => Err(not_as_expected(table)),
+            _ => nothing(),
+        },
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The table and what the caller may write there, if it may write at all.
+async fn writable<'a>(
+    asker: &Asker<'a>,
+    table: &str,
+    record: &mut Record,
+) -> Result<(&'a Table, WriteScope<'a>), Problem> {
+    let Asker { api, caller, .. } = asker;
+    let table = find_table(&api.model, table)?;
+    record.table = Some(table.id.clone());
+    let scope = WriteScope::of(table, caller)?;
+    if table.scope.is_empty() && !asker.may_ask() {
+        return Err(Problem::not_authenticated());
+    }
+    api.may_write(caller)?;
+    if !api.model.deploy.query_api_writes.contains(&table.id) {
+        let detail = format!("table `{}` cannot be written through this API", table.id);
+        let hint = "the manifest lists the tables that can be in `query-api-writes`, under `[deploy]`";
+        return Err(Problem::new(403, "table-not-writable", detail).hint(hint));
+    }
+    if let Some(budget) = &api.budget {
+        budget.count(&api.client, caller).await?;
+    }
+    let readiness = tokio::time::timeout(time_left(asker.deadline), api.readiness(table));
+    let readiness = readiness.await.map_err(|_| problem::timed_out())??;
+    match readiness.pending(&table.id, None) {
+        Some(pending) => Err(table_pending(table, pending)),
+        None => Ok((table, scope)),
+    }
+}
+
+/// Nothing is sent anew when the time is over; what was sent may have happened.
+async fn in_time<T>(asker: &Asker<'_>, work: impl Future<Output = T>) -> Result<T, Problem> {
+    tokio::time::timeout(time_left(asker.deadline), work).await.map_err(|_| {
+        Problem::new(504, "write-unconfirmed", "the write was not confirmed in time: it may have happened")
+            .hint("read the item before you write it again")
+    })
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    if body.len() > WRITE_BODY_BYTES_MAX {
+        return Err(Problem::body_too_large(WRITE_BODY_BYTES_MAX));
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        Problem::malformed(format!("the body is not a request of this path ({place})"))
+    })
+}
+
+fn attributes(table: &Table, text: &RawValue) -> Result<Item, Problem> {
+    item_of_json(table, text.get()).map_err(|error| bad_json(&error))
+}
+
+/// What the item must be. `null`: the attribute must be absent.
+fn expected(table: &Table, text: Option<&RawValue>) -> Result<Expected, Problem> {
+    let wanted = text.map(|text| attributes(table, text)).transpose()?.unwrap_or_default();
+    Ok(wanted.iter().fold(Expected::nothing(), |expected, (name, value)| match value {
+        AttributeValue::Null(_) => expected.absent(name),
+        value => expected.value(name, value.clone()),
+    }))
+}
+
+fn bad_json(error: &JsonItemError) -> Problem {
+    Problem::new(400, error.code(), error.to_string())
+}
+
+fn bad_item(error: &ItemError) -> Problem {
+    Problem::new(400, error.code(), error.to_string()).maybe_hint(error.hint())
+}
+
+fn out_of_scope(error: &ScopeError) -> Problem {
+    match error {
+        ScopeError::Request(error) => error.clone().into(),
+        ScopeError::Item(error) => bad_item(error),
+        ScopeError::KeyWithout { .. } => {
+            Problem::new(403, error.code(), error.to_string()).maybe_hint(error.hint())
+        }
+    }
+}
+
+fn failed(error: WriteError) -> Problem {
+    match error {
+        WriteError::Item(error) => bad_item(&error),
+        WriteError::Dynamo(error) => error.into(),
+        error => Problem::new(500, error.code(), error.to_string()).maybe_hint(error.hint()),
+    }
+}
+
+fn refused(error: &UpdateRefusal) -> Problem {
+    let status = match error {
+        UpdateRefusal::NotFound { .. } => 404,
+        UpdateRefusal::Expectation { .. } => 409,
+        UpdateRefusal::Contended { .. } => 503,
+        _ => 400,
+    };
+    let problem = Problem::new(status, error.code(), error.to_string()).maybe_hint(error.hint());
+    Problem { again: error.is_retryable(), ..problem }
+}
+
+/// What anybody else wrote there could be taken back by a change of the source that is still on its way.
+fn table_pending(table: &Table, pending: &Pending) -> Problem {
+    Problem::new(503, "table-pending", format!("table `{}` {pending}", table.id))
+        .hint("only the retrofit writes it until it is cut over: write its source")
+}
+
+fn not_found(table: &Table) -> Problem {
+    refused(&UpdateRefusal::NotFound { table: table.id.clone() })
+}
+
+fn not_as_expected(table: &Table) -> Problem {
+    let detail = format!("the item of table `{}` is not as expected; it was left as it is", table.id);
+    Problem::new(409, "expectation-failed", detail)
+}
+
+fn item_exists(table: &Table, replace: bool) -> Problem {
+    let problem = Problem::new(409, "item-exists", format!("table `{}` has an item with this key", table.id));
+    // Its key has the caller's scope, its attributes have not: somebody wrote it without Keyfold.
+    if replace {
+        problem
+    } else {
+        problem.hint("`\"replace\": true` writes over it; `/update` changes a part of it")
+    }
+}
