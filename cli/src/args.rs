@@ -156,6 +156,14 @@ pub(crate) enum Command {
                             CloudFormation, SAM, CDK and serverless.yml, Terraform (show -json, literal HCL), ElectroDB, OneTable, awslabs\n\
                             schema.json. Several for one table are laid over each other. Nothing leaves this machine.")]
     Init(InitArgs),
+    /// Type commands at a prompt that remembers them and completes tables, questions, attributes and values.
+    #[command(
+        after_help = "Examples:\n  keyfold shell --endpoint http://127.0.0.1:8000\n  keyfold shell < commands.txt\n\n\
+                            Each line is a command without the word keyfold: query --table audit --where id=e1. Tab completes, ctrl-C cancels, and\n\
+                            ctrl-D or exit ends. Without a terminal, standard input is a script: every line runs, and one that fails makes\n\
+                            the exit code 1."
+    )]
+    Shell(ShellArgs),
     /// Show the whole job on an embedded DynamoDB: an old table, a new question, a retrofit, the complete answer.
     Demo(DemoArgs),
 }
@@ -184,7 +192,7 @@ pub(crate) struct TrailArgs {
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
     /// The name of the journal's table in DynamoDB [default: the manifest's `audit-journal`].
-    #[arg(long, value_name = "TABLE", env = "KEYFOLD_AUDIT_JOURNAL")]
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_AUDIT_JOURNAL")]
     pub(crate) journal: Option<String>,
     /// The most read units per second.
     #[arg(long, value_name = "UNITS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -302,6 +310,19 @@ pub(crate) struct LocalArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct ShellArgs {
+    /// The endpoint of DynamoDB for commands that name none [default: AWS, as your environment configures it].
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
+    pub(crate) endpoint: Option<String>,
+    /// The name of the control table for commands that name none.
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
+    pub(crate) control: String,
+    /// Keep no history. A line that begins with a space is never kept.
+    #[arg(long)]
+    pub(crate) no_history: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct DemoArgs {
     /// How many events the table has [default: 100,000; in place 5,000, because there each item becomes a record of the stream
     /// and the embedded DynamoDB slows down with every record].
@@ -390,7 +411,7 @@ pub(crate) struct AnswerArgs {
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
     /// The name of the control table: it says which indexes a retrofit is still filling.
-    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
     pub(crate) control: String,
     /// The token of the previous answer, for the next page. Needs KEYFOLD_TOKEN_KEYS.
     #[arg(long, value_name = "TOKEN", conflicts_with = "all")]
@@ -440,7 +461,7 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
     /// An attribute to remove.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "ATTRIBUTE")]
     pub(crate) remove: Vec<String>,
     /// Only if the attribute has this value; NAME!? if it is absent.
     #[arg(long = "if", value_name = "NAME=VALUE")]
@@ -591,18 +612,20 @@ pub(crate) enum RetrofitCommand {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitTarget {
     /// The retrofit's name in the manifest.
+    #[arg(value_name = "RETROFIT")]
     pub(crate) name: String,
     /// The endpoint of DynamoDB [default: AWS, as your environment configures it].
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL_DYNAMODB")]
     pub(crate) endpoint: Option<String>,
     /// The name of the control table.
-    #[arg(long, value_name = "TABLE", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_CONTROL_TABLE", default_value = CONTROL_TABLE_DEFAULT)]
     pub(crate) control: String,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitRunArgs {
     /// The retrofit's name in the manifest.
+    #[arg(value_name = "RETROFIT")]
     pub(crate) name: String,
     /// The state machine's ARN: the stack's output, such as AuditV2StateMachineArn.
     #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
@@ -630,6 +653,7 @@ pub(crate) struct RetrofitRunArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RetrofitFailuresArgs {
     /// The retrofit's name in the manifest.
+    #[arg(value_name = "RETROFIT")]
     pub(crate) name: String,
     /// The state machine's ARN: the stack's output, such as AuditV2StateMachineArn. Its newest run that failed is shown.
     #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
@@ -769,10 +793,10 @@ pub(crate) struct QuarantineSelection {
     #[arg(long, value_name = "JSON")]
     pub(crate) key: Vec<String>,
     /// Items whose misfit is about this attribute.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "ATTRIBUTE")]
     pub(crate) attribute: Option<String>,
     /// Items whose misfit is about this index.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "INDEX")]
     pub(crate) index: Option<String>,
     /// Items whose misfit has this code.
     #[arg(long, value_name = "CODE")]

@@ -17,6 +17,7 @@ mod query;
 mod request;
 mod retrofit;
 mod schema;
+mod shell;
 mod tables;
 mod template;
 mod types;
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Template(template) => template::run(&args.manifest, template, out),
         Command::Init(init) => init::run(&args.manifest, init, out),
         Command::Local(local) => local::run(&args.manifest, local, out),
+        Command::Shell(shell) => shell::run(&args.manifest, shell, out),
         Command::Demo(demo) => demo::run(demo, out),
     }
 }

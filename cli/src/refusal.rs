@@ -15,6 +15,23 @@ impl Refusal {
     }
 }
 
+/// An error with its code. What to do about it stands after `hint: `, in lines of its own at the end.
+pub(crate) fn coded(code: &'static str, text: &str) -> anyhow::Error {
+    let (detail, hint) = match text.split_once("\nhint: ") {
+        Some((detail, hint)) => (detail, Some(hint)),
+        None => (text, None),
+    };
+    Refusal::of(Problem::new(409, code, detail).maybe_hint(hint))
+}
+
+/// Ends a command with an error that has a code.
+macro_rules! refuse {
+    ($code:literal, $($text:tt)*) => {
+        return Err($crate::refusal::coded($code, &format!($($text)*)))
+    };
+}
+pub(crate) use refuse;
+
 impl std::error::Error for Refusal {}
 
 impl fmt::Display for Refusal {

@@ -16,7 +16,7 @@ use crate::output::{Output, columns};
 pub(super) fn run(path: &Path, args: &FoldArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let model = model(path, out)?;
     let table = table(&model, &args.table)?;
-    let item = read_item(&args.item)?;
+    let item = read_item(table, &args.item)?;
     let item = match &args.entity {
         Some(entity) => table.as_entity(item, entity)?,
         None => item,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use keyfold_core::model::{Index, IndexKind, Model, Table};
 use keyfold_dynamo::{AddIndexError, LiveIndexes, add_indexes, client, live_indexes};
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use super::{explained, on_this_thread, settings};
 use crate::args::{IndexAddArgs, IndexArgs, IndexCommand};
 use crate::manifest_file::{model, table};
 use crate::output::{INTERRUPTED, Output};
+use crate::refusal::refuse;
 
 pub(super) fn run(path: &Path, args: &IndexArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let IndexCommand::Add(args) = &args.command;
@@ -25,7 +26,8 @@ async fn add(model: &Model, args: &IndexAddArgs, out: &Output) -> anyhow::Result
     let wanted = wanted(table, args)?;
     let settings = settings(args.endpoint.as_deref())?;
     if is_of_stack(model, table, &settings) && !args.check {
-        bail!(
+        refuse!(
+            "table-of-stack",
             "table `{0}` is made by a stack, because the manifest does not say `managed = false`; CloudFormation fails over an index that \
              it did not add itself\n\
              hint: deploy the indexes, see `keyfold template --stages`; if no stack makes table `{0}`, write `managed = false` for it",

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
 use keyfold_core::model::{Model, Table};
 use keyfold_dynamo::{
     ApplyError, Client, Endpoint, LiveIndexes, Mismatch, Settings, TablePlan, TableStep, client, plan_table,
@@ -16,6 +15,7 @@ use super::{explained, on_this_thread, settings};
 use crate::args::{TablesApplyArgs, TablesArgs, TablesCommand};
 use crate::manifest_file::{model, table};
 use crate::output::{INTERRUPTED, Output, grouped};
+use crate::refusal::refuse;
 
 /// How often a line is printed that says the same as the one before.
 const LINE_PERIOD: Duration = Duration::from_secs(60);
@@ -69,7 +69,8 @@ async fn apply(model: &Model, args: &TablesApplyArgs, out: &Output) -> anyhow::R
     }
     match left.is_empty() {
         true => Ok(ExitCode::SUCCESS),
-        false => bail!(
+        false => refuse!(
+            "table-of-stack",
             "a stack makes {}: CloudFormation fails over a table or an index that it did not make\n\
              hint: deploy the manifest (`keyfold template`, and `--stages` for indexes); if no stack makes a table, write `managed = false` for it",
             quoted(&left)

@@ -3,7 +3,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::late::LateChange;
 use serde_json::{Value, json};
@@ -11,13 +10,14 @@ use serde_json::{Value, json};
 use super::{explained, started};
 use crate::args::RetrofitLateArgs;
 use crate::output::{Output, columns};
+use crate::refusal::refuse;
 
 pub(super) async fn run(model: &Model, args: &RetrofitLateArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, &args.target).await?;
     let changes = sender.late().await.map_err(explained)?;
     if let Some(name) = &args.forget {
         let Some(change) = changes.iter().find(|change| change.name() == name) else {
-            bail!("retrofit `{}` has no late change with this name", head.retrofit);
+            refuse!("unknown-late-change", "retrofit `{}` has no late change with this name", head.retrofit);
         };
         sender.forget_late(change).await.map_err(explained)?;
         out.text(format!("forgotten; {} late changes are left\n", changes.len() - 1));

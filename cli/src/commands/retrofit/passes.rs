@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Checkpoint, Misfits, Pass, SegmentId, progress};
@@ -23,6 +22,7 @@ use super::rounds::Rounds;
 use super::{explained, started};
 use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs, SEGMENTS_DEFAULT};
 use crate::output::Output;
+use crate::refusal::refuse;
 
 pub(super) async fn backfill(
     model: &Model,
@@ -65,7 +65,8 @@ async fn total(sender: &RequestSender, args: &RetrofitPassArgs) -> anyhow::Resul
     } else if let Some(other) =
         known.iter().map(|known| known.segment().total()).find(|known| *known != total)
     {
-        bail!(
+        refuse!(
+            "other-segments",
             "the backfill of retrofit `{}` was begun with {other} segments\n\
              hint: leave out --segments to go on with them, or start again with --again",
             sender.job().mapping().name()

@@ -5,7 +5,6 @@ mod accept;
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::quarantine::{Acceptance, misfits};
 use keyfold_core::retrofit::{Mapping, Quarantined};
@@ -16,6 +15,7 @@ use super::misfits::table;
 use super::{explained, hinted, started};
 use crate::args::RetrofitQuarantineArgs;
 use crate::output::{Output, columns};
+use crate::refusal::refuse;
 
 pub(super) async fn run(
     model: &Model,
@@ -77,7 +77,8 @@ async fn dismiss(
     // Entering such a record voids the comparisons that were begun before.
     let verdict = sender.verdict().await.map_err(explained)?;
     if verdict.is_none_or(|verdict| verdict.differences > 0) {
-        bail!(
+        refuse!(
+            "needs-comparison",
             "retrofit `{retrofit}` has a quarantine entry that only a comparison can answer: is an item missing or wrong?\n\
              hint: run `keyfold retrofit verify {retrofit}` first; it must find no difference"
         );

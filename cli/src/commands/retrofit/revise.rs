@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::Step;
 use keyfold_core::retrofit::control::Head;
@@ -13,6 +12,7 @@ use super::steps::report;
 use super::{explained, unstarted};
 use crate::args::RetrofitReviseArgs;
 use crate::output::Output;
+use crate::refusal::refuse;
 
 pub(super) async fn run(model: &Model, args: &RetrofitReviseArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let sender = unstarted(model, &args.target).await?;
@@ -56,7 +56,8 @@ async fn nobody_works(sender: &RequestSender, head: &Head) -> anyhow::Result<()>
     if at_work == 0 {
         return Ok(());
     }
-    bail!(
+    refuse!(
+        "at-work",
         "a backfill, a comparison or a repair of retrofit `{}` is at work on {at_work} segments, by the manifest that it began with\n\
          hint: stop it, and run `keyfold retrofit revise {}` again; if it was killed, wait a minute",
         head.retrofit,

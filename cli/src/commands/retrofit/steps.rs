@@ -18,13 +18,15 @@ use super::status::listed;
 use super::{explained, started, unstarted};
 use crate::args::{RetrofitCutoverArgs, RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
 use crate::output::Output;
+use crate::refusal::refuse;
 
 pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let sender = unstarted(model, &args.target).await?;
     let mapping = sender.job().mapping();
     let stream = sender.preflight(!args.no_stream).await.map_err(explained)?;
     if args.no_stream && mapping.protocol() != Protocol::InPlace {
-        bail!(
+        refuse!(
+            "stream-required",
             "retrofit `{}` writes to another table: without a stream, changes during the retrofit would be lost",
             mapping.name()
         );
@@ -65,7 +67,8 @@ async fn control_table(sender: &RequestSender, args: &RetrofitStartArgs) -> anyh
     match describe(client, table, TableOptions::default()).await {
         Ok(diff) if diff.is_compatible() => Ok(()),
         Ok(diff) => bail!(EnsureError::Differs { table: table.name.clone(), diff }),
-        Err(DynamoError::NotFound { .. }) => bail!(
+        Err(DynamoError::NotFound { .. }) => refuse!(
+            "control-table-missing",
             "there is no control table `{}`\n\
              hint: deploy the stack, which makes it (`keyfold template`), and give its name in KEYFOLD_CONTROL_TABLE; \
              if no stack is to have it, say --create-control-table",
@@ -110,7 +113,7 @@ pub(super) async fn cutover(
     let mut gates = closed(&head, &evidence);
     gates.retain(|gate| !(args.with_tombstones && *gate == Gate::Tombstones));
     if !gates.is_empty() {
-        bail!("retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
+        refuse!("gates-closed", "retrofit `{}` cannot be cut over: {}", head.retrofit, listed(&gates));
     }
     let mapping = sender.job().mapping();
     if head.phase == Phase::CutOver && head.protocol == Protocol::InPlace {
@@ -177,7 +180,8 @@ pub(super) async fn finalise(
         changed += end.checkpoint.count("changed");
     }
     if changed > 0 {
-        bail!(
+        refuse!(
+            "marks-left",
             "{changed} items and rows changed each time they were cleaned, and still carry marks\n\
              hint: run `keyfold retrofit finalise {}` again",
             head.retrofit

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
@@ -21,6 +20,7 @@ use super::{explained, hinted, started};
 use crate::args::RetrofitSwitchArgs;
 use crate::commands::{now_seconds, settings};
 use crate::output::Output;
+use crate::refusal::refuse;
 
 /// The pause between two looks at the streams.
 const LOOK: Duration = Duration::from_millis(200);
@@ -114,7 +114,7 @@ async fn run(
         return switch.checked().await;
     }
     if !args.writers_stopped {
-        bail!("{}", switch.stop_first());
+        refuse!("writers-not-stopped", "{}", switch.stop_first());
     }
     let stop = watched(out);
     let begun = Instant::now();
@@ -153,14 +153,20 @@ impl<'a> Switch<'a> {
         let mapping =
             Mapping::of(model, &args.target.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
         if let Err(why) = mapping.back() {
-            bail!("retrofit `{}` has no way back: {why}\nhint: {}", head.retrofit, why.hint());
+            refuse!(
+                "no-way-back",
+                "retrofit `{}` has no way back: {why}\nhint: {}",
+                head.retrofit,
+                why.hint()
+            );
         }
         if head.phase != way.from && head.phase != way.stop {
             head.to(way.stop).map_err(|error| explained(error.into()))?;
         }
         if head.lacks_seals() {
             let retrofit = &head.retrofit;
-            bail!(
+            refuse!(
+                "seals-missing",
                 "retrofit `{retrofit}` was tidied by an earlier release\nhint: run `keyfold retrofit tidy {retrofit}` again"
             );
         }
@@ -216,7 +222,12 @@ impl<'a> Switch<'a> {
         match gates {
             None => Ok(()),
             Some(gates) => {
-                bail!("retrofit `{}` cannot {}: {gates}", self.head.retrofit, self.way.command)
+                refuse!(
+                    "gates-closed",
+                    "retrofit `{}` cannot {}: {gates}",
+                    self.head.retrofit,
+                    self.way.command
+                )
             }
         }
     }
@@ -395,7 +406,8 @@ impl<'a> Switch<'a> {
                 self.out.note(format!("interrupted; {again}\n"));
                 Ok(ExitCode::from(INTERRUPTED))
             }
-            TakenBack::TooLong(backlog) => bail!(
+            TakenBack::TooLong(backlog) => refuse!(
+                "stop-too-long",
                 "the limit of {} s is over, and {}\n{again}\nhint: a replicator that is behind, or writers that go on? see \
                  `keyfold retrofit {} {} --check`",
                 self.args.stop_max,
@@ -406,7 +418,8 @@ impl<'a> Switch<'a> {
                 self.way.command,
                 self.head.retrofit
             ),
-            TakenBack::Moved(backlog) => bail!(
+            TakenBack::Moved(backlog) => refuse!(
+                "written-while-stopped",
                 "something was written while nobody should write, or went into quarantine: {}\n{again}\nhint: somebody still \
                  writes to table `{closes}`? see `keyfold retrofit quarantine {}` and `late {}` too",
                 self.arrived(&backlog),

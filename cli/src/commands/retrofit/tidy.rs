@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::bail;
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
@@ -25,6 +24,7 @@ use super::{explained, started};
 use crate::args::{RetrofitTidyArgs, SEGMENTS_DEFAULT};
 use crate::commands::now_seconds;
 use crate::output::Output;
+use crate::refusal::refuse;
 
 /// How often leases, and whether ctrl-C was pressed, are looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -118,7 +118,7 @@ async fn may_begin(sender: &RequestSender, head: &Head) -> anyhow::Result<()> {
     if gates.is_empty() {
         return Ok(());
     }
-    bail!("retrofit `{}` cannot be tidied yet: {}", head.retrofit, listed(&gates))
+    refuse!("gates-closed", "retrofit `{}` cannot be tidied yet: {}", head.retrofit, listed(&gates))
 }
 
 async fn enter(sender: &RequestSender, head: &Head, phase: Phase, out: &Output) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::super::explained;
 use crate::args::{QuarantineSelection, RetrofitQuarantineArgs};
 use crate::output::Output;
+use crate::refusal::refuse;
 
 pub(super) async fn run(
     sender: &RequestSender,
@@ -28,7 +29,8 @@ pub(super) async fn run(
     let known = |key: &Item| entries.iter().any(|entry| entry.key.as_ref() == Some(key));
     if let Some(key) = chosen.keys.iter().find(|key| !known(key)) {
         let key = serde_json::to_string(key).unwrap_or_default();
-        bail!(
+        refuse!(
+            "unknown-entry",
             "the quarantine of retrofit `{retrofit}` has no entry of this key: {key}\nhint: `keyfold retrofit quarantine {retrofit}` lists the entries"
         );
     }

@@ -1,0 +1,329 @@
+//! What the word at the cursor could be. A function of the commands, the manifest and the line; it asks no database.
+//!
+//! The place of the word comes from clap: a command, a flag, or an argument. What an argument takes is the name of its value there:
+//! `TABLE`, `QUESTION`, `CONDITION` and so on.
+
+use std::collections::BTreeSet;
+
+use clap::{Arg, ArgAction, Command};
+use keyfold_core::model::{Attribute, AttributeKind, Model, QuestionCondition, Table, WhenTest};
+use keyfold_core::query::question::param_name;
+use keyfold_core::value::AttributeValue;
+
+use crate::commands::request::OPERATORS;
+
+/// Candidates, with `true` if the word is complete then.
+type Candidates = Vec<(String, bool)>;
+
+/// Where the last word of the line begins, and what could stand there instead, quoted as the line needs it.
+pub(super) fn complete(grammar: &Command, model: Option<&Model>, line: &str) -> (usize, Vec<String>) {
+    // The last space that is outside of quotes: what is before it can be split into words.
+    let outside = |at: &usize| shlex::split(&line[..*at]).is_some();
+    let spaces = line.rmatch_indices(char::is_whitespace);
+    let (split, start) =
+        spaces.map(|(at, space)| (at, at + space.len())).find(|(at, _)| outside(at)).unwrap_or((0, 0));
+    let before = shlex::split(&line[..split]).unwrap_or_default();
+    let closed = ["", "'", "\""].iter().find_map(|end| shlex::split(&format!("{}{end}", &line[start..])));
+    let typed = closed.and_then(|mut words| words.pop()).unwrap_or_default();
+    let candidates: BTreeSet<(String, bool)> = Place::of(grammar, &before)
+        .candidates(model, &typed)
+        .into_iter()
+        .filter(|(text, complete)| text.starts_with(&typed) && (*complete || *text != typed))
+        .collect();
+    (start, candidates.iter().map(|(text, complete)| quoted(text, *complete)).collect())
+}
+
+/// A candidate with a backslash before what the line would split at or take away, and a space behind if it is complete.
+fn quoted(text: &str, complete: bool) -> String {
+    let special = |letter: char| letter.is_whitespace() || "'\"\\#".contains(letter);
+    let escape = |letter| special(letter).then_some('\\').into_iter().chain([letter]);
+    text.chars().flat_map(escape).chain(complete.then_some(' ')).collect()
+}
+
+/// The place of a word.
+struct Place<'l> {
+    /// The innermost command before it.
+    command: &'l Command,
+    /// The arguments of that command before it.
+    given: Vec<(&'l Arg, &'l str)>,
+    /// The option that it is the value of.
+    option: Option<&'l Arg>,
+}
+
+impl<'l> Place<'l> {
+    fn of(grammar: &'l Command, before: &'l [String]) -> Place<'l> {
+        let mut place = Place { command: grammar, given: Vec::new(), option: None };
+        for word in before {
+            if let Some(option) = place.option.take() {
+                place.given.push((option, word));
+            } else if word.starts_with('-') {
+                let (name, value) =
+                    word.split_once('=').map_or((&**word, None), |(name, value)| (name, Some(value)));
+                let option = place.flag(name).filter(|arg| arg.get_action().takes_values());
+                match (option, value) {
+                    (Some(option), Some(value)) => place.given.push((option, value)),
+                    (option, _) => place.option = option,
+                }
+            } else if let Some(command) = place.command.find_subcommand(word) {
+                place.command = command;
+            } else if let Some(argument) = place.argument() {
+                place.given.push((argument, word));
+            }
+        }
+        place
+    }
+
+    fn flag(&self, name: &str) -> Option<&'l Arg> {
+        let long = |arg: &Arg| name.strip_prefix("--").is_some_and(|name| arg.get_long() == Some(name));
+        let short = |arg: &Arg| arg.get_short().is_some_and(|short| name == format!("-{short}"));
+        self.command.get_arguments().find(|arg| long(arg) || short(arg))
+    }
+
+    /// The argument without a flag that comes next.
+    fn argument(&self) -> Option<&'l Arg> {
+        let given = |arg: &Arg| self.given.iter().any(|(given, _)| given.get_id() == arg.get_id());
+        self.command
+            .get_positionals()
+            .find(|arg| matches!(arg.get_action(), ArgAction::Append) || !given(arg))
+    }
+
+    fn candidates(&self, model: Option<&Model>, typed: &str) -> Candidates {
+        if self.option.is_none() && typed.starts_with('-') {
+            return self
+                .command
+                .get_arguments()
+                .filter_map(Arg::get_long)
+                .map(|long| (format!("--{long}"), true))
+                .collect();
+        }
+        let mut candidates = Vec::new();
+        if self.option.is_none() {
+            let commands = self.command.get_subcommands().filter(|command| !command.is_hide_set());
+            candidates.extend(commands.map(|command| (command.get_name().to_owned(), true)));
+        }
+        if let Some(argument) = self.option.or_else(|| self.argument()) {
+            let listed = argument.get_possible_values();
+            candidates.extend(listed.iter().map(|value| (value.get_name().to_owned(), true)));
+            candidates.extend(model.into_iter().flat_map(|model| self.values(argument, model, typed)));
+        }
+        candidates
+    }
+
+    /// What the manifest has for an argument.
+    fn values(&self, argument: &Arg, model: &Model, typed: &str) -> Candidates {
+        let whole = |names: Vec<&String>| names.into_iter().map(|name| (name.clone(), true)).collect();
+        let tables = self.tables(model);
+        let in_tables = || tables.iter().copied();
+        let attributes =
+            || in_tables().flat_map(|table| table.attributes.values().map(move |one| (table, one)));
+        let conditions = |signs: &[&str]| {
+            compared(attributes().map(|(table, one)| (one.name.clone(), listed(table, one))), signs, typed)
+        };
+        match takes(argument) {
+            "TABLE" => whole(model.tables.iter().map(|table| &table.id).collect()),
+            "RETROFIT" => whole(model.retrofits.iter().map(|retrofit| &retrofit.name).collect()),
+            "INDEX" => whole(in_tables().flat_map(|table| &table.indexes).map(|index| &index.name).collect()),
+            "ENTITY" => whole(in_tables().flat_map(|table| &table.entities).map(|one| &one.name).collect()),
+            "QUESTION" => {
+                whole(in_tables().flat_map(|table| model.questions_of(table)).map(|one| &one.name).collect())
+            }
+            "ATTRIBUTE" => {
+                let signed = argument.is_allow_hyphen_values_set() && typed.starts_with('-');
+                let sign = if signed { "-" } else { "" };
+                attributes().map(|(_, one)| (format!("{sign}{}", one.name), true)).collect()
+            }
+            "CONDITION" => {
+                conditions(&OPERATORS.iter().map(|(sign, _)| *sign).chain(["?", "!?"]).collect::<Vec<_>>())
+            }
+            "NAME=VALUE" if self.command.get_name() == "ask" => {
+                compared(self.parameters(model).into_iter(), &["="], typed)
+            }
+            "NAME=VALUE" if argument.get_long() == Some("if") => conditions(&["=", ":=", "!?"]),
+            "NAME=VALUE" => conditions(&["=", ":="]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The tables that the line names, or all.
+    fn tables<'m>(&self, model: &'m Model) -> Vec<&'m Table> {
+        let named: Vec<&Table> = self.words("TABLE").filter_map(|name| model.table(name)).collect();
+        if named.is_empty() { model.tables.iter().collect() } else { named }
+    }
+
+    /// What was given for arguments that take this.
+    fn words(&self, what: &str) -> impl Iterator<Item = &'l str> {
+        self.given.iter().filter(move |(argument, _)| takes(argument) == what).map(|(_, word)| *word)
+    }
+
+    /// The parameters of the question that have no value yet, and those that every question has.
+    fn parameters(&self, model: &Model) -> Vec<(String, Vec<String>)> {
+        let mut parameters: Vec<(String, Vec<String>)> =
+            [("count", &["true"][..]), ("limit", &[]), ("order", &[])]
+                .map(|(name, values)| (name.to_owned(), values.iter().map(ToString::to_string).collect()))
+                .to_vec();
+        for table in self.tables(model) {
+            for question in
+                model.questions_of(table).filter(|one| self.words("QUESTION").any(|name| name == one.name))
+            {
+                let of = |condition: &QuestionCondition| {
+                    let values = table.attributes.get(&condition.attribute).map(|one| listed(table, one));
+                    (param_name(condition), values.unwrap_or_default())
+                };
+                parameters.extend(question.parameters().iter().map(of));
+            }
+        }
+        let given = |name: &str| {
+            self.words("NAME=VALUE").any(|word| word.split_once('=').is_some_and(|(given, _)| given == name))
+        };
+        parameters.retain(|(name, _)| !given(name));
+        parameters
+    }
+}
+
+/// What an argument takes.
+fn takes(argument: &Arg) -> &str {
+    argument.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str())
+}
+
+/// Names, with an operator once the name is complete, with a value once the operator is. A single operator comes with the name.
+fn compared(names: impl Iterator<Item = (String, Vec<String>)>, signs: &[&str], typed: &str) -> Candidates {
+    let mut candidates = Vec::new();
+    for (name, values) in names {
+        if signs.len() > 1 {
+            candidates.push((name.clone(), false));
+        }
+        for sign in signs.iter().filter(|_| signs.len() == 1 || typed.starts_with(&name)) {
+            let begun = format!("{name}{sign}");
+            if typed.starts_with(&begun) {
+                candidates.extend(values.iter().map(|value| (format!("{begun}{value}"), true)));
+            }
+            candidates.push((begun, false));
+        }
+    }
+    candidates
+}
+
+/// The values that the manifest lists for an attribute, also by the entities that are told by it.
+fn listed(table: &Table, attribute: &Attribute) -> Vec<String> {
+    if attribute.kind == AttributeKind::Boolean {
+        return ["true", "false"].map(str::to_owned).to_vec();
+    }
+    let whens = table.entities.iter().flat_map(|entity| &entity.when);
+    let of_entities =
+        whens.filter(|when| when.attribute == attribute.name).filter_map(|when| match &when.test {
+            WhenTest::In(values) => Some(values),
+            WhenTest::Exists(_) | WhenTest::BeginsWith(_) => None,
+        });
+    let plain = |value: &AttributeValue| match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => Some(text.clone()),
+        _ => None,
+    };
+    attribute.values.iter().chain(of_entities).flatten().filter_map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANIFEST: &str = r#"
+[tables.pets]
+partition = "owner"
+sort = "petId"
+entity-attribute = "kind"
+
+[tables.pets.attributes]
+owner = "string"
+petId = "string"
+kind = "string"
+mood = { type = "string", values = ["calm", "can't say", "wild"] }
+tame = "boolean"
+born = "date"
+
+[tables.pets.entities.parrot]
+[tables.pets.entities.dog]
+
+[tables.pets.indexes.byMood]
+partition = "mood"
+sort = "born"
+
+[questions.pets.ofMood]
+where = ["mood", "born beginsWith?"]
+
+[tables.visits]
+partition = "id"
+attributes = { id = "string", mood = "number" }
+"#;
+
+    /// The candidates for a line with the cursor at its end, and the line without the word that they replace.
+    fn of(line: &str) -> (String, String) {
+        let parsed = keyfold_core::manifest::parse("keyfold.toml", MANIFEST);
+        let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+        let (start, candidates) = complete(&crate::commands::shell::grammar(), Some(&model), line);
+        (line[..start].to_owned(), candidates.join("|"))
+    }
+
+    #[test]
+    fn each_place_has_its_own_candidates() {
+        for (line, expected) in [
+            ("qu", "query "),
+            ("retrofit re", "redrive |repair |return |revise "),
+            ("demo", ""),
+            ("ex", "exit |explain "),
+            ("put ", "pets |visits "),
+            ("--json put v", "visits "),
+            ("tables apply pets ", "pets |visits "),
+            ("query -t ", "pets |visits "),
+            ("query --table=pets --where bo", "born"),
+            ("query --table visits --where ", "id|mood"),
+            ("query --output ", "csv |jsonl |table "),
+            ("query --out", "--output "),
+            ("explain -t pets -o -b", "-born "),
+            ("explain -t pets --entity d", "dog "),
+            ("index add pets ", "byMood "),
+            ("unfold -t visits --index ", ""),
+            ("ask ", "ofMood "),
+            ("ask ofMood ", "born.beginsWith=|count=|limit=|mood=|order="),
+            ("ask ofMood limit=1 mood=calm ", "born.beginsWith=|count=|order="),
+            ("ask ofMood mood=c", "mood=calm |mood=can\\'t\\ say "),
+            ("ask -t visits ", ""),
+            (
+                "query -t pets --where mood",
+                "mood!?|mood*=|mood<|mood<=|mood<>|mood=|mood>|mood>=|mood?|mood^=",
+            ),
+            ("query -t pets --where mood<", "mood<=|mood<>|mood<calm |mood<can\\'t\\ say |mood<wild "),
+            ("query -t pets --where tame=", "tame=false |tame=true "),
+            ("query -t pets --where kind=", "kind=dog |kind=parrot "),
+            ("query -t visits --where mood=", ""),
+            ("update pets --key ow", "owner"),
+            ("update pets --key owner=ann --set mood", "mood:=|mood="),
+            ("delete pets --if mood", "mood!?|mood:=|mood="),
+            ("update pets --remove ta", "tame "),
+        ] {
+            assert_eq!(of(line).1, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_replaced_from_its_beginning_also_within_quotes() {
+        for (line, before, expected) in [
+            ("query -t pets --where 'mood=ca", "query -t pets --where ", "mood=calm |mood=can\\'t\\ say "),
+            ("query -t pets --where \"mood=can't s", "query -t pets --where ", "mood=can\\'t\\ say "),
+            ("query -t pets --where mood=can\\'t\\ ", "query -t pets --where ", "mood=can\\'t\\ say "),
+            (
+                "query -t 'pets' --where born='a b' --where ta",
+                "query -t 'pets' --where born='a b' --where ",
+                "tame",
+            ),
+            ("put pets '{\"mood\": ", "put pets ", ""),
+        ] {
+            assert_eq!(of(line), (before.to_owned(), expected.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn without_a_manifest_commands_and_flags_are_completed() {
+        let grammar = crate::commands::shell::grammar();
+        assert_eq!(complete(&grammar, None, "put ").1, [""; 0]);
+        assert_eq!(complete(&grammar, None, "put pets --rep").1, ["--replace "]);
+    }
+}
