@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use keyfold_testkit::simulate::Violation;
@@ -58,18 +59,22 @@ fn arguments() -> Option<Arguments> {
     Some(read)
 }
 
-/// Plays them all, or up to the first that is wrong. On every core: each takes its part of the seeds.
+/// Plays them all, or up to the first that is wrong. On every core: each takes its part of the seeds, and none goes past a seed
+/// that is known to be wrong.
 fn play(arguments: &Arguments, mutant: Option<SwitchMutant>) -> Sum {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let worst = AtomicU64::new(u64::MAX);
     let part = |first: u64| {
         let mut sum = Sum::default();
-        for seed in (arguments.seed + first..arguments.seed + arguments.histories).step_by(threads as usize) {
+        let seeds = (arguments.seed + first..arguments.seed + arguments.histories).step_by(threads as usize);
+        for seed in seeds.take_while(|seed| *seed < worst.load(Ordering::Relaxed)) {
             let played = history(seed, mutant, false);
             sum.histories += 1;
             sum.moves += played.moves;
             sum.late += played.late.0;
             sum.noted += played.late.1;
             if let Some(wrong) = played.wrong {
+                worst.fetch_min(seed, Ordering::Relaxed);
                 sum.wrong = Some((seed, wrong));
                 break;
             }

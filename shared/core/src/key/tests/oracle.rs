@@ -79,7 +79,7 @@ pub(super) fn canonical_value(kind: AttributeKind, value: &AttributeValue) -> At
 }
 
 fn canonical(text: &str, precision: Precision) -> String {
-    let nanoseconds = instant(text).unwrap_or_else(|| panic!("{text} was folded"));
+    let nanoseconds = instant(text).unwrap_or_else(|| panic!("{text} was folded")) / FINER;
     let places = precision.places() as usize;
     let utc = EPOCH.checked_add(SignedDuration::from_nanos_i128(nanoseconds)).unwrap();
     let fraction = format!("{:09}", utc.subsec_nanosecond());
@@ -88,7 +88,8 @@ fn canonical(text: &str, precision: Precision) -> String {
     format!("{}T{seconds}{point}{}Z", utc.date(), &fraction[..places])
 }
 
-/// The instant of a whole timestamp, in nanoseconds; `None` if the text is none.
+/// The instant of a whole timestamp; `None` if the text is none. In a millionth of a nanosecond: bounds can have more places than
+/// any value, and lie between two of them.
 fn instant(text: &str) -> Option<i128> {
     let (head, rest) = text.split_at_checked(19)?;
     if !matches!(head.as_bytes()[10], b'T' | b't' | b' ') || head.as_bytes()[4] != b'-' {
@@ -97,10 +98,10 @@ fn instant(text: &str) -> Option<i128> {
     let local: DateTime = head.replace(['t', ' '], "T").parse().ok()?;
     let zone_at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
     let (fraction, zone) = rest.split_at(zone_at);
-    let nanoseconds = match fraction.strip_prefix('.') {
+    let fraction = match fraction.strip_prefix('.') {
         None if fraction.is_empty() => 0,
         Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            format!("{digits:0<9}")[..9].parse::<i128>().ok()?
+            format!("{digits:0<15}")[..15].parse::<i128>().ok()?
         }
         _ => return None,
     };
@@ -118,11 +119,14 @@ fn instant(text: &str) -> Option<i128> {
         }
         _ => return None,
     };
-    let moment = local.duration_since(EPOCH).as_nanos() - offset * 1_000_000_000 + nanoseconds;
-    let range = YEAR_0.duration_since(EPOCH).as_nanos()..=DateTime::MAX.duration_since(EPOCH).as_nanos();
+    let nanoseconds = |moment: DateTime| moment.duration_since(EPOCH).as_nanos();
+    let moment = (nanoseconds(local) - offset * 1_000_000_000) * FINER + fraction;
+    let range = nanoseconds(YEAR_0) * FINER..(nanoseconds(DateTime::MAX) + 1) * FINER;
     range.contains(&moment).then_some(moment)
 }
 
+/// How much finer than a nanosecond instants are.
+const FINER: i128 = 1_000_000;
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 /// The first moment that a key can hold; `DateTime::MAX` is the last.
 const YEAR_0: DateTime = DateTime::constant(0, 1, 1, 0, 0, 0, 0);
