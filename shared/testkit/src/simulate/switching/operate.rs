@@ -93,7 +93,8 @@ impl World {
             self.operators[at].since = self.turns.max(1);
         }
         let tired = self.turns > self.operators[at].since + STOP_TURNS_MAX;
-        if tired || self.random.chance(1) {
+        let doubts = if self.faults.hesitant { 12 } else { 1 };
+        if tired || self.random.chance(doubts) {
             return self.take_back(at, known, side);
         }
         if !self.operators[at].drained {
@@ -118,7 +119,7 @@ impl World {
         };
         // A weakened protocol goes on with writes that nothing ends.
         self.bites +=
-            u64::from(self.seals_enough(side) < usize::from(seal::SEALS) && self.is_something_under_way());
+            u64::from(self.seals_enough(side) < usize::from(seal::SEALS) && self.is_something_under_way(at));
         self.operators[at] = Operator::new();
         let next = if side == Direction::There { Phase::Reversed } else { Phase::Tidy };
         if self.store(known, next) {
@@ -127,8 +128,13 @@ impl World {
         }
     }
 
-    fn is_something_under_way(&self) -> bool {
-        !self.works.is_empty() || !self.zombies.is_empty()
+    /// Can something of this generation still be written, but for what this operator does?
+    fn is_something_under_way(&self, at: usize) -> bool {
+        // Another operator carries over by what it read before.
+        let mut others = self.operators.iter().enumerate().filter(|(other, _)| *other != at);
+        others.any(|(_, operator)| operator.known.is_some())
+            || !self.works.is_empty()
+            || !self.zombies.is_empty()
     }
 
     fn take_back(&mut self, at: usize, known: &Head, side: Direction) {
@@ -138,7 +144,7 @@ impl World {
         {
             self.seal(at, known);
         }
-        self.bites += u64::from(self.has(SwitchMutant::TakenBackUnsealed) && self.is_something_under_way());
+        self.bites += u64::from(self.has(SwitchMutant::TakenBackUnsealed) && self.is_something_under_way(at));
         self.operators[at] = Operator::new();
         let next = if side == Direction::There { Phase::Tidy } else { Phase::Reversed };
         if self.store(known, next) {

@@ -28,6 +28,7 @@ impl World {
         self.faults.hidden = false;
         self.faults.operators = false;
         self.faults.no_inverse = false;
+        self.faults.hesitant = false;
         self.ending = true;
         for _ in 0..END_TURNS_MAX {
             if self.is_at_rest() {
@@ -63,6 +64,7 @@ impl World {
                 self.deliver_again(side);
             }
             36..38 => self.repair(),
+            52..60 if self.faults.hesitant => self.repair(),
             38..40 if !self.zombies.is_empty() => {
                 let at = self.random.below(self.zombies.len());
                 self.carry_out_late(at);

@@ -82,6 +82,8 @@ pub(super) struct SwitchFaults {
     pub(super) operators: bool,
     /// Writers of the target write what has no way back.
     pub(super) no_inverse: bool,
+    /// Stops are often taken back, and much is repaired in between.
+    pub(super) hesitant: bool,
 }
 
 /// A record of a stream.
@@ -179,6 +181,7 @@ impl World {
             hidden: fault(25),
             operators: fault(50),
             no_inverse: fault(20),
+            hesitant: fault(30),
         };
         let tidy = Head::begun(&mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
         let Ok(tidy) = tidy else { unreachable!("one follows the other") };
