@@ -110,7 +110,7 @@ impl Removed {
     }
 
     /// Was this item one of them? Of those without a fence, the last one is known.
-    pub(super) fn has(&self, item: &Item) -> bool {
+    pub fn has(&self, item: &Item) -> bool {
         let mark = Some(mark(item));
         if item.contains_key(FENCE_ATTRIBUTE) { mark <= self.newest } else { mark == self.bare }
     }

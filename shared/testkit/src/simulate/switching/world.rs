@@ -7,7 +7,8 @@ use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, Direction, Head, Phase};
 use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Mapping, Request, Response, SequenceNumber, TableRole, Write,
+    ChangeKind, ChangeRecord, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey, TableRole,
+    Write,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -466,9 +467,7 @@ impl World {
             self.leaked.push((index(side), at));
         }
         let new = new.map(natural);
-        // A limit of the protocol: it is taken for the deletion of before.
-        let as_retrofit =
-            new.is_none() && before.is_some() && before == self.removed_bare[index(side)][number];
+        let as_retrofit = new.is_none() && before.is_some_and(|item| self.looks_removed(side, number, &item));
         if self.truth_of == side {
             self.expected[number].clone_from(&new);
             self.written[number].push(TrueWrite { at, new, leaked, as_retrofit });
@@ -478,6 +477,20 @@ impl World {
             let turn = self.turns;
             self.late.push(LateWrite { side, number, sequence, new, visible_at, turn, said: as_retrofit });
         }
+    }
+
+    /// A limit of the protocol: the deletion of an item without a fence is taken for the retrofit's own, if it removed the same one
+    /// last, or saw it there before it removed another one without a fence.
+    fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
+        if natural(item) != *item {
+            return false;
+        }
+        let lead = other(side);
+        let mapping = if lead == Direction::There { &self.mapping } else { &self.back };
+        let Some(source) = SourceKey::of(mapping.source(), &self.key(lead, number)) else { return false };
+        let row = self.row(&LedgerRow::key(mapping, &source)).and_then(LedgerRow::read);
+        self.removed_bare[index(side)][number].as_ref() == Some(item)
+            || row.is_some_and(|row| row.removed.has(item))
     }
 }
 
