@@ -65,10 +65,12 @@ class Expected:
                 self.misfits[one] = misfit.why
         # Of those that claim one key, any one may have it.
         self.rivals = [ids for ids in claims.values() if len(ids) > 1]
+        # Those whose key is held by an item that does not fit any more.
+        self.waiting = []
 
     def by_reason(self):
         count = collections.Counter(self.misfits.values())
-        collided = sum(len(ids) - 1 for ids in self.rivals)
+        collided = sum(len(ids) - 1 for ids in self.rivals) + len(self.waiting)
         return count + collections.Counter({(None, "collides", None): collided})
 
 
@@ -115,10 +117,13 @@ class Scene:
             out.update(one for one in ids if one not in there)
             if len(there) != 1:
                 found.append(f"{len(there)} of {ids} have the key that all of them claim")
+        # An item that does not fit any more may stand there as it last fitted, and in quarantine; who claims its key by now waits.
+        held = {retrofit.key(item) for one in expected.misfits.keys() & target.keys() for item in target[one]}
+        expected.waiting = [one for one in expected.fits.keys() - out if one not in target and retrofit.key(expected.fits[one]) in held]
+        out.update(expected.waiting)
         for one in expected.fits.keys() - out:
             if target.get(one) != [same(expected.fits[one])]:
                 found.append(f"target: {one}: {target.get(one)} instead of {expected.fits[one]}")
-        # An item that does not fit any more may stand there as it last fitted, and in quarantine.
         found += [f"extra: {one}" for one in target if one not in expected.fits and one not in expected.misfits]
         found += [f"in quarantine: {one}" for one in entries - out] + [f"not in quarantine: {one}" for one in out - entries]
         if mended and out:
