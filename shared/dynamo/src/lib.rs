@@ -16,6 +16,8 @@ mod budget;
 mod client;
 mod consumed;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod guarded;
 mod query;
 mod read;

@@ -10,10 +10,12 @@ mod answer;
 mod decoder;
 mod item;
 mod json;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod oracle;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use answer::BatchAnswer;
 pub(crate) use decoder::{BATCH_GET, Decoder, QUERY, SCAN};
+#[cfg(fuzzing)]
+pub(crate) use oracle::agrees_with_the_sdk;

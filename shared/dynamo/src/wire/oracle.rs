@@ -16,7 +16,7 @@ use crate::read::{SdkPage, sdk_batch};
 
 /// Panics if our decoder takes a body that the SDK's refuses, or reads something else in it. Says whether ours takes it as a
 /// page, and as a batch.
-pub(super) fn agrees_with_the_sdk(body: &[u8]) -> (bool, bool) {
+pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> (bool, bool) {
     let page = answer::page(body);
     if let Some(ours) = &page {
         assert_eq!(sdk_page(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
