@@ -13,9 +13,9 @@ mod scan;
 
 pub use batch_get::batch_get;
 pub(crate) use batch_get::batch_get_watched;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) use batch_get::sdk_batch;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) use page::SdkPage;
 pub(crate) use query::query_from;
 pub use query::query_page;
