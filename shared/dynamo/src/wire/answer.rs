@@ -44,11 +44,15 @@ pub(super) fn page(body: &[u8]) -> Option<Page> {
 /// What a BatchGetItem of one table got.
 pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
     let (mut items, mut left, mut consumed) = (None, None, None);
+    let (mut responses, mut unprocessed, mut capacities) = (None, None, None);
     let mut reader = Reader::of(body)?;
     reader.object(|reader, name| match &*name {
-        "Responses" => reader.object(|reader, _| once(&mut items, all_items(reader))),
-        "UnprocessedKeys" => reader.object(|reader, _| once(&mut left, keys(reader))),
-        "ConsumedCapacity" => reader.array(|reader| once(&mut consumed, self::consumed(reader))),
+        "Responses" => once(&mut responses, reader.object(|reader, _| once(&mut items, all_items(reader)))),
+        "UnprocessedKeys" => once(&mut unprocessed, reader.object(|reader, _| once(&mut left, keys(reader)))),
+        "ConsumedCapacity" => {
+            let all = reader.array(|reader| once(&mut consumed, self::consumed(reader)));
+            once(&mut capacities, all)
+        }
         _ => reader.skip(0),
     })?;
     reader.end()?;
@@ -75,6 +79,11 @@ fn keys(reader: &mut Reader<'_>) -> Option<Vec<Item>> {
     let mut keys = None;
     reader.object(|reader, name| match &*name {
         "Keys" => once(&mut keys, all_items(reader)),
+        // Of no interest, and the SDK has an opinion.
+        "ConsistentRead" => reader.boolean().map(drop),
+        "ProjectionExpression" => reader.string().map(drop),
+        "AttributesToGet" => reader.array(|reader| reader.string().map(drop)),
+        "ExpressionAttributeNames" => reader.object(|reader, _| reader.string().map(drop)),
         _ => reader.skip(0),
     })?;
     keys
@@ -86,15 +95,21 @@ fn count(reader: &mut Reader<'_>) -> Option<u64> {
 }
 
 fn consumed(reader: &mut Reader<'_>) -> Option<Consumed> {
-    let (mut whole, mut table) = (None, None);
+    let (mut whole, mut table, mut local, mut global) = (None, None, None, None);
     let mut consumed = Consumed::default();
     reader.object(|reader, name| match &*name {
         "CapacityUnits" => once(&mut whole, units(reader)),
         "Table" => once(&mut table, units_of(reader)),
-        "LocalSecondaryIndexes" | "GlobalSecondaryIndexes" => reader.object(|reader, index| {
-            let units = units_of(reader)?;
-            consumed.index_units.insert(index.into_owned(), units).is_none().then_some(())
-        }),
+        "LocalSecondaryIndexes" | "GlobalSecondaryIndexes" => {
+            let place = if name.starts_with('L') { &mut local } else { &mut global };
+            let all = reader.object(|reader, index| {
+                let units = units_of(reader)?;
+                consumed.index_units.insert(index.into_owned(), units).is_none().then_some(())
+            });
+            once(place, all)
+        }
+        "TableName" => reader.string().map(drop),
+        "ReadCapacityUnits" | "WriteCapacityUnits" => units(reader).map(drop),
         _ => reader.skip(0),
     })?;
     consumed.units = whole.unwrap_or_default();
@@ -106,6 +121,7 @@ fn units_of(reader: &mut Reader<'_>) -> Option<f64> {
     let mut found = None;
     reader.object(|reader, name| match &*name {
         "CapacityUnits" => once(&mut found, units(reader)),
+        "ReadCapacityUnits" | "WriteCapacityUnits" => units(reader).map(drop),
         _ => reader.skip(0),
     })?;
     Some(found.unwrap_or_default())

@@ -391,3 +391,27 @@ async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
         assert_eq!(left_ours.0.lock().unwrap().len(), left_sdks.0.lock().unwrap().len());
     }
 }
+
+/// Found by the fuzz target `answer`: the SDK refuses a member of a wrong type, even if nobody asks for it; and of one that comes
+/// twice, the last counts.
+#[test]
+fn what_is_skipped_has_its_type_and_comes_once() {
+    for body in [
+        r#"{"ConsumedCapacity":{"TableName":{"byL":{"CapacityUnits":2}}}}"#,
+        r#"{"ConsumedCapacity":{"ReadCapacityUnits":"1"}}"#,
+        r#"{"ConsumedCapacity":{"Table":{"WriteCapacityUnits":true}}}"#,
+        r#"{"ConsumedCapacity":{"GlobalSecondaryIndexes":{"a":{}},"GlobalSecondaryIndexes":{"b":{}}}}"#,
+    ] {
+        assert!(!agrees_with_the_sdk(body.as_bytes()).0, "{body}");
+    }
+    for body in [
+        r#"{"UnprocessedKeys":{"t":{"Keys":[],"ConsistentRead":"yes"}}}"#,
+        r#"{"UnprocessedKeys":{"t":{"Keys":[],"ProjectionExpression":7}}}"#,
+        r#"{"UnprocessedKeys":{"t":{"Keys":[],"AttributesToGet":[7]}}}"#,
+        r#"{"UnprocessedKeys":{"t":{"Keys":[],"ExpressionAttributeNames":{"a":[]}}}}"#,
+        r#"{"Responses":{"t":[{}]},"Responses":{}}"#,
+        r#"{"ConsumedCapacity":[{"CapacityUnits":1}],"ConsumedCapacity":[]}"#,
+    ] {
+        assert!(!agrees_with_the_sdk(body.as_bytes()).1, "{body}");
+    }
+}
