@@ -1,5 +1,7 @@
 //! Items and values: from DynamoDB's JSON to core's words, in one pass.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keyfold_core::value::{AttributeValue, Item};
@@ -79,5 +81,7 @@ fn list<'b, T>(reader: &mut Reader<'b>, element: impl Fn(&mut Reader<'b>) -> Opt
 }
 
 fn bytes(reader: &mut Reader<'_>) -> Option<Vec<u8>> {
-    STANDARD.decode(reader.string()?.as_bytes()).ok()
+    // The SDK decodes what is written, and an escape is no letter of base64.
+    let Cow::Borrowed(text) = reader.string()? else { return None };
+    STANDARD.decode(text).ok()
 }
