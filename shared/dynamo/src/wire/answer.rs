@@ -79,7 +79,7 @@ fn keys(reader: &mut Reader<'_>) -> Option<Vec<Item>> {
     let mut keys = None;
     reader.object(|reader, name| match &*name {
         "Keys" => once(&mut keys, all_items(reader)),
-        // Of no interest, and the SDK has an opinion.
+        // Nobody asks for these, but the SDK refuses a body that has one of a wrong type.
         "ConsistentRead" => reader.boolean().map(drop),
         "ProjectionExpression" => reader.string().map(drop),
         "AttributesToGet" => reader.array(|reader| reader.string().map(drop)),

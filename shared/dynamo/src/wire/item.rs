@@ -81,7 +81,7 @@ fn list<'b, T>(reader: &mut Reader<'b>, element: impl Fn(&mut Reader<'b>) -> Opt
 }
 
 fn bytes(reader: &mut Reader<'_>) -> Option<Vec<u8>> {
-    // The SDK decodes what is written, and an escape is no letter of base64.
+    // The SDK does not resolve escapes in base64, and refuses them.
     let Cow::Borrowed(text) = reader.string()? else { return None };
     STANDARD.decode(text).ok()
 }

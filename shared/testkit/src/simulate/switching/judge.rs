@@ -71,9 +71,10 @@ impl World {
     /// Is the item in the quarantine of the direction that leads from this side? Nobody goes there any more but a person: the next
     /// switch waits for that.
     fn is_parked(&self, side: Direction, number: usize) -> bool {
-        let mapping = if side == Direction::There { &self.mapping } else { &self.back };
         let key = self.key(side, number);
-        self.quarantine(mapping.rows_name()).iter().any(|entry| entry.key.as_ref() == Some(&key))
+        self.quarantine(self.mapping_from(side).rows_name())
+            .iter()
+            .any(|entry| entry.key.as_ref() == Some(&key))
     }
 
     /// What is noted was late, or came after a stop.

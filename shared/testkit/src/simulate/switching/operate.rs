@@ -7,7 +7,7 @@ use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::retrofit::control::{Delivery, Direction, Head, Phase, SORT};
 use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
 use keyfold_core::retrofit::seal;
-use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, LedgerRow, Request, SourceKey, TaskStep};
+use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, Request, TaskStep};
 use keyfold_core::value::Item;
 
 use super::carry::same_version;
@@ -280,8 +280,7 @@ impl World {
         };
         let newest = Newest { sequence, may_lack_row: false };
         let (source, target) = (self.item(side, number), self.item(other(side), number));
-        let row = self.row_of(job, side, number);
-        let sides = Sides { row: row.as_ref(), source, target };
+        let sides = Sides { row: self.row_of(side, number), source, target };
         let (arrived, present, agrees) =
             (job.has_arrived(&newest, sides), target.is_some(), job.agrees(sides));
         let shown = !self.head.was_reversed()
@@ -296,11 +295,6 @@ impl World {
             return arrived && agrees;
         }
         arrived && agrees && shown
-    }
-
-    fn row_of(&self, job: &Job, side: Direction, number: usize) -> Option<Item> {
-        let source = SourceKey::of(job.mapping().source(), &self.key(side, number))?;
-        self.row(&LedgerRow::key(job.mapping(), &source)).cloned()
     }
 
     /// The writers of this table may write from now on; it was looked last at this turn whether all had arrived.
@@ -378,8 +372,7 @@ impl World {
 
     /// What a state of a table is in the other one; the same for all that has no place there.
     pub(super) fn carried(&self, side: Direction, state: Option<&Item>) -> Option<Item> {
-        let mapping = if side == Direction::There { &self.mapping } else { &self.back };
-        mapping.target_item(state?).ok().flatten()
+        self.mapping_from(side).target_item(state?).ok().flatten()
     }
 
     /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.

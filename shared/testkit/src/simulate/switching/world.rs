@@ -431,6 +431,21 @@ impl World {
         self.control.get(&self.control_table, key)
     }
 
+    /// The row of an item, for the direction that leads from this side.
+    pub(super) fn row_of(&self, side: Direction, number: usize) -> Option<&Item> {
+        let mapping = self.mapping_from(side);
+        let source = SourceKey::of(mapping.source(), &self.key(side, number))?;
+        self.row(&LedgerRow::key(mapping, &source))
+    }
+
+    /// How items of this side's table become those of the other one.
+    pub(super) fn mapping_from(&self, side: Direction) -> &Mapping {
+        match side {
+            Direction::There => &self.mapping,
+            Direction::Back => &self.back,
+        }
+    }
+
     /// A writer of this table writes; does it go against the stop?
     pub(super) fn application_writes(&mut self, side: Direction) {
         let number = self.random.below(KEYS);
@@ -485,10 +500,7 @@ impl World {
         if natural(item) != *item {
             return false;
         }
-        let lead = other(side);
-        let mapping = if lead == Direction::There { &self.mapping } else { &self.back };
-        let Some(source) = SourceKey::of(mapping.source(), &self.key(lead, number)) else { return false };
-        let row = self.row(&LedgerRow::key(mapping, &source)).and_then(LedgerRow::read);
+        let row = self.row_of(other(side), number).and_then(LedgerRow::read);
         self.removed_bare[index(side)][number].as_ref() == Some(item)
             || row.is_some_and(|row| row.removed.has(item))
     }
