@@ -4,9 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {
-    let (page, batch) = keyfold_dynamo::fuzzing::answer(body);
+    let taken = keyfold_dynamo::fuzzing::answer(body);
     // What is cut off anywhere is whole for neither: it would be an answer with fewer items.
-    if (page || batch) && body.last() == Some(&b'}') {
-        assert_eq!(keyfold_dynamo::fuzzing::answer(&body[..body.len() - 1]), (false, false), "a body that was cut off is taken");
+    if taken.contains(&true) && body.last() == Some(&b'}') {
+        assert_eq!(keyfold_dynamo::fuzzing::answer(&body[..body.len() - 1]), [false; 3], "a body that was cut off is taken");
     }
 });

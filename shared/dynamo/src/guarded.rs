@@ -10,6 +10,10 @@ mod statement;
 mod transaction;
 
 pub(crate) use request::{Tell, send};
+#[cfg(any(test, fuzzing))]
+pub(crate) use statement::sdk_results;
 pub use statement::{STATEMENT_CHARS_MAX, STATEMENTS_MAX};
-pub(crate) use statement::{StatementResult, execute, insert, insert_chars, put_as_insert, statement};
+pub(crate) use statement::{
+    Statement, StatementResult, execute, insert, insert_chars, put_as_insert, statement,
+};
 pub(crate) use transaction::part_of_transaction;

@@ -4,9 +4,12 @@
 //! moved twice. Here the bytes become core's items at once. Only answers that are certain are read here; all others, with every
 //! error, go to the SDK's decoder, so a body means what the SDK says it means. `docs/adr/0016` has the reasons.
 //!
-//! Start with [`Decoder`].
+//! Requests of writes are written here too: the values go from core's words into the text, and the SDK's items are never made.
+//!
+//! Start with [`Decoder`] and [`BodyText`].
 
 mod answer;
+mod body;
 mod decoder;
 mod item;
 mod json;
@@ -14,8 +17,12 @@ mod json;
 mod oracle;
 #[cfg(test)]
 mod tests;
+pub(crate) mod write;
 
-pub(crate) use answer::BatchAnswer;
-pub(crate) use decoder::{BATCH_GET, Decoder, QUERY, SCAN};
+pub(crate) use answer::{BatchAnswer, StatementAnswer, StatementsAnswer};
+pub(crate) use body::{BATCH_EXECUTE_STATEMENT, Body, BodyText, DELETE_ITEM, PUT_ITEM, UPDATE_ITEM};
+#[cfg(test)]
+pub(crate) use body::{Said, said};
+pub(crate) use decoder::{BATCH_GET, Decoder, QUERY, SCAN, STATEMENTS};
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

@@ -1,5 +1,6 @@
 //! Which entity an item is, and the keys it should have.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
@@ -68,7 +69,9 @@ impl Table {
     /// The item with the folded attributes it should have and none that it should not, checked by
     /// [`check_promises`](Self::check_promises) and [`check_item`](Self::check_item).
     pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
-        item = self.with_key_parts(&item).into_owned();
+        if let Cow::Owned(whole) = self.with_key_parts(&item) {
+            item = whole;
+        }
         let folded = self.folded(&item)?;
         let entity = self.entity_of(&item)?;
         item.reserve(folded.len());

@@ -80,7 +80,9 @@ impl Table {
             let declared = self.attributes.get(name);
             declared.is_some_and(|attribute| attribute.from_key) && !item.contains_key(name)
         };
-        if !self.attributes.keys().any(|name| is_missing(name)) {
+        // Most tables have no such attribute.
+        let mut in_keys = self.attributes.values().filter(|attribute| attribute.from_key);
+        if in_keys.all(|attribute| item.contains_key(&attribute.name)) {
             return Vec::new();
         }
         let entity = self.entity_of(item).ok().flatten();

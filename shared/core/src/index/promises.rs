@@ -63,13 +63,13 @@ impl Table {
         if expected != found {
             return Err(ItemError::AttributeType { at: at(), expected, found });
         }
-        let is_time = match (attribute.kind, value) {
-            (AttributeKind::Timestamp(_), AttributeValue::S(text)) => is_timestamp(text),
-            (AttributeKind::Date, AttributeValue::S(text)) => is_date(text),
-            _ => true,
+        let is_no_time = || match (attribute.kind, value) {
+            (AttributeKind::Timestamp(_), AttributeValue::S(text)) => !is_timestamp(text),
+            (AttributeKind::Date, AttributeValue::S(text)) => !is_date(text),
+            _ => false,
         };
         // A folded key refuses such a value itself; a natural one would take it and put it in the wrong place.
-        if !is_time && self.every_key().any(|(_, key)| key.name == attribute.name) {
+        if self.every_key().any(|(_, key)| key.name == attribute.name) && is_no_time() {
             return Err(ItemError::NotATime { at: at(), kind: attribute.kind.name() });
         }
         match &attribute.values {

@@ -27,11 +27,17 @@ impl Table {
         for (name, value) in item.iter() {
             check_value(value).map_err(|problem| problem.at(self.place(None, Some(name), item)))?;
         }
-        let bytes = item_bytes(item);
-        if bytes > ITEM_BYTES_MAX {
-            return Err(ItemError::ItemTooLarge { at: self.place(None, None, item), bytes });
+        self.check_size(item)
+    }
+
+    /// Checks that an item is at most 400 KB.
+    pub(crate) fn check_size(&self, item: &Item) -> Result<(), ItemError> {
+        match item_bytes(item) {
+            bytes if bytes > ITEM_BYTES_MAX => {
+                Err(ItemError::ItemTooLarge { at: self.place(None, None, item), bytes })
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn check_key(

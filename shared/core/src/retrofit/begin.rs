@@ -1,5 +1,7 @@
 //! What a retrofit makes of a record, a scanned item, a repair or a failure: the task that deals with it.
 
+use std::sync::Arc;
+
 use super::fence::{Epoch, Fence};
 use super::job::Job;
 use super::protocol::ItemMachine;
@@ -25,8 +27,9 @@ impl Job {
         let Some(source) = SourceKey::of(self.mapping().source(), &record.key) else {
             return ItemTask::entering(self, Quarantined::record(fence));
         };
-        let begun = ItemMachine::apply(self, &source, &record.key, record.new.as_ref(), fence);
-        ItemTask::new(record.key.clone(), source, begun)
+        let key = Arc::new(record.key.clone());
+        let begun = ItemMachine::apply(self, &source, &key, record.new.as_ref(), fence);
+        ItemTask::new(key, source, begun)
     }
 
     /// Looks at a change of the table that this job writes to, which its writers should not make: `epoch` is that of its stream.
@@ -36,7 +39,7 @@ impl Job {
         match (key, source) {
             (Some(key), Some(source)) => {
                 let begun = ItemMachine::late(self, &source, &key, record, epoch);
-                ItemTask::new(key, source, begun)
+                ItemTask::new(Arc::new(key), source, begun)
             }
             // No item of the open table can have this place.
             _ => ItemTask::over(record.key.clone(), TaskResult::NotSelected),
@@ -45,11 +48,13 @@ impl Job {
 
     /// Carries a scanned item over, unless something newer is there. `careful` looks before it writes: for a pass that
     /// finds most items done already, where a look costs less than a write that is refused.
-    pub fn backfill(&self, item: &Item, careful: bool) -> ItemTask {
+    pub fn backfill(&self, item: Item, careful: bool) -> ItemTask {
         let source_table = self.mapping().source();
-        let (Some(key), Some(source)) = (source_table.key_of(item), SourceKey::of(source_table, item)) else {
+        let (Some(key), Some(source)) = (source_table.key_of(&item), SourceKey::of(source_table, &item))
+        else {
             return ItemTask::entering(self, Quarantined::record(Fence::of_scan(self.epoch())));
         };
+        let key = Arc::new(key);
         let begun = ItemMachine::backfill(self, &source, &key, item, careful);
         ItemTask::new(key, source, begun)
     }
@@ -109,7 +114,8 @@ impl Job {
             return ItemTask::over(key.clone(), TaskResult::Unchanged);
         };
         let failed = entry.map(|entry| entry.fence.clone());
-        let begun = ItemMachine::repair(self, &source, key, failed);
-        ItemTask::new(key.clone(), source, begun).freeing(entry.cloned())
+        let key = Arc::new(key.clone());
+        let begun = ItemMachine::repair(self, &source, &key, failed);
+        ItemTask::new(key, source, begun).freeing(entry.cloned())
     }
 }

@@ -4,6 +4,8 @@
 //! age of a batch, not a record of one's own in the stream. The rows do: a change was carried over if the fence of its item's row
 //! has risen to it. Then no write of an older state can go through any more, from wherever it comes.
 
+use std::borrow::Cow;
+
 use super::control::Head;
 use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
@@ -91,7 +93,7 @@ impl Job {
 
     /// Is the target's item what the source's item maps to? Nobody may write meanwhile.
     pub fn agrees(&self, sides: Sides<'_>) -> bool {
-        let wanted = sides.source.map_or(Ok(None), |item| self.mapping().carried(item));
+        let wanted = sides.source.map_or(Ok(None), |item| self.mapping().carried(Cow::Borrowed(item)));
         match (wanted, sides.target) {
             (Ok(Some(wanted)), Some(target)) => same_item(&wanted, target, &OWN_ATTRIBUTES),
             // An item that was not carried over may stand at its place in the source, on the way back.

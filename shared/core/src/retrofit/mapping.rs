@@ -8,6 +8,7 @@ mod released;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -274,7 +275,7 @@ impl Mapping {
         if self.retrofit.misfits.is_empty() || !self.selects(source) {
             return Vec::new();
         }
-        let item = self.renamed(&self.source.with_key_parts(source));
+        let item = self.renamed(self.source.with_key_parts(source));
         mend::fitted(&self.retrofit, &self.target, item).map(|(_, used)| used).unwrap_or_default()
     }
 
@@ -301,11 +302,20 @@ impl Mapping {
 
     /// The target's item for a source item, without any fence; `None` if it is not selected.
     pub fn target_item(&self, source: &Item) -> Result<Option<Item>, ItemError> {
-        if !self.selects(source) {
+        self.mapped(Cow::Borrowed(source))
+    }
+
+    /// The same of an item that nobody needs any more, or of one that must be copied.
+    pub(super) fn mapped(&self, source: Cow<'_, Item>) -> Result<Option<Item>, ItemError> {
+        if !self.selects(&source) {
             return Ok(None);
         }
         // What stands only in the source's keys is an attribute of the item too.
-        let item = self.renamed(&self.source.with_key_parts(source));
+        let whole = match self.source.with_key_parts(&source) {
+            Cow::Owned(whole) => Cow::Owned(whole),
+            Cow::Borrowed(_) => source,
+        };
+        let item = self.renamed(whole);
         if self.retrofit.misfits.is_empty() {
             return self.target.with_keys(item).map(Some);
         }
@@ -316,10 +326,10 @@ impl Mapping {
     pub fn target_key(&self, source_key: &Item) -> Result<Option<Item>, ItemError> {
         let mut item = match self.is_back() {
             true => match back::key_values(&self.source, source_key) {
-                Some(values) => self.renamed(&values),
+                Some(values) => self.renamed(Cow::Owned(values)),
                 None => return Ok(None),
             },
-            false => self.renamed(source_key),
+            false => self.renamed(Cow::Borrowed(source_key)),
         };
         for key in self.target.key_attributes() {
             let KeySource::Folded(rules) = &key.source else { continue };
@@ -375,19 +385,17 @@ impl Mapping {
     }
 
     /// The item with its attributes renamed, set and dropped, and without what an earlier retrofit left on it.
-    fn renamed(&self, source: &Item) -> Item {
+    fn renamed(&self, source: Cow<'_, Item>) -> Item {
         let Retrofit { rename, set, drop, .. } = &self.retrofit;
-        let kept = |(name, value): (&String, &AttributeValue)| {
-            let own = OWN_ATTRIBUTES.contains(&name.as_str());
-            let goes = own || drop.contains(name) || rename.contains_key(name);
-            (!goes).then(|| (name.clone(), value.clone()))
-        };
-        let mut item = Item::default();
+        let mut item = source.into_owned();
+        let moved: Vec<_> =
+            rename.iter().filter_map(|(old, new)| Some((new.clone(), item.remove(old)?))).collect();
+        for name in OWN_ATTRIBUTES.into_iter().chain(drop.iter().map(String::as_str)) {
+            item.remove(name);
+        }
         // Room for all that will be on it: an item that grows is copied.
-        item.reserve(source.len() + self.added_max);
-        item.extend(source.iter().filter_map(kept));
-        let moved = |(old, new): (&String, &String)| Some((new.clone(), source.get(old)?.clone()));
-        item.extend(rename.iter().filter_map(moved));
+        item.reserve(self.added_max);
+        item.extend(moved);
         item.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         item
     }

@@ -12,6 +12,8 @@ mod mark;
 mod rowed;
 mod turn;
 
+use std::sync::Arc;
+
 use super::fence::{Epoch, Fence};
 use super::job::{Job, Kept};
 use super::mapping::Protocol;
@@ -46,7 +48,7 @@ impl ItemMachine {
     pub(super) fn apply(
         job: &Job,
         source: &SourceKey,
-        key: &Item,
+        key: &Arc<Item>,
         new: Option<&Item>,
         fence: Fence,
     ) -> (ItemMachine, Turn) {
@@ -62,16 +64,16 @@ impl ItemMachine {
     pub(super) fn backfill(
         job: &Job,
         source: &SourceKey,
-        key: &Item,
-        item: &Item,
+        key: &Arc<Item>,
+        item: Item,
         careful: bool,
     ) -> (ItemMachine, Turn) {
         let fence = Fence::of_scan(job.epoch());
         match job.mapping().protocol() {
-            Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(item), fence)),
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(&item), fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::backfill(job, source, key)),
             Protocol::Fenced => fenced(Fenced::backfill(job, key, item, fence, careful)),
-            Protocol::Ledger => ledger(Move::of_scanned(job, source, key, item, fence, careful)),
+            Protocol::Ledger => ledger(Move::of_scanned(job, source, key, &item, fence, careful)),
         }
     }
 
@@ -80,7 +82,7 @@ impl ItemMachine {
     pub(super) fn repair(
         job: &Job,
         source: &SourceKey,
-        key: &Item,
+        key: &Arc<Item>,
         failed: Option<Fence>,
     ) -> (ItemMachine, Turn) {
         match job.mapping().protocol() {

@@ -76,11 +76,9 @@ fn push(text: &mut String, value: &AttributeValue) -> Option<()> {
     match value {
         AttributeValue::S(value) => {
             text.push_str("S:");
-            for letter in value.chars() {
-                if matches!(letter, '|' | '\\') {
-                    text.push('\\');
-                }
-                text.push(letter);
+            match value.contains(['|', '\\']) {
+                true => text.push_str(&value.replace('\\', "\\\\").replace('|', "\\|")),
+                false => text.push_str(value),
             }
         }
         AttributeValue::N(value) => {

@@ -1,5 +1,7 @@
 //! One item on its way: what to send next, until it is done.
 
+use std::sync::Arc;
+
 use super::job::Job;
 use super::protocol::{ItemMachine, Turn};
 use super::quarantine::{self, Quarantined};
@@ -11,7 +13,7 @@ use crate::value::Item;
 /// One source item that is being brought up to date.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemTask {
-    key: Item,
+    key: Arc<Item>,
     source: Option<SourceKey>,
     state: TaskState,
     /// What comes first, until it is asked for.
@@ -43,7 +45,7 @@ enum TaskState {
 }
 
 impl ItemTask {
-    pub(super) fn new(key: Item, source: SourceKey, (machine, first): (ItemMachine, Turn)) -> ItemTask {
+    pub(super) fn new(key: Arc<Item>, source: SourceKey, (machine, first): (ItemMachine, Turn)) -> ItemTask {
         let state = TaskState::Protocol(machine);
         ItemTask { key, source: Some(source), state, first: Some(first), entry: None }
     }
@@ -51,21 +53,21 @@ impl ItemTask {
     /// Enters something in the quarantine and does nothing else.
     pub(super) fn entering(job: &Job, entry: Quarantined) -> ItemTask {
         let first = Some(Turn::Send(Request::Write(entry.enter(job.mapping()))));
-        let key = entry.key.clone().unwrap_or_default();
+        let key = Arc::new(entry.key.clone().unwrap_or_default());
         ItemTask { key, source: None, state: TaskState::Entering(Box::new(entry)), first, entry: None }
     }
 
     /// Takes an entry out of the quarantine and does nothing else.
     pub(super) fn leaving(job: &Job, entry: &Quarantined) -> ItemTask {
         let first = Some(Turn::Send(Request::Write(entry.leave(job.mapping()))));
-        let key = entry.key.clone().unwrap_or_default();
+        let key = Arc::new(entry.key.clone().unwrap_or_default());
         ItemTask { key, source: None, state: TaskState::Leaving(TaskResult::Written), first, entry: None }
     }
 
     /// A task with nothing to do.
     pub(super) fn over(key: Item, result: TaskResult) -> ItemTask {
         let state = TaskState::Over(result.clone());
-        ItemTask { key, source: None, state, first: Some(Turn::Done(result)), entry: None }
+        ItemTask { key: Arc::new(key), source: None, state, first: Some(Turn::Done(result)), entry: None }
     }
 
     /// The same task; its success takes this entry out of the quarantine.

@@ -198,7 +198,7 @@ fn a_delete_leaves_a_tombstone() {
 #[test]
 fn a_scan_writes_only_where_nothing_is() {
     let job = job("moved");
-    let mut task = job.backfill(&event("1", "joe"), false);
+    let mut task = job.backfill(event("1", "joe"), false);
     assert_eq!(write(task.start(&job)).guard, Guard::Absent);
     assert_eq!(
         task.respond(&job, Response::Refused(ItemSeen::Unknown)),
@@ -248,7 +248,7 @@ fn a_move_changes_ledger_and_both_places_at_once() {
     let job = job("rekeyed");
     let mut task = job.apply(&record("9", "1", Some(event("1", "sam"))));
     assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { place: TableRole::Control, .. })));
-    let mut first = job.backfill(&event("1", "joe"), false);
+    let mut first = job.backfill(event("1", "joe"), false);
     let TaskStep::Send(Request::Transact(writes)) = first.start(&job) else { panic!() };
     let row = put_item(&writes[0]).clone();
     let TaskStep::Send(Request::Transact(writes)) = task.respond(&job, Response::Got(Some(row))) else {
@@ -273,7 +273,7 @@ fn a_move_changes_ledger_and_both_places_at_once() {
 #[test]
 fn keys_are_set_in_place_where_their_inputs_are_as_read() {
     let job = job("inPlace");
-    let mut task = job.backfill(&event("1", "joe"), false);
+    let mut task = job.backfill(event("1", "joe"), false);
     let first = write(task.start(&job));
     assert!(first.guard.holds(Some(&event("1", "joe"))));
     assert!(!first.guard.holds(Some(&event("1", "sam"))) && !first.guard.holds(None));
@@ -516,7 +516,7 @@ fn a_record_that_finds_nothing_to_do_leaves_its_row_all_the_same() {
 fn with_rows_a_scan_and_a_repair_go_the_same_way() {
     let job = keeping(Kept::Rows);
     let scan = |known: Option<&Item>, target: Option<&Item>, source: Option<&Item>| {
-        after_reads(&job, &mut job.backfill(&event("1", "old"), false), known, target, source)
+        after_reads(&job, &mut job.backfill(event("1", "old"), false), known, target, source)
     };
     let [_, target] = transaction(scan(None, None, Some(&event("1", "sam"))));
     assert_eq!(put_item(&target)["byWho_pk"], AttributeValue::S("r-sam".to_owned()));

@@ -9,11 +9,13 @@ use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 use keyfold_core::write::{Action, Guard, WriteExpressions};
 
-use super::builder::guarded;
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
-use crate::values::{copy_to_sdk, from_sdk};
+use crate::values::from_sdk;
+use crate::wire::{Body, BodyText, DELETE_ITEM, PUT_ITEM, UPDATE_ITEM, write};
 
+/// Room for a request: most items are of a few hundred bytes.
+const BYTES_GUESSED: usize = 1024;
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
 /// What the answer should tell beside the units. DynamoDB takes no units for it.
@@ -43,50 +45,136 @@ pub(crate) async fn send(
     guard: Option<&Guard>,
     tell: Tell,
 ) -> Result<Sent, DynamoError> {
-    let mut expressions = WriteExpressions::of(table, action, guard);
-    let refused_by =
-        (tell.refused_by && guard.is_some()).then_some(ReturnValuesOnConditionCheckFailure::AllOld);
+    let refused_by = tell.refused_by && guard.is_some();
+    let body = body(table, action, guard, tell, refused_by);
     let call = |operation| Call::new(operation, &table.name);
     match action {
-        Action::Put(item) => {
-            let sent = guarded!(client.put_item(), table, expressions)
-                .set_item(Some(copy_to_sdk(item)))
-                .set_return_values_on_condition_check_failure(refused_by)
-                .set_return_item_collection_metrics(
-                    tell.collection.then_some(ReturnItemCollectionMetrics::Size),
-                )
-                .return_consumed_capacity(UNITS)
-                .send()
-                .await
-                .map_err(|error| DynamoError::of(call("PutItem"), error))?;
+        Action::Put(_) => {
+            let put = client.put_item().table_name(&table.name).customize().interceptor(body);
+            let sent = put.send().await.map_err(|error| DynamoError::of(call("PutItem"), error))?;
             let consumed = consumed::of(sent.consumed_capacity());
             Ok(Sent { consumed, collection: sent.item_collection_metrics, deleted: None })
         }
-        Action::Update { key, .. } => {
-            let update = expressions.update.take();
-            let sent = guarded!(client.update_item(), table, expressions)
-                .set_key(Some(copy_to_sdk(key)))
-                .set_update_expression(update)
-                .set_return_values_on_condition_check_failure(refused_by)
-                .return_consumed_capacity(UNITS)
-                .send()
-                .await
-                .map_err(|error| DynamoError::of(call("UpdateItem"), error))?;
+        Action::Update { .. } => {
+            let update = client.update_item().table_name(&table.name).customize().interceptor(body);
+            let sent = update.send().await.map_err(|error| DynamoError::of(call("UpdateItem"), error))?;
             Ok(Sent { consumed: consumed::of(sent.consumed_capacity()), ..Sent::default() })
         }
-        Action::Delete(key) => {
-            let sent = guarded!(client.delete_item(), table, expressions)
-                .set_key(Some(copy_to_sdk(key)))
-                .set_return_values(tell.deleted.then_some(ReturnValue::AllOld))
-                .set_return_values_on_condition_check_failure(refused_by)
-                .return_consumed_capacity(UNITS)
-                .send()
-                .await
-                .map_err(|error| DynamoError::of(call("DeleteItem"), error))?;
+        Action::Delete(_) => {
+            let delete = client.delete_item().table_name(&table.name).customize().interceptor(body);
+            let sent = delete.send().await.map_err(|error| DynamoError::of(call("DeleteItem"), error))?;
             let consumed = consumed::of(sent.consumed_capacity());
             let deleted = sent.attributes.map(from_sdk).transpose();
             let deleted = deleted.map_err(|_| DynamoError::Unreadable { call: call("DeleteItem") })?;
             Ok(Sent { consumed, deleted, collection: None })
+        }
+    }
+}
+
+/// The request.
+fn body(table: &Table, action: &Action, guard: Option<&Guard>, tell: Tell, refused_by: bool) -> Body {
+    let expressions = WriteExpressions::of(table, action, guard);
+    let (operation, name, item) = match action {
+        Action::Put(item) => (&PUT_ITEM, "Item", item),
+        Action::Update { key, .. } => (&UPDATE_ITEM, "Key", key),
+        Action::Delete(key) => (&DELETE_ITEM, "Key", key),
+    };
+    let told = |told: bool, what| told.then_some(what);
+    let collection = tell.collection && matches!(action, Action::Put(_));
+    let deleted = tell.deleted && matches!(action, Action::Delete(_));
+    BodyText::of(operation, BYTES_GUESSED)
+        .text("TableName", Some(&table.name))
+        .member(name, |out| write::item(out, item))
+        .text("UpdateExpression", expressions.update.as_deref())
+        .text("ConditionExpression", expressions.condition.as_deref())
+        .map("ExpressionAttributeNames", &expressions.names, |out, name| write::string(out, name))
+        .map("ExpressionAttributeValues", &expressions.values, write::value)
+        .text("ReturnConsumedCapacity", Some(UNITS.as_str()))
+        .text("ReturnValues", told(deleted, ReturnValue::AllOld.as_str()))
+        .text(
+            "ReturnValuesOnConditionCheckFailure",
+            told(refused_by, ReturnValuesOnConditionCheckFailure::AllOld.as_str()),
+        )
+        .text("ReturnItemCollectionMetrics", told(collection, ReturnItemCollectionMetrics::Size.as_str()))
+        .done()
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::operation::delete_item::{DeleteItem, DeleteItemInput};
+    use aws_sdk_dynamodb::operation::put_item::{PutItem, PutItemInput};
+    use aws_sdk_dynamodb::operation::update_item::{UpdateItem, UpdateItemInput};
+    use aws_smithy_runtime_api::client::interceptors::context::Input;
+    use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
+    use keyfold_core::value::AttributeValue;
+    use keyfold_testkit::case::Case;
+    use keyfold_testkit::generate::Random;
+
+    use super::*;
+    use crate::guarded::builder::guarded;
+    use crate::values::copy_to_sdk;
+    use crate::wire::{Said, said};
+
+    const TELL: Tell = Tell { refused_by: true, deleted: true, collection: true };
+
+    /// The request as the SDK writes it.
+    fn sdk(table: &Table, action: &Action, guard: Option<&Guard>) -> Said {
+        let mut expressions = WriteExpressions::of(table, action, guard);
+        let refused_by = guard.is_some().then_some(ReturnValuesOnConditionCheckFailure::AllOld);
+        match action {
+            Action::Put(item) => {
+                let input = guarded!(PutItemInput::builder(), table, expressions)
+                    .set_item(Some(copy_to_sdk(item)))
+                    .set_return_values_on_condition_check_failure(refused_by)
+                    .return_item_collection_metrics(ReturnItemCollectionMetrics::Size)
+                    .return_consumed_capacity(UNITS);
+                said(PutItem::new().config(), Input::erase(input.build().unwrap()))
+            }
+            Action::Update { key, .. } => {
+                let update = expressions.update.take();
+                let input = guarded!(UpdateItemInput::builder(), table, expressions)
+                    .set_key(Some(copy_to_sdk(key)))
+                    .set_update_expression(update)
+                    .set_return_values_on_condition_check_failure(refused_by)
+                    .return_consumed_capacity(UNITS);
+                said(UpdateItem::new().config(), Input::erase(input.build().unwrap()))
+            }
+            Action::Delete(key) => {
+                let input = guarded!(DeleteItemInput::builder(), table, expressions)
+                    .set_key(Some(copy_to_sdk(key)))
+                    .return_values(ReturnValue::AllOld)
+                    .set_return_values_on_condition_check_failure(refused_by)
+                    .return_consumed_capacity(UNITS);
+                said(DeleteItem::new().config(), Input::erase(input.build().unwrap()))
+            }
+        }
+    }
+
+    #[test]
+    fn our_requests_are_those_of_the_sdk() {
+        for seed in 0..300 {
+            let case = Case::new(seed);
+            let (table, random) = (case.table(), &mut Random::new(seed));
+            for item in case.items.iter().map(|item| &item.stored) {
+                let key = table.key_of(item).unwrap();
+                let values: Vec<(String, AttributeValue)> = item
+                    .iter()
+                    .filter(|(name, _)| !key.contains_key(*name))
+                    .map(|(name, value)| (name.clone(), value.clone()))
+                    .collect();
+                let set = values.clone();
+                let is = |(name, value): &(String, AttributeValue)| Guard::equals(name, value.clone());
+                let action = match random.below(3) {
+                    0 => Action::Put(item.clone()),
+                    1 if !set.is_empty() => {
+                        Action::Update { key, set, remove: vec!["it's \"gone\"".to_owned()] }
+                    }
+                    _ => Action::Delete(key),
+                };
+                let guard = values.first().map(is).filter(|_| random.chance(70));
+                let ours = body(table, &action, guard.as_ref(), TELL, guard.is_some());
+                assert_eq!(ours.said(), sdk(table, &action, guard.as_ref()), "{seed}");
+            }
         }
     }
 }

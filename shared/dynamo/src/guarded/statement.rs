@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::batch_execute_statement::BatchExecuteStatementOutput;
 use aws_sdk_dynamodb::types::{
-    AttributeValue as SdkValue, BatchStatementError, BatchStatementErrorCodeEnum, BatchStatementRequest,
-    BatchStatementResponse, ReturnConsumedCapacity,
+    BatchStatementError, BatchStatementErrorCodeEnum, BatchStatementResponse, ReturnConsumedCapacity,
 };
 use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::value::{AttributeValue, Item};
@@ -15,6 +14,10 @@ use keyfold_core::write::{Action, Guard};
 
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError, Hidden};
+use crate::wire::write as wire;
+use crate::wire::{
+    BATCH_EXECUTE_STATEMENT, Body, BodyText, Decoder, STATEMENTS, StatementAnswer, StatementsAnswer,
+};
 
 /// The most statements that DynamoDB takes in one request.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html>
@@ -22,30 +25,60 @@ pub const STATEMENTS_MAX: usize = 25;
 /// The longest statement that DynamoDB takes.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementRequest.html>
 pub const STATEMENT_CHARS_MAX: usize = 8192;
+/// Room for the values of a statement: most items are of a few hundred bytes.
+const STATEMENT_BYTES_GUESSED: usize = 512;
+
+/// A statement with its parameters, as DynamoDB's JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Statement(Hidden<String>);
+
+impl Statement {
+    /// Of this text, and of these values for its question marks.
+    fn of<'v>(text: &str, parameters: impl Iterator<Item = &'v AttributeValue>) -> Statement {
+        let mut json = String::with_capacity(text.len() + STATEMENT_BYTES_GUESSED);
+        json.push_str("{\"Statement\":");
+        wire::string(&mut json, text);
+        json.push_str(",\"Parameters\":");
+        wire::elements(&mut json, parameters, wire::value);
+        json.push('}');
+        Statement(Hidden::new(json))
+    }
+}
 
 /// The write as a statement: an INSERT where nothing may be, or an UPDATE with its guard in WHERE. `None` for all others.
-pub(crate) fn statement(table: &str, action: &Action, guard: &Guard) -> Option<BatchStatementRequest> {
-    let statement = match (action, guard) {
-        (Action::Put(item), Guard::Absent) => insert(table, item).ok()?,
+pub(crate) fn statement(table: &str, action: &Action, guard: &Guard) -> Option<Statement> {
+    match (action, guard) {
+        (Action::Put(item), Guard::Absent) => short_insert(table, item),
         (Action::Update { key, set, remove }, Guard::Present(condition)) => {
-            update(table, key, set, remove, condition)?
+            update(table, key, set, remove, condition)
         }
-        _ => return None,
-    };
-    short_enough(statement)
+        _ => None,
+    }
 }
 
 /// A put as an INSERT, though its guard lets it go over something older too. `None` for all other writes.
-pub(crate) fn put_as_insert(table: &str, action: &Action, guard: &Guard) -> Option<BatchStatementRequest> {
+pub(crate) fn put_as_insert(table: &str, action: &Action, guard: &Guard) -> Option<Statement> {
     match (action, guard) {
-        (Action::Put(item), Guard::Absent | Guard::AbsentOr(_)) => short_enough(insert(table, item).ok()?),
+        (Action::Put(item), Guard::Absent | Guard::AbsentOr(_)) => short_insert(table, item),
         _ => None,
     }
 }
 
 /// The statement that writes an item where none has its key.
-pub(crate) fn insert(table: &str, item: &Item) -> Result<BatchStatementRequest, BuildError> {
-    let mut attributes: Vec<_> = item.iter().collect();
+pub(crate) fn insert(table: &str, item: &Item) -> Statement {
+    let (text, attributes) = insert_text(table, item);
+    Statement::of(&text, attributes.into_iter().map(|(_, value)| value))
+}
+
+fn short_insert(table: &str, item: &Item) -> Option<Statement> {
+    let (text, attributes) = insert_text(table, item);
+    short_enough(&text).then(|| Statement::of(&text, attributes.into_iter().map(|(_, value)| value)))
+}
+
+type Attributes<'i> = Vec<(&'i String, &'i AttributeValue)>;
+
+fn insert_text<'i>(table: &str, item: &'i Item) -> (String, Attributes<'i>) {
+    let mut attributes: Attributes<'i> = item.iter().collect();
     // Sorted, so that items with the same attributes have the same text, which DynamoDB need not parse anew.
     attributes.sort_unstable_by_key(|(name, _)| *name);
     let mut text = head(table);
@@ -60,10 +93,7 @@ pub(crate) fn insert(table: &str, item: &Item) -> Result<BatchStatementRequest, 
         text.push_str("': ?");
     }
     text.push('}');
-    BatchStatementRequest::builder()
-        .statement(text)
-        .set_parameters(Some(attributes.into_iter().map(|(_, value)| value.clone().into()).collect()))
-        .build()
+    (text, attributes)
 }
 
 /// How long the statement of an item is.
@@ -76,8 +106,8 @@ fn head(table: &str) -> String {
     format!("INSERT INTO \"{}\" VALUE ", table.replace('"', "\"\""))
 }
 
-fn short_enough(statement: BatchStatementRequest) -> Option<BatchStatementRequest> {
-    (statement.statement().len() <= STATEMENT_CHARS_MAX).then_some(statement)
+fn short_enough(text: &str) -> bool {
+    text.len() <= STATEMENT_CHARS_MAX
 }
 
 fn update(
@@ -86,7 +116,7 @@ fn update(
     set: &[(String, AttributeValue)],
     remove: &[String],
     condition: &Condition,
-) -> Option<BatchStatementRequest> {
+) -> Option<Statement> {
     let mut parameters = Vec::new();
     let mut text = String::from("UPDATE ");
     quote(&mut text, table);
@@ -94,7 +124,7 @@ fn update(
         text.push_str(" SET ");
         quote(&mut text, name);
         text.push_str(" = ?");
-        parameters.push(value.clone().into());
+        parameters.push(value);
     }
     for name in remove {
         text.push_str(" REMOVE ");
@@ -107,14 +137,19 @@ fn update(
         text.push_str(if at == 0 { "" } else { " AND " });
         quote(&mut text, name);
         text.push_str(" = ?");
-        parameters.push(value.clone().into());
+        parameters.push(value);
     }
     test(condition, key, &mut text, &mut parameters)?;
-    BatchStatementRequest::builder().statement(text).set_parameters(Some(parameters)).build().ok()
+    short_enough(&text).then(|| Statement::of(&text, parameters.into_iter()))
 }
 
 /// Adds the condition's parts after the key; `None` if it has one that is not written here.
-fn test(condition: &Condition, key: &Item, text: &mut String, parameters: &mut Vec<SdkValue>) -> Option<()> {
+fn test<'c>(
+    condition: &'c Condition,
+    key: &Item,
+    text: &mut String,
+    parameters: &mut Vec<&'c AttributeValue>,
+) -> Option<()> {
     match condition {
         Condition::All(parts) => {
             parts.iter().try_for_each(|part| test(part, key, text, parameters).ok_or(())).ok()
@@ -126,7 +161,7 @@ fn test(condition: &Condition, key: &Item, text: &mut String, parameters: &mut V
                 text.push_str(" AND ");
                 quote(text, name);
                 text.push_str(" = ?");
-                parameters.push(value.clone().into());
+                parameters.push(value);
             }
             Some(())
         }
@@ -155,23 +190,52 @@ fn quote(text: &mut String, name: &str) {
 pub(crate) async fn execute(
     client: &Client,
     table: &str,
-    statements: Vec<BatchStatementRequest>,
+    statements: Vec<Statement>,
 ) -> Result<(Vec<StatementResult>, Consumed), DynamoError> {
     let call = Call::new("BatchExecuteStatement", table);
     let count = statements.len();
+    let decoder = Decoder::of(&STATEMENTS);
     let answer = client
         .batch_execute_statement()
-        .set_statements(Some(statements))
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .customize()
+        .interceptor(body(&statements))
+        .interceptor(decoder.clone())
         .send()
         .await
         .map_err(|error| DynamoError::of(call.clone(), error))?;
-    let mut results: Vec<_> =
-        answer.responses().iter().map(|response| StatementResult::of(&call, response)).collect();
+    let (mut results, consumed) = match decoder.take() {
+        Some(StatementsAnswer { answers, consumed }) => {
+            (answers.into_iter().map(StatementResult::from).collect(), consumed)
+        }
+        None => sdk_results(&answer, &call),
+    };
     // An answer that lacks a result says nothing of that statement: it may have been carried out.
     let unknown = || StatementResult::Failed(Arc::new(DynamoError::Unreadable { call: call.clone() }));
     results.resize_with(count, unknown);
-    Ok((results, consumed::of_all(answer.consumed_capacity())))
+    Ok((results, consumed))
+}
+
+/// The request.
+pub(crate) fn body(statements: &[Statement]) -> Body {
+    let bytes: usize = statements.iter().map(|statement| statement.0.reveal().len() + 1).sum();
+    BodyText::of(
+        &BATCH_EXECUTE_STATEMENT,
+        bytes + "{'Statements':[],'ReturnConsumedCapacity':'INDEXES'}".len(),
+    )
+    .member("Statements", |out| {
+        wire::elements(out, statements, |out, statement| out.push_str(statement.0.reveal()));
+    })
+    .text("ReturnConsumedCapacity", Some(ReturnConsumedCapacity::Indexes.as_str()))
+    .done()
+}
+
+/// What the SDK says of each, and what they cost.
+pub(crate) fn sdk_results(
+    answer: &BatchExecuteStatementOutput,
+    call: &Call,
+) -> (Vec<StatementResult>, Consumed) {
+    let results = answer.responses().iter().map(|response| StatementResult::of(call, response)).collect();
+    (results, consumed::of_all(answer.consumed_capacity()))
 }
 
 /// What became of one statement.
@@ -182,6 +246,15 @@ pub(crate) enum StatementResult {
     Refused,
     /// Shared, because a request that fails as a whole fails all of its statements.
     Failed(Arc<DynamoError>),
+}
+
+impl From<StatementAnswer> for StatementResult {
+    fn from(answer: StatementAnswer) -> StatementResult {
+        match answer {
+            StatementAnswer::Written => StatementResult::Written,
+            StatementAnswer::Refused => StatementResult::Refused,
+        }
+    }
 }
 
 impl StatementResult {
@@ -218,7 +291,17 @@ fn detail(error: &BatchStatementError) -> Hidden<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aws_sdk_dynamodb::operation::batch_execute_statement::{
+        BatchExecuteStatement, BatchExecuteStatementInput,
+    };
+    use aws_sdk_dynamodb::types::BatchStatementRequest;
+    use aws_smithy_runtime_api::client::interceptors::context::Input;
+    use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
     use keyfold_core::condition::Path;
+    use keyfold_testkit::case::Case;
+    use serde_json::{Value, json};
+
+    use crate::wire::said as wire_said;
 
     fn value(text: &str) -> AttributeValue {
         AttributeValue::S(text.to_owned())
@@ -235,9 +318,10 @@ mod tests {
     }
 
     fn said(action: &Action, guard: &Guard) -> Option<(String, Vec<String>)> {
-        let statement = statement("Au\"dit", action, guard)?;
-        let parameters = statement.parameters().iter().map(|value| value.as_s().unwrap().clone());
-        Some((statement.statement().to_owned(), parameters.collect()))
+        let json: Value = serde_json::from_str(statement("Au\"dit", action, guard)?.0.reveal()).unwrap();
+        let text = |json: &Value| json.as_str().unwrap().to_owned();
+        let parameters = json["Parameters"].as_array().unwrap().iter().map(|value| text(&value["S"]));
+        Some((text(&json["Statement"]), parameters.collect()))
     }
 
     fn update(condition: Condition) -> Option<(String, Vec<String>)> {
@@ -293,9 +377,30 @@ mod tests {
     fn names_are_quoted_and_values_are_parameters() {
         let item: Item =
             serde_json::from_str(r#"{"it's":{"S":"'}, "},"id":{"S":"1"},"a \" ?":{"N":"2"}}"#).unwrap();
-        let statement = insert("Audit", &item).unwrap();
-        assert_eq!(statement.statement(), r#"INSERT INTO "Audit" VALUE {'a " ?': ?, 'id': ?, 'it''s': ?}"#);
-        assert_eq!(statement.parameters().len(), 3);
-        assert!(insert_chars("Audit", &item) >= statement.statement().len());
+        let statement: Value = serde_json::from_str(insert("Audit", &item).0.reveal()).unwrap();
+        let text = statement["Statement"].as_str().unwrap();
+        assert_eq!(text, r#"INSERT INTO "Audit" VALUE {'a " ?': ?, 'id': ?, 'it''s': ?}"#);
+        assert_eq!(statement["Parameters"], json!([{ "N": "2" }, { "S": "1" }, { "S": "'}, " }]));
+        assert!(insert_chars("Audit", &item) >= text.len());
+    }
+
+    #[test]
+    fn our_request_is_that_of_the_sdk() {
+        for seed in 0..300 {
+            let case = Case::new(seed);
+            let items: Vec<&Item> = case.items.iter().map(|item| &item.stored).collect();
+            let sdk = items.iter().map(|item| {
+                let (text, attributes) = insert_text("T", item);
+                let values = attributes.into_iter().map(|(_, value)| value.clone().into()).collect();
+                BatchStatementRequest::builder().statement(text).set_parameters(Some(values)).build().unwrap()
+            });
+            let input = BatchExecuteStatementInput::builder()
+                .set_statements(Some(sdk.collect()))
+                .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+                .build();
+            let ours: Vec<Statement> = items.iter().map(|item| insert("T", item)).collect();
+            let sdk = wire_said(BatchExecuteStatement::new().config(), Input::erase(input.unwrap()));
+            assert_eq!(body(&ours).said(), sdk, "{seed}");
+        }
     }
 }

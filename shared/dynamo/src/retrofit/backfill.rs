@@ -73,7 +73,7 @@ async fn run(
         let Page { items, last_key, .. } = page;
         let (count, number) = (items.len(), slice.page(items.len(), last_key));
         let careful = slice.is_careful(number);
-        let tasks = items.into_iter().map(|item| sender.job().backfill(&item, careful));
+        let tasks = items.into_iter().map(|item| sender.job().backfill(item, careful));
         pages += 1;
         let (settled, next, kept) = join3(
             settle(sender, tasks, options),

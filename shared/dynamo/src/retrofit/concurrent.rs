@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::pin::pin;
 
-use aws_sdk_dynamodb::types::BatchStatementRequest;
 use futures_util::stream::{self, Stream, StreamExt};
 use keyfold_core::retrofit::{ItemSeen, ItemTask, Request, Response, TableRole, TaskResult, TaskStep, Write};
 use keyfold_core::value::Item;
@@ -11,7 +10,7 @@ use keyfold_core::value::Item;
 use super::RequestSender;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::error::DynamoError;
-use crate::guarded::{STATEMENTS_MAX, StatementResult, execute, statement};
+use crate::guarded::{STATEMENTS_MAX, Statement, StatementResult, execute, statement};
 use crate::read::BATCH_GET_KEYS_MAX;
 
 /// Tasks that are started before anything is sent: one batch of statements. The server works while the rest is decided.
@@ -27,16 +26,16 @@ pub(super) struct Waiting {
 }
 
 /// How a write to this table becomes a statement, if it can be one.
-type Form = fn(&str, &Write) -> Option<BatchStatementRequest>;
+type Form = fn(&str, &Write) -> Option<Statement>;
 
 /// The write with all of its guard.
-fn guarded_statement(table: &str, write: &Write) -> Option<BatchStatementRequest> {
+fn guarded_statement(table: &str, write: &Write) -> Option<Statement> {
     statement(table, &write.action, &write.guard)
 }
 
 impl Waiting {
     /// Its request as a statement, if it can be one.
-    pub(super) fn statement(&self, sender: &RequestSender, form: Form) -> Option<BatchStatementRequest> {
+    pub(super) fn statement(&self, sender: &RequestSender, form: Form) -> Option<Statement> {
         match &self.request {
             Request::Write(write) => form(&sender.table(write.place).name, write),
             Request::Get { .. } | Request::Transact(_) => None,
@@ -56,7 +55,7 @@ enum Group {
     Done(Vec<After>),
     Alone(Box<Waiting>),
     Reads(TableRole, Vec<(Waiting, Item)>),
-    Statements(TableRole, Vec<(Waiting, BatchStatementRequest)>),
+    Statements(TableRole, Vec<(Waiting, Statement)>),
 }
 
 /// How a task ended; a blocked one is given back to be tried again or parked.
@@ -219,7 +218,7 @@ pub(super) async fn execute_all(
     sender: &RequestSender,
     place: TableRole,
     form: Form,
-    batch: Vec<(Waiting, BatchStatementRequest)>,
+    batch: Vec<(Waiting, Statement)>,
 ) -> Responses {
     let mut responses: Responses = Vec::with_capacity(batch.len());
     let (mut left, mut statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
@@ -257,7 +256,7 @@ enum Answered {
 async fn execute_once(
     sender: &RequestSender,
     place: TableRole,
-    statements: Vec<BatchStatementRequest>,
+    statements: Vec<Statement>,
 ) -> Option<Vec<Answered>> {
     let (table, count) = (&sender.table(place).name, statements.len());
     match execute(sender.client(), table, statements).await {

@@ -6,12 +6,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use aws_sdk_dynamodb::types::BatchStatementRequest;
 use keyfold_core::retrofit::{ChangeKind, Received, Response, TableRole, Write};
 
 use super::RequestSender;
 use super::concurrent::{After, execute_all};
-use crate::guarded::put_as_insert;
+use crate::guarded::{Statement, put_as_insert};
 
 /// The inserts of one batch of records.
 #[derive(Debug)]
@@ -82,6 +81,6 @@ impl Inserts {
 }
 
 /// Only puts into the target: what a row of the control table means hangs on its guard.
-fn insert(table: &str, write: &Write) -> Option<BatchStatementRequest> {
+fn insert(table: &str, write: &Write) -> Option<Statement> {
     (write.place == TableRole::Target).then(|| put_as_insert(table, &write.action, &write.guard)).flatten()
 }

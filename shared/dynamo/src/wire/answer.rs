@@ -1,4 +1,4 @@
-//! Whole answers: a page of a Query or a Scan, and what a BatchGetItem got.
+//! Whole answers: a page of a Query or a Scan, what a BatchGetItem got, and what became of statements.
 
 use keyfold_core::execute::{Consumed, Page};
 use keyfold_core::value::Item;
@@ -15,6 +15,23 @@ pub(crate) struct BatchAnswer {
     pub(crate) left: Vec<Item>,
     /// What it cost.
     pub(crate) consumed: Consumed,
+}
+
+/// What became of the statements of one BatchExecuteStatement.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct StatementsAnswer {
+    /// One for each, in their order.
+    pub(crate) answers: Vec<StatementAnswer>,
+    /// What they cost.
+    pub(crate) consumed: Consumed,
+}
+
+/// What became of one statement. Whatever else can become of one is left to the SDK's decoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StatementAnswer {
+    Written,
+    /// Its guard did not hold.
+    Refused,
 }
 
 /// A page. `None`: the body has something that only the SDK's decoder may judge.
@@ -61,6 +78,51 @@ pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
         left: left.unwrap_or_default(),
         consumed: consumed.unwrap_or_default(),
     })
+}
+
+/// What became of statements that write. `None` also if one failed for another reason than its guard.
+pub(super) fn statements(body: &[u8]) -> Option<StatementsAnswer> {
+    let (mut responses, mut consumed, mut capacities) = (None, None, None);
+    let mut reader = Reader::of(body)?;
+    reader.object(|reader, name| match &*name {
+        "Responses" => {
+            let mut answers = Vec::new();
+            let all = reader.array(|reader| {
+                answers.push(statement(reader)?);
+                Some(())
+            });
+            once(&mut responses, all.map(|()| answers))
+        }
+        "ConsumedCapacity" => {
+            let all = reader.array(|reader| once(&mut consumed, self::consumed(reader)));
+            once(&mut capacities, all)
+        }
+        _ => reader.skip(0),
+    })?;
+    reader.end()?;
+    Some(StatementsAnswer { answers: responses?, consumed: consumed.unwrap_or_default() })
+}
+
+fn statement(reader: &mut Reader<'_>) -> Option<StatementAnswer> {
+    let (mut error, mut table, mut there) = (None, None, None);
+    reader.object(|reader, name| match &*name {
+        "Error" => once(&mut error, refusal(reader)),
+        "TableName" => once(&mut table, reader.string().map(drop)),
+        "Item" => once(&mut there, item(reader, 0).map(drop)),
+        _ => reader.skip(0),
+    })?;
+    Some(error.unwrap_or(StatementAnswer::Written))
+}
+
+fn refusal(reader: &mut Reader<'_>) -> Option<StatementAnswer> {
+    let (mut code, mut message, mut there) = (None, None, None);
+    reader.object(|reader, name| match &*name {
+        "Code" => once(&mut code, reader.string()),
+        "Message" => once(&mut message, reader.string().map(drop)),
+        "Item" => once(&mut there, item(reader, 0).map(drop)),
+        _ => reader.skip(0),
+    })?;
+    matches!(&*code?, "DuplicateItem" | "ConditionalCheckFailed").then_some(StatementAnswer::Refused)
 }
 
 /// Keeps what was read. What comes twice is left to the SDK's decoder: which of the two counts is its business.

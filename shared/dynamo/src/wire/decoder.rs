@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
 use aws_sdk_dynamodb::error::BoxError;
+use aws_sdk_dynamodb::operation::batch_execute_statement::{
+    BatchExecuteStatement, BatchExecuteStatementOutput,
+};
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItem, BatchGetItemOutput};
 use aws_sdk_dynamodb::operation::query::{Query, QueryOutput};
 use aws_sdk_dynamodb::operation::scan::{Scan, ScanOutput};
@@ -19,7 +22,7 @@ use aws_smithy_runtime_api::client::ser_de::{DeserializeResponse, SharedResponse
 use aws_smithy_types::config_bag::FrozenLayer;
 use keyfold_core::execute::Page;
 
-use super::answer::{self, BatchAnswer};
+use super::answer::{self, BatchAnswer, StatementsAnswer};
 
 /// Set to anything: every answer is decoded by the SDK. It is the way back if our decoder is ever found to be wrong.
 pub(crate) const SDK_DECODER: &str = "KEYFOLD_SDK_DECODER";
@@ -58,6 +61,18 @@ pub(crate) static BATCH_GET: Wire<BatchAnswer> = Wire {
     sdk: || {
         static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
         LAYER.get_or_init(|| BatchGetItem::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
+    },
+};
+
+pub(crate) static STATEMENTS: Wire<StatementsAnswer> = Wire {
+    decode: answer::statements,
+    nothing: || Output::erase(BatchExecuteStatementOutput::builder().build()),
+    sdk: || {
+        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
+        LAYER
+            .get_or_init(|| BatchExecuteStatement::new().config())
+            .as_ref()?
+            .load::<SharedResponseDeserializer>()
     },
 };
 

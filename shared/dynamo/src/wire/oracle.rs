@@ -1,5 +1,6 @@
 //! The SDK's decoder as the judge of ours.
 
+use aws_sdk_dynamodb::operation::batch_execute_statement::BatchExecuteStatementOutput;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
 use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_smithy_runtime_api::client::interceptors::context::Output;
@@ -9,14 +10,15 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
 use keyfold_core::execute::Page;
 
-use super::answer::{self, BatchAnswer};
-use super::decoder::{BATCH_GET, QUERY, Wire};
+use super::answer::{self, BatchAnswer, StatementAnswer, StatementsAnswer};
+use super::decoder::{BATCH_GET, QUERY, STATEMENTS, Wire};
 use crate::error::Call;
+use crate::guarded::{StatementResult, sdk_results};
 use crate::read::{SdkPage, sdk_batch};
 
 /// Panics if our decoder takes a body that the SDK's refuses, or reads something else in it. Says whether ours takes it as a
-/// page, and as a batch.
-pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> (bool, bool) {
+/// page, as a batch, and as the answers to statements.
+pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> [bool; 3] {
     let page = answer::page(body);
     if let Some(ours) = &page {
         assert_eq!(sdk_page(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
@@ -25,7 +27,11 @@ pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> (bool, bool) {
     if let Some(ours) = &batch {
         assert_eq!(sdk_batch_answer(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
     }
-    (page.is_some(), batch.is_some())
+    let statements = answer::statements(body);
+    if let Some(ours) = &statements {
+        assert_eq!(sdk_statements_answer(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
+    }
+    [page.is_some(), batch.is_some(), statements.is_some()]
 }
 
 /// What a status and a body are to the SDK alone.
@@ -49,4 +55,15 @@ pub(super) fn sdk_page(body: &[u8]) -> Option<Page> {
 fn sdk_batch_answer(body: &[u8]) -> Option<BatchAnswer> {
     let answer = output(&BATCH_GET, body)?.downcast::<BatchGetItemOutput>().ok()?;
     sdk_batch(answer, || Call::new("BatchGetItem", "t")).ok()
+}
+
+fn sdk_statements_answer(body: &[u8]) -> Option<StatementsAnswer> {
+    let answer = output(&STATEMENTS, body)?.downcast::<BatchExecuteStatementOutput>().ok()?;
+    let (results, consumed) = sdk_results(&answer, &Call::new("BatchExecuteStatement", "t"));
+    let known = |result: &StatementResult| match result {
+        StatementResult::Written => Some(StatementAnswer::Written),
+        StatementResult::Refused => Some(StatementAnswer::Refused),
+        StatementResult::Failed(_) => None,
+    };
+    Some(StatementsAnswer { answers: results.iter().map(known).collect::<Option<_>>()?, consumed })
 }

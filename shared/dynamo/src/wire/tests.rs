@@ -23,9 +23,10 @@ use keyfold_testkit::case::Case;
 use keyfold_testkit::generate::Random;
 use serde_json::{Value, json};
 
-use super::answer;
+use super::answer::{self, StatementAnswer};
 use super::decoder::{Decoder, QUERY};
 use super::oracle::{agrees_with_the_sdk, sdk_page};
+use super::write;
 
 /// A value of any type, no deeper than so many levels.
 fn value(random: &mut Random, depth: usize) -> Value {
@@ -92,8 +93,21 @@ fn capacity(random: &mut Random) -> Value {
     all
 }
 
-/// An answer to a Query or a Scan, and one to a BatchGetItem.
-fn bodies(random: &mut Random) -> [Value; 2] {
+/// What DynamoDB says of one statement.
+fn response(random: &mut Random) -> Value {
+    let mut response = json!({ "TableName": text(random) });
+    if random.chance(30) {
+        let code = *random.pick(&["DuplicateItem", "ConditionalCheckFailed", "ThrottlingError", "New"]);
+        response["Error"] = json!({ "Code": code, "Message": text(random) });
+    }
+    if random.chance(10) {
+        response["Item"] = item(random, 2);
+    }
+    response
+}
+
+/// An answer to a Query or a Scan, one to a BatchGetItem, and one to a BatchExecuteStatement.
+fn bodies(random: &mut Random) -> [Value; 3] {
     let items = |random: &mut Random| (0..random.between(0, 4)).map(|_| item(random, 3)).collect::<Vec<_>>();
     let mut page =
         json!({ "Items": items(random), "Count": random.below(1000), "ScannedCount": random.below(1000) });
@@ -109,7 +123,12 @@ fn bodies(random: &mut Random) -> [Value; 2] {
         batch["UnprocessedKeys"] = json!({ "t": { "Keys": [item(random, 0)], "ConsistentRead": true } });
         batch["ConsumedCapacity"] = json!([capacity(random)]);
     }
-    [page, batch]
+    let responses: Vec<Value> = (0..random.between(0, 4)).map(|_| response(random)).collect();
+    let mut statements = json!({ "Responses": responses });
+    if random.chance(50) {
+        statements["ConsumedCapacity"] = json!([capacity(random)]);
+    }
+    [page, batch, statements]
 }
 
 /// The same JSON, written in one of the ways that JSON allows.
@@ -133,10 +152,15 @@ fn written(json: &Value, random: &mut Random) -> String {
 fn what_dynamodb_sends_is_decoded_here_and_as_the_sdk_does() {
     for seed in 0..2000 {
         let random = &mut Random::new(seed);
-        let [page, batch] = bodies(random);
-        let (page, batch) = (written(&page, random), written(&batch, random));
-        assert!(agrees_with_the_sdk(page.as_bytes()).0, "{page}");
-        assert!(agrees_with_the_sdk(batch.as_bytes()).1, "{batch}");
+        let [page, batch, statements] = bodies(random);
+        let errors = statements["Responses"].as_array().unwrap().iter().map(|one| &one["Error"]["Code"]);
+        let known =
+            |code: &Value| ["DuplicateItem", "ConditionalCheckFailed"].contains(&code.as_str().unwrap());
+        let all_known = errors.filter(|code| !code.is_null()).all(known);
+        let [page, batch, statements] = [page, batch, statements].map(|body| written(&body, random));
+        assert!(agrees_with_the_sdk(page.as_bytes())[0], "{page}");
+        assert!(agrees_with_the_sdk(batch.as_bytes())[1], "{batch}");
+        assert_eq!(agrees_with_the_sdk(statements.as_bytes())[2], all_known, "{statements}");
     }
 }
 
@@ -155,15 +179,14 @@ fn every_item_of_the_generators_arrives_as_it_was_sent() {
 #[test]
 fn a_changed_body_is_never_read_as_something_else() {
     let (mut taken, mut left) = (0, 0);
-    for seed in 0..20_000 {
+    for seed in 0..30_000 {
         let random = &mut Random::new(seed);
-        let body = bodies(random)[seed as usize % 2].clone();
+        let body = bodies(random)[seed as usize % 3].clone();
         let mut body = written(&body, random).into_bytes();
         for _ in 0..random.between(1, 3) {
             change(&mut body, random);
         }
-        let (page, batch) = agrees_with_the_sdk(&body);
-        if page || batch { taken += 1 } else { left += 1 }
+        if agrees_with_the_sdk(&body).contains(&true) { taken += 1 } else { left += 1 }
     }
     // Else the mutations say nothing.
     assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
@@ -198,11 +221,46 @@ fn change(body: &mut Vec<u8>, random: &mut Random) {
                 "\\u0041",
                 "\"Items\":[],",
                 "\"Keys\"",
+                "\"Error\":{},",
+                "\"Code\":\"DuplicateItem\",",
                 "\"\":{\"N\":\"1\"},",
             ];
             let token = *random.pick(&tokens);
             drop(body.splice(at..at, token.bytes()));
         }
+    }
+}
+
+#[test]
+fn every_value_is_written_as_json_says_it() {
+    for seed in 0..5000 {
+        let json = item(&mut Random::new(seed), 3);
+        let item: Item = serde_json::from_value(json.clone()).unwrap();
+        let mut text = String::new();
+        write::item(&mut text, &item);
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(json), "{text}");
+    }
+}
+
+#[test]
+fn an_answer_that_says_nothing_of_a_statement_is_left_to_the_sdk() {
+    let refused =
+        r#"{"Responses":[{"TableName":"t"},{"Error":{"Code":"DuplicateItem","Message":"m","Item":{}}}]}"#;
+    let answers = answer::statements(refused.as_bytes()).map(|answer| answer.answers);
+    assert_eq!(answers, Some(vec![StatementAnswer::Written, StatementAnswer::Refused]));
+    for body in [
+        "{}",
+        r#"{"Responses":null}"#,
+        r#"{"Responses":[null]}"#,
+        r#"{"Responses":[{"Error":{}}]}"#,
+        r#"{"Responses":[{"Error":null}]}"#,
+        r#"{"Responses":[{"Error":{"Code":"ThrottlingError"}}]}"#,
+        r#"{"Responses":[{"Error":{"Code":"DuplicateItem","Code":"ThrottlingError"}}]}"#,
+        r#"{"Responses":[{"TableName":7}]}"#,
+        r#"{"Responses":[{}],"ConsumedCapacity":[{},{}]}"#,
+    ] {
+        assert_eq!(answer::statements(body.as_bytes()), None, "{body}");
+        agrees_with_the_sdk(body.as_bytes());
     }
 }
 
@@ -396,14 +454,14 @@ async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
 /// twice, the last counts.
 #[test]
 fn what_is_skipped_has_its_type_and_comes_once() {
-    assert!(!agrees_with_the_sdk(br#"{"Items":[{"b":{"B":"\/w=="}}]}"#).0, "an escape in base64");
+    assert!(!agrees_with_the_sdk(br#"{"Items":[{"b":{"B":"\/w=="}}]}"#)[0], "an escape in base64");
     for body in [
         r#"{"ConsumedCapacity":{"TableName":{"byL":{"CapacityUnits":2}}}}"#,
         r#"{"ConsumedCapacity":{"ReadCapacityUnits":"1"}}"#,
         r#"{"ConsumedCapacity":{"Table":{"WriteCapacityUnits":true}}}"#,
         r#"{"ConsumedCapacity":{"GlobalSecondaryIndexes":{"a":{}},"GlobalSecondaryIndexes":{"b":{}}}}"#,
     ] {
-        assert!(!agrees_with_the_sdk(body.as_bytes()).0, "{body}");
+        assert!(!agrees_with_the_sdk(body.as_bytes())[0], "{body}");
     }
     for body in [
         r#"{"UnprocessedKeys":{"t":{"Keys":[],"ConsistentRead":"yes"}}}"#,
@@ -413,6 +471,6 @@ fn what_is_skipped_has_its_type_and_comes_once() {
         r#"{"Responses":{"t":[{}]},"Responses":{}}"#,
         r#"{"ConsumedCapacity":[{"CapacityUnits":1}],"ConsumedCapacity":[]}"#,
     ] {
-        assert!(!agrees_with_the_sdk(body.as_bytes()).1, "{body}");
+        assert!(!agrees_with_the_sdk(body.as_bytes())[1], "{body}");
     }
 }

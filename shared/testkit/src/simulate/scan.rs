@@ -142,7 +142,12 @@ impl SimulationState<'_> {
         }
         let job = self.job_of(version);
         for item in items {
-            self.start(job.backfill(item, careful), TaskOrigin::Scan, Waiter::SegmentRun(id, page), version);
+            self.start(
+                job.backfill(item.clone(), careful),
+                TaskOrigin::Scan,
+                Waiter::SegmentRun(id, page),
+                version,
+            );
         }
     }
 

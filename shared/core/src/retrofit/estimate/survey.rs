@@ -52,7 +52,7 @@ impl<'j> Survey<'j> {
     pub fn add(&mut self, item: &Item) -> TaskResult {
         self.items += 1;
         self.sums.scan_bytes += crate::index::item_bytes(item);
-        match self.job.backfill(item, false).start(self.job) {
+        match self.job.backfill(item.clone(), false).start(self.job) {
             TaskStep::Done(result) => result,
             TaskStep::Send(request) => match entry_of(&request) {
                 Some(entry) => self.refused(entry.misfit, entry.key.as_ref()),

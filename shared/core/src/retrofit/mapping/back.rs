@@ -4,6 +4,7 @@
 //! What comes out is checked for each item: the way there must lead to the very item again. An item that fails is not
 //! written: it is in the quarantine of the way back.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -149,13 +150,16 @@ impl Mapping {
 
     /// The target's item for a source item, as [`target_item`](Self::target_item) has it, or why there is none. On the way back
     /// it must lead there again.
-    pub(in crate::retrofit) fn carried(&self, source: &Item) -> Result<Option<Item>, QuarantineReason> {
+    pub(in crate::retrofit) fn carried(
+        &self,
+        source: Cow<'_, Item>,
+    ) -> Result<Option<Item>, QuarantineReason> {
         let unmappable = |error: crate::index::ItemError| QuarantineReason::unmappable(&error);
-        let mapped = self.target_item(source).map_err(unmappable)?;
-        let (Some(there), Some(item)) = (&self.there, &mapped) else { return Ok(mapped) };
-        let again = there.target_item(item).map_err(unmappable)?;
-        match again.is_some_and(|again| same_item(&again, source, &OWN_ATTRIBUTES)) {
-            true => Ok(mapped),
+        let Some(there) = &self.there else { return self.mapped(source).map_err(unmappable) };
+        let Some(item) = self.target_item(&source).map_err(unmappable)? else { return Ok(None) };
+        let again = there.target_item(&item).map_err(unmappable)?;
+        match again.is_some_and(|again| same_item(&again, &source, &OWN_ATTRIBUTES)) {
+            true => Ok(Some(item)),
             false => Err(QuarantineReason::Unmappable(Misfit::of_code(NO_WAY_BACK))),
         }
     }

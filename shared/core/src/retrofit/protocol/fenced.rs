@@ -1,6 +1,9 @@
 //! Another table, where the source's key fixes the target's: each target item carries a fence, deleted ones leave a
 //! tombstone, and a write goes through only over an older fence.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use super::turn::Turn;
 use crate::condition::Comparison;
 use crate::retrofit::fence::Fence;
@@ -17,7 +20,7 @@ const ROUNDS_MAX: u32 = 8;
 /// One item whose target key is fixed.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::retrofit) struct Fenced {
-    source_key: Item,
+    source_key: Arc<Item>,
     fence: Fence,
     phase: FencedPhase,
 }
@@ -45,11 +48,11 @@ struct Repair {
 
 impl Fenced {
     /// The state that a record tells.
-    pub(super) fn apply(job: &Job, key: &Item, new: Option<&Item>, fence: Fence) -> (Fenced, Turn) {
+    pub(super) fn apply(job: &Job, key: &Arc<Item>, new: Option<&Item>, fence: Fence) -> (Fenced, Turn) {
         // Records come twice and late. Without this guard an old one overwrites a newer state, or brings a deleted item back.
         // An item without a fence does not pass either: it is somebody else's.
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
-        let turn = match state(job.mapping(), key, new, &fence) {
+        let turn = match state(job.mapping(), key, new.map(Cow::Borrowed), &fence) {
             Err(reason) => Turn::Enter(reason, fence.clone()),
             Ok(item) => put(item, Guard::AbsentOr(older)),
         };
@@ -59,8 +62,8 @@ impl Fenced {
     /// A scanned item. In the first epoch it is written only where nothing is; later, over what is older than the epoch.
     pub(super) fn backfill(
         job: &Job,
-        key: &Item,
-        item: &Item,
+        key: &Arc<Item>,
+        item: Item,
         fence: Fence,
         careful: bool,
     ) -> (Fenced, Turn) {
@@ -70,7 +73,7 @@ impl Fenced {
         // What was scanned is older than every record, because the stream was there before the scan. Without these guards the
         // scan overwrites what a record wrote meanwhile. From the second epoch on, items of the epoch before are there: they
         // give way, also to an item that is no longer selected, which leaves a tombstone.
-        let guard = match (mapping.selects(item), first) {
+        let guard = match (mapping.selects(&item), first) {
             (false, true) => {
                 return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
             }
@@ -78,7 +81,7 @@ impl Fenced {
             (true, true) => Guard::Absent,
             (true, false) => Guard::AbsentOr(older),
         };
-        let item = match state(mapping, key, Some(item), &fence) {
+        let item = match state(mapping, key, Some(Cow::Owned(item)), &fence) {
             Err(reason) => {
                 let turn = Turn::Enter(reason, fence.clone());
                 return begun(key, fence, FencedPhase::Writing, turn);
@@ -95,7 +98,7 @@ impl Fenced {
     }
 
     /// Reads both sides again. `failed` is the newest change that could not be carried over, if one is known.
-    pub(super) fn repair(job: &Job, key: &Item, failed: Option<Fence>) -> (Fenced, Turn) {
+    pub(super) fn repair(job: &Job, key: &Arc<Item>, failed: Option<Fence>) -> (Fenced, Turn) {
         let fence = failed.clone().unwrap_or(Fence::of_scan(job.epoch()));
         match job.mapping().target_key(key) {
             Ok(Some(target_key)) => {
@@ -216,7 +219,7 @@ impl Repair {
         let newest = known.as_ref().map(Fence::repaired).max(self.failed.clone());
         let fence_now = newest.into_iter().chain([Fence::of_scan(job.epoch())]).max();
         let fence_now = fence_now.unwrap_or_else(|| fence.clone());
-        let wanted = match state(job.mapping(), source_key, source, &fence_now) {
+        let wanted = match state(job.mapping(), source_key, source.map(Cow::Borrowed), &fence_now) {
             Ok(item) => item,
             Err(reason) => return Turn::Enter(reason, fence.clone()),
         };
@@ -235,8 +238,8 @@ impl Repair {
     }
 }
 
-fn begun(key: &Item, fence: Fence, phase: FencedPhase, turn: Turn) -> (Fenced, Turn) {
-    (Fenced { source_key: key.clone(), fence, phase }, turn)
+fn begun(key: &Arc<Item>, fence: Fence, phase: FencedPhase, turn: Turn) -> (Fenced, Turn) {
+    (Fenced { source_key: Arc::clone(key), fence, phase }, turn)
 }
 
 fn put(item: Item, guard: Guard) -> Turn {
@@ -247,7 +250,7 @@ fn put(item: Item, guard: Guard) -> Turn {
 pub(super) fn state(
     mapping: &Mapping,
     key: &Item,
-    source: Option<&Item>,
+    source: Option<Cow<'_, Item>>,
     fence: &Fence,
 ) -> Result<Item, QuarantineReason> {
     let unmappable = |error: crate::index::ItemError| QuarantineReason::unmappable(&error);
@@ -257,13 +260,14 @@ pub(super) fn state(
         None => tombstone(mapping, key).map_err(unmappable)?,
     };
     item.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
-    // The fence counts too, against the limit of an item.
-    mapping.target().check_item(&item).map_err(unmappable)?;
+    // The fence counts too, against the limit of an item. All else was checked without it.
+    mapping.target().check_size(&item).map_err(unmappable)?;
     Ok(item)
 }
 
 fn tombstone(mapping: &Mapping, key: &Item) -> Result<Item, crate::index::ItemError> {
     let mut item = mapping.target_key(key)?.unwrap_or_default();
+    mapping.target().check_item(&item)?;
     item.insert(TOMBSTONE_ATTRIBUTE.to_owned(), AttributeValue::Bool(true));
     Ok(item)
 }

@@ -1,5 +1,7 @@
 //! In place: folded keys are set where what they are made of is still what was read.
 
+use std::sync::Arc;
+
 use super::turn::Turn;
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::Job;
@@ -14,23 +16,23 @@ const ROUNDS_MAX: u32 = 8;
 /// One item, in place.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::retrofit) struct InPlace {
-    key: Item,
+    key: Arc<Item>,
     fence: Fence,
     rounds: u32,
 }
 
 impl InPlace {
     /// Begins with the item as a record or a scan has it; `None` if it is gone.
-    pub(super) fn of_item(job: &Job, key: &Item, item: Option<&Item>, fence: Fence) -> (InPlace, Turn) {
-        let mut machine = InPlace { key: key.clone(), fence, rounds: 0 };
+    pub(super) fn of_item(job: &Job, key: &Arc<Item>, item: Option<&Item>, fence: Fence) -> (InPlace, Turn) {
+        let mut machine = InPlace { key: Arc::clone(key), fence, rounds: 0 };
         let turn = machine.update(job, item);
         (machine, turn)
     }
 
     /// Begins by reading the item again.
-    pub(super) fn repair(job: &Job, key: &Item) -> (InPlace, Turn) {
+    pub(super) fn repair(job: &Job, key: &Arc<Item>) -> (InPlace, Turn) {
         let fence = Fence::of_scan(job.epoch());
-        let machine = InPlace { key: key.clone(), fence, rounds: 0 };
+        let machine = InPlace { key: Arc::clone(key), fence, rounds: 0 };
         let turn = machine.read();
         (machine, turn)
     }
@@ -48,7 +50,7 @@ impl InPlace {
     }
 
     fn read(&self) -> Turn {
-        Turn::Send(Request::Get { place: TableRole::Source, key: self.key.clone() })
+        Turn::Send(Request::Get { place: TableRole::Source, key: Item::clone(&self.key) })
     }
 
     /// Sets what the item lacks, on condition that it is still as it was seen.
@@ -63,7 +65,11 @@ impl InPlace {
             Ok(None) => Turn::Done(TaskResult::Unchanged),
             Ok(Some(update)) => Turn::Send(Request::Write(Write {
                 place: TableRole::Source,
-                action: Action::Update { key: self.key.clone(), set: update.set, remove: update.remove },
+                action: Action::Update {
+                    key: Item::clone(&self.key),
+                    set: update.set,
+                    remove: update.remove,
+                },
                 // Without `Present` an update of a deleted item leaves a stub. Without the rest, a writer that changes an
                 // input between the read and this write leaves a key that says what the item was.
                 guard: Guard::Present(update.unchanged),

@@ -5,6 +5,8 @@
 //! both of its images; then the closed table's item is what the open table says again. So nothing is lost without a trace, and
 //! the table that is open stays right.
 
+use std::borrow::Cow;
+
 use super::ledger::LedgerRow;
 use super::mark::fence_text;
 use super::rowed::Rowed;
@@ -125,7 +127,9 @@ impl Late {
 
     /// Does the open table say the same?
     fn is_said(&self, job: &Job, source: Option<&Item>) -> bool {
-        let Ok(wanted) = source.map_or(Ok(None), |item| job.mapping().carried(item)) else { return false };
+        let Ok(wanted) = source.map_or(Ok(None), |item| job.mapping().carried(Cow::Borrowed(item))) else {
+            return false;
+        };
         match (&wanted, &self.record.new) {
             (None, None) => true,
             (Some(wanted), Some(new)) => same_item(wanted, new, &OWN_ATTRIBUTES),

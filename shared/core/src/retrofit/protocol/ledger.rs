@@ -297,8 +297,8 @@ impl Move {
             None => None,
             Some(mut item) => {
                 item.insert(OWNER_ATTRIBUTE.to_owned(), self.source.value());
-                // The owner counts too, against the limit of an item.
-                mapping.target().check_item(&item).map_err(unmappable)?;
+                // The owner counts too, against the limit of an item. All else was checked without it.
+                mapping.target().check_size(&item).map_err(unmappable)?;
                 Some(item)
             }
         };

@@ -9,6 +9,8 @@
 //! the row: so of two writes that go through, the later one has read the source later. A record's own image is never
 //! written. Items whose tombstones were swept have no row, and a late record of one must not bring it back.
 
+use std::borrow::Cow;
+
 use super::fenced::{same_but_fence, state};
 use super::ledger::LedgerRow;
 use super::turn::Turn;
@@ -157,7 +159,7 @@ impl Rowed {
     /// Writes the source's state, if there is anything to write.
     fn write(&mut self, job: &Job, source: Option<&Item>) -> Turn {
         let fence = self.next_fence(job);
-        let wanted = match state(job.mapping(), &self.key, source, &fence) {
+        let wanted = match state(job.mapping(), &self.key, source.map(Cow::Borrowed), &fence) {
             Ok(item) => item,
             Err(reason) => return self.enter(job, reason),
         };

@@ -74,11 +74,8 @@ async fn send_statements(
     deadline: Option<Instant>,
 ) -> InsertAnswer {
     let call = Call::new("BatchExecuteStatement", &table.name);
-    let statements = jobs.iter().map(|job| insert(&table.name, &job.item)).collect::<Result<Vec<_>, _>>();
-    let sent = match statements {
-        Ok(statements) => by(deadline, call, execute(client, &table.name, statements)).await,
-        Err(error) => Err(DynamoError::of_build(call, &error)),
-    };
+    let statements = jobs.iter().map(|job| insert(&table.name, &job.item)).collect();
+    let sent = by(deadline, call, execute(client, &table.name, statements)).await;
     let (results, consumed) = sent.unwrap_or_else(|error| {
         let failed = StatementResult::Failed(Arc::new(error));
         (vec![failed; jobs.len()], Consumed::default())

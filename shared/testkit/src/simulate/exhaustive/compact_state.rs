@@ -138,7 +138,7 @@ impl CompactState {
         let role = Role::Scan { key: number };
         let after = tasks.begun(role, held.hash, |tables| {
             let item = tables.item(there).cloned().unwrap_or_default();
-            tables.scenario.jobs[0].backfill(&item, number == 0)
+            tables.scenario.jobs[0].backfill(item, number == 0)
         });
         self.stepped(role, after, tasks);
     }

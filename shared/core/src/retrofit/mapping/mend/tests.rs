@@ -4,6 +4,7 @@ use super::*;
 use crate::index::fixture::item;
 use crate::manifest::{Severity, parse};
 use crate::retrofit::Mapping;
+use std::borrow::Cow;
 
 fn manifest(to: &str, misfits: &str) -> String {
     let table = |id: &str| {
@@ -140,7 +141,7 @@ fn what_counts_as_absent_has_a_way_back() {
     let there = mapping("status = \"absent\"");
     let event = event("status", r#"{"S":"new"}"#);
     let target = there.target_item(&event).unwrap().unwrap();
-    let source = there.back().unwrap().carried(&target).unwrap().unwrap();
+    let source = there.back().unwrap().carried(Cow::Borrowed(&target)).unwrap().unwrap();
     assert_eq!(source.get("status"), event.get("status"));
 }
 

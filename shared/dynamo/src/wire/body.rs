@@ -1,0 +1,157 @@
+//! How our request comes in place of the SDK's: by the same public interceptors as our decoder.
+//!
+//! The SDK's input then holds only what the endpoint depends on, the table's name. The SDK keeps everything else, as for answers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
+use aws_sdk_dynamodb::error::BoxError;
+use aws_smithy_runtime_api::client::interceptors::context::Input;
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::ser_de::{SerializeRequest, SharedRequestSerializer};
+use aws_smithy_types::body::SdkBody;
+#[cfg(test)]
+use aws_smithy_types::config_bag::FrozenLayer;
+
+use super::write;
+
+/// The text of one request, for one call.
+pub(crate) struct Body {
+    target: &'static str,
+    text: Mutex<Option<String>>,
+}
+
+/// A request that is being written, member by member.
+pub(crate) struct BodyText {
+    target: &'static str,
+    text: String,
+}
+
+impl BodyText {
+    /// A request of this operation, with room for so many bytes.
+    pub(crate) fn of(operation: &Operation, bytes: usize) -> BodyText {
+        let mut text = String::with_capacity(bytes);
+        text.push('{');
+        BodyText { target: operation.0, text }
+    }
+
+    /// Adds a member.
+    pub(crate) fn member(mut self, name: &str, write: impl FnOnce(&mut String)) -> BodyText {
+        if self.text.len() > 1 {
+            self.text.push(',');
+        }
+        self.text.extend(["\"", name, "\":"]);
+        write(&mut self.text);
+        self
+    }
+
+    /// Adds a member that is a text, if there is one.
+    pub(crate) fn text(self, name: &str, text: Option<&str>) -> BodyText {
+        match text {
+            Some(text) => self.member(name, |out| write::string(out, text)),
+            None => self,
+        }
+    }
+
+    /// Adds a member that is a map, unless it is empty: DynamoDB refuses an empty one.
+    pub(crate) fn map<T>(
+        self,
+        name: &str,
+        map: &BTreeMap<String, T>,
+        write: impl Fn(&mut String, &T),
+    ) -> BodyText {
+        match map.is_empty() {
+            true => self,
+            false => self.member(name, |out| write::members(out, map.iter(), write)),
+        }
+    }
+
+    /// The request, for the call.
+    pub(crate) fn done(mut self) -> Body {
+        self.text.push('}');
+        Body { target: self.target, text: Mutex::new(Some(self.text)) }
+    }
+}
+
+/// An operation, as the header says it.
+pub(crate) struct Operation(&'static str);
+
+pub(crate) const PUT_ITEM: Operation = Operation("DynamoDB_20120810.PutItem");
+pub(crate) const UPDATE_ITEM: Operation = Operation("DynamoDB_20120810.UpdateItem");
+pub(crate) const DELETE_ITEM: Operation = Operation("DynamoDB_20120810.DeleteItem");
+pub(crate) const BATCH_EXECUTE_STATEMENT: Operation = Operation("DynamoDB_20120810.BatchExecuteStatement");
+
+#[cfg(test)]
+impl Body {
+    /// What it sends.
+    pub(crate) fn said(&self) -> Said {
+        read(self.serialize_input(Input::doesnt_matter(), &mut ConfigBag::base()).unwrap())
+    }
+}
+
+/// The headers of a request, and its body.
+#[cfg(test)]
+pub(crate) type Said = (Vec<(String, String)>, serde_json::Value);
+
+/// What the SDK sends of this input, by the configuration of its operation.
+#[cfg(test)]
+pub(crate) fn said(config: Option<FrozenLayer>, input: Input) -> Said {
+    let config = config.unwrap();
+    let serializer = config.load::<SharedRequestSerializer>().unwrap();
+    read(serializer.serialize_input(input, &mut ConfigBag::base()).unwrap())
+}
+
+#[cfg(test)]
+fn read(request: HttpRequest) -> Said {
+    assert_eq!((request.method(), request.uri()), ("POST", "/"));
+    let body = request.body().bytes().unwrap();
+    let mut headers: Vec<_> =
+        request.headers().iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    headers.sort();
+    let length = headers.iter().position(|(name, _)| name == "content-length").unwrap();
+    assert_eq!(headers.remove(length).1, body.len().to_string());
+    (headers, serde_json::from_slice(body).unwrap())
+}
+
+impl fmt::Debug for Body {
+    /// It holds items.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Body of {}", self.target)
+    }
+}
+
+impl Intercept for Body {
+    fn name(&self) -> &'static str {
+        "keyfold request"
+    }
+
+    fn read_before_execution(
+        &self,
+        _: &BeforeSerializationInterceptorContextRef<'_>,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let body = Body { target: self.target, text: Mutex::new(text) };
+        cfg.interceptor_state().store_put(SharedRequestSerializer::new(body));
+        Ok(())
+    }
+}
+
+impl SerializeRequest for Body {
+    /// Called once for a call: what is sent again is a copy of the request.
+    fn serialize_input(&self, _: Input, _: &mut ConfigBag) -> Result<HttpRequest, BoxError> {
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let text = text.ok_or("the request was written already")?;
+        let length = text.len().to_string();
+        let mut request = HttpRequest::new(SdkBody::from(text));
+        request.set_method("POST")?;
+        let headers = request.headers_mut();
+        headers.insert("content-type", "application/x-amz-json-1.0");
+        headers.insert("x-amz-target", self.target);
+        headers.insert("content-length", length);
+        Ok(request)
+    }
+}

@@ -1,0 +1,103 @@
+//! JSON texts as DynamoDB takes them, written straight from core's words.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use keyfold_core::value::{AttributeValue, Item};
+
+/// Writes a text.
+pub(crate) fn string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            byte @ (b'"' | b'\\') => out.extend(['\\', char::from(byte)]),
+            b'\n' => out.push_str("\\n"),
+            byte => out.push_str(&format!("\\u{byte:04x}")),
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+/// Writes an item or a key.
+pub(crate) fn item(out: &mut String, item: &Item) {
+    members(out, item.iter(), value);
+}
+
+/// Writes a value.
+pub(crate) fn value(out: &mut String, given: &AttributeValue) {
+    match given {
+        AttributeValue::S(text) => typed(out, "S", |out| string(out, text)),
+        AttributeValue::N(number) => typed(out, "N", |out| string(out, number)),
+        AttributeValue::B(bytes) => typed(out, "B", |out| binary(out, bytes)),
+        AttributeValue::Bool(is) => typed(out, "BOOL", |out| boolean(out, *is)),
+        AttributeValue::Null(is) => typed(out, "NULL", |out| boolean(out, *is)),
+        AttributeValue::Ss(texts) => {
+            typed(out, "SS", |out| elements(out, texts, |out, text| string(out, text)))
+        }
+        AttributeValue::Ns(numbers) => {
+            typed(out, "NS", |out| elements(out, numbers, |out, number| string(out, number)));
+        }
+        AttributeValue::Bs(all) => {
+            typed(out, "BS", |out| elements(out, all, |out, bytes| binary(out, bytes)))
+        }
+        AttributeValue::L(list) => typed(out, "L", |out| elements(out, list, value)),
+        AttributeValue::M(map) => {
+            typed(out, "M", |out| members(out, map.iter(), value));
+        }
+    }
+}
+
+/// Writes a list.
+pub(crate) fn elements<T>(
+    out: &mut String,
+    all: impl IntoIterator<Item = T>,
+    write: impl Fn(&mut String, T),
+) {
+    out.push('[');
+    for (at, element) in all.into_iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        write(out, element);
+    }
+    out.push(']');
+}
+
+/// Writes a map.
+pub(crate) fn members<'m, T>(
+    out: &mut String,
+    all: impl Iterator<Item = (&'m String, T)>,
+    write: impl Fn(&mut String, T),
+) {
+    out.push('{');
+    for (at, (name, member)) in all.enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        string(out, name);
+        out.push(':');
+        write(out, member);
+    }
+    out.push('}');
+}
+
+fn typed(out: &mut String, letters: &str, write: impl FnOnce(&mut String)) {
+    out.push_str("{\"");
+    out.push_str(letters);
+    out.push_str("\":");
+    write(out);
+    out.push('}');
+}
+
+fn binary(out: &mut String, bytes: &[u8]) {
+    out.push('"');
+    STANDARD.encode_string(bytes, out);
+    out.push('"');
+}
+
+fn boolean(out: &mut String, is: bool) {
+    out.push_str(if is { "true" } else { "false" });
+}
