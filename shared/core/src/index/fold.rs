@@ -1,7 +1,6 @@
 //! Which entity an item is, and the keys it should have.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::index::error::{ItemError, ItemPlace};
@@ -136,7 +135,7 @@ impl Table {
 
     /// The item's primary key attributes and nothing else; `None` if one is missing or not of its type.
     pub fn key_of(&self, item: &Item) -> Option<Item> {
-        let mut key: HashMap<String, AttributeValue> = HashMap::new();
+        let mut key = Item::default();
         for attribute in self.key_attributes() {
             let value = item.get(&attribute.name)?;
             if type_letter(value) != attribute.scalar.letter() {
@@ -144,7 +143,7 @@ impl Table {
             }
             key.insert(attribute.name.clone(), value.clone());
         }
-        Some(Item::from(key))
+        Some(key)
     }
 
     /// The key attributes of the table, then of each index with the index's name. One attribute may be in several.

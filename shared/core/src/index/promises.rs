@@ -13,10 +13,10 @@ impl Table {
     pub fn check_promises(&self, item: &Item) -> Result<(), ItemError> {
         let item = &*self.with_key_parts(item);
         for attribute in self.attributes.values() {
-            if item.contains_key(&attribute.name) {
-                self.check_given(attribute, item)?;
-            } else if attribute.required {
-                return Err(self.missing(&attribute.name, None, item));
+            match item.get(&attribute.name) {
+                Some(value) => self.check_given(attribute, value, item)?,
+                None if attribute.required => return Err(self.missing(&attribute.name, None, item)),
+                None => {}
             }
         }
         let Some(entity) = self.entity_of(item)?.map(|id| &self.entities[id.0]) else { return Ok(()) };
@@ -41,10 +41,12 @@ impl Table {
     /// of attributes that are neither.
     pub fn check_change(&self, known: &Item, removed: &BTreeSet<String>) -> Result<(), ItemError> {
         for attribute in self.attributes.values() {
-            if known.contains_key(&attribute.name) {
-                self.check_given(attribute, known)?;
-            } else if attribute.required && removed.contains(&attribute.name) {
-                return Err(self.missing(&attribute.name, None, known));
+            match known.get(&attribute.name) {
+                Some(value) => self.check_given(attribute, value, known)?,
+                None if attribute.required && removed.contains(&attribute.name) => {
+                    return Err(self.missing(&attribute.name, None, known));
+                }
+                None => {}
             }
         }
         let Ok(Some(entity)) = self.entity_of(known) else { return Ok(()) };
@@ -56,20 +58,25 @@ impl Table {
     }
 
     /// Checks the type and the value of an attribute that the item has.
-    fn check_given(&self, attribute: &Attribute, item: &Item) -> Result<(), ItemError> {
+    fn check_given(
+        &self,
+        attribute: &Attribute,
+        value: &AttributeValue,
+        item: &Item,
+    ) -> Result<(), ItemError> {
         let at = || self.place(None, Some(&attribute.name), item);
-        let Some(value) = item.get(&attribute.name) else { return Ok(()) };
         let (expected, found) = (attribute.kind.type_letter(), type_letter(value));
         if expected != found {
             return Err(ItemError::AttributeType { at: at(), expected, found });
         }
-        let is_no_time = || match (attribute.kind, value) {
-            (AttributeKind::Timestamp(_), AttributeValue::S(text)) => !is_timestamp(text),
-            (AttributeKind::Date, AttributeValue::S(text)) => !is_date(text),
+        let is_in_key = || self.every_key().any(|(_, key)| key.name == attribute.name);
+        let is_no_time = match (attribute.kind, value) {
+            (AttributeKind::Timestamp(_), AttributeValue::S(text)) => is_in_key() && !is_timestamp(text),
+            (AttributeKind::Date, AttributeValue::S(text)) => is_in_key() && !is_date(text),
             _ => false,
         };
         // A folded key refuses such a value itself; a natural one would take it and put it in the wrong place.
-        if self.every_key().any(|(_, key)| key.name == attribute.name) && is_no_time() {
+        if is_no_time {
             return Err(ItemError::NotATime { at: at(), kind: attribute.kind.name() });
         }
         match &attribute.values {

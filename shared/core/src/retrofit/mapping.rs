@@ -204,7 +204,7 @@ impl Mapping {
             inputs: inputs(retrofit, target),
             added_max: retrofit.set.len()
                 + retrofit.misfits.len()
-                + target.every_key().count()
+                + back::made(target).len()
                 + OWN_ATTRIBUTES.len(),
             hash: MappingHash(canonical::digest(&text)),
             there: None,

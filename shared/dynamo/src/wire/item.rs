@@ -8,7 +8,10 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use super::json::{DEPTH_MAX, Reader};
 
-/// Items one after another. Those of one page are alike: each has room for as many attributes as the one before.
+/// Attributes that an item may get here: a retrofit gives it a key and a fence. An item that grows is copied.
+const ADDED: usize = 2;
+
+/// Items one after another. Those of one page are alike: each has room for as many attributes as the one before, and a few.
 #[derive(Debug, Default)]
 pub(super) struct Items {
     pub(super) all: Vec<Item>,
@@ -18,7 +21,7 @@ pub(super) struct Items {
 impl Items {
     pub(super) fn read(&mut self, reader: &mut Reader<'_>) -> Option<()> {
         reader.array(|reader| {
-            let item = item(reader, self.attributes)?;
+            let item = item(reader, self.attributes + ADDED)?;
             self.attributes = item.len();
             self.all.push(item);
             Some(())

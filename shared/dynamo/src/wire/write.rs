@@ -8,7 +8,10 @@ use keyfold_core::value::{AttributeValue, Item};
 pub(crate) fn string(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+    // Most texts have none, and to see that they are looked at many bytes at a time.
+    while rest.bytes().fold(false, |any, byte| any | is_escaped(byte))
+        && let Some(at) = rest.bytes().position(is_escaped)
+    {
         out.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             byte @ (b'"' | b'\\') => out.extend(['\\', char::from(byte)]),
@@ -19,6 +22,10 @@ pub(crate) fn string(out: &mut String, text: &str) {
     }
     out.push_str(rest);
     out.push('"');
+}
+
+fn is_escaped(byte: u8) -> bool {
+    (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
 
 /// Writes an item or a key.

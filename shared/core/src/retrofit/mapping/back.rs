@@ -199,7 +199,7 @@ fn back_name(name: &str) -> String {
 pub const NO_WAY_BACK: &str = "no-way-back";
 
 /// The attributes that a table's folded keys are stored in.
-fn made(table: &Table) -> Vec<String> {
+pub(super) fn made(table: &Table) -> Vec<String> {
     let folded = table.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
     folded.map(|(_, key)| key.name.clone()).collect()
 }

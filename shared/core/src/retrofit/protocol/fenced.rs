@@ -68,7 +68,7 @@ impl Fenced {
         careful: bool,
     ) -> (Fenced, Turn) {
         let first = fence.epoch() == crate::retrofit::fence::Epoch::FIRST;
-        let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
+        let older = || is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let mapping = job.mapping();
         // What was scanned is older than every record, because the stream was there before the scan. Without these guards the
         // scan overwrites what a record wrote meanwhile. From the second epoch on, items of the epoch before are there: they
@@ -77,9 +77,9 @@ impl Fenced {
             (false, true) => {
                 return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
             }
-            (false, false) => Guard::Present(older),
+            (false, false) => Guard::Present(older()),
             (true, true) => Guard::Absent,
-            (true, false) => Guard::AbsentOr(older),
+            (true, false) => Guard::AbsentOr(older()),
         };
         let item = match state(mapping, key, Some(Cow::Owned(item)), &fence) {
             Err(reason) => {
