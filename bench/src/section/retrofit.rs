@@ -1,5 +1,6 @@
 //! Retrofits of whole tables by several programs, each in a process of its own, on one embedded DynamoDB.
 
+mod decisions;
 mod matrix;
 mod program;
 mod stage;
@@ -49,6 +50,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
         }
         tell::add(&matrix, &mut report);
     }
+    report.tables.push(decisions::table(stage.model(), setting.scale)?);
     report.absent.extend(absent);
     report.notes.extend(programs.iter().filter_map(Program::versions));
     Ok(report)

@@ -1,4 +1,4 @@
-//! DynamoDB's JSON, read straight into core's words.
+//! DynamoDB's JSON, read straight into core's words and written straight from them.
 //!
 //! The SDK decodes an answer into its own items, and those are then converted: two maps for each item, with every name and value
 //! moved twice. Here the bytes become core's items at once. Only answers that are certain are read here; all others, with every

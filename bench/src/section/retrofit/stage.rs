@@ -28,6 +28,10 @@ impl RetrofitStage {
         Ok(RetrofitStage { model, dynamo: EmbeddedDynamo::memory()?, runtime: super::super::one_thread()? })
     }
 
+    pub(super) fn model(&self) -> &Model {
+        &self.model
+    }
+
     pub(super) fn endpoint(&self) -> &str {
         self.dynamo.endpoint()
     }

@@ -159,6 +159,8 @@ pub struct Mapping {
     hash: MappingHash,
     /// Every attribute of a stored item that what is written in place depends on.
     inputs: BTreeSet<String>,
+    /// Every attribute that an item can get, lose or have changed in place.
+    written: BTreeSet<String>,
     /// The most attributes that a target item has over its source item.
     added_max: usize,
     /// On the way back: the mapping that leads there.
@@ -202,6 +204,7 @@ impl Mapping {
             protocol,
             reason,
             inputs: inputs(retrofit, target),
+            written: written(retrofit, target),
             added_max: retrofit.set.len()
                 + retrofit.misfits.len()
                 + back::made(target).len()
@@ -359,28 +362,29 @@ impl Mapping {
         }
     }
 
-    /// What an item of the table lacks in place; `None` if nothing.
-    pub fn in_place_update(&self, stored: &Item) -> Result<Option<InPlaceUpdate>, ItemError> {
-        let Some(wanted) = self.target_item(stored)? else { return Ok(None) };
-        let changed = |(name, value): (&String, &AttributeValue)| {
-            let same = stored.get(name).is_some_and(|known| equal(known, value));
-            (!same).then(|| (name.clone(), value.clone()))
-        };
-        let mut set: Vec<_> = wanted.iter().filter_map(changed).collect();
-        let mut remove: Vec<_> = stored.keys().filter(|name| !wanted.contains_key(*name)).cloned().collect();
+    /// What an item of the table lacks in place; `None` if nothing. An item that nobody needs any more is not copied.
+    pub fn in_place_update(&self, stored: Cow<'_, Item>) -> Result<Option<InPlaceUpdate>, ItemError> {
+        let now = |name: &String| stored.get(name).cloned();
+        let inputs: Vec<_> = self.inputs.iter().map(|name| (name, now(name))).collect();
+        let written: Vec<_> = self.written.iter().map(|name| (name, now(name))).collect();
+        let Some(mut wanted) = self.mapped(stored)? else { return Ok(None) };
+        let (mut set, mut remove) = (Vec::new(), Vec::new());
+        for (name, now) in written {
+            match (wanted.remove(name), now) {
+                (Some(value), Some(now)) if equal(&now, &value) => {}
+                (Some(value), _) => set.push((name.clone(), value)),
+                (None, Some(_)) => remove.push(name.clone()),
+                (None, None) => {}
+            }
+        }
         if set.is_empty() && remove.is_empty() {
             return Ok(None);
         }
-        set.sort_by(|a, b| a.0.cmp(&b.0));
-        remove.sort();
-        let same = |name: &str| {
-            let comparison = match stored.get(name) {
-                Some(value) => Comparison::Equal(value.clone()),
-                None => Comparison::Exists(false),
-            };
+        let same = |(name, now): (&String, Option<AttributeValue>)| {
+            let comparison = now.map_or(Comparison::Exists(false), Comparison::Equal);
             super::request::is(name, comparison)
         };
-        let unchanged = Condition::all(self.inputs.iter().map(|name| same(name)));
+        let unchanged = Condition::all(inputs.into_iter().map(same));
         Ok(Some(InPlaceUpdate { set, remove, unchanged }))
     }
 
@@ -407,6 +411,17 @@ fn inputs(retrofit: &Retrofit, target: &Table) -> BTreeSet<String> {
     let selecting = retrofit.only.iter().map(|when| when.attribute.as_str());
     let mended = retrofit.misfits.keys().map(|of| of.attribute.as_str());
     target.key_inputs().into_iter().chain(renamed).chain(selecting).chain(mended).map(str::to_owned).collect()
+}
+
+/// Every attribute that a retrofit in place can write or remove: folded keys, what its own lines name, what an earlier one left,
+/// and what stands in keys alone.
+fn written(retrofit: &Retrofit, target: &Table) -> BTreeSet<String> {
+    let Retrofit { rename, set, drop, misfits, .. } = retrofit;
+    let named = rename.iter().flat_map(|(old, new)| [old, new]).chain(set.keys()).chain(drop);
+    let mended = misfits.keys().map(|of| &of.attribute);
+    let in_keys = target.attributes.values().filter(|attribute| attribute.from_key);
+    let names = named.chain(mended).chain(in_keys.map(|attribute| &attribute.name)).cloned();
+    names.chain(back::made(target)).chain(OWN_ATTRIBUTES.map(str::to_owned)).collect()
 }
 
 /// Which protocol a retrofit needs, and why.

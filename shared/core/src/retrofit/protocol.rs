@@ -12,6 +12,7 @@ mod mark;
 mod rowed;
 mod turn;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::fence::{Epoch, Fence};
@@ -53,7 +54,7 @@ impl ItemMachine {
         fence: Fence,
     ) -> (ItemMachine, Turn) {
         match job.mapping().protocol() {
-            Protocol::InPlace => in_place(InPlace::of_item(job, key, new, fence)),
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, new.map(Cow::Borrowed), fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::apply(job, source, key, fence)),
             Protocol::Fenced => fenced(Fenced::apply(job, key, new, fence)),
             Protocol::Ledger => ledger(Move::to_state(job, source, key, new, fence)),
@@ -70,7 +71,7 @@ impl ItemMachine {
     ) -> (ItemMachine, Turn) {
         let fence = Fence::of_scan(job.epoch());
         match job.mapping().protocol() {
-            Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(&item), fence)),
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(Cow::Owned(item)), fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::backfill(job, source, key)),
             Protocol::Fenced => fenced(Fenced::backfill(job, key, item, fence, careful)),
             Protocol::Ledger => ledger(Move::of_scanned(job, source, key, &item, fence, careful)),

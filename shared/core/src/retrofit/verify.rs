@@ -12,6 +12,7 @@ pub mod expiry;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::control;
@@ -379,7 +380,7 @@ fn compare(
 ) -> Class {
     let mapping = job.mapping();
     if mapping.protocol() == Protocol::InPlace {
-        let lacks = |item: &Item| !matches!(mapping.in_place_update(item), Ok(None));
+        let lacks = |item: &Item| !matches!(mapping.in_place_update(Cow::Borrowed(item)), Ok(None));
         return if source.is_some_and(lacks) { Class::Different } else { Class::Same };
     }
     let target = target.filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));

@@ -81,8 +81,9 @@ fn insert_text<'i>(table: &str, item: &'i Item) -> (String, Attributes<'i>) {
     let mut attributes: Attributes<'i> = item.iter().collect();
     // Sorted, so that items with the same attributes have the same text, which DynamoDB need not parse anew.
     attributes.sort_unstable_by_key(|(name, _)| *name);
-    let mut text = head(table);
-    text.reserve(attributes.iter().map(|(name, _)| name.len() + "'': ?, ".len()).sum::<usize>() + "{}".len());
+    let room = attributes.iter().map(|(name, _)| name.len() + "'': ?, ".len()).sum::<usize>();
+    let mut text = String::with_capacity(HEAD.len() + table.len() + room + "\"\" VALUE {}".len());
+    head(&mut text, table);
     for (at, (name, _)) in attributes.iter().enumerate() {
         text.push_str(if at == 0 { "{'" } else { ", '" });
         if name.contains('\'') {
@@ -98,12 +99,18 @@ fn insert_text<'i>(table: &str, item: &'i Item) -> (String, Attributes<'i>) {
 
 /// How long the statement of an item is.
 pub(crate) fn insert_chars(table: &str, item: &Item) -> usize {
+    let mut text = String::new();
+    head(&mut text, table);
     let name = |name: &String| name.chars().count() + name.matches('\'').count() + "'': ?, ".len();
-    head(table).chars().count() + "{}".len() + item.keys().map(name).sum::<usize>()
+    text.chars().count() + "{}".len() + item.keys().map(name).sum::<usize>()
 }
 
-fn head(table: &str) -> String {
-    format!("INSERT INTO \"{}\" VALUE ", table.replace('"', "\"\""))
+const HEAD: &str = "INSERT INTO ";
+
+fn head(text: &mut String, table: &str) {
+    text.push_str(HEAD);
+    quote(text, table);
+    text.push_str(" VALUE ");
 }
 
 fn short_enough(text: &str) -> bool {

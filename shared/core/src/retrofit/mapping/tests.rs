@@ -1,6 +1,7 @@
 //! The digest: what it was, what it is, what changes it.
 
 use super::*;
+use crate::index::fixture::item;
 use crate::manifest::parse;
 
 const AUDIT: &str = include_str!("golden/audit.toml");
@@ -119,4 +120,63 @@ fn what_alters_a_written_byte_or_where_it_goes_changes_the_digest() {
         assert!(changed("folded", from, to), "{from} -> {to}");
     }
     assert!(changed("kept", "verbatim = true\n", ""), "values with separators are escaped");
+}
+
+/// The names that an update writes are worked out from the manifest, before there is any item.
+#[test]
+fn an_update_in_place_makes_what_the_mapping_says() {
+    let events = r#"
+[tables.t]
+name = "tbl"
+partition = "id"
+attributes = { id = "string", user = "string", note = "string", amount = "number" }
+indexes.byUser.partition = "u:{user}-{id}"
+indexes.byAmount.partition = "{amount:08}"
+[retrofits.r]
+from = "t"
+to = "t"
+rename = { note = "remark" }
+set = { origin = "web" }
+drop = ["junk"]
+changes-live-attributes = true
+[retrofits.r.misfits]
+amount = { default = 7 }
+"#;
+    let shop = r##"
+[tables.t]
+name = "tbl"
+partition = { attribute = "PK" }
+sort = { attribute = "SK" }
+attributes = { customer = { type = "string", from-key = true }, state = "string" }
+indexes.byState.partition = { attribute = "GPK" }
+[tables.t.entities.customer]
+when = { SK = { begins-with = "PROFILE" } }
+partition = "c#{customer}"
+sort = "PROFILE"
+indexes.byState.partition = "{state}"
+[retrofits.r]
+from = "t"
+to = "t"
+"##;
+    let stored = [
+        (events, r#"{"id":{"S":"1"},"user":{"S":"a"},"amount":{"N":"5"}}"#),
+        (events, r#"{"id":{"S":"1"},"amount":{"S":"many"},"remark":{"S":"x"},"origin":{"S":"web"}}"#),
+        (
+            events,
+            r#"{"id":{"S":"1"},"user":{"S":"a"},"note":{"S":"x"},"junk":{"S":"x"},"else":{"BOOL":true}}"#,
+        ),
+        (events, r#"{"id":{"S":"1"},"byUser_pk":{"S":"u:a-1"},"keyfold_fence":{"S":"1"}}"#),
+        (shop, r##"{"PK":{"S":"c#7"},"SK":{"S":"PROFILE"},"state":{"S":"new"}}"##),
+        (shop, r##"{"PK":{"S":"c#7"},"SK":{"S":"PROFILE"},"customer":{"S":"7"},"GPK":{"S":"old"}}"##),
+    ];
+    for (manifest, stored) in stored {
+        let (mapping, stored) = (mapping(manifest, "r"), item(stored));
+        let wanted = mapping.target_item(&stored).unwrap().unwrap();
+        let update = mapping.in_place_update(Cow::Owned(stored.clone())).unwrap().unwrap();
+        let mut updated = stored.clone();
+        updated.extend(update.set);
+        update.remove.iter().for_each(|name| drop(updated.remove(name)));
+        assert_eq!(updated, wanted, "{stored:?}");
+        assert_eq!(mapping.in_place_update(Cow::Owned(wanted)).unwrap(), None);
+    }
 }

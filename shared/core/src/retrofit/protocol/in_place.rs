@@ -1,5 +1,6 @@
 //! In place: folded keys are set where what they are made of is still what was read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::turn::Turn;
@@ -23,7 +24,12 @@ pub(in crate::retrofit) struct InPlace {
 
 impl InPlace {
     /// Begins with the item as a record or a scan has it; `None` if it is gone.
-    pub(super) fn of_item(job: &Job, key: &Arc<Item>, item: Option<&Item>, fence: Fence) -> (InPlace, Turn) {
+    pub(super) fn of_item(
+        job: &Job,
+        key: &Arc<Item>,
+        item: Option<Cow<'_, Item>>,
+        fence: Fence,
+    ) -> (InPlace, Turn) {
         let mut machine = InPlace { key: Arc::clone(key), fence, rounds: 0 };
         let turn = machine.update(job, item);
         (machine, turn)
@@ -40,8 +46,8 @@ impl InPlace {
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         match response {
             Response::Written => Turn::Done(TaskResult::Written),
-            Response::Got(item) => self.update(job, item.as_ref()),
-            Response::Refused(ItemSeen::Item(item)) => self.update(job, Some(&item)),
+            Response::Got(item) => self.update(job, item.map(Cow::Owned)),
+            Response::Refused(ItemSeen::Item(item)) => self.update(job, Some(Cow::Owned(*item))),
             Response::Refused(ItemSeen::Nothing) => self.update(job, None),
             Response::Refused(ItemSeen::Unknown) => self.read(),
             Response::Rejected(code) => Turn::Enter(QuarantineReason::Rejected(code), self.fence.clone()),
@@ -54,7 +60,7 @@ impl InPlace {
     }
 
     /// Sets what the item lacks, on condition that it is still as it was seen.
-    fn update(&mut self, job: &Job, item: Option<&Item>) -> Turn {
+    fn update(&mut self, job: &Job, item: Option<Cow<'_, Item>>) -> Turn {
         let Some(item) = item else { return Turn::Done(TaskResult::Unchanged) };
         if self.rounds >= ROUNDS_MAX {
             return Turn::Done(TaskResult::Busy);

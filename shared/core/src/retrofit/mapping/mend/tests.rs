@@ -119,12 +119,12 @@ fn a_remedy_touches_nothing_that_fits() {
 fn in_place_what_counts_as_absent_changes_keys_alone_and_once() {
     let mapping = mapping_to("old", "status = \"absent\"");
     let stored = event("status", r#"{"S":"new"}"#);
-    let update = mapping.in_place_update(&stored).unwrap().unwrap();
+    let update = mapping.in_place_update(Cow::Borrowed(&stored)).unwrap().unwrap();
     let names: Vec<_> = update.set.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["byOwner_pk", "byOwner_sk", "byStatus_sk"]);
     assert_eq!(mapping.live_changes(), []);
     let again = mapping.target_item(&stored).unwrap().unwrap();
-    assert_eq!(mapping.in_place_update(&again).unwrap(), None);
+    assert_eq!(mapping.in_place_update(Cow::Borrowed(&again)).unwrap(), None);
 }
 
 #[test]
