@@ -41,14 +41,12 @@ pub(crate) fn value(out: &mut String, given: &AttributeValue) {
         AttributeValue::B(bytes) => typed(out, "B", |out| binary(out, bytes)),
         AttributeValue::Bool(is) => typed(out, "BOOL", |out| boolean(out, *is)),
         AttributeValue::Null(is) => typed(out, "NULL", |out| boolean(out, *is)),
-        AttributeValue::Ss(texts) => {
-            typed(out, "SS", |out| elements(out, texts, |out, text| string(out, text)))
-        }
-        AttributeValue::Ns(numbers) => {
-            typed(out, "NS", |out| elements(out, numbers, |out, number| string(out, number)));
+        AttributeValue::Ss(texts) | AttributeValue::Ns(texts) => {
+            let letters = if matches!(given, AttributeValue::Ss(_)) { "SS" } else { "NS" };
+            typed(out, letters, |out| elements(out, texts, |out, text| string(out, text)));
         }
         AttributeValue::Bs(all) => {
-            typed(out, "BS", |out| elements(out, all, |out, bytes| binary(out, bytes)))
+            typed(out, "BS", |out| elements(out, all, |out, bytes| binary(out, bytes)));
         }
         AttributeValue::L(list) => typed(out, "L", |out| elements(out, list, value)),
         AttributeValue::M(map) => {
