@@ -88,7 +88,7 @@ pub(crate) const BATCH_EXECUTE_STATEMENT: Operation = Operation("DynamoDB_201208
 impl Body {
     /// What it sends.
     pub(crate) fn said(&self) -> Said {
-        read(self.serialize_input(Input::doesnt_matter(), &mut ConfigBag::base()).unwrap())
+        read(&self.serialize_input(Input::doesnt_matter(), &mut ConfigBag::base()).unwrap())
     }
 }
 
@@ -101,11 +101,11 @@ pub(crate) type Said = (Vec<(String, String)>, serde_json::Value);
 pub(crate) fn said(config: Option<FrozenLayer>, input: Input) -> Said {
     let config = config.unwrap();
     let serializer = config.load::<SharedRequestSerializer>().unwrap();
-    read(serializer.serialize_input(input, &mut ConfigBag::base()).unwrap())
+    read(&serializer.serialize_input(input, &mut ConfigBag::base()).unwrap())
 }
 
 #[cfg(test)]
-fn read(request: HttpRequest) -> Said {
+fn read(request: &HttpRequest) -> Said {
     assert_eq!((request.method(), request.uri()), ("POST", "/"));
     let body = request.body().bytes().unwrap();
     let mut headers: Vec<_> =
