@@ -61,15 +61,12 @@ pub(super) fn page(body: &[u8]) -> Option<Page> {
 /// What a BatchGetItem of one table got.
 pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
     let (mut items, mut left, mut consumed) = (None, None, None);
-    let (mut responses, mut unprocessed, mut capacities) = (None, None, None);
+    let (mut responses, mut unprocessed) = (None, None);
     let mut reader = Reader::of(body)?;
     reader.object(|reader, name| match &*name {
         "Responses" => once(&mut responses, reader.object(|reader, _| once(&mut items, all_items(reader)))),
         "UnprocessedKeys" => once(&mut unprocessed, reader.object(|reader, _| once(&mut left, keys(reader)))),
-        "ConsumedCapacity" => {
-            let all = reader.array(|reader| once(&mut consumed, self::consumed(reader)));
-            once(&mut capacities, all)
-        }
+        "ConsumedCapacity" => once(&mut consumed, consumed_of_one(reader)),
         _ => reader.skip(0),
     })?;
     reader.end()?;
@@ -82,7 +79,7 @@ pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
 
 /// What became of statements that write. `None` also if one failed for another reason than its guard.
 pub(super) fn statements(body: &[u8]) -> Option<StatementsAnswer> {
-    let (mut responses, mut consumed, mut capacities) = (None, None, None);
+    let (mut responses, mut consumed) = (None, None);
     let mut reader = Reader::of(body)?;
     reader.object(|reader, name| match &*name {
         "Responses" => {
@@ -93,10 +90,7 @@ pub(super) fn statements(body: &[u8]) -> Option<StatementsAnswer> {
             });
             once(&mut responses, all.map(|()| answers))
         }
-        "ConsumedCapacity" => {
-            let all = reader.array(|reader| once(&mut consumed, self::consumed(reader)));
-            once(&mut capacities, all)
-        }
+        "ConsumedCapacity" => once(&mut consumed, consumed_of_one(reader)),
         _ => reader.skip(0),
     })?;
     reader.end()?;
@@ -154,6 +148,13 @@ fn keys(reader: &mut Reader<'_>) -> Option<Vec<Item>> {
 fn count(reader: &mut Reader<'_>) -> Option<u64> {
     let count: i32 = reader.number()?.parse().ok()?;
     u64::try_from(count).ok()
+}
+
+/// What a call on one table reports, that could have named several.
+fn consumed_of_one(reader: &mut Reader<'_>) -> Option<Consumed> {
+    let mut consumed = None;
+    reader.array(|reader| once(&mut consumed, self::consumed(reader)))?;
+    Some(consumed.unwrap_or_default())
 }
 
 fn consumed(reader: &mut Reader<'_>) -> Option<Consumed> {
