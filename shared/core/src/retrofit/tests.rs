@@ -196,6 +196,14 @@ fn a_delete_leaves_a_tombstone() {
 }
 
 #[test]
+fn a_tombstone_whose_key_does_not_fit_goes_into_quarantine() {
+    let job = job("moved");
+    let write = write(job.apply(&record("5", &"1".repeat(2049), None)).start(&job));
+    let entry = Quarantined::read(put_item(&write)).unwrap();
+    assert_eq!((write.place, entry.code.as_str()), (TableRole::Control, "item-key-too-long"));
+}
+
+#[test]
 fn a_scan_writes_only_where_nothing_is() {
     let job = job("moved");
     let mut task = job.backfill(event("1", "joe"), false);
