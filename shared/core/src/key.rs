@@ -39,6 +39,7 @@ pub use template::{Part, Template};
 pub use unfold::Unfolded;
 
 pub(crate) use chars::after_all;
+pub(crate) use shard::Shards;
 pub(crate) use time::{is_date, is_possible, is_timestamp};
 
 #[cfg(test)]

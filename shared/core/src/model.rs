@@ -17,7 +17,7 @@ use crate::value::{AttributeValue, Item};
 
 pub use self::deploy::{Deploy, TableNamesError};
 pub use self::facts::KeptFacts;
-pub(crate) use self::facts::KeyFacts;
+pub(crate) use self::facts::{EntityFacts, KeyFacts};
 pub use self::live_change::LiveChange;
 pub use self::prices::{PriceError, PriceOverrides, Prices};
 pub use crate::attribute::{Attribute, AttributeKind, Precision, ScalarType};

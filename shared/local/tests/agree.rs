@@ -184,7 +184,7 @@ async fn pages_of_large_items_hold_the_same_items_wherever_they_end() {
     }
     for descending in [false, true] {
         let value = AttributeValue::S("one".to_owned());
-        let partition = vec![KeyEqual { attribute: "p1".to_owned(), value }];
+        let partition = vec![KeyEqual { attribute: "p1".into(), value }];
         let query = Operation::Read(Reading {
             index: None,
             operation: plan::Operation::Query { partition, sort: Vec::new() },

@@ -89,7 +89,7 @@ impl Reader {
 impl PageSource {
     fn new(plan: &QueryPlan, access: &Access, sent: Expressions, fetch: Fetch) -> PageSource {
         let page = PageRequest {
-            table: plan.table_name.clone(),
+            table: plan.table_name.to_string(),
             index: access.source.index().map(str::to_owned),
             filter: sent.filter,
             names: sent.names,
@@ -165,7 +165,7 @@ fn batch_get(plan: &QueryPlan, wanted: Option<&[String]>) -> BatchGet {
         holders.collect::<Vec<_>>().join(", ")
     });
     BatchGet {
-        table: plan.table_name.clone(),
+        table: plan.table_name.to_string(),
         keys: Vec::new(),
         projection,
         names,

@@ -14,6 +14,7 @@ use self::range::{Exactness, Limits, lower_end, within};
 use super::bounds::Narrowed;
 use super::field::Field;
 use super::selection::{KeyRange, Selection, Served, Test, Tests};
+use super::shard::{Padded, Shards};
 use super::template::{Element, Template};
 use crate::value::AttributeValue;
 
@@ -22,17 +23,40 @@ impl Template {
     /// one are open. An open part with few values (an enumeration, a shard) is tried value by value if a later part is
     /// tested and at most `fan_out_max` ranges come of it.
     pub fn select(&self, tests: &Tests<'_>, fan_out_max: usize) -> Selection<'_> {
+        self.walk(tests, fan_out_max, false).finish()
+    }
+
+    /// The same; but where every shard of one key is selected, there is one range, the key without its shard. A planner prices
+    /// many such keys and reads few.
+    pub(crate) fn select_stem(
+        &self,
+        tests: &Tests<'_>,
+        fan_out_max: usize,
+    ) -> (Selection<'_>, Option<Shards>) {
+        let walk = self.walk(tests, fan_out_max, true);
+        let shards = walk.shards;
+        (walk.finish(), shards)
+    }
+
+    fn walk<'t, 's, 'n>(
+        &'t self,
+        tests: &'s Tests<'n>,
+        fan_out_max: usize,
+        keeps_stem: bool,
+    ) -> Walk<'t, 's, 'n> {
         let mut walk = Walk {
             template: self,
             tests,
             fan_out_max,
+            keeps_stem,
+            shards: None,
             // Nearly always there is one key, and it is not much longer than its template.
             prefixes: smallvec![String::with_capacity(self.text.len() + VALUES_BYTES)],
             ranges: SmallVec::new(),
             served: SmallVec::new(),
         };
         walk.run();
-        walk.finish()
+        walk
     }
 }
 
@@ -43,6 +67,10 @@ struct Walk<'t, 's, 'n> {
     template: &'t Template,
     tests: &'s Tests<'n>,
     fan_out_max: usize,
+    /// May the shards of a lone key stay out of it?
+    keeps_stem: bool,
+    /// Those that did.
+    shards: Option<Shards>,
     prefixes: SmallVec<[String; 1]>,
     ranges: SmallVec<[KeyRange; 1]>,
     served: SmallVec<[Served<'t>; 4]>,
@@ -186,24 +214,30 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
         let name = field.attribute.as_str();
         match self.test(field) {
             Some(Test::Absent) => self.nothing(name),
-            test if field.codec.shards().is_some() => self.shard(at, field, test),
-            Some(test) if field.finite.is_some() => self.listed(at, field, test),
-            None if field.finite.is_some() => {
-                let texts = self.texts_of(at, field, &|_| true);
-                self.expand(at, &texts)
-            }
+            test if let Some(shards) = Shards::of(&field.codec) => self.shard(at, field, shards, test),
             Some(Test::Equal(value)) if self.append_value(at, field, value) => {
                 self.serve(name, !field.is_lossy());
                 Step::On
             }
             Some(Test::Equal(_)) => self.nothing(name),
+            Some(test) if field.finite.is_some() => self.listed(at, field, test),
+            None if field.finite.is_some() => {
+                let texts = self.texts_of(at, field, &|_| true);
+                self.expand(at, &texts)
+            }
             Some(Test::Range { low, high }) => self.narrow(at, field, field.between(&low, &high)),
             Some(Test::BeginsWith(prefix)) => self.narrow(at, field, field.beginning(prefix)),
             None => self.open(),
         }
     }
 
-    fn shard(&mut self, at: usize, field: &'t Field, test: Option<Test<&AttributeValue>>) -> Step {
+    fn shard(
+        &mut self,
+        at: usize,
+        field: &'t Field,
+        shards: Shards,
+        test: Option<Test<&AttributeValue>>,
+    ) -> Step {
         if let Some(Test::Equal(value)) = test {
             if !self.append_value(at, field, value) {
                 return self.nothing(&field.attribute);
@@ -211,13 +245,26 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
             self.serve(&field.attribute, false);
             return Step::On;
         }
-        let texts = super::shard::texts(&field.codec);
         // A shard that ends the key is as good as known: the key is one of few.
-        if self.template.elements.len() == at + 1 && self.prefixes.len() * texts.len() <= self.fan_out_max {
+        let ends_key = self.template.elements.len() == at + 1
+            && self.prefixes.len() * shards.count() <= self.fan_out_max;
+        if ends_key && self.keeps_stem && self.has_one_stem(shards) {
+            self.shards = Some(shards);
+            return Step::On;
+        }
+        let texts: Vec<Padded> = shards.texts().collect();
+        if ends_key {
             self.append(&texts);
             return Step::On;
         }
         self.expand(at, &texts)
+    }
+
+    /// Is there one key so far, which can go on with each of several shards?
+    fn has_one_stem(&self, shards: Shards) -> bool {
+        let bytes_max = self.template.role.bytes_max() - shards.bytes_max();
+        shards.count() > 1
+            && matches!(self.prefixes.as_slice(), [stem] if (1..=bytes_max).contains(&stem.len()))
     }
 
     /// The texts of listed values that pass.

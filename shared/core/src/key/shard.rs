@@ -51,12 +51,43 @@ impl AsRef<str> for Padded {
     }
 }
 
-/// The texts of all shards of a codec, by their numbers; none if the codec has no shards.
-pub(super) fn texts(codec: &Codec) -> Vec<Padded> {
-    let (shards, width) = match codec {
-        Codec::Shard(shards) => (*shards, Some(digits(*shards))),
-        Codec::Modulo(shards) => (*shards, None),
-        _ => return Vec::new(),
-    };
-    (0..shards).map(|shard| Padded::of(shard, width.unwrap_or_else(|| digits(shard + 1)))).collect()
+/// All shards of a codec.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Shards {
+    count: u32,
+    /// Do all numbers have the same number of digits?
+    padded: bool,
+}
+
+impl Shards {
+    /// `None` if the codec has no shards.
+    pub(super) fn of(codec: &Codec) -> Option<Shards> {
+        match codec {
+            Codec::Shard(count) => Some(Shards { count: *count, padded: true }),
+            Codec::Modulo(count) => Some(Shards { count: *count, padded: false }),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn count(self) -> usize {
+        self.count as usize
+    }
+
+    /// The most bytes that a shard's number takes.
+    pub(super) fn bytes_max(self) -> usize {
+        digits(self.count)
+    }
+
+    /// The texts of the shards, by their numbers.
+    pub(super) fn texts(self) -> impl Iterator<Item = Padded> {
+        let width = self.padded.then(|| digits(self.count));
+        (0..self.count).map(move |shard| Padded::of(shard, width.unwrap_or_else(|| digits(shard + 1))))
+    }
+
+    /// The keys that are this text with a shard behind it, ascending.
+    pub(crate) fn keys(self, stem: &str) -> Vec<String> {
+        let mut keys: Vec<String> = self.texts().map(|text| [stem, text.as_ref()].concat()).collect();
+        keys.sort_unstable();
+        keys
+    }
 }

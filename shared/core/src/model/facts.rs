@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 use smol_str::SmolStr;
 
+use super::EntityId;
+use crate::condition::Condition;
 use crate::value::AttributeValue;
 
 /// What a table keeps of its own facts. A copy of a table begins without them, because whoever copies a table may change it.
@@ -18,14 +20,30 @@ pub struct KeptFacts(OnceLock<TableFacts>);
 /// The facts of one table.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TableFacts {
-    /// The attributes that every item has by the manifest's promise.
-    pub(crate) promised: Vec<String>,
+    /// The entities that the table can hold.
+    pub(crate) entities: Vec<EntityFacts>,
+    /// The attributes that every item has, whatever its entity: parts of its primary key, and what the manifest promises. The
+    /// primary keys of two entities can have different parts.
+    pub(crate) everywhere: Vec<SmolStr>,
     /// The attributes whose values the manifest lists, with the values.
     listed: Vec<(SmolStr, Vec<AttributeValue>)>,
     /// The facts of the table's own key.
     pub(crate) table: KeyFacts,
     /// Those of each index, in the table's order.
     pub(crate) indexes: Vec<KeyFacts>,
+}
+
+/// What is certain of the items of one entity.
+#[derive(Debug, PartialEq)]
+pub(crate) struct EntityFacts {
+    /// The entity; `None`: the items that are of no entity.
+    pub(crate) entity: Option<EntityId>,
+    /// What such an item fulfils.
+    pub(crate) conditions: Vec<Condition>,
+    /// The attributes that every such item has, beside those that every item of the table has.
+    pub(crate) present: Vec<SmolStr>,
+    /// The attributes that no such item has.
+    pub(crate) never: Vec<SmolStr>,
 }
 
 /// The facts of one key, of the table or of an index. A plan names most of a table's indexes, to say why each was rejected:
@@ -36,13 +54,26 @@ pub(crate) struct KeyFacts {
     pub(crate) index: Option<SmolStr>,
     /// Does the key depend on the entity of an item?
     pub(crate) is_overloaded: bool,
-    /// The attributes without which an item has no such key and that no promise gives to every item, in the order of the key.
-    /// Empty if the key depends on the entity.
+    /// The attributes without which an item has no such key and that not every item has, in the order of the key. Empty if the
+    /// key depends on the entity.
     pub(crate) unpromised: Vec<SmolStr>,
+    /// What a request must say to name a partition, as far as that is clear without folding anything. Empty if the key depends
+    /// on the entity.
+    pub(crate) leads: Vec<Lead>,
     /// The share of a partition that is left by the listed values of its key's attributes. 1 if the key depends on the entity.
     pub(crate) listed_share: f64,
     /// How many attributes of the partition key have no listed values. 0 if the key depends on the entity.
     pub(crate) open_parts: i32,
+}
+
+/// An attribute without which no partition can be named.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Lead {
+    pub(crate) attribute: SmolStr,
+    /// Must it be one value, or does any test narrow the partition?
+    pub(crate) by_equality: bool,
+    /// Does the manifest list its values?
+    pub(crate) is_listed: bool,
 }
 
 impl KeptFacts {
@@ -65,6 +96,7 @@ impl Default for KeyFacts {
             index: None,
             is_overloaded: false,
             unpromised: Vec::new(),
+            leads: Vec::new(),
             listed_share: 1.0,
             open_parts: 0,
         }

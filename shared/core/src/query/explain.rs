@@ -66,7 +66,7 @@ pub struct ExplainedRejection {
 /// Explains a plan.
 pub fn explain(plan: &QueryPlan) -> Explanation {
     Explanation {
-        table: plan.table.clone(),
+        table: plan.table.to_string(),
         reads: plan.accesses.iter().map(read).collect(),
         delivery: delivery(plan),
         estimated_read_units: plan.estimated_units,

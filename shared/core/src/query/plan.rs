@@ -39,6 +39,8 @@ pub use access::{Access, Hydration, KeyEqual, Operation, ReadFrom, SortCondition
 pub use delivery::Delivery;
 pub use reject::{RejectReason, RejectedPath};
 
+use smol_str::SmolStr;
+
 use self::context::PlanContext;
 use self::suggest::Suggestions;
 use crate::model::OrderBy;
@@ -49,9 +51,9 @@ use crate::query::readiness::{Pending, Readiness};
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryPlan {
     /// The table's id in the manifest.
-    pub table: String,
+    pub table: SmolStr,
     /// The table's name in DynamoDB.
-    pub table_name: String,
+    pub table_name: SmolStr,
     /// The reads. None: no item can match.
     pub accesses: Vec<Access>,
     /// How their answers become one.
@@ -217,8 +219,8 @@ pub fn plan(request: &CheckedRequest<'_>, readiness: &Readiness) -> Result<Query
     let choice = choose::choose(&PlanContext::of(request, readiness));
     let Some(best) = choice.best else { return Err(refusal(request, choice.rejected)) };
     Ok(QueryPlan {
-        table: request.table.id.clone(),
-        table_name: request.table.name.clone(),
+        table: request.table.id.as_str().into(),
+        table_name: request.table.name.as_str().into(),
         accesses: best.accesses,
         delivery: best.delivery,
         order: request.order.clone(),

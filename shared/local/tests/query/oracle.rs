@@ -26,7 +26,7 @@ fn matches(access: &Access, item: &Item) -> bool {
 
 fn key_condition(operation: &Operation) -> Condition {
     let Operation::Query { partition, sort } = operation else { return Condition::always() };
-    let equal = |name: &String, value| Condition::Is(Path::attribute(name), Comparison::Equal(value));
+    let equal = |name: &str, value| Condition::Is(Path::attribute(name), Comparison::Equal(value));
     let partition = partition.iter().map(|key| equal(&key.attribute, key.value.clone()));
     let sort = sort.iter().map(|condition| {
         let comparison = match condition.test.clone() {
@@ -38,7 +38,7 @@ fn key_condition(operation: &Operation) -> Condition {
             SortTest::AtMost(value) => Comparison::LessOrEqual(value),
             SortTest::Below(value) => Comparison::Less(value),
         };
-        Condition::Is(Path::attribute(&condition.attribute), comparison)
+        Condition::Is(Path::attribute(condition.attribute.as_str()), comparison)
     });
     Condition::all(partition.chain(sort))
 }

@@ -30,7 +30,7 @@ pub(crate) fn equals(attribute: &str, value: AttributeValue) -> Condition {
 /// A query of a whole partition.
 pub(crate) fn query(source: ReadFrom, partition: &[(&str, AttributeValue)]) -> Access {
     let equal = |(attribute, value): &(&str, AttributeValue)| KeyEqual {
-        attribute: (*attribute).to_owned(),
+        attribute: (*attribute).into(),
         value: value.clone(),
     };
     let partition = partition.iter().map(equal).collect();
@@ -53,11 +53,11 @@ pub(crate) fn of_user(user: usize) -> Access {
 }
 
 pub(crate) fn global(index: &str) -> ReadFrom {
-    ReadFrom::Global(index.to_owned())
+    ReadFrom::Global(index.into())
 }
 
 pub(crate) fn by_score(user: usize) -> Access {
-    let source = ReadFrom::Local("byScore".to_owned());
+    let source = ReadFrom::Local("byScore".into());
     Access { source, hydration: Hydration::Fetched, ..of_user(user) }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn by_kind_score(kind: &str) -> Access {
 /// Narrows a query by its sort key.
 pub(crate) fn narrowed(mut access: Access, attribute: &str, test: SortTest) -> Access {
     if let Operation::Query { sort, .. } = &mut access.operation {
-        sort.push(SortCondition { attribute: attribute.to_owned(), test });
+        sort.push(SortCondition { attribute: attribute.into(), test });
     }
     access
 }
@@ -87,8 +87,8 @@ pub(crate) fn descending(attribute: &str) -> Vec<OrderBy> {
 pub(crate) fn plan(accesses: Vec<Access>, delivery: Delivery, order: Vec<OrderBy>, limit: u32) -> QueryPlan {
     let table = views::table();
     QueryPlan {
-        table: table.id,
-        table_name: table.name,
+        table: table.id.into(),
+        table_name: table.name.into(),
         accesses,
         delivery,
         order,

@@ -103,7 +103,7 @@ impl Drawing<'_> {
         let model = random.any(&self.items).copied();
         let equal = |key: &&KeyAttribute, random: &mut Random| {
             let value = self.value(key, model, random)?;
-            Some(KeyEqual { attribute: key.name.clone(), value })
+            Some(KeyEqual { attribute: key.name.as_str().into(), value })
         };
         let Some(equals) = partition.iter().map(|key| equal(key, random)).collect::<Option<Vec<_>>>() else {
             return self.scan(random);
@@ -114,7 +114,7 @@ impl Drawing<'_> {
             let Some(value) = self.value(key, model, random) else { break };
             let other = self.value(key, None, random).unwrap_or_else(|| value.clone());
             let test = if at + 1 < reach { SortTest::Equal(value) } else { test(value, other, random) };
-            conditions.push(SortCondition { attribute: key.name.clone(), test });
+            conditions.push(SortCondition { attribute: key.name.as_str().into(), test });
         }
         let mut held = self.held(index);
         if random.chance(95) {

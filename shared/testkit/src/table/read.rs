@@ -164,11 +164,12 @@ fn start_position(shape: &KeyShape, key: &Item) -> Result<Position, TableError> 
 pub(crate) fn key_holds(operation: &Operation, item: &Item) -> bool {
     let Operation::Query { partition, sort } = operation else { return true };
     let same = |equal: &keyfold_core::query::plan::KeyEqual| {
-        item.get(&equal.attribute).is_some_and(|value| keyfold_core::value::equal(value, &equal.value))
+        item.get(equal.attribute.as_str())
+            .is_some_and(|value| keyfold_core::value::equal(value, &equal.value))
     };
     partition.iter().all(same)
         && sort.iter().all(|condition| {
-            item.get(&condition.attribute).is_some_and(|value| sort_holds(&condition.test, value))
+            item.get(condition.attribute.as_str()).is_some_and(|value| sort_holds(&condition.test, value))
         })
 }
 

@@ -57,7 +57,7 @@ fn filled() -> ModelTable {
 }
 
 fn query(sort: Vec<SortCondition>) -> Operation {
-    Operation::Query { partition: vec![KeyEqual { attribute: "forum".to_owned(), value: text("EC2") }], sort }
+    Operation::Query { partition: vec![KeyEqual { attribute: "forum".into(), value: text("EC2") }], sort }
 }
 
 fn read<'a>(index: Option<&'a str>, operation: &'a Operation) -> Read<'a> {
@@ -182,9 +182,9 @@ fn a_page_ends_at_a_megabyte() {
 #[test]
 fn what_dynamodb_refuses_is_refused() {
     let table = filled();
-    let sorted = |test| query(vec![SortCondition { attribute: "subject".to_owned(), test }]);
+    let sorted = |test| query(vec![SortCondition { attribute: "subject".into(), test }]);
     let by_replies = query(vec![SortCondition {
-        attribute: "replies".to_owned(),
+        attribute: "replies".into(),
         test: SortTest::BeginsWith(AttributeValue::N("1".to_owned())),
     }]);
     let on_key = Condition::Is(Path::attribute("subject"), Comparison::Exists(true));

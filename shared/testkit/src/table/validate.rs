@@ -80,7 +80,7 @@ fn check_partition(shape: &KeyShape, given: &[KeyEqual]) -> Result<(), TableErro
         }
     }
     match given.iter().find(|equal| shape.partition.iter().all(|key| key.name != equal.attribute)) {
-        Some(foreign) => Err(TableError::Partition { attribute: foreign.attribute.clone() }),
+        Some(foreign) => Err(TableError::Partition { attribute: foreign.attribute.to_string() }),
         None => Ok(()),
     }
 }

@@ -2,9 +2,10 @@
 
 use smol_str::SmolStr;
 
-use super::{KeyFacts, TableFacts};
+use super::{EntityFacts, KeyFacts, Lead, TableFacts};
+use crate::condition::Condition;
 use crate::key::Part;
-use crate::model::{Index, KeyAttribute, KeySource, Table};
+use crate::model::{Entity, EntityId, Index, KeyAttribute, KeySource, Table};
 
 impl Table {
     /// What follows from the declaration alone.
@@ -21,41 +22,84 @@ impl Table {
 impl TableFacts {
     fn of(table: &Table) -> TableFacts {
         let attributes = || table.attributes.values();
-        let promised: Vec<String> =
-            attributes().filter(|known| known.required).map(|known| known.name.clone()).collect();
+        let promised = attributes().filter(|known| known.required);
+        let promised: Vec<SmolStr> = promised.map(|known| SmolStr::from(&known.name)).collect();
+        let entities = entities_of(table).map(|entity| EntityFacts::of(table, entity, &promised));
+        let mut entities: Vec<EntityFacts> = entities.collect();
+        let everywhere = in_all(&entities);
+        for known in &mut entities {
+            known.present.retain(|name| !everywhere.contains(name));
+        }
         let listed =
             attributes().filter_map(|known| Some((known.name.as_str().into(), known.values.clone()?)));
         let mut facts = TableFacts {
-            promised,
+            everywhere,
+            entities,
             listed: listed.collect(),
             table: KeyFacts::default(),
             indexes: Vec::with_capacity(table.indexes.len()),
         };
-        facts.table =
-            KeyFacts::of(&facts, None, std::slice::from_ref(&table.partition), table.sort.as_slice());
-        for Index { name, partition, sort, .. } in &table.indexes {
-            facts.indexes.push(KeyFacts::of(&facts, Some(name), partition, sort));
-        }
+        let key = |index, partition, sort| KeyFacts::of(&facts, index, partition, sort);
+        let own = key(None, std::slice::from_ref(&table.partition), table.sort.as_slice());
+        let indexes = table.indexes.iter().map(|index| key(Some(index), &index.partition, &index.sort));
+        (facts.indexes, facts.table) = (indexes.collect(), own);
         facts
+    }
+}
+
+/// Every entity, and items of none if the table's own key can be made without one.
+fn entities_of(table: &Table) -> impl Iterator<Item = Option<EntityId>> {
+    let entities = (0..table.entities.len()).map(|number| Some(EntityId(number)));
+    let others = table.key_attributes().all(|key| required(key, None).is_some());
+    entities.chain(others.then_some(None))
+}
+
+/// The attributes that the items of all these entities have.
+fn in_all(entities: &[EntityFacts]) -> Vec<SmolStr> {
+    let Some((first, others)) = entities.split_first() else { return Vec::new() };
+    let in_others = |name: &&SmolStr| others.iter().all(|other| other.present.contains(name));
+    first.present.iter().filter(in_others).cloned().collect()
+}
+
+impl EntityFacts {
+    fn of(table: &Table, entity: Option<EntityId>, promised: &[SmolStr]) -> EntityFacts {
+        let of_one = |entity: &Entity| entity.when.iter().map(Condition::from).collect::<Vec<_>>();
+        let (conditions, requires, never) = match entity.map(|EntityId(number)| &table.entities[number]) {
+            Some(entity) => (of_one(entity), entity.requires.as_slice(), entity.never.as_slice()),
+            None => {
+                let is_not = |entity| Condition::Not(Box::new(Condition::all(of_one(entity))));
+                (table.entities.iter().map(is_not).collect(), [].as_slice(), [].as_slice())
+            }
+        };
+        // Where the table's key cannot be made for an entity there are no such items, and nothing is said of them.
+        let keys: Option<Vec<_>> = table.key_attributes().map(|key| required(key, entity)).collect();
+        let in_keys = keys.into_iter().flatten().flatten().map(SmolStr::from);
+        let present = promised.iter().cloned().chain(in_keys).chain(requires.iter().map(SmolStr::from));
+        EntityFacts {
+            entity,
+            conditions,
+            present: present.collect(),
+            never: never.iter().map(SmolStr::from).collect(),
+        }
     }
 }
 
 impl KeyFacts {
     fn of(
         facts: &TableFacts,
-        index: Option<&String>,
+        index: Option<&Index>,
         partition: &[KeyAttribute],
         sort: &[KeyAttribute],
     ) -> KeyFacts {
-        let index = index.map(SmolStr::from);
+        let index = index.map(|index| SmolStr::from(&index.name));
         if partition.iter().chain(sort).any(depends_on_entity) {
             return KeyFacts { index, is_overloaded: true, ..KeyFacts::default() };
         }
-        let is_unpromised = |name: &&str| !facts.promised.iter().any(|promised| promised == name);
-        let required = partition.iter().chain(sort).flat_map(required);
+        let needed = partition.iter().chain(sort).filter_map(|key| required(key, None)).flatten();
         let mut key = KeyFacts {
             index,
-            unpromised: required.filter(is_unpromised).map(SmolStr::from).collect(),
+            unpromised: needed.map(SmolStr::from).filter(|name| !facts.everywhere.contains(name)).collect(),
+            leads: leads(facts, partition),
             ..KeyFacts::default()
         };
         for attribute in partition.iter().flat_map(inputs) {
@@ -77,25 +121,41 @@ fn depends_on_entity(key: &KeyAttribute) -> bool {
 fn inputs(key: &KeyAttribute) -> Vec<&str> {
     match &key.source {
         KeySource::Natural => vec![&key.name],
-        KeySource::Folded(rules) => rules.iter().flat_map(|rule| rule.template.attributes()).collect(),
+        KeySource::Folded(_) => key.inputs().collect(),
     }
 }
 
-/// Those of them without which there is no key.
-fn required(key: &KeyAttribute) -> Vec<&str> {
-    match &key.source {
-        KeySource::Natural => vec![&key.name],
-        KeySource::Folded(rules) => {
-            rules.iter().flat_map(|rule| rule.template.parts()).filter_map(required_part).collect()
+/// The attributes without which an item of an entity has no such key. `None`: no item of the entity has one.
+fn required(key: &KeyAttribute, entity: Option<EntityId>) -> Option<Vec<&str>> {
+    let KeySource::Folded(rules) = &key.source else { return Some(vec![&key.name]) };
+    let rule = |wanted| rules.iter().find(|rule| rule.entity == wanted);
+    let rule = rule(entity).or_else(|| rule(None))?;
+    let part = |part| match part {
+        &Part::Attribute { ref name, optional: false, .. } => Some(name.as_str()),
+        _ => None,
+    };
+    Some(rule.template.parts().iter().filter_map(part).collect())
+}
+
+/// What the attributes of a partition key need, up to the first folded one: what follows that is known only when it is folded.
+fn leads(facts: &TableFacts, partition: &[KeyAttribute]) -> Vec<Lead> {
+    let lead = |name: &str, by_equality| Lead {
+        attribute: name.into(),
+        by_equality,
+        is_listed: facts.listed_values(name).is_some(),
+    };
+    let mut leads = Vec::new();
+    for key in partition {
+        match &key.source {
+            KeySource::Natural => leads.push(lead(&key.name, true)),
+            KeySource::Folded(rules) => {
+                let open = rules.iter().find_map(|rule| rule.template.first_open());
+                leads.extend(open.map(|name| lead(name, false)));
+                break;
+            }
         }
     }
-}
-
-fn required_part(part: &Part) -> Option<&str> {
-    match part {
-        Part::Attribute { name, optional: false, .. } => Some(name),
-        _ => None,
-    }
+    leads
 }
 
 #[cfg(test)]
@@ -132,11 +192,14 @@ sort = "gift#{note}"
     fn a_key_that_every_entity_has_knows_which_of_its_attributes_can_be_missing() {
         let table = table();
         let facts = table.facts();
-        assert_eq!(facts.promised, ["owner"]);
+        let present: Vec<_> = facts.entities.iter().map(|known| known.present.as_slice()).collect();
+        assert_eq!(present, [[""; 0]; 2], "gifts, and what is no gift, have nothing else for certain");
+        assert_eq!(facts.everywhere, ["owner", "id"]);
         assert_eq!(facts.listed_values("status").map(<[_]>::len), Some(2));
         assert_eq!(facts.listed_values("note"), None);
         let by_status = &facts.indexes[0];
-        assert_eq!(by_status.unpromised, ["status", "id"]);
+        assert_eq!(by_status.unpromised, ["status"]);
+        assert_eq!(by_status.leads, [], "the status has few values");
         assert_eq!((by_status.listed_share, by_status.open_parts), (0.5, 1));
         assert!(!by_status.is_overloaded && facts.indexes[1].is_overloaded);
     }

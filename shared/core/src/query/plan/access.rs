@@ -1,5 +1,7 @@
 //! One way of reading: a query of a key range, or a scan, with what is still to be filtered.
 
+use smol_str::SmolStr;
+
 use crate::condition::Condition;
 use crate::model::{Index, IndexKind};
 use crate::value::AttributeValue;
@@ -10,9 +12,9 @@ pub enum ReadFrom {
     /// The table itself.
     Table,
     /// A local index.
-    Local(String),
+    Local(SmolStr),
     /// A global index.
-    Global(String),
+    Global(SmolStr),
 }
 
 impl ReadFrom {
@@ -27,8 +29,8 @@ impl ReadFrom {
     pub(super) fn of(index: Option<&Index>) -> ReadFrom {
         match index {
             None => ReadFrom::Table,
-            Some(index) if index.kind == IndexKind::Local => ReadFrom::Local(index.name.clone()),
-            Some(index) => ReadFrom::Global(index.name.clone()),
+            Some(index) if index.kind == IndexKind::Local => ReadFrom::Local(index.name.as_str().into()),
+            Some(index) => ReadFrom::Global(index.name.as_str().into()),
         }
     }
 }
@@ -37,7 +39,7 @@ impl ReadFrom {
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyEqual {
     /// The attribute's name.
-    pub attribute: String,
+    pub attribute: SmolStr,
     /// Its value.
     pub value: AttributeValue,
 }
@@ -46,7 +48,7 @@ pub struct KeyEqual {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortCondition {
     /// The attribute's name.
-    pub attribute: String,
+    pub attribute: SmolStr,
     /// What is asked of it.
     pub test: SortTest,
 }

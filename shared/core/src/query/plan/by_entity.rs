@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smol_str::SmolStr;
+
 use super::conjunction::Conjunction;
 use super::context::PlanContext;
 use super::entity::EntityChoice;
@@ -26,8 +28,8 @@ pub(super) struct ConjunctionByEntity<'a> {
 struct EntityConjunction<'a> {
     entity: EntityChoice,
     conjunction: Conjunction<'a>,
-    /// The attributes that all these items have.
-    always: Cow<'a, [&'a str]>,
+    /// The attributes that all these items have, beside those that every item of the table has.
+    always: Cow<'a, [SmolStr]>,
 }
 
 impl<'a> ConjunctionByEntity<'a> {
@@ -42,7 +44,7 @@ impl<'a> ConjunctionByEntity<'a> {
             always: context.present(of.iter().copied()),
         };
         let any = read(EntityChoice::Any, context.conditions_of_any(entities), entities);
-        let is_overloaded = context.paths.iter().any(AccessPath::is_overloaded);
+        let is_overloaded = context.paths().any(|path| path.is_overloaded());
         let each = entities.iter().filter(|_| is_overloaded);
         let each = each.map(|entity| read(*entity, context.conditions(*entity), &[*entity])).collect();
         ConjunctionByEntity {

@@ -46,7 +46,11 @@ impl<'a> Candidate<'a> {
         {
             return Err(RejectReason::Scope { attribute: attribute.into() });
         }
-        let apart = if context.request.order.is_empty() { join_neighbours(context, reads) } else { reads };
+        if reads.len() == 1 {
+            return Candidate::priced(context, reads);
+        }
+        let apart = apart(reads);
+        let apart = if context.request.order.is_empty() { join_neighbours(context, apart) } else { apart };
         match join_overlapping(context, &apart) {
             None => Candidate::priced(context, apart),
             // Where reads are joined, a filter can hide how soon there are enough items: the price decides.
@@ -63,7 +67,7 @@ impl<'a> Candidate<'a> {
         mut reads: Vec<PlannedRead<'a>>,
     ) -> Result<Candidate<'a>, RejectReason> {
         let request = context.request;
-        if reads.len() > FAN_OUT_MAX {
+        if count(&reads) > FAN_OUT_MAX {
             return Err(RejectReason::FanOut);
         }
         let delivery = delivery::decide(request, &mut reads).ok_or(RejectReason::Order)?;
@@ -91,15 +95,16 @@ impl<'a> Candidate<'a> {
 
     fn figures(&self) -> (ReadUnits, bool, usize, u64) {
         let is_sorted_here = matches!(self.delivery, Delivery::SortedInMemory { .. });
-        (self.units, is_sorted_here, self.reads.len(), self.entries)
+        (self.units, is_sorted_here, count(&self.reads), self.entries)
     }
 
     fn conditions_left(&self) -> usize {
-        self.reads.iter().map(|read| read.left().count()).sum()
+        self.reads.iter().map(|read| read.left().count() * read.count()).sum()
     }
 
     fn preferences(&self) -> impl Iterator<Item = impl Ord> {
-        self.reads.iter().map(|read| (read.path.preference(), read.descending))
+        let one = |read: &'_ PlannedRead<'a>| (read.path.preference(), read.descending);
+        self.reads.iter().flat_map(move |read| std::iter::repeat_n(one(read), read.count()))
     }
 
     pub(super) fn is_better_than(&self, other: Option<&Candidate<'a>>) -> bool {
@@ -108,12 +113,25 @@ impl<'a> Candidate<'a> {
 
     pub(super) fn into_plan(self) -> ChosenPlan {
         ChosenPlan {
-            accesses: self.reads.into_iter().map(PlannedRead::into_access).collect(),
+            accesses: apart(self.reads).into_iter().map(PlannedRead::into_access).collect(),
             delivery: self.delivery,
             units: self.units,
             hides_cost: self.hides_cost,
         }
     }
+}
+
+/// How many requests the reads are.
+fn count(reads: &[PlannedRead<'_>]) -> usize {
+    reads.iter().map(PlannedRead::count).sum()
+}
+
+/// The reads, each for one request.
+fn apart(reads: Vec<PlannedRead<'_>>) -> Vec<PlannedRead<'_>> {
+    if reads.iter().all(|read| read.count() == 1) {
+        return reads;
+    }
+    reads.into_iter().flat_map(PlannedRead::apart).collect()
 }
 
 /// The best candidate so far, and what it was preferred to.

@@ -56,11 +56,12 @@ fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Conditio
         return Candidates { best: Candidate::of(context, Vec::new()).ok(), rejected: Vec::new() };
     }
     let asked = ConjunctionByEntity::new(context, &entities, conjunct);
-    let mut candidates = Candidates { best: None, rejected: Vec::with_capacity(context.paths.len()) };
-    for path in &context.paths {
-        match best_at(&asked, *path) {
+    let mut candidates =
+        Candidates { best: None, rejected: Vec::with_capacity(context.request.table.indexes.len() + 1) };
+    for path in context.paths() {
+        match best_at(&asked, path) {
             Ok(found) => candidates.offer(found),
-            Err(reason) => candidates.reject(*path, false, reason),
+            Err(reason) => candidates.reject(path, false, reason),
         }
     }
     if entities.len() > 1
@@ -69,10 +70,10 @@ fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Conditio
         candidates.offer_silently(union);
     }
     if context.request.scan {
-        for path in &context.paths {
-            match scan_at(&asked, *path) {
+        for path in context.paths() {
+            match scan_at(&asked, path) {
                 Ok(found) => candidates.offer(found),
-                Err(reason) => candidates.reject(*path, true, reason),
+                Err(reason) => candidates.reject(path, true, reason),
             }
         }
     }
@@ -89,8 +90,8 @@ fn each_entity<'a>(
     for entity in entities {
         let asked = ConjunctionByEntity::new(context, std::slice::from_ref(entity), conjunct);
         let mut candidates = Candidates::default();
-        for path in &context.paths {
-            if let Ok(found) = best_at(&asked, *path) {
+        for path in context.paths() {
+            if let Ok(found) = best_at(&asked, path) {
                 candidates.offer_silently(found);
             }
         }
@@ -103,10 +104,16 @@ fn each_entity<'a>(
 fn best_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<Candidate<'a>, RejectReason> {
     check_readable(asked.context, path)?;
     let first = asked.planners(path).next().filter(|planner| !planner.conjunction.impossible);
-    let first = first.map(|planner| planner.keyspace()).transpose()?;
-    if let Some(attribute) = missing_partition_part(asked, path, first) {
-        return Err(RejectReason::PartitionOpen { attribute: attribute.into() });
-    }
+    let first = match first {
+        None => None,
+        Some(planner) => {
+            let keyspace = planner.keyspace()?;
+            if let Some(attribute) = planner.missing_lead() {
+                return Err(RejectReason::PartitionOpen { attribute: attribute.clone() });
+            }
+            Some(keyspace)
+        }
+    };
     let mut best: Option<Candidate<'a>> = None;
     let mut reason = None;
     let expansions = expansions(asked, path);
@@ -125,18 +132,6 @@ fn best_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<
         }
     }
     best.ok_or(reason.unwrap_or(RejectReason::Scan))
-}
-
-/// An attribute that the partition key needs and that no depth gives. Most of a table's indexes are of no use to a request,
-/// and this tells it before anything is built: without it a table of many indexes takes much longer to plan.
-fn missing_partition_part<'a>(
-    asked: &ConjunctionByEntity<'a>,
-    path: AccessPath<'a>,
-    keyspace: Option<Keyspace<'a>>,
-) -> Option<&'a str> {
-    let planner = asked.planners(path).next().filter(|_| !path.is_overloaded())?;
-    let open = keyspace?.open_partition(&planner.conjunction.tests, &[])?;
-    (!planner.is_expandable(open) && !planner.conjunction.has_no_value_left).then_some(open)
 }
 
 /// May the path be read at all? A pending index hides the items that its retrofit has not reached. A global index is behind its

@@ -8,7 +8,8 @@ use crate::query::limits::ALTERNATIVES_MAX;
 /// The clauses of a condition: everything that `and` joins, flat. Keys can use a clause, but nothing inside of an `or` or a
 /// `not`, so `not` is moved inwards where that gives more clauses. Only a rewritten clause is a copy.
 pub(super) fn clauses(condition: &Condition) -> Vec<Cow<'_, Condition>> {
-    let mut all = Vec::new();
+    let parts = if let Condition::All(parts) = condition { parts.len() } else { 1 };
+    let mut all = Vec::with_capacity(parts);
     add_clauses(condition, &mut all);
     all
 }

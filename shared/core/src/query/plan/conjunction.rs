@@ -105,10 +105,7 @@ impl<'a> Conjunction<'a> {
         };
         for of_one in compared.chunk_by(|a, b| a.0 == b.0) {
             match most_useful(of_one) {
-                Ok(Some(found)) => {
-                    let listed = listed_values(table, found.attribute);
-                    all.add(AttributeTest { listed, ..found });
-                }
+                Ok(Some((asked, clauses))) => all.add(table, of_one[0].0, asked, clauses),
                 Ok(None) => {}
                 Err(Impossible) => all.impossible = true,
             }
@@ -117,16 +114,17 @@ impl<'a> Conjunction<'a> {
         all
     }
 
-    fn add(&mut self, found: AttributeTest<'a>) {
-        let test = match &found.asked {
+    fn add(&mut self, table: &'a Table, attribute: &'a str, asked: Asked<'a>, clauses: Few<usize>) {
+        let test = match &asked {
             Asked::Values(values) if values.len() > 1 => hull(values),
             Asked::Values(values) => Some(Test::Equal(values[0])),
             Asked::Test(test) => Some(*test),
         };
         if let Some(test) = test {
-            self.tests.set(found.attribute, test);
+            self.tests.add(attribute, test);
         }
-        self.by_attribute.push(found);
+        let listed = listed_values(table, attribute);
+        self.by_attribute.push(AttributeTest { attribute, asked, listed, clauses });
     }
 
     /// What is asked of this attribute.
@@ -150,20 +148,16 @@ impl<'a> Conjunction<'a> {
 
 struct Impossible;
 
+/// What is asked of one attribute, and by which clauses.
+type Found<'a> = (Asked<'a>, Few<usize>);
+
 /// The test of an attribute that narrows a key most: values, then a prefix, then a range, then absence. A key uses one test for
 /// each attribute; the clauses of the others stay as a filter, so no item is wrongly in the answer.
-fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
+fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<Found<'a>>, Impossible> {
     if let Some(values) = values(compared)? {
         return Ok(Some(values));
     }
-    let one = |test, (attribute, number, _): &Compared<'a>| {
-        Ok(Some(AttributeTest {
-            attribute,
-            asked: Asked::Test(test),
-            listed: None,
-            clauses: Few::from_iter([*number]),
-        }))
-    };
+    let one = |test, (_, number, _): &Compared<'a>| Ok(Some((Asked::Test(test), Few::from_iter([*number]))));
     for prefix in compared {
         if let Comparison::BeginsWith(text) = prefix.2 {
             return one(Test::BeginsWith(text), prefix);
@@ -180,7 +174,7 @@ fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>
 
 /// The values of the first `=`, or else of the first `in`, that pass every other clause about the attribute. A key that finds
 /// exactly these values answers all those clauses.
-fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
+fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<Found<'a>>, Impossible> {
     let equal = compared.iter().find_map(|(_, _, comparison)| match comparison {
         Comparison::Equal(value) => Some(std::slice::from_ref(value)),
         _ => None,
@@ -191,7 +185,7 @@ fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Im
             _ => None,
         })
     };
-    let Some((given, (attribute, ..))) = equal.or_else(one_of).zip(compared.first()) else { return Ok(None) };
+    let Some(given) = equal.or_else(one_of) else { return Ok(None) };
     let mut values = distinct(given);
     if compared.len() > 1 {
         values.retain(|value| compared.iter().all(|(_, _, comparison)| comparison.holds(Some(value))));
@@ -200,7 +194,7 @@ fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Im
         return Err(Impossible);
     }
     let clauses = compared.iter().map(|(_, number, _)| *number).collect();
-    Ok(Some(AttributeTest { attribute, asked: Asked::Values(values), listed: None, clauses }))
+    Ok(Some((Asked::Values(values), clauses)))
 }
 
 fn distinct(values: &[AttributeValue]) -> Few<&AttributeValue> {
@@ -228,7 +222,7 @@ fn hull<'a>(values: &[&'a AttributeValue]) -> Option<Test<&'a AttributeValue>> {
 }
 
 /// All bounds together: the highest lower one and the lowest upper one.
-fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Impossible> {
+fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<Found<'a>>, Impossible> {
     let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, Few::new());
     for (_, number, comparison) in compared {
         let (from, to) = match comparison {
@@ -243,14 +237,13 @@ fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<AttributeTest<'a>>, Imp
         low = tighter(low, from, Ordering::Greater);
         high = tighter(high, to, Ordering::Less);
     }
-    let Some(((attribute, ..), false)) = compared.first().map(|first| (first, clauses.is_empty())) else {
+    if clauses.is_empty() {
         return Ok(None);
-    };
+    }
     if is_empty(low, high) {
         return Err(Impossible);
     }
-    let asked = Asked::Test(Test::Range { low, high });
-    Ok(Some(AttributeTest { attribute, asked, listed: None, clauses }))
+    Ok(Some((Asked::Test(Test::Range { low, high }), clauses)))
 }
 
 /// The bound that leaves less; of equal ones the exclusive.

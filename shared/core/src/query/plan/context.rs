@@ -4,13 +4,15 @@
 
 use std::borrow::Cow;
 
+use smol_str::SmolStr;
+
 use super::certainty::Certain;
 use super::entity::EntityChoice;
 use super::few::Few;
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use crate::condition::Condition;
-use crate::model::{Entity, EntityId, Table};
+use crate::model::EntityFacts;
 use crate::query::check::CheckedRequest;
 use crate::query::readiness::Readiness;
 
@@ -20,46 +22,18 @@ pub(super) struct PlanContext<'a> {
     pub(super) request: &'a CheckedRequest<'a>,
     /// Which paths hold all their items.
     pub(super) readiness: &'a Readiness,
-    /// The table, then its indexes.
-    pub(super) paths: Vec<AccessPath<'a>>,
     /// The entities that the table can hold.
-    known: Vec<KnownEntity<'a>>,
-    /// The attributes that every item of the table has, where there are several entities.
-    everywhere: Vec<&'a str>,
+    known: &'a [EntityFacts],
     /// The entities that the request asks for.
     pub(super) wanted: Few<EntityChoice>,
     /// The condition that an item is of one of these, where not every item is.
     among: Vec<Condition>,
 }
 
-/// What is certain of the items of one entity.
-#[derive(Debug)]
-struct KnownEntity<'a> {
-    entity: EntityChoice,
-    /// What such an item fulfils.
-    conditions: Vec<Condition>,
-    /// The attributes that every such item has: parts of its primary key, and what the manifest promises. The primary keys
-    /// of two entities can have different parts.
-    present: Vec<&'a str>,
-    /// The attributes that no such item has.
-    never: Vec<&'a str>,
-}
-
 impl<'a> PlanContext<'a> {
     pub(super) fn of(request: &'a CheckedRequest<'a>, readiness: &'a Readiness) -> PlanContext<'a> {
-        let table = request.table;
-        let mut context = PlanContext {
-            request,
-            readiness,
-            paths: AccessPath::all(table).collect(),
-            known: entities_of(table).map(|entity| KnownEntity::of(table, entity)).collect(),
-            everywhere: Vec::new(),
-            wanted: Few::new(),
-            among: Vec::new(),
-        };
-        if context.known.len() > 1 {
-            context.everywhere = context.present(context.entities()).into_owned();
-        }
+        let known = request.table.facts().entities.as_slice();
+        let mut context = PlanContext { request, readiness, known, wanted: Few::new(), among: Vec::new() };
         if request.entities.is_empty() {
             context.wanted = context.entities().collect();
         } else {
@@ -73,9 +47,14 @@ impl<'a> PlanContext<'a> {
         context
     }
 
+    /// The table, then its indexes.
+    pub(super) fn paths(&self) -> impl Iterator<Item = AccessPath<'a>> + use<'a> {
+        AccessPath::all(self.request.table)
+    }
+
     /// The entities that the table can hold.
-    pub(super) fn entities(&self) -> impl Iterator<Item = EntityChoice> {
-        self.known.iter().map(|known| known.entity)
+    pub(super) fn entities(&self) -> impl Iterator<Item = EntityChoice> + use<'a> {
+        self.known.iter().map(EntityChoice::of)
     }
 
     /// The entities that can have an item which fulfils these clauses. An entity whose own conditions contradict them needs no
@@ -87,19 +66,20 @@ impl<'a> PlanContext<'a> {
         let is_possible = |entity: &EntityChoice| {
             self.known(*entity).is_none_or(|known| {
                 let clauses = conjunct.iter().map(AsRef::as_ref).chain(&known.conditions);
-                let (present, never) = (known.present.iter().copied(), known.never.iter().copied());
+                let (present, never) = (self.everywhere().iter().chain(&known.present), known.never.iter());
+                let (present, never) = (present.map(SmolStr::as_str), never.map(SmolStr::as_str));
                 !Certain::of(present, never, clauses).is_impossible
             })
         };
         self.wanted.iter().copied().filter(is_possible).collect()
     }
 
-    fn known(&self, entity: EntityChoice) -> Option<&KnownEntity<'a>> {
-        self.known.iter().find(|known| known.entity == entity)
+    fn known(&self, entity: EntityChoice) -> Option<&'a EntityFacts> {
+        self.known.iter().find(|known| EntityChoice::of(known) == entity)
     }
 
     /// What an item of this entity fulfils.
-    pub(super) fn conditions(&self, entity: EntityChoice) -> &[Condition] {
+    pub(super) fn conditions(&self, entity: EntityChoice) -> &'a [Condition] {
         self.known(entity).map_or(&[], |known| &known.conditions)
     }
 
@@ -116,8 +96,8 @@ impl<'a> PlanContext<'a> {
         &self.among
     }
 
-    /// The attributes that every item of these entities has.
-    pub(super) fn present(&self, entities: impl Iterator<Item = EntityChoice>) -> Cow<'_, [&'a str]> {
+    /// The attributes that every item of these entities has, beside those that every item of the table has.
+    pub(super) fn present(&self, entities: impl Iterator<Item = EntityChoice>) -> Cow<'a, [SmolStr]> {
         let mut entities = entities.filter_map(|entity| self.known(entity)).peekable();
         let first = entities.next().map_or([].as_slice(), |first| &first.present);
         if entities.peek().is_none() {
@@ -129,69 +109,17 @@ impl<'a> PlanContext<'a> {
     }
 
     /// The attributes that every item of the table has.
-    pub(super) fn everywhere(&self) -> &[&'a str] {
-        match self.known.as_slice() {
-            [one] => &one.present,
-            _ => &self.everywhere,
-        }
+    pub(super) fn everywhere(&self) -> &'a [SmolStr] {
+        &self.request.table.facts().everywhere
     }
 
     /// Can an item of the table be absent from this path?
     pub(super) fn is_sparse(&self, path: AccessPath<'a>) -> bool {
         !self.known.iter().all(|known| {
-            Keyspace::of(path, known.entity).is_ok_and(|keyspace| {
-                keyspace.find_required(&|part| !known.present.contains(&part)).is_none()
+            let present = self.everywhere().iter().chain(&known.present);
+            Keyspace::of(path, EntityChoice::of(known)).is_ok_and(|keyspace| {
+                keyspace.find_required(&|part| !present.clone().any(|name| name == part)).is_none()
             })
         })
-    }
-}
-
-impl<'a> KnownEntity<'a> {
-    fn of(table: &'a Table, entity: EntityChoice) -> KnownEntity<'a> {
-        KnownEntity {
-            entity,
-            conditions: conditions(table, entity),
-            present: present(table, entity),
-            never: never(table, entity),
-        }
-    }
-}
-
-/// Every entity, and items of none if the table's own key can be made without one.
-fn entities_of(table: &Table) -> impl Iterator<Item = EntityChoice> {
-    let entities = (0..table.entities.len()).map(|number| EntityChoice::One(EntityId(number)));
-    let others = Keyspace::of(AccessPath::base(table), EntityChoice::NoEntity).is_ok();
-    entities.chain(others.then_some(EntityChoice::NoEntity))
-}
-
-fn conditions(table: &Table, entity: EntityChoice) -> Vec<Condition> {
-    let of = |entity: &Entity| entity.when.iter().map(Condition::from).collect::<Vec<_>>();
-    match entity {
-        EntityChoice::Any => Vec::new(),
-        EntityChoice::One(entity) => of(&table.entities[entity.0]),
-        EntityChoice::NoEntity => {
-            table.entities.iter().map(|entity| Condition::Not(Box::new(Condition::all(of(entity))))).collect()
-        }
-    }
-}
-
-fn present(table: &Table, entity: EntityChoice) -> Vec<&str> {
-    let promised = &table.facts().promised;
-    // Nearly always a primary key has one or two attributes beside them.
-    let mut present = Vec::with_capacity(promised.len() + 4);
-    present.extend(promised.iter().map(String::as_str));
-    if let Ok(keyspace) = Keyspace::of(AccessPath::base(table), entity) {
-        present.extend(keyspace.required());
-    }
-    if let EntityChoice::One(entity) = entity {
-        present.extend(table.entities[entity.0].requires.iter().map(String::as_str));
-    }
-    present
-}
-
-fn never(table: &Table, entity: EntityChoice) -> Vec<&str> {
-    match entity {
-        EntityChoice::One(entity) => table.entities[entity.0].never.iter().map(String::as_str).collect(),
-        EntityChoice::Any | EntityChoice::NoEntity => Vec::new(),
     }
 }

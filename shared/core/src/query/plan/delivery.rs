@@ -30,7 +30,8 @@ pub(super) fn decide(request: &CheckedRequest<'_>, reads: &mut [PlannedRead<'_>]
         for (one, descending) in reads.iter_mut().zip(directions) {
             one.descending = descending;
         }
-        return Some(if reads.len() > 1 { Delivery::Merged } else { Delivery::Sequential });
+        let several = reads.iter().map(PlannedRead::count).sum::<usize>() > 1;
+        return Some(if several { Delivery::Merged } else { Delivery::Sequential });
     }
     request.sort_in_memory.map(|items_max| Delivery::SortedInMemory { items_max })
 }

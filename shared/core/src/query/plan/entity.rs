@@ -1,6 +1,6 @@
 //! Which items a read is about, by their entity.
 
-use crate::model::EntityId;
+use crate::model::{EntityFacts, EntityId};
 
 /// The items that a read is about. Templates belong to entities, so each entity can have keys of its own in one table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,4 +11,11 @@ pub(super) enum EntityChoice {
     One(EntityId),
     /// The items that are of no entity. They have keys too, where a template is not limited to an entity.
     NoEntity,
+}
+
+impl EntityChoice {
+    /// The items that these facts are about.
+    pub(super) fn of(known: &EntityFacts) -> EntityChoice {
+        known.entity.map_or(EntityChoice::NoEntity, EntityChoice::One)
+    }
 }

@@ -69,8 +69,9 @@ pub(super) fn of_all<'a>(
         let known = before.filter(|(other, _)| read.is_like(other)).map(|(_, estimate)| estimate);
         let one = known.unwrap_or_else(|| of_one(context, read, enough));
         before = Some((read, one));
-        all.units += one.units;
-        all.entries = all.entries.saturating_add(one.entries);
+        let times = read.count() as u64;
+        all.units += one.units * times;
+        all.entries = all.entries.saturating_add(one.entries.saturating_mul(times));
     }
     all
 }

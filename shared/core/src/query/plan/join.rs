@@ -68,7 +68,7 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
         })
     })?;
     let mut one = first.clone();
-    one.range = Some(SelectedRange { partition: partition.clone(), sort: sort.into() });
+    one.range = Some(SelectedRange { partition: partition.clone(), sort: sort.into(), shards: None });
     one.entity = EntityChoice::Any;
     one.asks_entity = false;
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -204,7 +204,7 @@ fn join_two<'a>(
         if is_own_range { read.left().cloned().collect() } else { read.conjunct().cloned().collect() }
     };
     let mut one = a.clone();
-    one.range = Some(SelectedRange { partition: range.partition.clone(), sort: union });
+    one.range = Some(SelectedRange { partition: range.partition.clone(), sort: union, shards: None });
     if a.entity != b.entity {
         one.entity = EntityChoice::Any;
     }

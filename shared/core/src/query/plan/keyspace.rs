@@ -10,7 +10,7 @@ use super::entity::EntityChoice;
 use super::few::Few;
 use super::partition::Partition;
 use super::path::AccessPath;
-use crate::key::{KeyRange, KeyRole, Part, Template, Test, Tests, Unfolded};
+use crate::key::{KeyRange, KeyRole, Part, Shards, Template, Test, Tests, Unfolded};
 use crate::model::{KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::{AttributeValue, equal};
@@ -35,6 +35,9 @@ pub(super) struct Keyspace<'m> {
 pub(super) struct SelectedRange<'m> {
     pub(super) partition: Partition<'m>,
     pub(super) sort: Rc<[KeyCondition<'m>]>,
+    /// The partition's key goes on with each of these: so many ranges in one. Most plans turn down an index that is spread over
+    /// shards, so its keys are made only for a plan that reads them.
+    pub(super) shards: Option<Shards>,
 }
 
 /// A condition on an attribute of a sort key. Only the chosen ones become [`SortCondition`]s.
@@ -44,12 +47,31 @@ pub(super) struct KeyCondition<'m> {
     pub(super) test: SortTest,
 }
 
-impl SelectedRange<'_> {
+impl<'m> SelectedRange<'m> {
+    /// How many ranges there are.
+    pub(super) fn count(&self) -> usize {
+        self.shards.map_or(1, Shards::count)
+    }
+
+    /// Each of the ranges.
+    pub(super) fn apart(self) -> SmallVec<[SelectedRange<'m>; 1]> {
+        let (Some(shards), Partition::One((name, AttributeValue::S(stem)))) = (self.shards, &self.partition)
+        else {
+            return smallvec![self];
+        };
+        let one = |key| SelectedRange {
+            partition: Partition::One((name, AttributeValue::S(key))),
+            sort: self.sort.clone(),
+            shards: None,
+        };
+        shards.keys(stem).into_iter().map(one).collect()
+    }
+
     /// The query that reads it.
     pub(super) fn operation(self) -> Operation {
-        let equal = |(name, value): (&str, _)| KeyEqual { attribute: name.to_owned(), value };
+        let equal = |(name, value): (&str, _)| KeyEqual { attribute: name.into(), value };
         let condition = |KeyCondition { attribute, test }: &KeyCondition<'_>| SortCondition {
-            attribute: (*attribute).to_owned(),
+            attribute: (*attribute).into(),
             test: test.clone(),
         };
         Operation::Query {
@@ -60,7 +82,7 @@ impl SelectedRange<'_> {
 }
 
 /// All that a set of tests selects from a keyspace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct SelectedRanges<'m> {
     pub(super) ranges: SmallVec<[SelectedRange<'m>; 1]>,
     /// Attributes that the partition key answers, and whether exactly.
@@ -70,6 +92,14 @@ pub(super) struct SelectedRanges<'m> {
 }
 
 impl SelectedRanges<'_> {
+    /// Makes each range one by itself.
+    pub(super) fn take_apart(&mut self) {
+        if self.ranges.iter().any(|range| range.shards.is_some()) {
+            let ranges = std::mem::take(&mut self.ranges);
+            self.ranges = ranges.into_iter().flat_map(SelectedRange::apart).collect();
+        }
+    }
+
     /// Attributes that the key answers, and whether exactly.
     pub(super) fn served(&self) -> impl Iterator<Item = (&str, bool)> {
         self.by_partition.iter().chain(&self.by_sort).copied()
@@ -113,12 +143,7 @@ impl<'m> Keyspace<'m> {
         keys.iter().flat_map(move |key| inputs_of(key, self.value_source(key)))
     }
 
-    /// The attributes without which an item has no such key.
-    pub(super) fn required(self) -> impl Iterator<Item = &'m str> {
-        self.partition.iter().chain(self.sort).flat_map(move |key| required_by(key, self.value_source(key)))
-    }
-
-    /// The first of these attributes that passes. Each index of a table is asked, so this is a loop and no chain of iterators,
+    /// The first attribute that passes of those without which an item has no such key. Each index of a table is asked, so this is a loop and no chain of iterators,
     /// which takes twice as long.
     pub(super) fn find_required(self, passes: &dyn Fn(&'m str) -> bool) -> Option<&'m str> {
         for key in self.partition.iter().chain(self.sort) {
@@ -174,31 +199,37 @@ impl<'m> Keyspace<'m> {
     }
 
     /// The partitions and ranges that tests select. `Err` names an attribute that the partition key needs.
-    pub(super) fn select(&self, tests: &Tests<'_>) -> Result<SelectedRanges<'m>, &'m str> {
-        let mut by_partition = Few::new();
-        let partitions = self.partitions(tests, &mut by_partition)?;
-        let mut by_sort = Few::new();
-        let ranges = self.ranges(tests, &mut by_sort);
-        Ok(SelectedRanges { ranges: products(partitions, &ranges), by_partition, by_sort })
+    pub(super) fn select(&self, tests: &Tests<'_>, selected: &mut SelectedRanges<'m>) -> Result<(), &'m str> {
+        let (partitions, shards) = self.partitions(tests, &mut selected.by_partition)?;
+        let ranges = self.ranges(tests, &mut selected.by_sort);
+        add_products(partitions, shards, &ranges, &mut selected.ranges);
+        Ok(())
     }
 
     fn partitions(
         &self,
         tests: &Tests<'_>,
         served: &mut Few<(&'m str, bool)>,
-    ) -> Result<Partitions<'m>, &'m str> {
-        let mut partitions: Partitions<'m> = smallvec![Partition::empty()];
-        for key in self.partition {
+    ) -> Result<(Partitions<'m>, Option<Shards>), &'m str> {
+        let mut partitions: Partitions<'m> = SmallVec::new();
+        let mut shards = None;
+        for (number, key) in self.partition.iter().enumerate() {
+            let before = (number > 0).then_some(&mut partitions);
             partitions = match self.value_source(key) {
                 KeyValueSource::Natural => match tests.get(&key.name) {
                     Some(Test::Equal(value)) => {
                         served.push((&key.name, true));
-                        with_each(&partitions, &key.name, std::iter::once(value.clone()))
+                        with_each(before, &key.name, std::iter::once(value.clone()))
                     }
                     _ => return Err(&key.name),
                 },
                 KeyValueSource::Folded(template) => {
-                    let selection = template.select(tests, FAN_OUT_MAX);
+                    // Only the last part of a partition can be left open.
+                    let selection;
+                    (selection, shards) = match self.partition {
+                        [_] => template.select_stem(tests, FAN_OUT_MAX),
+                        _ => (template.select(tests, FAN_OUT_MAX), None),
+                    };
                     served
                         .extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
                     if !selection.ranges.iter().all(|range| matches!(range, KeyRange::Exact(_))) {
@@ -208,11 +239,11 @@ impl<'m> Keyspace<'m> {
                         KeyRange::Exact(key) => Some(AttributeValue::S(key)),
                         _ => None,
                     });
-                    with_each(&partitions, &key.name, values)
+                    with_each(before, &key.name, values)
                 }
             };
         }
-        Ok(partitions)
+        Ok((partitions, shards))
     }
 
     fn ranges(&self, tests: &Tests<'_>, served: &mut Few<(&'m str, bool)>) -> SortRanges<'m> {
@@ -308,47 +339,48 @@ fn inputs_of<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl Iter
     natural.into_iter().chain(template.into_iter().flat_map(Template::attributes))
 }
 
-fn required_by<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl Iterator<Item = &'m str> {
-    let (natural, parts) = match source {
-        KeyValueSource::Natural => (Some(key.name.as_str()), [].as_slice()),
-        KeyValueSource::Folded(template) => (None, template.parts()),
-    };
-    let required = parts.iter().filter_map(|part| match part {
-        Part::Attribute { name, optional: false, .. } => Some(name.as_str()),
-        _ => None,
-    });
-    natural.into_iter().chain(required)
-}
-
 /// Each partition so far with each value of one more attribute that can be a key. A template of nothing but one empty value
 /// makes none.
 fn with_each<'m>(
-    partitions: &[Partition<'m>],
+    partitions: Option<&mut Partitions<'m>>,
     name: &'m str,
     values: impl Iterator<Item = AttributeValue>,
 ) -> Partitions<'m> {
     let values = values.filter(|value| can_be_key(value, KeyRole::Partition));
-    if let [one] = partitions {
+    let Some(partitions) = partitions else {
         let mut all = SmallVec::with_capacity(values.size_hint().1.unwrap_or_default());
-        all.extend(values.map(|value| one.with((name, value))));
+        all.extend(values.map(|value| Partition::One((name, value))));
         return all;
-    }
+    };
     let values: Vec<AttributeValue> = values.collect();
     let with = |partition: &Partition<'m>, value: &AttributeValue| partition.with((name, value.clone()));
     partitions.iter().flat_map(|partition| values.iter().map(move |value| with(partition, value))).collect()
 }
 
 /// Each partition with each range.
-fn products<'m>(partitions: Partitions<'m>, ranges: &SortRanges<'m>) -> SmallVec<[SelectedRange<'m>; 1]> {
+fn add_products<'m>(
+    partitions: Partitions<'m>,
+    shards: Option<Shards>,
+    ranges: &SortRanges<'m>,
+    all: &mut SmallVec<[SelectedRange<'m>; 1]>,
+) {
     if let [sort] = ranges.as_slice() {
-        let with = |partition| SelectedRange { partition, sort: sort.clone() };
-        return partitions.into_iter().map(with).collect();
+        all.extend(partitions.into_iter().map(|partition| SelectedRange {
+            partition,
+            sort: sort.clone(),
+            shards,
+        }));
+        return;
     }
-    let with = |partition: &Partition<'m>, sort: &Rc<[KeyCondition<'m>]>| SelectedRange {
-        partition: partition.clone(),
-        sort: sort.clone(),
-    };
-    partitions.iter().flat_map(|partition| ranges.iter().map(move |sort| with(partition, sort))).collect()
+    let no_sort: Rc<[KeyCondition<'m>]> = Rc::default();
+    let apart = partitions
+        .into_iter()
+        .flat_map(|partition| SelectedRange { partition, sort: no_sort.clone(), shards }.apart());
+    all.extend(
+        apart.flat_map(|one| {
+            ranges.iter().map(move |sort| SelectedRange { sort: sort.clone(), ..one.clone() })
+        }),
+    );
 }
 
 /// The first attribute of a partition template that no equality fixes.

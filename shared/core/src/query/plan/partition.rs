@@ -18,16 +18,8 @@ pub(super) enum Partition<'m> {
 }
 
 impl<'m> Partition<'m> {
-    /// A key of no attribute yet.
-    pub(super) fn empty() -> Partition<'m> {
-        Partition::Several(Vec::new())
-    }
-
     /// The key with one more attribute.
     pub(super) fn with(&self, part: Fixed<'m>) -> Partition<'m> {
-        if self.is_empty() {
-            return Partition::One(part);
-        }
         let mut parts = self.to_vec();
         parts.push(part);
         Partition::Several(parts)

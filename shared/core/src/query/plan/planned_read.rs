@@ -124,6 +124,18 @@ impl<'a> PlannedRead<'a> {
         };
     }
 
+    /// How many requests it is: one for each shard, if it is the range of several.
+    pub(super) fn count(&self) -> usize {
+        self.range.as_ref().map_or(1, SelectedRange::count)
+    }
+
+    /// Each request by itself.
+    pub(super) fn apart(mut self) -> impl Iterator<Item = PlannedRead<'a>> {
+        let ranges = self.range.take().map(SelectedRange::apart).unwrap_or_default();
+        let scan = ranges.is_empty().then(|| self.clone());
+        ranges.into_iter().map(move |range| PlannedRead { range: Some(range), ..self.clone() }).chain(scan)
+    }
+
     /// Do the two differ in nothing but their ranges? Shards of one partition are many and alike, and are priced once.
     pub(super) fn is_like(&self, other: &PlannedRead<'a>) -> bool {
         Rc::ptr_eq(&self.shared, &other.shared)

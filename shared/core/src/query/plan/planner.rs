@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use smallvec::{SmallVec, smallvec};
 use smol_str::SmolStr;
 
 use super::access::SortTest;
@@ -26,8 +27,8 @@ pub(super) struct PathPlanner<'t, 'a> {
     pub(super) path: AccessPath<'a>,
     pub(super) entity: EntityChoice,
     pub(super) conjunction: &'t Conjunction<'a>,
-    /// The attributes that every item asked for has, by the manifest's promises.
-    pub(super) always: &'t [&'a str],
+    /// The attributes that every item asked for has, beside those that every item of the table has.
+    pub(super) always: &'t [SmolStr],
 }
 
 /// The tests to select by, one set for each combination of values.
@@ -39,11 +40,15 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     pub(super) fn keyspace(&self) -> Result<Keyspace<'a>, RejectReason> {
         let keyspace = Keyspace::of(self.path, self.entity)
             .map_err(|key| RejectReason::EntityAbsent { attribute: key.name.as_str().into() })?;
-        let is_open = |attribute: &'a str| {
-            !self.always.contains(&attribute) && !self.conjunction.present.contains(&attribute)
+        let is_open = |attribute: &str| {
+            !self.conjunction.present.contains(&attribute)
+                && !self.always.iter().any(|name| name == attribute)
+        };
+        let is_open_anywhere = |attribute: &str| {
+            is_open(attribute) && !self.context.everywhere().iter().any(|name| name == attribute)
         };
         let hidden = if self.path.is_overloaded() {
-            keyspace.find_required(&is_open).map(SmolStr::from)
+            keyspace.find_required(&is_open_anywhere).map(SmolStr::from)
         } else {
             // What every item of the table has needs no look.
             self.path.facts.unpromised.iter().find(|name| is_open(name)).cloned()
@@ -52,6 +57,22 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             Some(attribute) => Err(RejectReason::Sparse { attribute }),
             None => Ok(keyspace),
         }
+    }
+
+    /// An attribute that the partition key needs and that no depth gives. Most of a table's indexes are of no use to a request,
+    /// and this tells it before anything is built: without it a table of many indexes takes much longer to plan.
+    pub(super) fn missing_lead(&self) -> Option<&'a SmolStr> {
+        let Conjunction { tests, has_no_value_left, .. } = self.conjunction;
+        for lead in &self.path.facts.leads {
+            let is_expandable = match tests.get(&lead.attribute) {
+                Some(Test::Equal(_)) => continue,
+                Some(_) if !lead.by_equality => continue,
+                Some(_) => self.is_expandable(&lead.attribute),
+                None => lead.is_listed,
+            };
+            return (!has_no_value_left && !is_expandable).then_some(&lead.attribute);
+        }
+        None
     }
 
     /// The queries that answer the conjunction. `expand`: attributes that are taken value by value.
@@ -69,11 +90,18 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         }
         let mut reads = Vec::new();
         for tests in self.test_sets(expand).iter() {
-            let selected = keyspace.select(tests).map_err(partition_open)?;
+            let mut selected = SelectedRanges::default();
+            keyspace.select(tests, &mut selected).map_err(partition_open)?;
             if self.reads_everything(expand, &selected) {
                 return Err(RejectReason::Scan);
             }
-            self.add_reads(keyspace, tests, selected, &mut reads)?;
+            // Ranges of different values can be the same one, and what lies in a partition can depend on all of its key.
+            let takes_each =
+                !expand.is_empty() || self.path.is_overloaded() || !self.context.request.scope.is_empty();
+            if takes_each {
+                selected.take_apart();
+            }
+            self.add_reads(keyspace, tests, &mut selected, &mut reads)?;
             if reads.len() > FAN_OUT_MAX {
                 return Err(RejectReason::FanOut);
             }
@@ -84,16 +112,12 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     /// A scan of the path, every clause filtered.
     pub(super) fn scan(&self) -> PlannedRead<'a> {
         let (residual, when) = self.unanswered(&|_| false);
-        let shared = SharedByReads { residual, when, ..self.shared() };
+        let Conjunction { clauses, when_from, .. } = self.conjunction;
+        let shared = SharedByReads { residual, when, ..SharedByReads::of(clauses.clone(), *when_from) };
         let mut read = PlannedRead::of(self.path, self.entity, shared);
         read.asks_entity = true;
         read.finish(self.context.request);
         read
-    }
-
-    fn shared(&self) -> SharedByReads<'a> {
-        let Conjunction { clauses, when_from, .. } = self.conjunction;
-        SharedByReads::of(clauses.clone(), *when_from)
     }
 
     /// The attributes that are taken value by value, each with its values.
@@ -156,14 +180,14 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         &self,
         keyspace: Keyspace<'a>,
         tests: &Tests<'a>,
-        selected: SelectedRanges<'a>,
+        selected: &mut SelectedRanges<'a>,
         all: &mut Vec<PlannedRead<'a>>,
     ) -> Result<(), RejectReason> {
         // A clause is dropped only if the key says exactly the same: a lossy part (lower case, a shard) or a range around
         // several values lets other values through.
         let is_exact = |attribute: &str| {
-            !self.is_range_of_values(attribute, tests)
-                && selected.served().any(|(served, exact)| exact && served == attribute)
+            selected.served().any(|(served, exact)| exact && served == attribute)
+                && !self.is_range_of_values(attribute, tests)
         };
         let (residual, when) = self.left_by_key(keyspace, &is_exact);
         let is_fixed = |(name, test): &(&'a str, Test<&AttributeValue>)| match test {
@@ -185,13 +209,16 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             share: narrowed().map(|name| narrowing(tests.get(name))).product(),
             residual,
             when,
-            ..self.shared()
+            conjunct: self.conjunction.clauses.clone(),
+            asked: self.conjunction.when_from,
+            joined_left: Vec::new(),
+            joined_conjunct: Vec::new(),
         };
         let mut read = PlannedRead::of(self.path, self.entity, shared);
         // The ranges of one selection are different ones, so only earlier ones can be the same.
         let before = all.len();
         all.reserve_exact(selected.ranges.len());
-        for (number, range) in selected.ranges.into_iter().enumerate() {
+        for (number, range) in selected.ranges.drain(..).enumerate() {
             let asks_entity = self.has_neighbours(&range);
             read.single = self.is_single(&range);
             read.unscoped = self.unscoped(&range);
@@ -240,13 +267,18 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         // is one of these conditions.
         let everywhere = self.context.everywhere();
         let asks_entity = conjunction.when_from < conjunction.clauses.len();
-        let promised = if asks_entity { self.always } else { everywhere };
+        let promised = if asks_entity { self.always } else { &[] };
+        let by_key = self.answered_by_key(is_exact);
         let answered = |number: usize| {
             let is_entitys = number >= conjunction.when_from;
-            let present = if is_entitys { everywhere } else { promised };
-            !(is_entitys && self.path.is_overloaded())
-                && self
-                    .is_answered(number, is_exact, &|name| present.contains(&name) || keyspace.requires(name))
+            if is_entitys && self.path.is_overloaded() {
+                return false;
+            }
+            let promised = if is_entitys { &[] } else { promised };
+            let is_present = |name: &str| {
+                everywhere.iter().chain(promised).any(|known| known == name) || keyspace.requires(name)
+            };
+            by_key[number] || self.asks_presence(number).is_some_and(is_present)
         };
         let (residual, mut when) = self.unanswered(&answered);
         // What the request asks anyway need not be asked again as the entity's condition.
@@ -261,7 +293,10 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     /// name, and it needs the same permission.
     fn reads_everything(&self, expand: &[&str], selected: &SelectedRanges<'_>) -> bool {
         let open = || expand.iter().any(|name| self.conjunction.of(name).is_none());
-        let several = || selected.ranges.windows(2).any(|pair| pair[0].partition != pair[1].partition);
+        let several = || {
+            selected.ranges.iter().any(|range| range.count() > 1)
+                || selected.ranges.windows(2).any(|pair| pair[0].partition != pair[1].partition)
+        };
         let is_served = |attribute: &str| selected.served().any(|(served, _)| served == attribute);
         self.conjunction.asked().iter().any(|clause| !clause.is_always())
             && (open() || several())
@@ -274,19 +309,23 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             && !matches!(tests.get(attribute), Some(Test::Equal(_)))
     }
 
-    /// Does the key answer this clause in full?
-    fn is_answered(
-        &self,
-        number: usize,
-        is_exact: &dyn Fn(&str) -> bool,
-        is_present: &dyn Fn(&str) -> bool,
-    ) -> bool {
-        let by_presence = match self.conjunction.clauses[number] {
-            Condition::Is(path, Comparison::Exists(true)) => path.as_attribute().is_some_and(is_present),
-            _ => false,
-        };
-        let mut tests = self.conjunction.by_attribute.iter();
-        by_presence || tests.any(|of_one| of_one.clauses.contains(&number) && is_exact(of_one.attribute))
+    /// Which clauses the key answers in full, by their numbers.
+    fn answered_by_key(&self, is_exact: &dyn Fn(&str) -> bool) -> SmallVec<[bool; 16]> {
+        let mut answered = smallvec![false; self.conjunction.clauses.len()];
+        for of_one in &self.conjunction.by_attribute {
+            if is_exact(of_one.attribute) {
+                of_one.clauses.iter().for_each(|number| answered[*number] = true);
+            }
+        }
+        answered
+    }
+
+    /// The attribute, if a clause asks for nothing but its presence.
+    fn asks_presence(&self, number: usize) -> Option<&'a str> {
+        match self.conjunction.clauses[number] {
+            Condition::Is(path, Comparison::Exists(true)) => path.as_attribute(),
+            _ => None,
+        }
     }
 
     fn unanswered(&self, answered: &dyn Fn(usize) -> bool) -> (Few<&'a Condition>, Few<&'a Condition>) {
