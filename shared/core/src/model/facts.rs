@@ -27,6 +27,8 @@ pub(crate) struct TableFacts {
     pub(crate) everywhere: Vec<SmolStr>,
     /// The attributes whose values the manifest lists, with the values.
     listed: Vec<(SmolStr, Vec<AttributeValue>)>,
+    /// The attributes that are read from a key: stored items do not have them.
+    pub(crate) from_key: Vec<SmolStr>,
     /// The facts of the table's own key.
     pub(crate) table: KeyFacts,
     /// Those of each index, in the table's order.

@@ -32,7 +32,9 @@ impl TableFacts {
         }
         let listed =
             attributes().filter_map(|known| Some((known.name.as_str().into(), known.values.clone()?)));
+        let from_key = attributes().filter(|known| known.from_key);
         let mut facts = TableFacts {
+            from_key: from_key.map(|known| SmolStr::from(&known.name)).collect(),
             everywhere,
             entities,
             listed: listed.collect(),

@@ -137,9 +137,11 @@ fn best_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<
 /// May the path be read at all? A pending index hides the items that its retrofit has not reached. A global index is behind its
 /// table, so DynamoDB refuses strongly consistent reads of it.
 fn check_readable(context: &PlanContext<'_>, path: AccessPath<'_>) -> Result<(), RejectReason> {
-    let index = path.index.map(|index| index.name.as_str());
-    if let Some(pending) = context.readiness.pending(&path.table.id, index) {
-        return Err(RejectReason::Pending(Box::new(pending.clone())));
+    if !context.readiness.is_complete() {
+        let index = path.index.map(|index| index.name.as_str());
+        if let Some(pending) = context.readiness.pending(&path.table.id, index) {
+            return Err(RejectReason::Pending(Box::new(pending.clone())));
+        }
     }
     if context.request.consistent && path.is_global() {
         return Err(RejectReason::Consistency);

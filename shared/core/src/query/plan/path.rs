@@ -52,7 +52,8 @@ impl<'a> AccessPath<'a> {
     }
 
     pub(super) fn read_from(&self) -> ReadFrom {
-        ReadFrom::of(self.index)
+        let Some(name) = &self.facts.index else { return ReadFrom::Table };
+        if self.is_local() { ReadFrom::Local(name.clone()) } else { ReadFrom::Global(name.clone()) }
     }
 
     pub(super) fn is_local(&self) -> bool {
@@ -84,7 +85,7 @@ impl<'a> AccessPath<'a> {
 
     /// Is the attribute read from a key? Stored items do not have it, so DynamoDB would take it for missing.
     pub(super) fn is_read_from_key(&self, attribute: &str) -> bool {
-        self.table.attributes.get(attribute).is_some_and(|declared| declared.from_key)
+        self.table.facts().from_key.iter().any(|known| known == attribute)
     }
 
     /// Is it an attribute of the key? DynamoDB refuses a filter on the key that it queries by.

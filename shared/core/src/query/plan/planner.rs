@@ -63,6 +63,10 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     /// and this tells it before anything is built: without it a table of many indexes takes much longer to plan.
     pub(super) fn missing_lead(&self) -> Option<&'a SmolStr> {
         let Conjunction { tests, has_no_value_left, .. } = self.conjunction;
+        // Then there is nothing to read, wherever that would be.
+        if *has_no_value_left {
+            return None;
+        }
         for lead in &self.path.facts.leads {
             let is_expandable = match tests.get(&lead.attribute) {
                 Some(Test::Equal(_)) => continue,
@@ -70,7 +74,9 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
                 Some(_) => self.is_expandable(&lead.attribute),
                 None => lead.is_listed,
             };
-            return (!has_no_value_left && !is_expandable).then_some(&lead.attribute);
+            if !is_expandable {
+                return Some(&lead.attribute);
+            }
         }
         None
     }
