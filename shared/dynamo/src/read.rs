@@ -9,6 +9,7 @@ pub use keyfold_core::execute::{
 mod batch_get;
 mod page;
 mod query;
+mod request;
 mod scan;
 
 pub use batch_get::batch_get;

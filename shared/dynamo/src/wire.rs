@@ -4,7 +4,7 @@
 //! moved twice. Here the bytes become core's items at once. Only answers that are certain are read here; all others, with every
 //! error, go to the SDK's decoder, so a body means what the SDK says it means. `docs/adr/0016` has the reasons.
 //!
-//! Requests of writes are written here too: the values go from core's words into the text, and the SDK's items are never made.
+//! Requests of reads and of writes are written here too: the values go from core's words into the text, and the SDK's items are never made.
 //!
 //! Start with [`Decoder`] and [`BodyText`].
 
@@ -20,7 +20,10 @@ mod tests;
 pub(crate) mod write;
 
 pub(crate) use answer::{BatchAnswer, StatementAnswer, StatementsAnswer};
-pub(crate) use body::{BATCH_EXECUTE_STATEMENT, Body, BodyText, DELETE_ITEM, PUT_ITEM, UPDATE_ITEM};
+pub(crate) use body::{
+    BATCH_EXECUTE_STATEMENT, BATCH_GET_ITEM, Body, BodyText, DELETE_ITEM, Operation, PUT_ITEM, QUERY_ITEMS,
+    SCAN_ITEMS, UPDATE_ITEM,
+};
 #[cfg(test)]
 pub(crate) use body::{Said, said};
 pub(crate) use decoder::{BATCH_GET, Decoder, QUERY, SCAN, STATEMENTS};

@@ -1,15 +1,18 @@
 //! BatchGetItem: items of one table by their keys, until all are read or the attempts are used up.
 
+use std::borrow::Cow;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnConsumedCapacity};
+use aws_sdk_dynamodb::types::KeysAndAttributes;
 use keyfold_core::execute::{BATCH_GET_KEYS_MAX, BatchGet, Got};
 use keyfold_core::value::Item;
 
+use super::request;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed;
 use crate::error::{Call, DynamoError};
-use crate::values::{SdkItem, copy_to_sdk, from_sdk, names_to_sdk, to_sdk};
+use crate::values::{SdkItem, from_sdk};
 use crate::wire::{BATCH_GET, BatchAnswer, Decoder};
 
 /// Reads a batch of items. Keys that DynamoDB leaves unprocessed are asked for again; all are read, or it is an error.
@@ -28,7 +31,7 @@ pub(crate) async fn batch_get_watched(
     if given > BATCH_GET_KEYS_MAX {
         return Err(DynamoError::TooMany { call: call(), given, most: BATCH_GET_KEYS_MAX });
     }
-    let mut keys: Vec<SdkItem> = batch.keys.iter().map(copy_to_sdk).collect();
+    let mut keys = Cow::Borrowed(batch.keys.as_slice());
     let mut got = Got::default();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
         if keys.is_empty() {
@@ -41,7 +44,7 @@ pub(crate) async fn batch_get_watched(
             Ok(answer) => {
                 got.items.extend(answer.items);
                 got.consumed.add(&answer.consumed);
-                keys = answer.left.into_iter().map(to_sdk).collect();
+                keys = Cow::Owned(answer.left);
                 if !keys.is_empty() {
                     let (call, left) = (call(), keys.len());
                     watch(&DynamoError::Unprocessed { call, left, attempts: attempt + 1 });
@@ -58,21 +61,16 @@ pub(crate) async fn batch_get_watched(
 }
 
 /// Asks for the keys once.
-async fn send(client: &Client, batch: &BatchGet, keys: &[SdkItem]) -> Result<BatchAnswer, DynamoError> {
+async fn send(client: &Client, batch: &BatchGet, keys: &[Item]) -> Result<BatchAnswer, DynamoError> {
     let call = || Call::new("BatchGetItem", &batch.table);
-    let request = KeysAndAttributes::builder()
-        .set_keys(Some(keys.to_vec()))
-        .set_projection_expression(batch.projection.clone())
-        .set_expression_attribute_names(names_to_sdk(&batch.names))
-        .consistent_read(batch.consistent)
-        .build()
-        .map_err(|error| DynamoError::of_build(call(), &error))?;
     let decoder = Decoder::of(&BATCH_GET);
+    // The endpoint can depend on the table; the keys are in our request.
+    let nothing = KeysAndAttributes::builder().set_keys(Some(Vec::new())).build();
     let answer = client
         .batch_get_item()
-        .request_items(&batch.table, request)
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .request_items(&batch.table, nothing.map_err(|error| DynamoError::of_build(call(), &error))?)
         .customize()
+        .interceptor(request::batch(batch, keys))
         .interceptor(decoder.clone())
         .send()
         .await

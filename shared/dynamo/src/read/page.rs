@@ -1,35 +1,15 @@
 //! What a page of a query and a page of a scan have in common.
 
-use aws_sdk_dynamodb::types::{ConsumedCapacity, Select};
-use keyfold_core::execute::{Fetch, PAGE_ITEMS_MAX, Page, PageRequest};
+use aws_sdk_dynamodb::types::ConsumedCapacity;
+use keyfold_core::execute::{Page, PageRequest};
 
 use crate::consumed;
 use crate::error::{Call, DynamoError};
 use crate::values::{SdkItem, from_sdk};
 
-/// The limit to send.
-pub(super) fn sent_limit(limit: Option<u32>) -> i32 {
-    limit.unwrap_or(PAGE_ITEMS_MAX).clamp(1, PAGE_ITEMS_MAX).cast_signed()
-}
-
 /// The call, for errors.
 pub(super) fn call(page: &PageRequest, operation: &'static str) -> Call {
     Call::on(operation, &page.table, page.index.as_deref())
-}
-
-pub(super) fn select(fetch: &Fetch) -> Option<Select> {
-    match fetch {
-        Fetch::All => Some(Select::AllAttributes),
-        Fetch::Count => Some(Select::Count),
-        Fetch::Projected | Fetch::Expression(_) => None,
-    }
-}
-
-pub(super) fn projection(fetch: &Fetch) -> Option<String> {
-    match fetch {
-        Fetch::Expression(expression) => Some(expression.clone()),
-        Fetch::Projected | Fetch::All | Fetch::Count => None,
-    }
 }
 
 /// An answer to a query or a scan, as the SDK has it.
@@ -58,19 +38,5 @@ impl SdkPage {
             last_key: last_key.map_err(unreadable)?,
             consumed: consumed::of(self.consumed.as_ref()),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_always_has_a_limit_that_dynamodb_takes() {
-        for (asked, sent) in
-            [(None, 1000), (Some(0), 1), (Some(20), 20), (Some(1001), 1000), (Some(u32::MAX), 1000)]
-        {
-            assert_eq!(sent_limit(asked), sent, "{asked:?}");
-        }
     }
 }

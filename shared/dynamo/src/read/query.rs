@@ -1,13 +1,12 @@
 //! One page of a Query.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
 use keyfold_core::execute::{Page, QueryPage};
 use keyfold_core::value::Item;
 
-use super::page::{SdkPage, call, projection, select, sent_limit};
+use super::page::{SdkPage, call};
+use super::request;
 use crate::error::DynamoError;
-use crate::values::{names_to_sdk, to_sdk, values_to_sdk};
 use crate::wire::{Decoder, QUERY};
 
 /// Reads one page of a Query.
@@ -27,19 +26,8 @@ pub(crate) async fn query_from(
     let answer = client
         .query()
         .table_name(&page.table)
-        .set_index_name(page.index.clone())
-        .key_condition_expression(&query.key_condition)
-        .set_filter_expression(page.filter.clone())
-        .set_projection_expression(projection(&page.fetch))
-        .set_select(select(&page.fetch))
-        .set_expression_attribute_names(names_to_sdk(&page.names))
-        .set_expression_attribute_values(values_to_sdk(&page.values))
-        .scan_index_forward(query.forward)
-        .consistent_read(page.consistent)
-        .limit(sent_limit(limit))
-        .set_exclusive_start_key(start.cloned().map(to_sdk))
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
         .customize()
+        .interceptor(request::query(query, start, limit))
         .interceptor(decoder.clone())
         .send()
         .await

@@ -3,7 +3,7 @@
 //! The SDK's input then holds only what the endpoint depends on, the table's name. The SDK keeps everything else, as for answers.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Display};
 use std::sync::{Mutex, PoisonError};
 
 use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
@@ -33,9 +33,14 @@ pub(crate) struct BodyText {
 impl BodyText {
     /// A request of this operation, with room for so many bytes.
     pub(crate) fn of(operation: &Operation, bytes: usize) -> BodyText {
+        BodyText { target: operation.0, ..BodyText::object(bytes) }
+    }
+
+    /// An object that becomes a part of a request.
+    pub(crate) fn object(bytes: usize) -> BodyText {
         let mut text = String::with_capacity(bytes);
         text.push('{');
-        BodyText { target: operation.0, text }
+        BodyText { target: "", text }
     }
 
     /// Adds a member.
@@ -56,6 +61,14 @@ impl BodyText {
         }
     }
 
+    /// Adds a member that is a number, or true or false, if there is one.
+    pub(crate) fn plain(self, name: &str, value: Option<impl Display>) -> BodyText {
+        match value {
+            Some(value) => self.member(name, |out| out.push_str(&value.to_string())),
+            None => self,
+        }
+    }
+
     /// Adds a member that is a map, unless it is empty: DynamoDB refuses an empty one.
     pub(crate) fn map<T>(
         self,
@@ -70,9 +83,14 @@ impl BodyText {
     }
 
     /// The request, for the call.
-    pub(crate) fn done(mut self) -> Body {
+    pub(crate) fn done(self) -> Body {
+        Body { target: self.target, text: Mutex::new(Some(self.closed())) }
+    }
+
+    /// The object, with all its members.
+    pub(crate) fn closed(mut self) -> String {
         self.text.push('}');
-        Body { target: self.target, text: Mutex::new(Some(self.text)) }
+        self.text
     }
 }
 
@@ -82,6 +100,9 @@ pub(crate) struct Operation(&'static str);
 pub(crate) const PUT_ITEM: Operation = Operation("DynamoDB_20120810.PutItem");
 pub(crate) const UPDATE_ITEM: Operation = Operation("DynamoDB_20120810.UpdateItem");
 pub(crate) const DELETE_ITEM: Operation = Operation("DynamoDB_20120810.DeleteItem");
+pub(crate) const QUERY_ITEMS: Operation = Operation("DynamoDB_20120810.Query");
+pub(crate) const SCAN_ITEMS: Operation = Operation("DynamoDB_20120810.Scan");
+pub(crate) const BATCH_GET_ITEM: Operation = Operation("DynamoDB_20120810.BatchGetItem");
 pub(crate) const BATCH_EXECUTE_STATEMENT: Operation = Operation("DynamoDB_20120810.BatchExecuteStatement");
 
 #[cfg(test)]
