@@ -570,3 +570,43 @@ fn values_that_a_key_does_not_tell_apart_are_read_once_in_order_too() {
         json!({ "table": "t", "entity": "one", "where": { "s1": { "in": ["A", "a", "B"] } }, "order": "s2" });
     assert_eq!(partitions(&planned(manifest, asked)), ["ka", "kb"]);
 }
+
+#[test]
+fn every_shard_is_priced() {
+    let asked = json!({ "s2": { ">": "m" } });
+    let plan = planned(SHARDED, json!({ "table": "t", "where": asked, "order": "s2", "limit": 10 }));
+    assert_eq!(partitions(&plan), ["k0", "k1", "k2"]);
+    assert_eq!(plan.estimated_units, 1.5, "half a unit each");
+}
+
+/// The keys of shards are made for a plan that reads them. What else lies in a partition is looked for in its whole key.
+const SPREAD: &str = r#"
+[tables.t]
+name = "tableOfTheCase"
+partition = "id"
+scope = { org = "jwt.org" }
+attributes = { id = "string", org = "string", kind = "string", at = { type = "string", required = true } }
+indexes.byOrg = { partition = { attribute = "byOrg_pk" }, sort = "at" }
+entities.note = { when = { kind = "note" }, indexes.byOrg.partition = "{org}.{id|shard:4}" }
+entities.task = { when = { kind = "task" }, indexes.byOrg.partition = "{org}.{id|shard:4}" }
+"#;
+
+#[test]
+fn neighbours_are_looked_for_in_the_key_with_its_shard() {
+    let asked = json!({ "org": "acme", "at": { ">": "2016" } });
+    let plan = planned(SPREAD, json!({ "table": "t", "entity": "note", "where": asked, "order": "at" }));
+    assert_eq!(partitions(&plan), ["acme.0", "acme.1", "acme.2", "acme.3"]);
+    assert_eq!(filter(&plan).as_deref(), Some("kind = \"note\""), "tasks lie in the same partitions");
+}
+
+#[test]
+fn a_scope_is_looked_for_in_the_key_with_its_shard() {
+    let parsed = crate::manifest::parse("keyfold.toml", SPREAD);
+    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    let request =
+        json!({ "table": "t", "entity": "note", "where": { "at": { ">": "2016" } }, "order": "at" });
+    let claims = Caller::Claims([("jwt.org".to_owned(), "acme".into())].into());
+    let request = serde_json::from_value(request).unwrap();
+    let plan = plan(&check(&model, &request, &claims).unwrap(), &Readiness::complete()).unwrap();
+    assert_eq!(partitions(&plan), ["acme.0", "acme.1", "acme.2", "acme.3"]);
+}
