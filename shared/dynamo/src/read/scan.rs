@@ -26,6 +26,8 @@ pub(crate) async fn scan_from(
     let answer = client
         .scan()
         .table_name(&page.table)
+        // Without our request this would be a scan of everything: DynamoDB refuses one of no items.
+        .limit(0)
         .customize()
         .interceptor(request::scan(scan, start, limit))
         .interceptor(decoder.clone())
