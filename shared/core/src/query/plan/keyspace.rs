@@ -143,8 +143,8 @@ impl<'m> Keyspace<'m> {
         keys.iter().flat_map(move |key| inputs_of(key, self.value_source(key)))
     }
 
-    /// The first attribute that passes of those without which an item has no such key. Each index of a table is asked, so this is a loop and no chain of iterators,
-    /// which takes twice as long.
+    /// The first attribute that passes, of those without which an item has no such key. Each index of a table is asked, so this
+    /// is a loop and no chain of iterators, which takes twice as long.
     pub(super) fn find_required(self, passes: &dyn Fn(&'m str) -> bool) -> Option<&'m str> {
         for key in self.partition.iter().chain(self.sort) {
             match self.value_source(key) {
@@ -224,7 +224,7 @@ impl<'m> Keyspace<'m> {
                     _ => return Err(&key.name),
                 },
                 KeyValueSource::Folded(template) => {
-                    // Only the last part of a partition can be left open.
+                    // Beside other key attributes, each shard is a partition by itself at once: that is rare.
                     let selection;
                     (selection, shards) = match self.partition {
                         [_] => template.select_stem(tests, FAN_OUT_MAX),
