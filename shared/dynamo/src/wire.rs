@@ -4,7 +4,8 @@
 //! moved twice. Here the bytes become core's items at once. Only answers that are certain are read here; all others, with every
 //! error, go to the SDK's decoder, so a body means what the SDK says it means. `docs/adr/0016` has the reasons.
 //!
-//! Requests of reads and of writes are written here too: the values go from core's words into the text, and the SDK's items are never made.
+//! Requests of reads and of writes are written here too: the values go from core's words into the text, and the SDK's items are
+//! never made.
 //!
 //! Start with [`Decoder`] and [`BodyText`].
 

@@ -260,11 +260,10 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
         self.expand(at, &texts)
     }
 
-    /// Is there one key so far, which can go on with each of several shards?
+    /// Is there one key so far, which is still one with each of these shards?
     fn has_one_stem(&self, shards: Shards) -> bool {
         let bytes_max = self.template.role.bytes_max() - shards.bytes_max();
-        shards.count() > 1
-            && matches!(self.prefixes.as_slice(), [stem] if (1..=bytes_max).contains(&stem.len()))
+        matches!(self.prefixes.as_slice(), [stem] if (1..=bytes_max).contains(&stem.len()))
     }
 
     /// The texts of listed values that pass.

@@ -54,12 +54,6 @@ impl<'n> Tests<'n> {
         }
     }
 
-    /// Adds the test of an attribute that has none yet.
-    pub(crate) fn add(&mut self, attribute: &'n str, test: Test<&'n AttributeValue>) {
-        debug_assert!(self.get(attribute).is_none(), "an attribute has one test");
-        self.0.push((attribute, test));
-    }
-
     /// All tests, each with its attribute.
     pub fn iter(&self) -> impl Iterator<Item = (&'n str, Test<&'n AttributeValue>)> {
         self.0.iter().copied()

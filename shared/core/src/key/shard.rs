@@ -62,11 +62,7 @@ pub(crate) struct Shards {
 impl Shards {
     /// `None` if the codec has no shards.
     pub(super) fn of(codec: &Codec) -> Option<Shards> {
-        match codec {
-            Codec::Shard(count) => Some(Shards { count: *count, padded: true }),
-            Codec::Modulo(count) => Some(Shards { count: *count, padded: false }),
-            _ => None,
-        }
+        Some(Shards { count: codec.shards()?, padded: matches!(codec, Codec::Shard(_)) })
     }
 
     pub(crate) fn count(self) -> usize {

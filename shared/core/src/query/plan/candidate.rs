@@ -49,7 +49,7 @@ impl<'a> Candidate<'a> {
         if reads.len() == 1 {
             return Candidate::priced(context, reads);
         }
-        let apart = apart(reads);
+        let apart = one_request_each(reads);
         let apart = if context.request.order.is_empty() { join_neighbours(context, apart) } else { apart };
         match join_overlapping(context, &apart) {
             None => Candidate::priced(context, apart),
@@ -103,8 +103,7 @@ impl<'a> Candidate<'a> {
     }
 
     fn preferences(&self) -> impl Iterator<Item = impl Ord> {
-        let one = |read: &'_ PlannedRead<'a>| (read.path.preference(), read.descending);
-        self.reads.iter().flat_map(move |read| std::iter::repeat_n(one(read), read.count()))
+        self.reads.iter().map(|read| (read.path.preference(), read.descending))
     }
 
     pub(super) fn is_better_than(&self, other: Option<&Candidate<'a>>) -> bool {
@@ -113,7 +112,7 @@ impl<'a> Candidate<'a> {
 
     pub(super) fn into_plan(self) -> ChosenPlan {
         ChosenPlan {
-            accesses: apart(self.reads).into_iter().map(PlannedRead::into_access).collect(),
+            accesses: one_request_each(self.reads).into_iter().map(PlannedRead::into_access).collect(),
             delivery: self.delivery,
             units: self.units,
             hides_cost: self.hides_cost,
@@ -127,7 +126,7 @@ fn count(reads: &[PlannedRead<'_>]) -> usize {
 }
 
 /// The reads, each for one request.
-fn apart(reads: Vec<PlannedRead<'_>>) -> Vec<PlannedRead<'_>> {
+fn one_request_each(reads: Vec<PlannedRead<'_>>) -> Vec<PlannedRead<'_>> {
     if reads.iter().all(|read| read.count() == 1) {
         return reads;
     }

@@ -121,7 +121,7 @@ impl<'a> Conjunction<'a> {
             Asked::Test(test) => Some(*test),
         };
         if let Some(test) = test {
-            self.tests.add(attribute, test);
+            self.tests.set(attribute, test);
         }
         let listed = listed_values(table, attribute);
         self.by_attribute.push(AttributeTest { attribute, asked, listed, clauses });

@@ -214,7 +214,7 @@ impl<'m> Keyspace<'m> {
         let mut partitions: Partitions<'m> = SmallVec::new();
         let mut shards = None;
         for (number, key) in self.partition.iter().enumerate() {
-            let before = (number > 0).then_some(&mut partitions);
+            let before = (number > 0).then_some(partitions.as_slice());
             partitions = match self.value_source(key) {
                 KeyValueSource::Natural => match tests.get(&key.name) {
                     Some(Test::Equal(value)) => {
@@ -342,7 +342,7 @@ fn inputs_of<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl Iter
 /// Each partition so far with each value of one more attribute that can be a key. A template of nothing but one empty value
 /// makes none.
 fn with_each<'m>(
-    partitions: Option<&mut Partitions<'m>>,
+    partitions: Option<&[Partition<'m>]>,
     name: &'m str,
     values: impl Iterator<Item = AttributeValue>,
 ) -> Partitions<'m> {

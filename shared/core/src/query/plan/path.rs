@@ -52,8 +52,7 @@ impl<'a> AccessPath<'a> {
     }
 
     pub(super) fn read_from(&self) -> ReadFrom {
-        let Some(name) = &self.facts.index else { return ReadFrom::Table };
-        if self.is_local() { ReadFrom::Local(name.clone()) } else { ReadFrom::Global(name.clone()) }
+        ReadFrom::of(self.index)
     }
 
     pub(super) fn is_local(&self) -> bool {

@@ -130,10 +130,10 @@ impl<'a> PlannedRead<'a> {
     }
 
     /// Each request by itself.
-    pub(super) fn apart(mut self) -> impl Iterator<Item = PlannedRead<'a>> {
-        let ranges = self.range.take().map(SelectedRange::apart).unwrap_or_default();
-        let scan = ranges.is_empty().then(|| self.clone());
-        ranges.into_iter().map(move |range| PlannedRead { range: Some(range), ..self.clone() }).chain(scan)
+    pub(super) fn apart(mut self) -> Vec<PlannedRead<'a>> {
+        let Some(range) = self.range.take() else { return vec![self] };
+        let one = |range| PlannedRead { range: Some(range), ..self.clone() };
+        range.apart().into_iter().map(one).collect()
     }
 
     /// Do the two differ in nothing but their ranges? Shards of one partition are many and alike, and are priced once.

@@ -610,3 +610,32 @@ fn a_scope_is_looked_for_in_the_key_with_its_shard() {
     let plan = plan(&check(&model, &request, &claims).unwrap(), &Readiness::complete()).unwrap();
     assert_eq!(partitions(&plan), ["acme.0", "acme.1", "acme.2", "acme.3"]);
 }
+
+/// A shard is left out of a key only where that leaves a key, and where each whole key is one that DynamoDB takes.
+#[test]
+fn a_shard_by_itself_and_a_long_key_are_read_whole() {
+    let manifest = |fold: &str| {
+        format!(
+            r#"
+            [tables.t]
+            name = "tableOfTheCase"
+            partition = {{ attribute = "PK", fold = "{fold}" }}
+            sort = "s2"
+            attributes = {{ s1 = "string", s2 = "string", s3 = "string" }}
+            "#
+        )
+    };
+    let asked = json!({ "s3": "x", "s2": { ">": "m" } });
+    let request = json!({ "table": "t", "where": asked, "order": "s2" });
+    assert_eq!(partitions(&planned(&manifest("{s1|shard:3}"), request)), ["0", "1", "2"]);
+    // With its two digits a key has a byte more than DynamoDB takes.
+    let long = "x".repeat(2046);
+    let request = json!({ "table": "t", "where": { "s3": long, "s2": { ">": "m" } }, "order": "s2" });
+    assert_eq!(planned(&manifest("{s3}.{s1|shard:20}"), request).accesses, []);
+}
+
+#[test]
+fn all_shards_of_an_index_that_answers_nothing_are_a_scan() {
+    let refused = outcome(SHARDED, json!({ "table": "t", "where": { "n1": { ">": 3 } } }));
+    assert!(matches!(refused, Err(PlanError::Unserved { .. })), "{refused:?}");
+}
