@@ -290,6 +290,13 @@ pub struct FoldRule {
     pub template: Template,
 }
 
+impl FoldRule {
+    /// The one of a key's rules that makes it for an entity's items, or for items of none. They come with the rule for all last.
+    pub(crate) fn of(rules: &[FoldRule], entity: Option<EntityId>) -> Option<&FoldRule> {
+        rules.iter().find(|rule| rule.entity.is_none() || rule.entity == entity)
+    }
+}
+
 /// A named question: documentation, an API route, and a test that it stays cheap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {

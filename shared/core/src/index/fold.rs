@@ -168,6 +168,5 @@ impl Table {
 
 /// The key by the rule for the item's entity, or for all items; `None` if there is no such rule.
 fn fold(rules: &[FoldRule], entity: Option<EntityId>, item: &Item) -> Result<Option<String>, FoldError> {
-    let applies = |rule: &&FoldRule| rule.entity.is_none() || rule.entity == entity;
-    rules.iter().find(applies).map_or(Ok(None), |rule| rule.template.fold(item))
+    FoldRule::of(rules, entity).map_or(Ok(None), |rule| rule.template.fold(item))
 }

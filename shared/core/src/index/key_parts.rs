@@ -64,7 +64,7 @@ impl Table {
             KeySource::Natural => (key.name == attribute).then(|| item.get(attribute).cloned())?,
             KeySource::Folded(rules) => {
                 let AttributeValue::S(text) = item.get(&key.name)? else { return None };
-                let rule = rules.iter().find(|rule| rule.entity.is_none() || rule.entity == entity)?;
+                let rule = FoldRule::of(rules, entity)?;
                 let parts = rule.template.unfold(text).ok()?;
                 parts.into_iter().find_map(|(name, part)| match part {
                     Unfolded::Value(value) if name == attribute => Some(value),
@@ -93,7 +93,7 @@ impl Table {
             else {
                 continue;
             };
-            let Some(rule) = rules.iter().find(|rule| rule.entity.is_none() || rule.entity == entity) else {
+            let Some(rule) = FoldRule::of(rules, entity) else {
                 continue;
             };
             if !rule.template.attributes().any(&is_missing) {

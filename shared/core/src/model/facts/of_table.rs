@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use super::{EntityFacts, KeyFacts, Lead, TableFacts};
 use crate::condition::Condition;
 use crate::key::Part;
-use crate::model::{Entity, EntityId, Index, KeyAttribute, KeySource, Table};
+use crate::model::{Entity, EntityId, FoldRule, Index, KeyAttribute, KeySource, Table};
 
 impl Table {
     /// What follows from the declaration alone.
@@ -130,8 +130,7 @@ fn inputs(key: &KeyAttribute) -> Vec<&str> {
 /// The attributes without which an item of an entity has no such key. `None`: no item of the entity has one.
 fn required(key: &KeyAttribute, entity: Option<EntityId>) -> Option<Vec<&str>> {
     let KeySource::Folded(rules) = &key.source else { return Some(vec![&key.name]) };
-    let rule = |wanted| rules.iter().find(|rule| rule.entity == wanted);
-    let rule = rule(entity).or_else(|| rule(None))?;
+    let rule = FoldRule::of(rules, entity)?;
     let part = |part| match part {
         &Part::Attribute { ref name, optional: false, .. } => Some(name.as_str()),
         _ => None,

@@ -11,7 +11,7 @@ use super::few::Few;
 use super::partition::Partition;
 use super::path::AccessPath;
 use crate::key::{KeyRange, KeyRole, Part, Shards, Template, Test, Tests, Unfolded};
-use crate::model::{KeyAttribute, KeySource};
+use crate::model::{FoldRule, KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::{AttributeValue, equal};
 
@@ -323,12 +323,11 @@ impl<'m> Keyspace<'m> {
 
 fn value_source(key: &KeyAttribute, entity: EntityChoice) -> Option<KeyValueSource<'_>> {
     let KeySource::Folded(rules) = &key.source else { return Some(KeyValueSource::Natural) };
-    let rule = |wanted| rules.iter().find(|rule| rule.entity == wanted);
-    let found = match entity {
-        EntityChoice::One(entity) => rule(Some(entity)).or_else(|| rule(None)),
-        EntityChoice::Any | EntityChoice::NoEntity => rule(None),
+    let entity = match entity {
+        EntityChoice::One(entity) => Some(entity),
+        EntityChoice::Any | EntityChoice::NoEntity => None,
     };
-    found.map(|rule| KeyValueSource::Folded(&rule.template))
+    FoldRule::of(rules, entity).map(|rule| KeyValueSource::Folded(&rule.template))
 }
 
 fn inputs_of<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl Iterator<Item = &'m str> {
