@@ -590,6 +590,8 @@ pub(crate) enum RetrofitCommand {
     Switch(RetrofitSwitchArgs),
     /// Move the writers back to the source, with all that they wrote to the target.
     Return(RetrofitSwitchArgs),
+    /// After `switch` or `return` with `--writers policy`: make the policies of both tables what the retrofit's phase wants.
+    Enforce(RetrofitEnforceArgs),
     /// List changes that came to a table after its writers should have stopped.
     Late(RetrofitLateArgs),
     /// After a switch: end the way back. The source follows no more.
@@ -837,9 +839,23 @@ pub(crate) struct RetrofitReviseArgs {
 pub(crate) struct RetrofitSwitchArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
-    /// The writers of the table that is to be closed are stopped, and stay so until this command has ended.
-    #[arg(long)]
+    /// How the writers of the table that is to be closed are stopped. `attested`: you have stopped them, and they stay so until this
+    /// command has ended. `policy`: a resource-based policy on the table denies their writes.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) writers: Option<Writers>,
+    /// The same as `--writers attested`.
+    #[arg(long, conflicts_with = "writers")]
     pub(crate) writers_stopped: bool,
+    /// With `--writers policy`: the ARNs of the roles that may write to a table that follows the other one, which are those of the
+    /// replicator (the stack's output) and of this command. The retrofit's row keeps them.
+    #[arg(long, value_name = "ARN", env = "KEYFOLD_EXEMPT", value_delimiter = ',')]
+    pub(crate) exempt: Vec<String>,
+    /// With `--writers policy`: how long every write that is tried must be denied, in seconds. DynamoDB applies a policy after a while.
+    #[arg(long, default_value_t = 15, value_name = "SECONDS")]
+    pub(crate) denied: u64,
+    /// Move the writers although what the retrofit does to items cannot be taken back (`plan` says why). `return` has a way back always.
+    #[arg(long)]
+    pub(crate) no_way_back: bool,
     /// Show whether it could be done now, and what is still to arrive. Changes nothing.
     #[arg(long)]
     pub(crate) check: bool,
@@ -850,6 +866,27 @@ pub(crate) struct RetrofitSwitchArgs {
     /// The longest pause, in seconds. After it everything is as it was before.
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     pub(crate) stop_max: u64,
+}
+
+/// How writers are stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Writers {
+    /// By whoever runs the command.
+    Attested,
+    /// By a policy on the table.
+    Policy,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RetrofitEnforceArgs {
+    #[command(flatten)]
+    pub(crate) target: RetrofitTarget,
+    /// Show what would be changed. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Open both tables to everybody who could write to them before. From then on writers stop by themselves.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) lift: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -877,6 +914,18 @@ pub(crate) struct RetrofitCutoverArgs {
 pub(crate) struct RetrofitFinaliseArgs {
     #[command(flatten)]
     pub(crate) target: RetrofitTarget,
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
+    /// Start at this many capacity units per second, reads and writes together, and never exceed them [default: find the rate].
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) rate: Option<f64>,
+    /// Show the price. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Leave the marks on the items, and the rows in the control table: that costs nothing. Keyfold never shows the marks, and
+    /// later retrofits do not carry them along. Tombstones go all the same.
+    #[arg(long)]
+    pub(crate) leave_marks: bool,
     /// Seconds to wait until the last function must have ended; longer than any function runs.
     #[arg(long, default_value_t = 900, value_name = "SECONDS")]
     pub(crate) settle: u64,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -13,7 +14,7 @@ use keyfold_core::retrofit::{
     Action, Epoch, Fence, Job, Lease, Mapping, Pass, Quarantined, SegmentId, control,
 };
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::{BatchGet, Expected, TableOptions, batch_get, delete, load, put};
+use keyfold_dynamo::{BatchGet, Expected, TableOptions, batch_get, delete, enable_stream, load, put};
 use keyfold_local::EmbeddedDynamo;
 use serde_json::{Value, json};
 
@@ -401,6 +402,58 @@ fn aws(prints: &Value) -> tempfile::TempDir {
 }
 
 #[tokio::test]
+async fn after_a_switch_a_batch_of_the_target_is_carried_back_and_one_of_the_source_is_late() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
+    enable_stream(&server.client(), new).await.unwrap();
+    done(&server, &["start", "auditV2"]);
+    done(&server, &["backfill", "auditV2", "--rate", FAST]);
+    done(&server, &["tidy", "auditV2", "--wait", "0", "--rate", FAST]);
+    done(&server, &["verify", "auditV2", "--rate", FAST]);
+    let moved = done(&server, &["switch", "auditV2", "--writers", "attested", "--quiet", "0"]);
+    assert_eq!(moved["phase"], "reversed");
+    let changed = |number: usize, to: &str| {
+        let mut item = event(number);
+        item.insert("resourceId".to_owned(), AttributeValue::S(to.to_owned()));
+        item
+    };
+    put(&server.client(), new, changed(5, "in the target")).await.unwrap();
+    put(&server.client(), old, changed(6, "too late")).await.unwrap();
+    let redrive = async |place: &str, stream: &str, record: Value| {
+        let entry = Quarantined::set_aside(place, Fence::of_scan(Epoch::FIRST));
+        let Action::Put(row) = entry.enter(&Mapping::of(&model, "auditV2").unwrap()).action else { panic!() };
+        put(&server.client(), &control::table("keyfold-control"), row).await.unwrap();
+        let arn = format!("arn:aws:dynamodb:us-east-1:1:table/{stream}/stream/x");
+        let batch = json!({ "Records": [{ "eventSourceARN": arn, "dynamodb": record }] });
+        let folder = aws(&json!({ "payload": batch }));
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let output = command(&server, &["redrive", "auditV2"]).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&said["records"], &said["batchesLeft"]), (&json!(1), &json!(0)));
+    };
+    let image = |item: &Item| serde_json::to_value(item).unwrap();
+    let (five, six) = (event_key(5), event_key(6));
+    redrive("s3://b/five", &new.name, json!({ "Keys": image(&five), "SequenceNumber": "9000" })).await;
+    let late = json!({
+        "Keys": image(&six), "SequenceNumber": "9001",
+        "OldImage": image(&event(6)), "NewImage": image(&changed(6, "too late")),
+    });
+    redrive("s3://b/six", &old.name, late).await;
+    let read = BatchGet { table: old.name.clone(), keys: vec![five, six], ..BatchGet::default() };
+    let there = batch_get(&server.client(), &read).await.unwrap().items;
+    let said: BTreeSet<String> = there.iter().map(|item| format!("{:?}", item["resourceId"])).collect();
+    assert!(said.contains("S(\"in the target\")") && !said.contains("S(\"too late\")"), "{said:?}");
+    let noted = done(&server, &["late", "auditV2", "--images"])["late"].clone();
+    assert_eq!(
+        (noted.as_array().unwrap().len(), &noted[0]["new"]["resourceId"]["S"]),
+        (1, &json!("too late"))
+    );
+    server.shutdown();
+}
+
+#[tokio::test]
 async fn the_items_of_a_batch_that_was_set_aside_are_read_anew() {
     let model = sample().model.unwrap();
     let server = old_and_new(&model).await;
@@ -516,8 +569,20 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     assert_eq!(done(&server, &["undo", "auditV2"])["phase"], "tidy");
     done(&server, &["verify", "auditV2", "--rate", FAST]);
     done(&server, &["cutover", "auditV2"]);
-    assert_eq!(done(&server, &["finalise", "auditV2", "--settle", "0"])["phase"], "finalised");
+    // To leave the marks costs nothing, and nobody who asks sees them.
+    let price = done(&server, &["finalise", "auditV2", "--check"]);
+    assert!(price["writeUnits"].as_u64() >= price["items"].as_u64(), "{price}");
+    let nothing = done(&server, &["finalise", "auditV2", "--check", "--leave-marks"]);
+    assert_eq!((&nothing["writeUnits"], &nothing["readUnits"]), (&json!(0), &json!(0)));
+    assert_eq!(done(&server, &["status", "auditV2"])["phase"], "cut-over");
+    assert_eq!(
+        done(&server, &["finalise", "auditV2", "--leave-marks", "--settle", "0"])["phase"],
+        "finalised"
+    );
+    assert!(held(&target[2..]).await[0].contains_key("keyfold_fence"));
     assert_eq!(answered(&server, &["--scan", "--count"])["count"], ITEMS - 2);
+    let shown = answered(&server, &["id=event-00004"]);
+    assert!(!shown.to_string().contains("keyfold_"), "{shown}");
     server.shutdown();
 }
 

@@ -25,6 +25,8 @@ const PAGE_ITEMS: u32 = 1000;
 
 pub(crate) struct Deployment {
     pub(crate) dynamo: EmbeddedDynamo,
+    /// Where the command finds DynamoDB.
+    pub(crate) endpoint: String,
     pub(crate) folder: tempfile::TempDir,
     model: Model,
 }
@@ -40,7 +42,8 @@ impl Deployment {
         dynamo.create_tables(written, TableOptions::default()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("keyfold.toml"), MANIFEST).unwrap();
-        let deployment = Deployment { dynamo, folder, model };
+        let endpoint = dynamo.endpoint().to_owned();
+        let deployment = Deployment { dynamo, endpoint, folder, model };
         let unaware = deployment.unaware(source);
         load(&deployment.dynamo.client(), &unaware, stream::iter((0..OLD_ITEMS).map(old_item)))
             .await
@@ -71,7 +74,7 @@ impl Deployment {
             .arg(self.manifest())
             .args(["--json", "retrofit"])
             .args(words)
-            .args(["--endpoint", self.dynamo.endpoint()])
+            .args(["--endpoint", &self.endpoint])
             .kill_on_drop(true);
         command
     }

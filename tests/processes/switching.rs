@@ -1,12 +1,15 @@
 //! Writers move to the new table, back, and again, each time at full speed up to the stop; the replicator of both directions and
 //! the operator's command are killed on the way. Each writer knows what it wrote last: both tables must say that in the end.
+//! Here they stop by themselves; in [`by_policy`] the tables' policies stop them.
+
+mod by_policy;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::{Expected, delete, enable_stream, put};
+use keyfold_dynamo::{Client, Expected, WriteError, delete, enable_stream, put};
 use keyfold_local::{FunctionOptions, LocalFunction, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -44,7 +47,7 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
     let mut random = fastrand::Rng::with_seed(seed);
     let deployment = Arc::new(Deployment::start(TABLES[0]).await);
     enable_stream(&deployment.dynamo.client(), deployment.table(TABLES[1])).await.unwrap();
-    let function = replicator(&deployment);
+    let function = replicator(&deployment, deployment.dynamo.endpoint(), RETROFIT);
     let pollers =
         [follow(&deployment, &function, TABLES[0]).await, follow(&deployment, &function, TABLES[1]).await];
     deployment.done(&["start", RETROFIT]).await;
@@ -65,9 +68,10 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
         // They have stopped. What they wrote is under way still.
         truth.extend(writers.finish().await);
         if open == 0 {
-            verified(&deployment).await;
+            verified(&deployment, RETROFIT, "0").await;
         }
-        commands += moved(&deployment, ["switch", "return"][open], &mut random).await;
+        let words = [["switch", "return"][open], RETROFIT, "--writers-stopped", "--quiet", "1"];
+        commands += moved(&deployment, &words, &[], &mut random).await;
         // The open table holds what its last writers wrote.
         agrees(&deployment, 1 - open, &truth).await;
     }
@@ -113,11 +117,11 @@ async fn late(deployment: &Deployment, open: usize, truth: &Truth) {
     assert_eq!(deployment.done(&["late", RETROFIT]).await["late"], Value::Array(Vec::new()));
 }
 
-fn replicator(deployment: &Deployment) -> Arc<LocalFunction> {
+fn replicator(deployment: &Deployment, endpoint: &str, retrofit: &str) -> Arc<LocalFunction> {
     let options = FunctionOptions::of(program("replicator"))
         .env("KEYFOLD_MANIFEST", deployment.manifest().to_str().unwrap())
-        .env("KEYFOLD_ENDPOINT", deployment.dynamo.endpoint())
-        .env("KEYFOLD_RETROFIT", RETROFIT);
+        .env("KEYFOLD_ENDPOINT", endpoint)
+        .env("KEYFOLD_RETROFIT", retrofit);
     let log = Some(deployment.folder.path().join("replicator.log"));
     Arc::new(LocalFunction::new(FunctionOptions { concurrency: REPLICATORS, log, ..options }))
 }
@@ -137,9 +141,9 @@ async fn follow(deployment: &Deployment, function: &Arc<LocalFunction>, table: &
 }
 
 /// Compares until the replicator has caught up.
-async fn verified(deployment: &Deployment) {
+async fn verified(deployment: &Deployment, retrofit: &str, lag: &str) {
     let begun = Instant::now();
-    let words = ["verify", RETROFIT, "--lag", "0", "--segments", "1"];
+    let words = ["verify", retrofit, "--lag", lag, "--segments", "1"];
     loop {
         let output = deployment.command(&words).output().await.unwrap();
         if output.status.success() {
@@ -152,13 +156,18 @@ async fn verified(deployment: &Deployment) {
 }
 
 /// Runs the command until it is through; it is killed on the way. How often.
-async fn moved(deployment: &Deployment, command: &str, random: &mut fastrand::Rng) -> usize {
-    let words = [command, RETROFIT, "--writers-stopped", "--quiet", "1"];
+async fn moved(
+    deployment: &Deployment,
+    words: &[&str],
+    environment: &[(&str, &str)],
+    random: &mut fastrand::Rng,
+) -> usize {
     let mut killed = 0;
     loop {
         let process = Arc::new(Killable::default());
         let running = {
-            let (process, command) = (Arc::clone(&process), deployment.command(&words));
+            let (process, mut command) = (Arc::clone(&process), deployment.command(words));
+            command.envs(environment.iter().copied());
             tokio::spawn(async move { process.run(command).await })
         };
         if killed < KILLS_MAX {
@@ -210,8 +219,9 @@ impl Writers {
                 for _ in 0..WRITES {
                     let id = format!("i{:04}", random.usize(..IDS) * WRITERS + number);
                     let before = written.get(&id).or_else(|| known.get(&id)).cloned();
-                    let item = write(&deployment, open, &id, before, &mut random).await;
-                    written.insert(id, item);
+                    let client = deployment.dynamo.client();
+                    let item = write(&client, &deployment, open, &id, before.as_ref(), &mut random).await;
+                    written.insert(id, item.unwrap());
                 }
                 written
             })
@@ -234,22 +244,23 @@ impl Writers {
 
 /// Puts or deletes an item, and says what it is now.
 async fn write(
+    client: &Client,
     deployment: &Deployment,
     open: usize,
     id: &str,
-    before: Option<Plain>,
+    before: Option<&Plain>,
     random: &mut fastrand::Rng,
-) -> Plain {
-    let (client, table) = (deployment.dynamo.client(), deployment.table(TABLES[open]));
+) -> Result<Plain, WriteError> {
+    let table = deployment.table(TABLES[open]);
     if before.is_some() && random.u8(..4) == 0 {
         let key: Item =
             std::collections::HashMap::from([("id".to_owned(), AttributeValue::S(id.to_owned()))]).into();
-        delete(&client, table, &key, &Expected::nothing()).await.unwrap();
-        return Plain::new();
+        delete(client, table, &key, &Expected::nothing()).await?;
+        return Ok(Plain::new());
     }
     let said = plain(&event(id, random.usize(..1000), random.u8(..10) > 0));
-    put(&client, table, item(&if open == 0 { said.clone() } else { switched(&said) })).await.unwrap();
-    said
+    put(client, table, item(&if open == 0 { said.clone() } else { switched(&said) })).await?;
+    Ok(said)
 }
 
 /// An item without the keys that are folded: the writer's library folds them.

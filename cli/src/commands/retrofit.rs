@@ -1,6 +1,8 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
+mod enforce;
 mod failures;
+mod finalise;
 pub(super) mod interrupt;
 mod late;
 mod line;
@@ -57,12 +59,13 @@ pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyh
         RetrofitCommand::Tidy(args) => tidy::run(model, args, out).await,
         RetrofitCommand::Switch(args) => switch::there(model, args, out).await,
         RetrofitCommand::Return(args) => switch::back(model, args, out).await,
+        RetrofitCommand::Enforce(args) => enforce::run(model, args, out).await,
         RetrofitCommand::Late(args) => late::run(model, args, out).await,
         RetrofitCommand::Settle(args) => steps::settle(model, args, out).await,
         RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
         RetrofitCommand::Revise(args) => revise::run(model, args, out).await,
         RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
-        RetrofitCommand::Finalise(args) => steps::finalise(model, args, out).await,
+        RetrofitCommand::Finalise(args) => finalise::run(model, args, out).await,
         RetrofitCommand::Abandon(args) => steps::abandon(model, args, out).await,
     }
 }

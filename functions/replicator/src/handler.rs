@@ -77,7 +77,10 @@ async fn carry_over(
     report.spend(&before, &sender.spent());
     report.count(&done);
     tell_failure(report, &done, &sender);
-    if !is_late {
+    if is_late {
+        // What is not late, or is said in the open table too, leaves the closed table as it is.
+        report.late = report.written + report.quarantined;
+    } else {
         tell_lag(replicator, &sender, &batch, &done, stop).await;
     }
     let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();

@@ -40,6 +40,8 @@ pub struct Report {
     pub quarantined: u64,
     /// Why, with how many of each.
     pub reasons: BTreeMap<String, u64>,
+    /// Those of a closed table that somebody wrote too late.
+    pub late: u64,
     /// Those that must be delivered again.
     pub failed: u64,
     /// Deletes of items whose time to live was over.
@@ -104,6 +106,7 @@ impl Report {
             ("Superseded", "Count", self.superseded as f64),
             ("Covered", "Count", self.covered as f64),
             ("Quarantined", "Count", self.quarantined as f64),
+            ("Late", "Count", self.late as f64),
             ("Failed", "Count", self.failed as f64),
             ("Expired", "Count", self.expired as f64),
             ("WriteUnits", "Count", self.write_units),
@@ -129,6 +132,7 @@ impl Record for Report {
             superseded = self.superseded,
             covered = self.covered,
             quarantined = self.quarantined,
+            late = self.late,
             failed = self.failed,
             expired = self.expired,
             age_ms = self.age.map(milliseconds),

@@ -12,6 +12,7 @@
 //! - [`seal`] ends all writes of a generation at once; [`drain`] says whether a change was carried over;
 //! - [`readiness`] says which indexes hold all their items;
 //! - [`rate`] is how fast a worker may go, [`lease`] which one may;
+//! - [`stop`] is the policy that keeps a table's writers out meanwhile;
 //! - [`control`] are the rows of the control table: phase, segments, quarantine, ledger; [`finalise`] cleans up.
 //!
 //! Every write is conditional, and may be repeated, come late, or be lost after it was carried out: the conditions are
@@ -45,6 +46,7 @@ pub mod seal;
 pub mod segment;
 pub mod source_key;
 mod step;
+pub mod stop;
 pub mod task;
 pub mod verify;
 

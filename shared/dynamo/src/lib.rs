@@ -19,6 +19,7 @@ mod error;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod guarded;
+mod policy;
 mod query;
 mod read;
 pub mod retrofit;

@@ -74,7 +74,8 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
     let (source, target) = (names.table(&retrofit.from), names.table(&retrofit.to));
     let (id, name) = (logical_id(&retrofit.name), retrofit.name.as_str());
     document.heading(&format!("The retrofit `{name}`: {}.", protocol.name()));
-    let mut shown = alarms(document, names, retrofit, &id);
+    let has_way_back = mapping.back().is_ok();
+    let mut shown = alarms(document, names, retrofit, &id, has_way_back);
     for (worker, binary, description, properties) in WORKERS {
         let mut environment = "KEYFOLD_CONTROL_TABLE: !Ref ControlTable\n".to_owned();
         if worker == Worker::Replicator {
@@ -113,7 +114,7 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
             ("index-units", &global.map(units).collect::<String>()),
         ],
     );
-    if mapping.back().is_ok() {
+    if has_way_back {
         document.part(WAY_BACK, &[("Retrofit", &id), ("retrofit", name), ("stream", &target.stream())]);
     }
     if retrofit.keep_folded {
@@ -123,7 +124,13 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
 }
 
 /// The alarms of a retrofit besides those of its functions.
-fn alarms(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit, id: &str) -> Vec<String> {
+fn alarms(
+    document: &mut Document,
+    names: &Names<'_>,
+    retrofit: &Retrofit,
+    id: &str,
+    has_way_back: bool,
+) -> Vec<String> {
     let replicator = format!("{id}Replicator");
     let namespace = format!("Keyfold/${{AWS::StackName}}/{}", retrofit.name);
     let mapping =
@@ -131,11 +138,15 @@ fn alarms(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit, id: &
     let machine = format!("Dimensions: [{{ Name: StateMachineArn, Value: !Ref {id}StateMachine }}]\n");
     let of_mapping = |metric| alarms::metric("AWS/Lambda", metric, &mapping, "Sum", 300, 1);
     let of_log = |metric| alarms::metric(&format!("!Sub \"{namespace}\""), metric, "", "Sum", 300, 1);
+    let late = ("ReplicatorLate", "Replicator", "Late", "Late");
     for (filter, function, field, metric) in [
         ("ReplicatorQuarantine", "Replicator", "Quarantined", "Quarantined"),
         ("BackfillerQuarantine", "Backfiller", "ItemsQuarantined", "Quarantined"),
         ("VerifierDrift", "Verifier", "ItemsDiffering", "Differences"),
-    ] {
+    ]
+    .into_iter()
+    .chain(has_way_back.then_some(late))
+    {
         let (filter, function) = (format!("{id}{filter}"), format!("{id}{function}"));
         alarms::of_log(document, &filter, &function, field, &namespace, metric);
     }
@@ -176,6 +187,10 @@ fn alarms(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit, id: &
     ]
     .map(|(name, why, metric, threshold)| (name.to_owned(), why.to_owned(), metric, threshold))
     .into();
+    if has_way_back {
+        let why = "Somebody still writes to the table that is closed; `keyfold retrofit late` has both images of each change";
+        all.push(("Late".to_owned(), why.to_owned(), of_log("Late"), 1));
+    }
     for (name, why, metric, threshold) in THROTTLES {
         let metrics = alarms::of_table(&format!("Write{metric}ThrottleEvents"), &names.table(&retrofit.to));
         for (at, metric) in metrics.into_iter().enumerate() {

@@ -4,7 +4,9 @@
 
 mod hostile;
 mod log;
+mod policies;
 mod proxy;
+mod rights;
 mod slices;
 
 use std::fs;
@@ -12,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 pub use hostile::{hostile, survives};
 pub use log::Log;
+pub use policies::{Policies, Principal};
 pub use proxy::{Between, Proxy, Request};
+pub use rights::{Needed, arn, needs};
 pub use slices::{Function, SAMPLE, event};
 
 /// The texts of the sample events with these names.

@@ -6,7 +6,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod calls;
 mod events;
 #[path = "../programs.rs"]
 mod programs;
@@ -15,6 +14,7 @@ mod services;
 mod stage;
 mod whole;
 
+use keyfold_harness::arn;
 use role::Role;
 use stage::Stage;
 use whole::{Retrofit, Workers};
@@ -104,7 +104,7 @@ async fn the_query_api_needs_its_rights_and_no_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn to_write_the_query_api_needs_its_rights_and_no_others() {
     const WRITES: [&str; 4] = ["DeleteItem", "GetItem", "PutItem", "UpdateItem"];
-    let notes = calls::arn("notes");
+    let notes = arn("notes");
     let unused = |role: &Role| role.unused().into_iter().filter(|needed| needed.resource == notes).count();
     let function = services::query_api_writes(|role| role).await;
     // What it reads to answer questions is another test's: only `Query` is not needed here.
@@ -127,7 +127,7 @@ async fn no_sample_event_of_a_retrofit_is_denied() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_right_that_is_missing_and_one_too_much_are_told() {
-    let table = calls::arn("ResourceAccessAuditV2");
+    let table = arn("ResourceAccessAuditV2");
     for action in ["dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:PutItem"] {
         let function = services::audit_writer(|role| role.without(action, &table)).await;
         let told = wrong("audit writer", &function.role);
@@ -136,7 +136,7 @@ async fn a_right_that_is_missing_and_one_too_much_are_told() {
             "{action}: {told:?}"
         );
     }
-    let other = calls::arn("ResourceAccessAudit");
+    let other = arn("ResourceAccessAudit");
     for (action, resource) in [("dynamodb:DeleteItem", &table), ("dynamodb:PutItem", &other)] {
         let function = services::audit_writer(|role| role.with(action, resource)).await;
         let told = wrong("audit writer", &function.role);

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use keyfold_harness::{Between, Request};
+use keyfold_harness::{Between, Needed, Request, arn, needs};
 use serde_json::{Value, json};
-
-use crate::calls::{Needed, arn, needs};
 
 /// Something that happens once, when an operation of this name has been answered: the answer may change, too.
 type Meanwhile = (&'static str, Box<dyn FnOnce(&mut Value) + Send>);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use keyfold_core::model::Model;
@@ -20,7 +21,7 @@ use super::misfits::table;
 use super::progress::Progress;
 use super::rounds::Rounds;
 use super::{explained, started};
-use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs, SEGMENTS_DEFAULT};
+use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs, RetrofitWork, SEGMENTS_DEFAULT};
 use crate::output::Output;
 use crate::refusal::refuse;
 
@@ -81,8 +82,42 @@ async fn total(sender: &RequestSender, args: &RetrofitPassArgs) -> anyhow::Resul
     Ok(total)
 }
 
-/// Backfills or tidies one segment to its end, or to the page at which it is interrupted.
-pub(super) async fn one_segment(
+/// Takes what the retrofit keeps off the target's items or the control table; the counts, or `None` if it is interrupted.
+pub(super) async fn cleaned(
+    sender: &RequestSender,
+    pass: Pass,
+    work: &RetrofitWork,
+    stop: &Arc<AtomicBool>,
+    out: &Output,
+) -> anyhow::Result<Option<BTreeMap<String, u64>>> {
+    let known = sender.segments(pass).await.map_err(explained)?;
+    // One that was begun with another number of segments goes on with that.
+    let begun = known.first().map(|known| known.segment().total());
+    let total = begun.or(work.segments).unwrap_or(SEGMENTS_DEFAULT);
+    let options = SliceOptions {
+        stop: Arc::clone(stop),
+        owner: Some(owner(work.worker.as_deref())),
+        store: true,
+        ..SliceOptions::default()
+    };
+    // How many rows the control table has, nobody knows.
+    let items = match pass {
+        Pass::EmptyLedger => 0,
+        _ => sender.target_about().await.map_err(explained)?.0,
+    };
+    let shown = Progress::new(out, sender, items);
+    let rounds = Rounds { segments: total, concurrency: work.concurrency, stop, shown: &shown };
+    let ends = rounds.run(|segment| one_segment(sender, pass, segment, &options, &shown)).await;
+    shown.ends();
+    let ends = ends?;
+    let mut counts = BTreeMap::new();
+    ends.iter().for_each(|checkpoint| add(&mut counts, checkpoint));
+    let all = ends.len() == total as usize && ends.iter().all(Checkpoint::is_done);
+    Ok(all.then_some(counts))
+}
+
+/// Backfills or cleans one segment to its end, or to the page at which it is interrupted.
+async fn one_segment(
     sender: &RequestSender,
     pass: Pass,
     segment: SegmentId,

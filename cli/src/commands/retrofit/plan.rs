@@ -7,8 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use futures_util::stream::{self, StreamExt};
+use keyfold_core::cost::{Prices, WriteUnits};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::{Checkpoint, Pass, RetrofitEstimate, Survey};
+use keyfold_core::retrofit::mapping::NoWayBack;
+use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, RetrofitEstimate, Survey};
 use keyfold_dynamo::retrofit::{RequestSender, SliceOptions, survey_slice};
 use serde_json::json;
 
@@ -85,6 +87,7 @@ fn show(
     let dollars = estimate.dollars(&model.prices);
     if out.json {
         let mut document = estimate.document(mapping, &model.prices);
+        document["noWayBack"] = json!(mapping.back().err().map(|why| why.to_string()));
         if let Some(counts) = counts {
             document["counts"] = json!(counts);
         }
@@ -102,6 +105,8 @@ fn show(
         row("refused", format!("{} (they would go into quarantine)", estimate.items_refused)),
         row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
         row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
+        row("finalise", finalise(mapping, estimate, &model.prices)),
+        row("way back", way_back(mapping)),
         row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
     ];
     rows.extend(estimate.mended.iter().map(|((attribute, remedy), items)| {
@@ -114,6 +119,27 @@ fn show(
     let judged = if counts.is_some() { "" } else { ", judged by the sample" };
     out.text(misfits::table(&format!("items that do not fit{judged}:"), &estimate.misfits));
     Ok(())
+}
+
+/// What it costs to end the retrofit.
+fn finalise(mapping: &Mapping, estimate: &RetrofitEstimate, prices: &Prices) -> String {
+    match estimate.finalise_units(mapping) {
+        WriteUnits::ZERO => "nothing".to_owned(),
+        units => format!(
+            "{} write units ({}), or nothing with --leave-marks",
+            units.get(),
+            prices.dollars_for_writes(units)
+        ),
+    }
+}
+
+/// Can writers be moved back once they have moved?
+fn way_back(mapping: &Mapping) -> String {
+    match mapping.back() {
+        Ok(_) => "after a `switch`, `return` moves the writers back".to_owned(),
+        Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
+        Err(why) => format!("none: {why}"),
+    }
 }
 
 /// What a remedy does, by its word in the manifest.

@@ -1,22 +1,19 @@
-//! The steps that change a retrofit's phase: start, cutover, undo, finalise, abandon.
+//! The steps that change a retrofit's phase and touch no item: start, cutover, undo, settle, abandon.
 
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, Protocol, SegmentId, Step, TableRole};
-use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, finalise_slice};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, Step, TableRole};
+use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError};
 use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
 use super::super::settings;
-use super::line::{Line, wait};
-use super::progress::Progress;
 use super::status::listed;
 use super::{explained, started, unstarted};
-use crate::args::{RetrofitCutoverArgs, RetrofitFinaliseArgs, RetrofitStartArgs, RetrofitTarget};
+use crate::args::{RetrofitCutoverArgs, RetrofitStartArgs, RetrofitTarget};
 use crate::output::Output;
 use crate::refusal::refuse;
 
@@ -32,7 +29,7 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
         );
     }
     control_table(&sender, args).await?;
-    let given_up = tables_are_settled(model, &sender).await?;
+    let ended = tables_are_settled(model, &sender).await?;
     let (head, before) = match sender.head().await {
         Ok(before) => {
             if before.phase == Phase::Abandoned {
@@ -44,7 +41,7 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
         Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
             Head::check_begin(mapping).map_err(|error| explained(error.into()))?;
             let traces = sender.traces().await.map_err(explained)?;
-            let head = Head::begun(mapping, stream.as_deref()).after(&given_up, traces);
+            let head = Head::begun(mapping, stream.as_deref()).after(&ended, traces);
             (head.map_err(|error| explained(error.into()))?, None)
         }
         Err(error) => return Err(explained(error)),
@@ -79,10 +76,10 @@ async fn control_table(sender: &RequestSender, args: &RetrofitStartArgs) -> anyh
 }
 
 /// Refuses tables that another unfinished retrofit still fills: its fences would be carried over as attributes, or be taken
-/// for this one's. Returns the retrofits into the same target that were given up: their marks may still be there.
+/// for this one's. Returns the retrofits into the same target that are over: their marks may still be there.
 async fn tables_are_settled(model: &Model, sender: &RequestSender) -> anyhow::Result<Vec<Head>> {
     let mapping = sender.job().mapping();
-    let mut given_up = Vec::new();
+    let mut ended = Vec::new();
     for retrofit in model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
         // A retrofit that cannot be mapped was never started.
         let Ok(other) = Mapping::of(model, &retrofit.name) else { continue };
@@ -94,13 +91,14 @@ async fn tables_are_settled(model: &Model, sender: &RequestSender) -> anyhow::Re
             Ok(head) => {
                 head.check_apart(&other, mapping).map_err(|error| explained(error.into()))?;
                 let same = other.target().name == mapping.target().name;
-                given_up.extend((same && head.phase == Phase::Abandoned).then_some(head));
+                let over = matches!(head.phase, Phase::Abandoned | Phase::Finalised);
+                ended.extend((same && over).then_some(head));
             }
             Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {}
             Err(error) => return Err(explained(error)),
         }
     }
-    Ok(given_up)
+    Ok(ended)
 }
 
 pub(super) async fn cutover(
@@ -139,58 +137,7 @@ pub(super) async fn abandon(model: &Model, args: &RetrofitTarget, out: &Output) 
     step(&sender, &head, Phase::Abandoned, out, Step::Abandoned).await
 }
 
-/// Closes the retrofit, waits until functions in progress have ended, then cleans the target.
-pub(super) async fn finalise(
-    model: &Model,
-    args: &RetrofitFinaliseArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let (sender, mut head) = started(model, &args.target).await?;
-    let mapping = sender.job().mapping();
-    if mapping.keeps_folded() {
-        let (retrofit, table) = (head.retrofit, mapping.source().id.clone());
-        return Err(explained(ControlError::KeepsFolded { retrofit, table }.into()));
-    }
-    if head.phase != Phase::Finalising {
-        let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
-        sender.store(&next, Some(&head)).await.map_err(explained)?;
-        head = next;
-        let line = Line::new(out);
-        line.note(&format!("waiting {} s until functions in progress have ended", args.settle));
-        wait(&line, args.settle, "until functions in progress have ended", || false).await;
-    }
-    let ledger = (head.protocol == Protocol::Ledger || head.rows).then_some(Pass::EmptyLedger);
-    let target = (head.protocol != Protocol::InPlace).then_some(Pass::Finalise);
-    let (items, _) = sender.target_about().await.map_err(explained)?;
-    let shown = Progress::new(out, &sender, if target.is_some() { items } else { 0 });
-    let (mut cleaned, mut revived, mut changed) = (0, 0, 0);
-    for pass in target.into_iter().chain(ledger) {
-        let checkpoint = Checkpoint::start(sender.job(), pass, SegmentId::WHOLE);
-        let options = SliceOptions::default();
-        let mut watch = |checkpoint: &Checkpoint| {
-            shown.page(checkpoint);
-            ControlFlow::Continue(())
-        };
-        let end = shown.during(finalise_slice(&sender, checkpoint, &options, &mut watch)).await;
-        if let Some(error) = end.error {
-            return Err(explained(error));
-        }
-        cleaned += end.checkpoint.count("cleaned");
-        revived += end.checkpoint.count("revived");
-        changed += end.checkpoint.count("changed");
-    }
-    if changed > 0 {
-        refuse!(
-            "marks-left",
-            "{changed} items and rows changed each time they were cleaned, and still carry marks\n\
-             hint: run `keyfold retrofit finalise {}` again",
-            head.retrofit
-        );
-    }
-    step(&sender, &head, Phase::Finalised, out, Step::Finalised { cleaned, revived }).await
-}
-
-async fn step(
+pub(super) async fn step(
     sender: &RequestSender,
     head: &Head,
     phase: Phase,

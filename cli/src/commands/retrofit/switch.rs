@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{Mapping, Step, TableRole};
+use keyfold_core::retrofit::{Mapping, Protocol, Step, TableRole};
 use keyfold_dynamo::StreamReader;
 use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
 use serde_json::json;
 
+use super::enforce;
 use super::interrupt::{INTERRUPTED, watched};
 use super::line::{Line, bar};
 use super::status::listed;
 use super::{explained, hinted, started};
-use crate::args::RetrofitSwitchArgs;
+use crate::args::{RetrofitSwitchArgs, Writers};
 use crate::commands::{now_seconds, settings};
 use crate::output::Output;
 use crate::refusal::refuse;
@@ -45,6 +46,8 @@ const THERE: Way = Way {
     to: Phase::Reversed,
     command: "switch",
 };
+/// Where what the retrofit does to items cannot be taken back.
+const FOR_GOOD: Way = Way { to: Phase::Settled, ..THERE };
 const BACK: Way = Way {
     lead: Direction::Back,
     from: Phase::Reversed,
@@ -65,12 +68,15 @@ struct Switch<'a> {
     out: &'a Output,
     /// The last time that records came.
     quiet_since: Instant,
+    /// Where a policy stops the writers: since when every write that was tried was denied.
+    denied_since: Option<Instant>,
 }
 
 /// Why a stop was taken back.
 enum TakenBack {
     Interrupted,
     TooLong(Backlog),
+    NotDenied,
     Moved(Backlog),
 }
 
@@ -79,11 +85,17 @@ pub(super) async fn there(
     args: &RetrofitSwitchArgs,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    run(model, &THERE, args, out).await
+    let mapping = mapping(model, args)?;
+    let for_good = mapping.protocol() == Protocol::Fenced && mapping.back().is_err() && args.no_way_back;
+    run(model, if for_good { &FOR_GOOD } else { &THERE }, args, out).await
 }
 
 pub(super) async fn back(model: &Model, args: &RetrofitSwitchArgs, out: &Output) -> anyhow::Result<ExitCode> {
     run(model, &BACK, args, out).await
+}
+
+fn mapping(model: &Model, args: &RetrofitSwitchArgs) -> anyhow::Result<Mapping> {
+    Mapping::of(model, &args.target.name).map_err(|error| hinted(error.to_string(), error.hint()))
 }
 
 async fn run(
@@ -92,28 +104,30 @@ async fn run(
     args: &RetrofitSwitchArgs,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let (_, head) = started(model, &args.target).await?;
+    let (sender, head) = started(model, &args.target).await?;
     // Who was killed after the last step comes again.
-    if head.phase == way.to && head.was_reversed() {
+    if head.phase == way.to && (head.was_reversed() || way.to == Phase::Settled) {
+        sender.enforce(&head).await.map_err(explained)?;
         return already(&head, out);
     }
     let mut switch = Switch::open(model, way, args, out).await?;
     let stopped_before = switch.head.phase == way.stop;
     if !stopped_before {
         switch.check_gates().await?;
+        switch.check_door().await?;
     }
     // What the streams have from before takes no time from the pause.
     let (line, reading) = (Line::new(out), Instant::now());
     let said =
         || format!("reading what the streams have, for {} s; writers may go on", reading.elapsed().as_secs());
     line.during(switch.read(), said).await?;
-    if !args.check && args.writers_stopped {
+    if !args.check && switch.writers().is_some() {
         line.during(switch.carry(now_seconds().saturating_sub(USUAL_LAG_SECONDS)), said).await?;
     }
     if args.check {
         return switch.checked().await;
     }
-    if !args.writers_stopped {
+    if switch.writers().is_none() {
         refuse!("writers-not-stopped", "{}", switch.stop_first());
     }
     let stop = watched(out);
@@ -150,9 +164,8 @@ impl<'a> Switch<'a> {
         out: &'a Output,
     ) -> anyhow::Result<Switch<'a>> {
         let (sender, head) = started(model, &args.target).await?;
-        let mapping =
-            Mapping::of(model, &args.target.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
-        if let Err(why) = mapping.back() {
+        let mapping = mapping(model, args)?;
+        if let (Err(why), false) = (mapping.back(), way.to == Phase::Settled) {
             refuse!(
                 "no-way-back",
                 "retrofit `{}` has no way back: {why}\nhint: {}",
@@ -176,7 +189,11 @@ impl<'a> Switch<'a> {
         };
         // What the sender calls its source is the table that items are carried from.
         let stream = sender.stream(source).await.map_err(explained)?;
-        let back_stream = sender.stream(target).await.map_err(explained)?;
+        // Where nothing leads back, nobody follows the target.
+        let back_stream = match way.to {
+            Phase::Settled => String::new(),
+            _ => sender.stream(target).await.map_err(explained)?,
+        };
         head.check_stream(&stream).map_err(|error| explained(error.into()))?;
         if way.lead == Direction::Back {
             head.check_back_stream(&back_stream).map_err(|error| explained(error.into()))?;
@@ -196,7 +213,17 @@ impl<'a> Switch<'a> {
             false => None,
         };
         let drain = Drain::new(mapping, reader, other);
-        Ok(Switch { way, sender, head, drain, back_stream, args, out, quiet_since: Instant::now() })
+        Ok(Switch {
+            way,
+            sender,
+            head,
+            drain,
+            back_stream,
+            args,
+            out,
+            quiet_since: Instant::now(),
+            denied_since: None,
+        })
     }
 
     /// The tables as the model names them: the one whose writers stop, and the one whose writers begin.
@@ -232,14 +259,55 @@ impl<'a> Switch<'a> {
         }
     }
 
+    /// How writers are stopped. Whoever goes on with a stop goes on as it was begun.
+    fn writers(&self) -> Option<Writers> {
+        if self.head.phase == self.way.stop {
+            return Some(if self.head.exempt.is_empty() { Writers::Attested } else { Writers::Policy });
+        }
+        if self.args.writers_stopped { Some(Writers::Attested) } else { self.args.writers }
+    }
+
+    /// The roles that may write to a table that follows the other one: those given, or those of the last move.
+    fn exempt(&self) -> &[String] {
+        match self.writers() {
+            Some(Writers::Policy) if !self.args.exempt.is_empty() => &self.args.exempt,
+            Some(Writers::Policy) => &self.head.exempt,
+            _ => &[],
+        }
+    }
+
+    /// If a policy is to stop the writers, can it?
+    async fn check_door(&self) -> anyhow::Result<()> {
+        if self.writers() != Some(Writers::Policy) {
+            return Ok(());
+        }
+        if self.exempt().is_empty() {
+            refuse!(
+                "exempt-missing",
+                "who may write to the table that follows?\n\
+                 hint: give the ARNs of the replicator's role (an output of the stack) and of your own with --exempt or KEYFOLD_EXEMPT"
+            );
+        }
+        if let Some(role) = self.exempt().iter().find(|role| !role.starts_with("arn:")) {
+            refuse!("exempt-no-arn", "`{role}` is no ARN of a role");
+        }
+        self.sender.check_door(self.sender.table(TableRole::Source)).await.map_err(explained)
+    }
+
     fn stop_first(&self) -> String {
         let (closes, opens) = self.tables();
         format!(
             "the writers of table `{closes}` have to be stopped first, until this command has ended\n\
-             hint: stop them, run `keyfold retrofit {} {} --writers-stopped`, then let the writers of table `{opens}` begin; \
-             `--check` shows what is still to arrive, and changes nothing",
+             hint: stop them, run `keyfold retrofit {} {} --writers attested`, then let the writers of table `{opens}` begin; or say \
+             `--writers policy`, and a policy on the table stops them; `--check` shows what is still to arrive, and changes nothing",
             self.way.command, self.head.retrofit
         )
+    }
+
+    /// The row of the stop.
+    fn stopping(&self) -> anyhow::Result<Head> {
+        let next = self.head.to(self.way.stop).map_err(|error| explained(error.into()))?;
+        Ok(Head { exempt: self.exempt().to_vec(), ..next })
     }
 
     async fn read(&mut self) -> anyhow::Result<u64> {
@@ -253,11 +321,18 @@ impl<'a> Switch<'a> {
     /// Says what there is still to arrive. Changes nothing.
     async fn checked(&mut self) -> anyhow::Result<ExitCode> {
         let backlog = self.drain.backlog(&self.sender, &self.head).await.map_err(explained)?;
+        let policies = match self.writers() {
+            Some(Writers::Policy) if self.head.phase != self.way.stop => {
+                self.sender.policy_changes(&self.stopping()?).await.map_err(explained)?
+            }
+            _ => Vec::new(),
+        };
         let (closes, opens) = self.tables();
         if self.out.json {
             self.out.value(&json!({
                 "retrofit": self.head.retrofit, "phase": self.head.phase.name(), "closes": closes, "opens": opens,
                 "items": backlog.items, "waiting": backlog.waiting, "differing": backlog.differing, "unseen": backlog.unseen,
+                "policies": policies.iter().map(enforce::document).collect::<Vec<_>>(),
             }))?;
         } else {
             self.out.text(format!(
@@ -266,6 +341,7 @@ impl<'a> Switch<'a> {
                 self.way.command,
                 self.arrived(&backlog)
             ));
+            policies.iter().for_each(|change| self.out.text(enforce::line(change, "would become")));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -294,9 +370,10 @@ impl<'a> Switch<'a> {
     /// From here on nobody may write, and the retrofit says so.
     async fn stop(&mut self) -> anyhow::Result<()> {
         if self.head.phase != self.way.stop {
-            let next = self.head.to(self.way.stop).map_err(|error| explained(error.into()))?;
-            self.store(next).await?;
+            self.store(self.stopping()?).await?;
         }
+        // The row first: by it anybody can apply the policies again, or take them off.
+        self.sender.enforce(&self.head).await.map_err(explained)?;
         let stopped = Step::Stopped { seconds: self.args.stop_max };
         self.out.note(format!("{}\n", stopped.message(&self.head, self.mapping())));
         self.quiet_since = Instant::now();
@@ -319,6 +396,22 @@ impl<'a> Switch<'a> {
         Ok(())
     }
 
+    /// Where a policy stops the writers: have all writes been denied for long enough that were tried? What passed before has to come
+    /// in the stream after that.
+    async fn is_denied(&mut self) -> anyhow::Result<bool> {
+        if self.head.exempt.is_empty() {
+            return Ok(true);
+        }
+        let denied = self.sender.is_denied(self.sender.table(TableRole::Source)).await.map_err(explained)?;
+        if !denied {
+            self.denied_since = None;
+            self.quiet_since = Instant::now();
+            return Ok(false);
+        }
+        let since = *self.denied_since.get_or_insert_with(Instant::now);
+        Ok(since.elapsed() >= Duration::from_secs(self.args.denied))
+    }
+
     /// Waits until all has arrived, seals, looks once more, and turns the direction.
     async fn drained(&mut self, stop: &AtomicBool) -> anyhow::Result<Result<Backlog, TakenBack>> {
         let begun = Instant::now();
@@ -329,7 +422,8 @@ impl<'a> Switch<'a> {
             }
             let came = self.read().await?;
             let examined = self.drain.examine(&self.sender, &self.head).await.map_err(explained)?;
-            let is_quiet = came == 0 && examined && self.quiet_since.elapsed() >= quiet;
+            let denied = self.is_denied().await?;
+            let is_quiet = came == 0 && examined && denied && self.quiet_since.elapsed() >= quiet;
             let late = begun.elapsed() >= most;
             if is_quiet || late {
                 if is_quiet {
@@ -338,6 +432,9 @@ impl<'a> Switch<'a> {
                 let backlog = self.drain.backlog(&self.sender, &self.head).await.map_err(explained)?;
                 if is_quiet && backlog.is_empty() {
                     break;
+                }
+                if late && !denied {
+                    return Ok(Err(TakenBack::NotDenied));
                 }
                 if late {
                     return Ok(Err(TakenBack::TooLong(backlog)));
@@ -355,13 +452,14 @@ impl<'a> Switch<'a> {
         if came > 0 || !examined || !backlog.is_empty() || open {
             return Ok(Err(TakenBack::Moved(backlog)));
         }
-        let next = match self.way.lead {
-            Direction::There => {
+        let next = match self.way.to {
+            Phase::Reversed => {
                 self.head.with_way_back(&self.back_stream).and_then(|head| head.to(self.way.to))
             }
-            Direction::Back => self.head.to(self.way.to),
+            to => self.head.to(to),
         };
         self.store(next.map_err(|error: ControlError| explained(error.into()))?).await?;
+        self.sender.enforce(&self.head).await.map_err(explained)?;
         Ok(Ok(backlog))
     }
 
@@ -376,7 +474,11 @@ impl<'a> Switch<'a> {
             return Ok(ExitCode::SUCCESS);
         }
         let milliseconds = u64::try_from(paused.as_millis()).unwrap_or(u64::MAX);
-        let turned = Step::Turned { items: backlog.items, milliseconds };
+        let items = backlog.items;
+        let turned = match self.way.to {
+            Phase::Settled => Step::MovedForGood { items, milliseconds },
+            _ => Step::Turned { items, milliseconds },
+        };
         self.out.text(format!(
             "retrofit `{retrofit}` is {}: {}\n",
             self.head.phase.name(),
@@ -396,6 +498,7 @@ impl<'a> Switch<'a> {
         self.seal().await?;
         let next = self.head.to(self.way.from).map_err(|error| explained(error.into()))?;
         self.store(next).await?;
+        self.sender.enforce(&self.head).await.map_err(explained)?;
         let (closes, _) = self.tables();
         let again = format!(
             "nothing was switched: the writers of table `{closes}` may go on (after {:.1} s); run the command again when you like",
@@ -406,6 +509,12 @@ impl<'a> Switch<'a> {
                 self.out.note(format!("interrupted; {again}\n"));
                 Ok(ExitCode::from(INTERRUPTED))
             }
+            TakenBack::NotDenied => refuse!(
+                "writers-not-denied",
+                "the limit of {} s is over, and writes to table `{closes}` still went through although its policy denies them\n{again}\n\
+                 hint: DynamoDB applies policies after a while: try again with a larger --stop-max; did somebody write over the policy?",
+                self.args.stop_max
+            ),
             TakenBack::TooLong(backlog) => refuse!(
                 "stop-too-long",
                 "the limit of {} s is over, and {}\n{again}\nhint: a replicator that is behind, or writers that go on? see \

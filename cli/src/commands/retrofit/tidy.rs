@@ -10,18 +10,16 @@ use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, Protocol, Step};
-use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions};
+use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
+use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::json;
 
 use super::interrupt::{INTERRUPTED, watched};
 use super::line::{Line, wait};
-use super::passes::{add, one_segment, owner};
-use super::progress::Progress;
-use super::rounds::Rounds;
+use super::passes::cleaned;
 use super::status::listed;
 use super::{explained, started};
-use crate::args::{RetrofitTidyArgs, SEGMENTS_DEFAULT};
+use crate::args::RetrofitTidyArgs;
 use crate::commands::now_seconds;
 use crate::output::Output;
 use crate::refusal::refuse;
@@ -70,7 +68,9 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
             continue;
         }
         let sender = sender.paced(args.rate);
-        let Some(counts) = sweep(&sender, args, &stop, out).await? else { return interrupted(out) };
+        let Some(counts) = cleaned(&sender, Pass::Tidy, &args.work, &stop, out).await? else {
+            return interrupted(out);
+        };
         sender.store(&head.swept(), Some(&head)).await.map_err(explained)?;
         return done(out, &head.swept(), sender.job().mapping(), &counts);
     }
@@ -176,35 +176,6 @@ async fn unleased(sender: &RequestSender, stop: &AtomicBool, out: &Output) -> an
     }
 }
 
-/// Sweeps the target; `None` if it is interrupted.
-async fn sweep(
-    sender: &RequestSender,
-    args: &RetrofitTidyArgs,
-    stop: &std::sync::Arc<AtomicBool>,
-    out: &Output,
-) -> anyhow::Result<Option<BTreeMap<String, u64>>> {
-    let known = sender.segments(Pass::Tidy).await.map_err(explained)?;
-    // A sweep that was begun with another number of segments goes on with that.
-    let begun = known.first().map(|known| known.segment().total());
-    let total = begun.or(args.work.segments).unwrap_or(SEGMENTS_DEFAULT);
-    let options = SliceOptions {
-        stop: std::sync::Arc::clone(stop),
-        owner: Some(owner(args.work.worker.as_deref())),
-        store: true,
-        ..SliceOptions::default()
-    };
-    let (items, _) = sender.target_about().await.map_err(explained)?;
-    let shown = Progress::new(out, sender, items);
-    let rounds = Rounds { segments: total, concurrency: args.work.concurrency, stop, shown: &shown };
-    let ends = rounds.run(|segment| one_segment(sender, Pass::Tidy, segment, &options, &shown)).await;
-    shown.ends();
-    let ends = ends?;
-    let mut counts = BTreeMap::new();
-    ends.iter().for_each(|checkpoint| add(&mut counts, checkpoint));
-    let all = ends.len() == total as usize && ends.iter().all(Checkpoint::is_done);
-    Ok(all.then_some(counts))
-}
-
 fn done(
     out: &Output,
     head: &Head,
@@ -228,7 +199,7 @@ fn done(
     Ok(ExitCode::SUCCESS)
 }
 
-fn interrupted(out: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn interrupted(out: &Output) -> anyhow::Result<ExitCode> {
     out.note("interrupted: the same command continues from here\n");
     Ok(ExitCode::from(INTERRUPTED))
 }

@@ -178,6 +178,9 @@ pub struct Head {
     pub fixed: Option<String>,
     /// Was the manifest mended, and may somebody still write by the one before?
     pub revising: bool,
+    /// The roles that may write to a table that follows the other one. Not empty once policies on the tables stop writers; empty
+    /// where writers stop by themselves.
+    pub exempt: Vec<String>,
 }
 
 /// The stream that is followed from the target back to the source.
@@ -389,7 +392,7 @@ impl ControlError {
                 "restore the control table from a point-in-time recovery; if it is gone, give the retrofit another name in the manifest: the table itself has lost nothing",
             ),
             ControlError::HeadLost { in_place: false, .. } => Some(
-                "restore the control table from a point-in-time recovery; if it is gone, start with an empty target: without the row, new changes would lose against older fences",
+                "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finalised with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
             ),
             ControlError::NothingToTidy { .. }
             | ControlError::WrongPhase { .. }
@@ -455,15 +458,16 @@ impl Head {
             back: None,
             fixed: Some(mapping.fixed()),
             revising: false,
+            exempt: Vec::new(),
         }
     }
 
-    /// The row that begins a retrofit where `traces` of an earlier one were found, and these retrofits into the same target were
-    /// given up. Their fences stay behind. Where the source's key fixes the target's, the epoch after theirs is newer than all
+    /// The row that begins a retrofit where `traces` of an earlier one were found, and these retrofits into the same target are
+    /// over. Their fences stay behind. Where the source's key fixes the target's, the epoch after theirs is newer than all
     /// of them; a ledger knows nothing of items that another ledger placed.
-    pub fn after(self, given_up: &[Head], traces: Option<String>) -> Result<Head, ControlError> {
+    pub fn after(self, ended: &[Head], traces: Option<String>) -> Result<Head, ControlError> {
         let Some(found) = traces else { return Ok(self) };
-        let newest = given_up.iter().map(|head| head.epoch).max();
+        let newest = ended.iter().map(|head| head.epoch).max();
         match newest.filter(|_| self.protocol == Protocol::Fenced) {
             Some(newest) => {
                 let retrofit = || self.retrofit.clone();
@@ -611,6 +615,12 @@ impl Head {
             Some(back) => back.epoch.next().ok_or_else(used_up)?,
         };
         Ok(Head { back: Some(WayBack { stream: stream.to_owned(), epoch }), ..self.clone() })
+    }
+
+    /// The row from which on policies on the tables stop writers, but for these roles; without any, writers stop by themselves.
+    #[must_use]
+    pub fn exempting(&self, exempt: &[String]) -> Head {
+        Head { exempt: exempt.to_vec(), version: self.version + 1, ..self.clone() }
     }
 
     /// Were the target's writers ever let in? From then on an item without a fence is as good as any.
@@ -786,6 +796,10 @@ impl Head {
             row.insert("indexes".to_owned(), AttributeValue::M(digests.collect()));
         }
         row.extend(self.fixed.iter().map(|fixed| ("fixed".to_owned(), text(fixed))));
+        if !self.exempt.is_empty() {
+            let roles = self.exempt.iter().map(|role| text(role)).collect();
+            row.insert("exempt".to_owned(), AttributeValue::L(roles));
+        }
         row.extend(self.revising.then(|| ("revising".to_owned(), AttributeValue::Bool(true))));
         row.extend(self.adopted.iter().map(|hash| ("adopted".to_owned(), text(hash.as_str()))));
         row
@@ -819,6 +833,7 @@ impl Head {
             fixed: text(row, "fixed").map(str::to_owned),
             revising: matches!(row.get("revising"), Some(AttributeValue::Bool(true))),
             rows_since: whole(row, "rowsSince"),
+            exempt: list(row, "exempt")?,
             generation: match row.contains_key("generation") {
                 true => Some(Generation::new(whole(row, "generation")?)?),
                 false => None,
@@ -853,6 +868,19 @@ fn texts(row: &Item, name: &str) -> BTreeMap<String, String> {
         _ => None,
     };
     members.iter().filter_map(text).collect()
+}
+
+/// The texts of a list; empty if there is none.
+fn list(row: &Item, name: &str) -> Option<Vec<String>> {
+    let text = |value: &AttributeValue| match value {
+        AttributeValue::S(text) => Some(text.clone()),
+        _ => None,
+    };
+    match row.get(name) {
+        None => Some(Vec::new()),
+        Some(AttributeValue::L(values)) => values.iter().map(text).collect(),
+        Some(_) => None,
+    }
 }
 
 pub(super) fn whole(row: &Item, name: &str) -> Option<u64> {

@@ -129,6 +129,22 @@ impl RetrofitEstimate {
         self.table_write + self.ledger_write + self.indexes.iter().map(|index| index.write).sum()
     }
 
+    /// What `finalise` costs if it takes off all that the retrofit kept: each item is written anew, with its entries in the
+    /// indexes that show the marks, and each row of a ledger is deleted. To leave them costs nothing.
+    pub fn finalise_units(&self, mapping: &Mapping) -> WriteUnits {
+        let target = mapping.target();
+        let once = match mapping.protocol() {
+            Protocol::InPlace => return WriteUnits::ZERO,
+            Protocol::Fenced => self.table_write,
+            // These were written in transactions, at twice the price.
+            Protocol::Ledger => WriteUnits::new((self.table_write + self.ledger_write).get() / 2),
+        };
+        let shows =
+            |name: &str| target.index(name).is_some_and(|index| index.projects(target, FENCE_ATTRIBUTE));
+        let showing = self.indexes.iter().filter(|index| shows(&index.index));
+        once + showing.map(|index| index.write).sum()
+    }
+
     /// The estimate as a document, for machines.
     pub fn document(&self, mapping: &Mapping, prices: &Prices) -> serde_json::Value {
         let dollars = self.dollars(prices);
@@ -150,6 +166,7 @@ impl RetrofitEstimate {
             })).collect::<Vec<_>>(),
             "readUnits": self.scan_read.as_f64(),
             "writeUnits": self.write_units().get(),
+            "finaliseWriteUnits": self.finalise_units(mapping).get(),
             "storageBytes": self.storage_bytes,
             "dollars": { "reads": dollars.reads.to_string(), "writes": dollars.writes.to_string(),
                          "storageMonth": dollars.storage_month.to_string() },

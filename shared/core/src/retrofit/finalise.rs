@@ -10,11 +10,15 @@ use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE
 use super::protocol::LedgerRow;
 use super::request::{Action, Guard, TableRole, Write, is};
 use crate::condition::{Comparison, Condition};
+use crate::cost::WriteUnits;
 use crate::model::Table;
 use crate::value::Item;
 
 /// The most attributes that a tombstone is asked not to have, so that the condition stays below DynamoDB's 4 KB.
 const ABSENT_MAX: usize = 100;
+
+/// What one read unit reads in a strongly consistent scan.
+const SCAN_UNIT_KILOBYTES: u64 = 4;
 
 /// The write that cleans an item of the target; `None` if there is nothing of the retrofit on it. A refused write is followed
 /// by another look at the item: somebody wrote it meanwhile.
@@ -34,6 +38,15 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
     let action =
         Action::Update { key, set: Vec::new(), remove: kept.map(|name| (*name).to_owned()).collect() };
     Some(Write { place: TableRole::Target, action, guard: Guard::Present(same) })
+}
+
+/// About what it costs to take the marks off `items` items whose strongly consistent scan takes `scan_units` read units: each is
+/// written anew, with its entries in the indexes that show the marks.
+pub fn write_units(target: &Table, items: u64, scan_units: u64) -> WriteUnits {
+    let kilobytes = scan_units.saturating_mul(SCAN_UNIT_KILOBYTES).div_ceil(items.max(1));
+    let showing =
+        target.indexes.iter().filter(|index| index.projects(target, FENCE_ATTRIBUTE)).count() as u64;
+    WriteUnits::new(items.saturating_mul(kilobytes).saturating_mul(1 + showing))
 }
 
 /// The write that takes a tombstone away, or its marks if an application has written over it; `None` for an item that is no

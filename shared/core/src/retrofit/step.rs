@@ -25,6 +25,8 @@ pub enum Step {
         cleaned: u64,
         /// Those of them that the target's writers had written again.
         revived: u64,
+        /// Were marks left where they are?
+        left: bool,
     },
     /// Given up.
     Abandoned,
@@ -42,6 +44,13 @@ pub enum Step {
     },
     /// The writers may use the other table.
     Turned {
+        /// Items that the stream names.
+        items: u64,
+        /// How long nobody could write.
+        milliseconds: u64,
+    },
+    /// The writers may use the target, and there is no way back.
+    MovedForGood {
         /// Items that the stream names.
         items: u64,
         /// How long nobody could write.
@@ -91,7 +100,11 @@ impl Step {
                  {}",
                 changed(mapping)
             ),
-            Step::Tidied { .. } | Step::Stopped { .. } | Step::Turned { .. } | Step::Settled => {
+            Step::Tidied { .. }
+            | Step::Stopped { .. }
+            | Step::Turned { .. }
+            | Step::MovedForGood { .. }
+            | Step::Settled => {
                 unreachable!("`{}` has one table: there is nothing to tidy, and no way back", head.retrofit)
             }
         }
@@ -108,7 +121,11 @@ impl Step {
             Step::Undone => {
                 format!("changes that were written to table `{target}` only are not in table `{source}`")
             }
-            Step::Finalised { cleaned, revived } => {
+            Step::Finalised { left: true, .. } => format!(
+                "items of table `{target}` keep the marks of the retrofit: nothing reads them any more, and the next write that replaces \
+                 an item takes them off"
+            ),
+            Step::Finalised { cleaned, revived, .. } => {
                 let items = cleaned + revived;
                 let stay = match revived {
                     0 => String::new(),
@@ -155,6 +172,14 @@ impl Step {
                     milliseconds % 1000 / 100
                 )
             }
+            Step::MovedForGood { items, milliseconds } => format!(
+                "writers may use table `{target}` now, and there is no way back\n\
+                 all {items} items that the stream names have arrived; the pause took {}.{} s\n\
+                 what somebody still writes to table `{source}` reaches nobody: keep its writers out; \
+                 `keyfold retrofit finalise {retrofit}` takes off what the retrofit kept",
+                milliseconds / 1000,
+                milliseconds % 1000 / 100
+            ),
             Step::Revised => revised(head, "`verify`"),
             Step::Settled => format!(
                 "table `{source}` follows table `{target}` no more; `keyfold retrofit finalise {retrofit}` takes off what the retrofit kept"

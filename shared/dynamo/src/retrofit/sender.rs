@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::Client;
 use futures_util::future::BoxFuture;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, ControlError};
+use keyfold_core::retrofit::stop::PolicyError;
 use keyfold_core::retrofit::{
     CheckpointError, ItemSeen, ItemTask, Job, Request, Response, TableRole, TaskResult, TaskStep, Write,
 };
@@ -92,6 +93,36 @@ pub enum RetrofitError {
     /// Not one page was done in the time there was.
     #[error("time ran out before a page was finished")]
     OutOfTime,
+    /// The table's policy cannot say that its writers are stopped.
+    #[error("a policy cannot stop the writers of table `{table}`: {source}")]
+    Policy {
+        /// The table.
+        table: String,
+        /// Why.
+        source: PolicyError,
+    },
+    /// DynamoDB took no change of the table's policy for a minute.
+    #[error(
+        "the resource policy of table `{table}` could not be changed: somebody else keeps changing it, or DynamoDB is not done"
+    )]
+    PolicyBusy {
+        /// The table.
+        table: String,
+    },
+    /// Its writers are in other Regions too.
+    #[error("table `{table}` is a global table: a policy cannot stop its writers")]
+    GlobalTable {
+        /// The table.
+        table: String,
+    },
+    /// Who may not write anyway does not see when a stop arrives.
+    #[error(
+        "this command's role may not write to table `{table}`, so it cannot see when a policy stops the writers"
+    )]
+    CannotProbe {
+        /// The table.
+        table: String,
+    },
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
     Refused {
@@ -116,6 +147,10 @@ impl RetrofitError {
             RetrofitError::LeaseTaken { .. } => "segment-leased",
             RetrofitError::LeaseLost { .. } => "lease-lost",
             RetrofitError::OutOfTime => "out-of-time",
+            RetrofitError::Policy { .. } => "policy-unusable",
+            RetrofitError::PolicyBusy { .. } => "policy-busy",
+            RetrofitError::GlobalTable { .. } => "global-table",
+            RetrofitError::CannotProbe { .. } => "cannot-probe",
             RetrofitError::NoStream { .. } => "source-without-stream",
             RetrofitError::StreamViewType { .. } => "stream-view-type",
             RetrofitError::WrongTable { .. } => "table-differs",
@@ -133,6 +168,18 @@ impl RetrofitError {
             RetrofitError::LeaseTaken { .. } | RetrofitError::LeaseLost { .. } => {
                 Some("wait: a lease that is not renewed expires after half a minute")
             }
+            RetrofitError::Policy { .. } => {
+                Some("shorten or correct the policy, or stop the writers yourself: `--writers attested`")
+            }
+            RetrofitError::PolicyBusy { .. } => {
+                Some("run `keyfold retrofit enforce` to apply the policies again")
+            }
+            RetrofitError::GlobalTable { .. } => {
+                Some("stop its writers in all Regions yourself: `--writers attested`")
+            }
+            RetrofitError::CannotProbe { .. } => Some(
+                "give it `dynamodb:DeleteItem` on the table, or stop the writers yourself: `--writers attested`",
+            ),
             RetrofitError::OutOfTime => Some("give the function more time, or a higher rate"),
             RetrofitError::NoStream { .. } => Some(
                 "enable the source's stream with NEW_AND_OLD_IMAGES; in place, you can use --no-stream instead",

@@ -101,7 +101,8 @@ impl Phase {
             Phase::Running => &[Phase::Tidying, Phase::CutOver, Phase::Abandoned],
             Phase::Tidying => &[Phase::Tidy, Phase::Abandoned],
             Phase::Tidy => &[Phase::Closing, Phase::CutOver, Phase::Abandoned],
-            Phase::Closing => &[Phase::Tidy, Phase::Reversed],
+            // Without a way back, the switch is the end of it.
+            Phase::Closing => &[Phase::Tidy, Phase::Reversed, Phase::Settled],
             Phase::Reversed => &[Phase::Returning, Phase::Settled],
             Phase::Returning => &[Phase::Reversed, Phase::Tidy],
             Phase::Settled => &[Phase::Finalising],

@@ -115,14 +115,18 @@ fn steps(head: &Head) -> Vec<Step> {
         Phase::Tidy => Vec::new(),
         Phase::Closing | Phase::Returning => vec![Step::Stopped { seconds: 120 }],
         Phase::Reversed => vec![Step::Turned { items: 7, milliseconds: 12_345 }],
-        Phase::Settled => vec![Step::Settled],
+        Phase::Settled => vec![Step::Settled, Step::MovedForGood { items: 7, milliseconds: 12_345 }],
         Phase::CutOver if head.protocol == Protocol::InPlace => vec![Step::CutOver, Step::Revised],
         Phase::CutOver => vec![Step::CutOver],
         Phase::Finalised if head.protocol == Protocol::InPlace => {
-            vec![Step::Finalised { cleaned: 0, revived: 0 }]
+            vec![Step::Finalised { cleaned: 0, revived: 0, left: false }]
         }
         Phase::Finalised => {
-            vec![Step::Finalised { cleaned: 5, revived: 0 }, Step::Finalised { cleaned: 5, revived: 2 }]
+            vec![
+                Step::Finalised { cleaned: 5, revived: 0, left: false },
+                Step::Finalised { cleaned: 5, revived: 2, left: false },
+                Step::Finalised { cleaned: 0, revived: 0, left: true },
+            ]
         }
         Phase::Abandoned => vec![Step::Abandoned],
     }

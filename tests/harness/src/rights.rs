@@ -2,18 +2,21 @@
 //!
 //! <https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html>
 
-use keyfold_harness::Request;
 use serde_json::Value;
+
+use crate::Request;
 
 /// An action on a resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Needed {
-    pub(crate) action: String,
-    pub(crate) resource: String,
+pub struct Needed {
+    /// `dynamodb:PutItem`.
+    pub action: String,
+    /// The ARN of a table or an index.
+    pub resource: String,
 }
 
 /// The ARN of a table in the deployment that is played here.
-pub(crate) fn arn(table: &str) -> String {
+pub fn arn(table: &str) -> String {
     format!("arn:aws:dynamodb:us-east-1:123456789012:table/{table}")
 }
 
@@ -22,7 +25,7 @@ fn needed(operation: &str, table: &str) -> Needed {
 }
 
 /// All that a call needs. One that this does not know needs what nobody has.
-pub(crate) fn needs(request: &Request) -> Vec<Needed> {
+pub fn needs(request: &Request) -> Vec<Needed> {
     let (operation, body) = (request.operation.as_str(), &request.body);
     let table = body["TableName"].as_str().unwrap_or_default();
     match operation {

@@ -1,0 +1,73 @@
+//! `keyfold retrofit enforce`: makes the policies of both tables what the retrofit's row says. Somebody may have written over them,
+//! or a command was killed before it had applied them.
+
+use std::process::ExitCode;
+
+use keyfold_core::model::Model;
+use keyfold_dynamo::retrofit::{Head, PolicyChange, RequestSender};
+use serde_json::{Value, json};
+
+use super::{explained, started};
+use crate::args::RetrofitEnforceArgs;
+use crate::output::Output;
+use crate::refusal::refuse;
+
+pub(super) async fn run(model: &Model, args: &RetrofitEnforceArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let (sender, head) = started(model, &args.target).await?;
+    if args.lift {
+        return lift(&sender, &head, out).await;
+    }
+    if head.exempt.is_empty() {
+        refuse!(
+            "no-policy",
+            "retrofit `{0}` stops no writers by policies\n\
+             hint: `keyfold retrofit switch {0} --writers policy` does; `enforce --lift` takes away what an earlier one left",
+            head.retrofit
+        );
+    }
+    let changes = match args.check {
+        true => sender.policy_changes(&head).await,
+        false => sender.enforce(&head).await,
+    };
+    let changes = changes.map_err(explained)?;
+    said(&head, &changes, if args.check { "would be changed" } else { "was changed" }, out)?;
+    Ok(ExitCode::from(u8::from(args.check && !changes.is_empty())))
+}
+
+/// The row first: whoever is killed in between is followed by one who does not apply the policies again.
+async fn lift(sender: &RequestSender, head: &Head, out: &Output) -> anyhow::Result<ExitCode> {
+    let open = head.exempting(&[]);
+    if !head.exempt.is_empty() {
+        sender.store(&open, Some(head)).await.map_err(explained)?;
+    }
+    let changes = sender.open_doors(&open).await.map_err(explained)?;
+    said(head, &changes, "was changed", out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn said(head: &Head, changes: &[PolicyChange], verb: &str, out: &Output) -> anyhow::Result<()> {
+    if out.json {
+        let policies: Vec<Value> = changes.iter().map(document).collect();
+        return out
+            .value(&json!({ "retrofit": head.retrofit, "phase": head.phase.name(), "policies": policies }));
+    }
+    if changes.is_empty() {
+        out.text(format!("retrofit `{}`: the policies of both tables are as they must be\n", head.retrofit));
+    }
+    for change in changes {
+        out.text(line(change, verb));
+    }
+    Ok(())
+}
+
+/// What becomes of a table's policy, as a line.
+pub(super) fn line(change: &PolicyChange, verb: &str) -> String {
+    let policy = change.policy.as_deref().unwrap_or("no policy");
+    format!("the policy of table `{}` {verb}: {policy}\n", change.table)
+}
+
+/// The same for machines.
+pub(super) fn document(change: &PolicyChange) -> Value {
+    let policy = change.policy.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    json!({ "table": change.table, "policy": policy })
+}

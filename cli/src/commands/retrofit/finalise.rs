@@ -1,0 +1,147 @@
+//! `keyfold retrofit finalise`: closes the retrofit for good. What it kept on the target's items is taken off, or left where it is.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use keyfold_core::cost::{ReadUnits, WriteUnits};
+use keyfold_core::model::Model;
+use keyfold_core::retrofit::control::{ControlError, Phase};
+use keyfold_core::retrofit::{Pass, Protocol, Step, finalise};
+use keyfold_dynamo::retrofit::{Head, RequestSender};
+use serde_json::json;
+
+use super::interrupt::watched;
+use super::line::{Line, wait};
+use super::passes::cleaned;
+use super::steps::step;
+use super::tidy::interrupted;
+use super::{explained, started};
+use crate::args::RetrofitFinaliseArgs;
+use crate::output::Output;
+use crate::refusal::refuse;
+
+/// Closes the retrofit, waits until functions in progress have ended, then cleans the target.
+pub(super) async fn run(
+    model: &Model,
+    args: &RetrofitFinaliseArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    let (sender, mut head) = started(model, &args.target).await?;
+    let mapping = sender.job().mapping();
+    if mapping.keeps_folded() {
+        let (retrofit, table) = (head.retrofit, mapping.source().id.clone());
+        return Err(explained(ControlError::KeepsFolded { retrofit, table }.into()));
+    }
+    let passes = passes(&head, args.leave_marks);
+    price(model, &sender, &head, &passes, args, out).await?;
+    if args.check {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if head.phase != Phase::Finalising {
+        let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
+        sender.store(&next, Some(&head)).await.map_err(explained)?;
+        head = next;
+        let line = Line::new(out);
+        line.note(&format!("waiting {} s until functions in progress have ended", args.settle));
+        wait(&line, args.settle, "until functions in progress have ended", || false).await;
+    }
+    let sender = sender.paced(args.rate);
+    let stop = watched(out);
+    let Some(counts) = clean(&sender, &passes, args, &stop, out).await? else { return interrupted(out) };
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+    if count("changed") > 0 {
+        // What was changed is looked for in a new pass.
+        for pass in &passes {
+            sender.forget_segments(*pass).await.map_err(explained)?;
+        }
+        refuse!(
+            "marks-left",
+            "{} items and rows changed each time they were cleaned, and still carry marks\n\
+             hint: run `keyfold retrofit finalise {}` again",
+            count("changed"),
+            head.retrofit
+        );
+    }
+    let finalised =
+        Step::Finalised { cleaned: count("cleaned"), revived: count("revived"), left: args.leave_marks };
+    step(&sender, &head, Phase::Finalised, out, finalised).await
+}
+
+/// What has to be read and cleaned. Tombstones always go: readers of the target would meet them for ever.
+fn passes(head: &Head, leave_marks: bool) -> Vec<Pass> {
+    let between_tables = head.protocol != Protocol::InPlace;
+    let has_rows = head.protocol == Protocol::Ledger || head.rows;
+    match leave_marks {
+        true => head.leaves_tombstones().then_some(Pass::Tidy).into_iter().collect(),
+        false => {
+            let target = between_tables.then_some(Pass::Finalise);
+            target.into_iter().chain(has_rows.then_some(Pass::EmptyLedger)).collect()
+        }
+    }
+}
+
+/// Says what it will cost.
+async fn price(
+    model: &Model,
+    sender: &RequestSender,
+    head: &Head,
+    passes: &[Pass],
+    args: &RetrofitFinaliseArgs,
+    out: &Output,
+) -> anyhow::Result<()> {
+    if passes.is_empty() && !args.check {
+        return Ok(());
+    }
+    let (items, scan) = match passes.is_empty() {
+        true => (0, 0),
+        false => sender.target_about().await.map_err(explained)?,
+    };
+    let writes = match passes.contains(&Pass::Finalise) {
+        true => finalise::write_units(sender.job().mapping().target(), items, scan),
+        false => WriteUnits::ZERO,
+    };
+    let reads = ReadUnits::from_halves(scan.saturating_mul(2));
+    let prices = &model.prices;
+    if args.check && out.json {
+        return out.value(&json!({
+            "retrofit": head.retrofit, "phase": head.phase.name(), "leaveMarks": args.leave_marks, "items": items,
+            "readUnits": scan, "writeUnits": writes.get(), "tombstones": head.leaves_tombstones(),
+        }));
+    }
+    let retrofit = &head.retrofit;
+    let mut said = format!(
+        "finalising `{retrofit}`: {scan} read units ({}), about {} write units ({}) for the marks of {items} items\n",
+        prices.dollars_for_reads(reads),
+        writes.get(),
+        prices.dollars_for_writes(writes)
+    );
+    if passes.contains(&Pass::EmptyLedger) {
+        said += "and 1 write unit for each row of the control table\n";
+    }
+    if passes.contains(&Pass::Tidy) {
+        said += "and 1 write unit for each tombstone\n";
+    }
+    if writes > WriteUnits::ZERO {
+        said += "with --leave-marks it costs nothing: Keyfold never shows the marks, and later retrofits do not carry them along\n";
+    }
+    out.note(said);
+    Ok(())
+}
+
+/// Goes through all passes; `None` if that is interrupted.
+async fn clean(
+    sender: &RequestSender,
+    passes: &[Pass],
+    args: &RetrofitFinaliseArgs,
+    stop: &Arc<AtomicBool>,
+    out: &Output,
+) -> anyhow::Result<Option<BTreeMap<String, u64>>> {
+    let mut all = BTreeMap::new();
+    for pass in passes {
+        let Some(counts) = cleaned(sender, *pass, &args.work, stop, out).await? else { return Ok(None) };
+        counts.into_iter().for_each(|(name, count)| *all.entry(name).or_default() += count);
+    }
+    Ok(Some(all))
+}

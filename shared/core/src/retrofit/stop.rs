@@ -1,0 +1,237 @@
+//! What keeps the writers of a table out while a retrofit moves them: a statement in the table's resource-based policy.
+//!
+//! The retrofit's row says who is exempt, and its phase says which table is closed. So the policies follow from the row alone, and
+//! whoever comes after a crash can apply them again. The statement has a name of its own; all else that a policy says stays.
+//!
+//! DynamoDB applies a policy after a while, and says no limit. So a policy alone proves nothing: writes are tried until they
+//! are denied everywhere, and the drain and the look for late changes are needed all the same.
+//!
+//! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html>
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::control::{Direction, Head, Phase};
+
+/// All that changes items. A transaction is judged by the actions that it is made of.
+pub const DENIED_ACTIONS: [&str; 7] = [
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:BatchWriteItem",
+    "dynamodb:PartiQLInsert",
+    "dynamodb:PartiQLUpdate",
+    "dynamodb:PartiQLDelete",
+];
+
+/// The largest policy that a table can have, white space included.
+pub const POLICY_BYTES_MAX: usize = 20 * 1024;
+
+/// The statement's own member.
+const STATEMENT: &str = "Statement";
+
+/// Who may write to a table, as far as the retrofit is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableDoor {
+    /// Everybody who could before.
+    Open,
+    /// Those who carry changes to it, and nobody else: it follows the other table.
+    Followers,
+    /// Nobody at all, until what was written to it has arrived.
+    Shut,
+}
+
+/// Why a policy cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// It is no policy.
+    #[error("the resource policy of the table cannot be read")]
+    Unreadable,
+    /// It would be too large.
+    #[error("the resource policy of the table would have {bytes} bytes, and may have {POLICY_BYTES_MAX}")]
+    TooLarge {
+        /// How large it would be.
+        bytes: usize,
+    },
+}
+
+impl Head {
+    /// Who may write to this table now: the source, from which changes lead there, or the target. `Open` where writers stop by
+    /// themselves.
+    pub fn door(&self, table: Direction) -> TableDoor {
+        if self.exempt.is_empty() {
+            return TableDoor::Open;
+        }
+        match (self.phase, table) {
+            (Phase::Closing, Direction::There) | (Phase::Returning, Direction::Back) => TableDoor::Shut,
+            // Nothing follows the source any more once the retrofit is settled: what is written there would reach nobody.
+            (
+                Phase::Reversed | Phase::Returning | Phase::Settled | Phase::Finalising | Phase::Finalised,
+                Direction::There,
+            ) => TableDoor::Followers,
+            // Once its writers were let in, they can come back too early.
+            (Phase::Tidy | Phase::Closing, Direction::Back) if self.was_reversed() => TableDoor::Followers,
+            _ => TableDoor::Open,
+        }
+    }
+
+    /// The policy of a table that has `policy` now, so that its door is as it must be; `None` for no policy at all.
+    pub fn policy(
+        &self,
+        table_arn: &str,
+        door: TableDoor,
+        policy: Option<&str>,
+    ) -> Result<Option<String>, PolicyError> {
+        let mut document: Map<String, Value> = match policy {
+            Some(text) => serde_json::from_str(text).map_err(|_| PolicyError::Unreadable)?,
+            None => Map::new(),
+        };
+        let name = statement_name(&self.retrofit);
+        let mut statements = match document.remove(STATEMENT) {
+            None => Vec::new(),
+            Some(Value::Array(statements)) => statements,
+            Some(statement @ Value::Object(_)) => vec![statement],
+            Some(_) => return Err(PolicyError::Unreadable),
+        };
+        statements.retain(|statement| statement["Sid"] != name.as_str());
+        statements.extend(self.statement(&name, table_arn, door));
+        if statements.is_empty() {
+            return Ok(None);
+        }
+        document.entry("Version").or_insert_with(|| json!("2012-10-17"));
+        document.insert(STATEMENT.to_owned(), Value::Array(statements));
+        let text = Value::Object(document).to_string();
+        if text.len() > POLICY_BYTES_MAX {
+            return Err(PolicyError::TooLarge { bytes: text.len() });
+        }
+        Ok(Some(text))
+    }
+
+    fn statement(&self, name: &str, table_arn: &str, door: TableDoor) -> Option<Value> {
+        let mut statement = json!({
+            "Sid": name, "Effect": "Deny", "Principal": "*", "Action": DENIED_ACTIONS, "Resource": table_arn,
+        });
+        match door {
+            TableDoor::Open => return None,
+            TableDoor::Shut => {}
+            // A role's own ARN, whatever the name of its session. `NotPrincipal` would hit roles with a permissions boundary.
+            TableDoor::Followers => {
+                statement["Condition"] = json!({ "ArnNotEquals": { "aws:PrincipalArn": self.exempt } });
+            }
+        }
+        Some(statement)
+    }
+}
+
+/// Do two policies say the same? DynamoDB may give a policy back with its members in another order.
+pub fn same_policy(a: Option<&str>, b: Option<&str>) -> bool {
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a == b || read(a).is_some_and(|a| Some(a) == read(b)),
+        _ => false,
+    }
+}
+
+/// The name of the retrofit's statement: letters and digits alone, and another one for each retrofit.
+fn statement_name(retrofit: &str) -> String {
+    let plain: String = retrofit.chars().filter(char::is_ascii_alphanumeric).collect();
+    let digest = Sha256::digest(retrofit);
+    format!("KeyfoldStops{plain}{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retrofit::tests::job;
+
+    const ARN: &str = "arn:aws:dynamodb:us-east-1:123456789012:table/old";
+
+    fn head() -> Head {
+        Head {
+            exempt: vec!["arn:aws:iam::1:role/replicator".to_owned()],
+            ..Head::begun(job("moved").mapping(), None)
+        }
+    }
+
+    #[test]
+    fn each_phase_says_which_table_is_closed() {
+        use {Direction::*, Phase::*, TableDoor::*};
+        let doors = |phase, was_reversed: bool| {
+            let mut head = Head { phase, ..head() };
+            if was_reversed {
+                head = head.with_way_back("t").unwrap();
+            }
+            (head.door(There), head.door(Back))
+        };
+        for phase in [Running, Tidying, Tidy, CutOver, Abandoned] {
+            assert_eq!(doors(phase, false), (Open, Open), "{phase:?}");
+        }
+        assert_eq!(doors(Closing, false), (Shut, Open));
+        assert_eq!(doors(Reversed, true), (Followers, Open));
+        assert_eq!(doors(Returning, true), (Followers, Shut));
+        assert_eq!(doors(Tidy, true), (Open, Followers));
+        assert_eq!(doors(Closing, true), (Shut, Followers));
+        for phase in [Settled, Finalising, Finalised] {
+            assert_eq!(doors(phase, true), (Followers, Open), "{phase:?}");
+        }
+        let attested = Head { exempt: Vec::new(), phase: Closing, ..head() };
+        assert_eq!(attested.door(There), Open);
+    }
+
+    #[test]
+    fn what_a_policy_said_before_stays_and_the_own_statement_comes_and_goes() {
+        let head = head();
+        let before =
+            r#"{"Version":"2012-10-17","Id":"theirs","Statement":{"Sid":"Theirs","Effect":"Allow"}}"#;
+        let shut = head.policy(ARN, TableDoor::Shut, Some(before)).unwrap().unwrap();
+        let read: Value = serde_json::from_str(&shut).unwrap();
+        assert_eq!(read["Id"], "theirs");
+        assert_eq!(read["Statement"][0]["Sid"], "Theirs");
+        assert_eq!(read["Statement"][1]["Effect"], "Deny");
+        assert_eq!(read["Statement"][1]["Resource"], ARN);
+        assert_eq!(read["Statement"][1].get("Condition"), None);
+        // Again changes nothing; another door takes the statement's place.
+        assert_eq!(head.policy(ARN, TableDoor::Shut, Some(&shut)).unwrap().unwrap(), shut);
+        let followers = head.policy(ARN, TableDoor::Followers, Some(&shut)).unwrap().unwrap();
+        let read: Value = serde_json::from_str(&followers).unwrap();
+        assert_eq!(read["Statement"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            read["Statement"][1]["Condition"]["ArnNotEquals"]["aws:PrincipalArn"][0],
+            "arn:aws:iam::1:role/replicator"
+        );
+        let open = head.policy(ARN, TableDoor::Open, Some(&followers)).unwrap().unwrap();
+        assert!(
+            same_policy(Some(&open), Some(&before.replace("{\"Sid", "[{\"Sid").replace("}}", "}]}"))),
+            "{open}"
+        );
+        // Where there was none, none is left.
+        let alone = head.policy(ARN, TableDoor::Shut, None).unwrap();
+        assert_eq!(head.policy(ARN, TableDoor::Open, alone.as_deref()).unwrap(), None);
+        assert_eq!(head.policy(ARN, TableDoor::Open, None).unwrap(), None);
+    }
+
+    #[test]
+    fn two_retrofits_of_one_table_have_statements_of_their_own() {
+        let (one, two) =
+            (Head { retrofit: "a-b".to_owned(), ..head() }, Head { retrofit: "ab".to_owned(), ..head() });
+        let first = one.policy(ARN, TableDoor::Shut, None).unwrap();
+        let both = two.policy(ARN, TableDoor::Shut, first.as_deref()).unwrap();
+        let left = one.policy(ARN, TableDoor::Open, both.as_deref()).unwrap();
+        assert!(same_policy(left.as_deref(), two.policy(ARN, TableDoor::Shut, None).unwrap().as_deref()));
+    }
+
+    #[test]
+    fn a_policy_that_cannot_be_is_refused() {
+        for text in ["", "[]", r#"{"Statement":"x"}"#] {
+            assert_eq!(
+                head().policy(ARN, TableDoor::Shut, Some(text)),
+                Err(PolicyError::Unreadable),
+                "{text}"
+            );
+        }
+        let large = json!({ "Statement": [{ "Sid": "x".repeat(POLICY_BYTES_MAX) }] }).to_string();
+        let refused = head().policy(ARN, TableDoor::Shut, Some(&large));
+        assert!(matches!(refused, Err(PolicyError::TooLarge { bytes }) if bytes > POLICY_BYTES_MAX));
+    }
+}

@@ -1,0 +1,97 @@
+//! A table's resource-based policy, and whether it has reached the doors that requests come through.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use keyfold_core::model::{ScalarType, Table};
+
+use crate::Client;
+use crate::error::{Call, DynamoError};
+
+/// What a change of a policy expects where there is none.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html>
+const NO_POLICY: &str = "NO_POLICY";
+/// What says that there is none, or another one than expected.
+const NOT_FOUND: &str = "PolicyNotFoundException";
+/// What a policy that denies answers.
+const ACCESS_DENIED: &str = "AccessDeniedException";
+/// The value of a key that no condition lets through.
+const PROBE: &str = "keyfold-probe";
+
+/// A policy as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TablePolicy {
+    /// The document.
+    pub(crate) text: String,
+    /// Changes with each change of it.
+    pub(crate) revision: String,
+}
+
+/// The policy of a table; `None` if it has none. It may be the one of a few seconds ago.
+pub(crate) async fn policy(client: &Client, arn: &str) -> Result<Option<TablePolicy>, DynamoError> {
+    match client.get_resource_policy().resource_arn(arn).send().await {
+        Ok(answer) => {
+            Ok(answer.policy.zip(answer.revision_id).map(|(text, revision)| TablePolicy { text, revision }))
+        }
+        Err(error) => match DynamoError::of(Call::new("GetResourcePolicy", arn), error) {
+            DynamoError::Other { reason, .. } if reason == NOT_FOUND => Ok(None),
+            error => Err(error),
+        },
+    }
+}
+
+/// Puts a policy in place of the one that was read, or takes it away; false if it is another one by now, or cannot be changed yet:
+/// for some seconds after a change DynamoDB takes no other.
+pub(crate) async fn change_policy(
+    client: &Client,
+    arn: &str,
+    before: Option<&TablePolicy>,
+    text: Option<&str>,
+) -> Result<bool, DynamoError> {
+    let expected = before.map_or(NO_POLICY, |policy| policy.revision.as_str());
+    let changed = match text {
+        Some(text) => {
+            let call =
+                client.put_resource_policy().resource_arn(arn).policy(text).expected_revision_id(expected);
+            let sent = call.send().await.map(drop);
+            sent.map_err(|error| DynamoError::of(Call::new("PutResourcePolicy", arn), error))
+        }
+        None => {
+            let call = client.delete_resource_policy().resource_arn(arn).expected_revision_id(expected);
+            let sent = call.send().await.map(drop);
+            sent.map_err(|error| DynamoError::of(Call::new("DeleteResourcePolicy", arn), error))
+        }
+    };
+    match changed {
+        Ok(()) => Ok(true),
+        Err(DynamoError::InUse { .. } | DynamoError::Throttled { .. }) => Ok(false),
+        Err(DynamoError::Other { reason, .. })
+            if reason == NOT_FOUND || reason == "LimitExceededException" =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// May this client write to the table? It sends a write whose condition never holds, so nothing changes either way. Rights come
+/// before conditions.
+pub(crate) async fn may_write(client: &Client, table: &Table) -> Result<bool, DynamoError> {
+    let value = |kind: ScalarType| match kind {
+        ScalarType::S => AttributeValue::S(PROBE.to_owned()),
+        ScalarType::N => AttributeValue::N("0".to_owned()),
+        ScalarType::B => AttributeValue::B(PROBE.as_bytes().into()),
+    };
+    let mut call = client
+        .delete_item()
+        .table_name(&table.name)
+        .condition_expression("attribute_exists(#key) AND attribute_not_exists(#key)")
+        .expression_attribute_names("#key", &table.partition.name);
+    for key in table.key_attributes() {
+        call = call.key(&key.name, value(key.scalar));
+    }
+    match call.send().await.map_err(|error| DynamoError::of(Call::new("DeleteItem", &table.name), error)) {
+        Err(DynamoError::ConditionFailed { .. }) | Ok(_) => Ok(true),
+        // Credentials that are no longer good are denied too, and say nothing of the policy.
+        Err(DynamoError::Denied { reason, .. }) if reason == ACCESS_DENIED => Ok(false),
+        Err(error) => Err(error),
+    }
+}

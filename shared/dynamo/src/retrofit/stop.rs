@@ -1,0 +1,123 @@
+//! The doors of a retrofit's tables: their policies, as the retrofit's row wants them, and whether they have reached everybody.
+
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::try_join_all;
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::control::{Direction, Head};
+use keyfold_core::retrofit::stop::{TableDoor, same_policy};
+
+use super::{RequestSender, RetrofitError};
+use crate::policy::{change_policy, may_write, policy};
+use crate::table::description;
+
+/// How long a change of a policy is tried: DynamoDB takes none for 15 seconds after another one.
+const CHANGE_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long a policy that was taken away can still be met, before a denial counts as the caller's own lack of rights.
+const LINGER_TIME_MAX: Duration = Duration::from_secs(20);
+/// The pause between two attempts.
+const CHANGE_PAUSE: Duration = Duration::from_millis(500);
+/// Writes that are tried at once, each over a connection of its own as far as the client has them.
+const PROBES: usize = 8;
+
+/// What a table's policy would become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyChange {
+    /// The table's name in DynamoDB.
+    pub table: String,
+    /// The policy afterwards; `None` for none.
+    pub policy: Option<String>,
+}
+
+impl RequestSender {
+    /// Makes the policies of both tables what the row says; where writers stop by themselves, they are left alone.
+    pub async fn enforce(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
+        match head.exempt.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.each_door(head, true, Head::door).await,
+        }
+    }
+
+    /// What [`enforce`](Self::enforce) would change. Changes nothing.
+    pub async fn policy_changes(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
+        self.each_door(head, false, Head::door).await
+    }
+
+    /// Opens both tables to everybody who could write to them before.
+    pub async fn open_doors(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
+        self.each_door(head, true, |_, _| TableDoor::Open).await
+    }
+
+    async fn each_door(
+        &self,
+        head: &Head,
+        change: bool,
+        door: impl Fn(&Head, Direction) -> TableDoor,
+    ) -> Result<Vec<PolicyChange>, RetrofitError> {
+        let there = self.job().mapping().there();
+        let mut changes = Vec::new();
+        for (side, table) in [(Direction::There, there.source()), (Direction::Back, there.target())] {
+            changes.extend(self.one_door(head, table, door(head, side), change).await?);
+        }
+        Ok(changes)
+    }
+
+    async fn one_door(
+        &self,
+        head: &Head,
+        table: &Table,
+        door: TableDoor,
+        change: bool,
+    ) -> Result<Option<PolicyChange>, RetrofitError> {
+        let unusable = |source| RetrofitError::Policy { table: table.id.clone(), source };
+        let there = self.with_retries(|| description(self.client(), table).boxed()).await?;
+        let arn = there.table_arn().unwrap_or_default();
+        let begun = Instant::now();
+        loop {
+            let before = self.with_retries(|| policy(self.client(), arn).boxed()).await?;
+            let text = before.as_ref().map(|policy| policy.text.as_str());
+            let wanted = head.policy(arn, door, text).map_err(unusable)?;
+            if same_policy(text, wanted.as_deref()) {
+                return Ok(None);
+            }
+            let done = !change
+                || self
+                    .with_retries(|| {
+                        change_policy(self.client(), arn, before.as_ref(), wanted.as_deref()).boxed()
+                    })
+                    .await?;
+            if done {
+                return Ok(Some(PolicyChange { table: table.name.clone(), policy: wanted }));
+            }
+            if begun.elapsed() >= CHANGE_TIME_MAX {
+                return Err(RetrofitError::PolicyBusy { table: table.id.clone() });
+            }
+            tokio::time::sleep(CHANGE_PAUSE).await;
+        }
+    }
+
+    /// Can a policy stop the writers of this table, and can this client see that it has? In a global table, other Regions' writes
+    /// come by replication, and a policy that hits that makes the replica a table of its own.
+    pub async fn check_door(&self, table: &Table) -> Result<(), RetrofitError> {
+        let there = self.with_retries(|| description(self.client(), table).boxed()).await?;
+        if !there.replicas().is_empty() {
+            return Err(RetrofitError::GlobalTable { table: table.id.clone() });
+        }
+        let begun = Instant::now();
+        while self.is_denied(table).await? {
+            // A stop that was taken back a moment ago may still be known at some doors.
+            if begun.elapsed() >= LINGER_TIME_MAX {
+                return Err(RetrofitError::CannotProbe { table: table.id.clone() });
+            }
+            tokio::time::sleep(CHANGE_PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// Is every one of several writes denied that are tried at once? Their condition never holds, so none changes anything.
+    pub async fn is_denied(&self, table: &Table) -> Result<bool, RetrofitError> {
+        let tried = (0..PROBES).map(|_| self.with_retries(|| may_write(self.client(), table).boxed()));
+        Ok(!try_join_all(tried).await?.contains(&true))
+    }
+}

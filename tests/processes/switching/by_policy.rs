@@ -1,0 +1,260 @@
+//! The same, and nobody stops the writers but the policies of the tables: they write at full speed all the time, are denied, and go on
+//! in the table that they are told. Every door that requests come by learns of a policy at a time of its own.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use keyfold_dynamo::{Settings, plain_client};
+use keyfold_harness::{Policies, Principal, Proxy};
+
+use super::*;
+
+/// The longest time until a door knows of a policy.
+const DELAY: Duration = Duration::from_millis(1_500);
+/// How long no other change of a policy is taken.
+const BLOCKED: Duration = Duration::from_millis(1_000);
+/// How long writers write between two moves.
+const WRITE_TIME: Duration = Duration::from_millis(1_500);
+
+/// The tables, behind a proxy for each role.
+struct Stage {
+    deployment: Arc<Deployment>,
+    policies: Arc<Policies>,
+    operator: Arc<Principal>,
+    replicator: Arc<LocalFunction>,
+    /// Who may write to a table that follows the other one.
+    exempt: String,
+    writers: Client,
+}
+
+impl Stage {
+    async fn start(retrofit: &str) -> Stage {
+        let mut deployment = Deployment::start(TABLES[0]).await;
+        let policies = Policies::new(DELAY, BLOCKED);
+        let upstream = deployment.dynamo.endpoint().to_owned();
+        let proxy = |principal: &Arc<Principal>| {
+            let principal: Arc<Principal> = Arc::clone(principal);
+            Proxy::start(&upstream, principal).endpoint().to_owned()
+        };
+        let [operator, replicating, writing] =
+            ["operator", "replicator", "writer"].map(|role| policies.principal(role));
+        deployment.endpoint = proxy(&operator);
+        enable_stream(&deployment.dynamo.client(), deployment.table(TABLES[1])).await.unwrap();
+        let replicator = replicator(&deployment, &proxy(&replicating), retrofit);
+        let exempt = format!("{},{}", operator.role(), replicating.role());
+        let writers = plain_client(&proxy(&writing), &Settings::default());
+        Stage { deployment: Arc::new(deployment), policies, operator, replicator, exempt, writers }
+    }
+
+    async fn prepared(&self, retrofit: &str) -> [StreamPoller; 2] {
+        let follow = |table| follow(&self.deployment, &self.replicator, table);
+        let pollers = [follow(TABLES[0]).await, follow(TABLES[1]).await];
+        self.deployment.done(&["start", retrofit]).await;
+        self.deployment.done(&["backfill", retrofit]).await;
+        self.deployment.done(&["tidy", retrofit, "--wait", "0"]).await;
+        pollers
+    }
+
+    /// The code with which a command is refused.
+    async fn refused(&self, words: &[&str], exempt: &str) -> String {
+        let mut command = self.deployment.command(words);
+        if !exempt.is_empty() {
+            command.env("KEYFOLD_EXEMPT", exempt);
+        }
+        let output = command.output().await.unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{words:?}: {said}");
+        let from = said.find('{').unwrap_or_else(|| panic!("{words:?}: {said}"));
+        let problem: Value =
+            serde_json::from_str(&said[from..]).unwrap_or_else(|error| panic!("{error}: {said}"));
+        problem["code"].as_str().unwrap().to_owned()
+    }
+
+    /// Is the retrofit's statement in the policies of the old and the new table?
+    fn closed(&self) -> [bool; 2] {
+        TABLES.map(|table| self.policies.of(&self.deployment.table(table).name).is_some())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_that_never_stop_by_themselves_lose_nothing() {
+    let rounds: usize = std::env::var("KEYFOLD_SWITCHES").map_or(2, |text| text.parse().unwrap());
+    let seed: u64 =
+        std::env::var("KEYFOLD_SEED").map_or_else(|_| fastrand::u64(..), |text| text.parse().unwrap());
+    println!("{RETROFIT} by policy: KEYFOLD_SEED={seed} KEYFOLD_SWITCHES={rounds}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let stage = Stage::start(RETROFIT).await;
+    let pollers = stage.prepared(RETROFIT).await;
+    let writers = Restless::start(&stage, random.u64(..));
+    let (mut killed, mut commands) = (0, 0);
+    for round in 0..rounds {
+        let open = round % 2;
+        let until = Instant::now() + WRITE_TIME;
+        while Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(random.u64(20..60))).await;
+            if killed < KILLS_MAX * (round + 1) {
+                killed += usize::from(stage.replicator.kill(random.usize(..REPLICATORS)) == Some(true));
+            }
+        }
+        if open == 0 {
+            verified(&stage.deployment, RETROFIT, "2").await;
+        }
+        let words =
+            [["switch", "return"][open], RETROFIT, "--writers", "policy", "--quiet", "1", "--denied", "2"];
+        let environment = [("KEYFOLD_EXEMPT", stage.exempt.as_str())];
+        commands += moved(&stage.deployment, &words, &environment, &mut random).await;
+        assert_eq!(
+            stage.closed(),
+            [open == 0, open == 1],
+            "the table that follows is closed, the other one open"
+        );
+        writers.open.store(1 - open, Ordering::Relaxed);
+    }
+    tokio::time::sleep(WRITE_TIME).await;
+    let (truth, written, denied) = writers.finish().await;
+    late(&stage.deployment, rounds % 2, &truth).await;
+    for poller in pollers {
+        poller.drained(WAIT_MAX).await.unwrap();
+        assert_eq!(poller.stop().await.unwrap().0.given_up, 0, "records went to the on-failure file");
+    }
+    agrees(&stage.deployment, 0, &truth).await;
+    agrees(&stage.deployment, 1, &truth).await;
+    println!(
+        "{rounds} moves, {written} writes, {denied} denied; {killed} functions and {commands} commands killed"
+    );
+    assert!(denied > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over_is_put_back() {
+    let stage = Stage::start(RETROFIT).await;
+    let pollers = stage.prepared(RETROFIT).await;
+    verified(&stage.deployment, RETROFIT, "0").await;
+    let quick = ["--quiet", "1", "--denied", "1", "--stop-max"];
+    let switch = |writers: &'static str, most: &'static str| {
+        [&["switch", RETROFIT, "--writers", writers][..], &quick, &[most]].concat()
+    };
+    // Nothing is changed by a look, and not without the roles that carry.
+    assert_eq!(stage.refused(&switch("policy", "9"), "").await, "exempt-missing");
+    assert_eq!(stage.refused(&switch("policy", "9"), "replicator").await, "exempt-no-arn");
+    let mut look = stage.deployment.command(&[&switch("policy", "9")[..], &["--check"]].concat());
+    let output = look.env("KEYFOLD_EXEMPT", &stage.exempt).output().await.unwrap();
+    let looked: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(looked["policies"][0]["table"], "old-events", "{looked}");
+    assert_eq!(stage.closed(), [false, false]);
+
+    // A door that never learns of it: writes go on, so all is taken back.
+    stage.operator.leaks(true);
+    assert_eq!(stage.refused(&switch("policy", "4"), &stage.exempt).await, "writers-not-denied");
+    stage.operator.leaks(false);
+    assert_eq!(stage.closed(), [false, false]);
+    assert_eq!(stage.deployment.done(&["status", RETROFIT]).await["phase"], "tidy");
+
+    verified(&stage.deployment, RETROFIT, "0").await;
+    let words = switch("policy", "60");
+    let mut command = stage.deployment.command(&words);
+    let output = command.env("KEYFOLD_EXEMPT", &stage.exempt).output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(stage.closed(), [true, false]);
+
+    // Somebody writes over it. The row knows what must be there.
+    stage.policies.overwrite("old-events", None);
+    let output = stage.deployment.command(&["enforce", RETROFIT, "--check"]).output().await.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stage.closed(), [false, false]);
+    let enforced = stage.deployment.done(&["enforce", RETROFIT]).await;
+    assert_eq!(enforced["policies"][0]["table"], "old-events");
+    assert_eq!(stage.closed(), [true, false]);
+    assert_eq!(stage.deployment.done(&["enforce", RETROFIT]).await["policies"], Value::Array(Vec::new()));
+
+    let lifted = stage.deployment.done(&["enforce", RETROFIT, "--lift"]).await;
+    assert_eq!(lifted["policies"][0]["policy"], Value::Null);
+    assert_eq!(stage.closed(), [false, false]);
+    assert_eq!(stage.refused(&["enforce", RETROFIT], "").await, "no-policy");
+    for poller in pollers {
+        poller.stop().await.unwrap();
+    }
+}
+
+/// What `drop` takes off is not in the new table, so nothing could lead back. The writers move all the same, if that is said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_move_for_good_where_nothing_leads_back() {
+    const FOR_GOOD: &str = "moved";
+    let seed = fastrand::u64(..);
+    println!("{FOR_GOOD} for good: seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    let stage = Stage::start(FOR_GOOD).await;
+    let pollers = stage.prepared(FOR_GOOD).await;
+    let writers = Restless::start(&stage, random.u64(..));
+    tokio::time::sleep(WRITE_TIME).await;
+    verified(&stage.deployment, FOR_GOOD, "2").await;
+    let words = ["switch", FOR_GOOD, "--writers", "policy", "--quiet", "1", "--denied", "2"];
+    assert_eq!(stage.refused(&words, &stage.exempt).await, "no-way-back");
+    let words = [&words[..], &["--no-way-back"]].concat();
+    moved(&stage.deployment, &words, &[("KEYFOLD_EXEMPT", stage.exempt.as_str())], &mut random).await;
+    let (truth, written, denied) = writers.finish().await;
+    println!("{written} writes, {denied} denied");
+    assert!(written > 0 && denied > 0);
+    assert_eq!(stage.deployment.done(&["status", FOR_GOOD]).await["phase"], "settled");
+    let wanted: Vec<Plain> = truth.values().filter(|item| !item.is_empty()).map(crate::own::moved).collect();
+    let mut found = stage.deployment.items("new").await;
+    found.retain(|item| truth.contains_key(&item["id"]));
+    found.iter_mut().for_each(|item| item.retain(|name, _| !name.starts_with("keyfold_")));
+    assert_eq!(differences(&wanted, &found), [""; 0]);
+    assert_eq!(stage.closed(), [true, false], "nobody follows the old table, so its writers stay out");
+    for poller in pollers {
+        poller.stop().await.unwrap();
+    }
+}
+
+/// Programs that write all the time, to the table that they were told last, and try again where they are denied.
+struct Restless {
+    /// Which table.
+    open: Arc<AtomicUsize>,
+    over: Arc<AtomicBool>,
+    counts: Arc<Mutex<(usize, usize)>>,
+    writers: Vec<JoinHandle<Truth>>,
+}
+
+impl Restless {
+    fn start(stage: &Stage, seed: u64) -> Restless {
+        let (open, over, counts) = (Arc::default(), Arc::new(AtomicBool::new(false)), Arc::default());
+        let writers = (0..WRITERS).map(|number| {
+            let mut random = fastrand::Rng::with_seed(seed.wrapping_add(number as u64));
+            let (open, over, counts): (Arc<AtomicUsize>, Arc<AtomicBool>, Arc<Mutex<(usize, usize)>>) =
+                (Arc::clone(&open), Arc::clone(&over), Arc::clone(&counts));
+            let (deployment, client) = (Arc::clone(&stage.deployment), stage.writers.clone());
+            tokio::spawn(async move {
+                let mut written = Truth::new();
+                while !over.load(Ordering::Relaxed) {
+                    let id = format!("i{:04}", random.usize(..IDS) * WRITERS + number);
+                    let (table, before) = (open.load(Ordering::Relaxed), written.get(&id));
+                    match write(&client, &deployment, table, &id, before, &mut random).await {
+                        Ok(item) => {
+                            written.insert(id, item);
+                            counts.lock().unwrap().0 += 1;
+                        }
+                        Err(error) => {
+                            assert_eq!(error.code(), "access-denied", "{error}");
+                            counts.lock().unwrap().1 += 1;
+                        }
+                    }
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                written
+            })
+        });
+        Restless { writers: writers.collect(), open, over, counts }
+    }
+
+    /// What they wrote last, how often they wrote, and how often they were denied.
+    async fn finish(self) -> (Truth, usize, usize) {
+        self.over.store(true, Ordering::Relaxed);
+        let mut truth = Truth::new();
+        for writer in self.writers {
+            truth.extend(writer.await.unwrap());
+        }
+        let (written, denied) = *self.counts.lock().unwrap();
+        (truth, written, denied)
+    }
+}
