@@ -856,6 +856,9 @@ pub(crate) struct RetrofitSwitchArgs {
     /// Move the writers although what the retrofit does to items cannot be taken back (`plan` says why). `return` has a way back always.
     #[arg(long)]
     pub(crate) no_way_back: bool,
+    /// End a stop that was begun and cannot be completed: everything is as it was before it. Reads no stream.
+    #[arg(long, conflicts_with_all = ["check", "writers", "writers_stopped"])]
+    pub(crate) take_back: bool,
     /// Show whether it could be done now, and what is still to arrive. Changes nothing.
     #[arg(long)]
     pub(crate) check: bool,

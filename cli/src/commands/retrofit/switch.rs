@@ -17,6 +17,7 @@ use super::enforce;
 use super::interrupt::{INTERRUPTED, watched};
 use super::line::{Line, bar};
 use super::status::listed;
+use super::steps::report;
 use super::{explained, hinted, started};
 use crate::args::{RetrofitSwitchArgs, Writers};
 use crate::commands::{now_seconds, settings};
@@ -110,6 +111,9 @@ async fn run(
         sender.enforce(&head).await.map_err(explained)?;
         return already(&head, out);
     }
+    if args.take_back {
+        return take_back(&sender, &head, way, out).await;
+    }
     let mut switch = Switch::open(model, way, args, out).await?;
     let stopped_before = switch.head.phase == way.stop;
     if !stopped_before {
@@ -139,6 +143,78 @@ async fn run(
         Ok(backlog) => switch.turned(&backlog, begun.elapsed()),
         Err(why) => switch.taken_back(why, begun.elapsed()).await,
     }
+}
+
+/// The streams of the retrofit's source and of its target. They must be those that it has followed all the time: what came to a
+/// stream that is gone cannot be told any more.
+async fn streams(sender: &RequestSender, head: &Head, way: &Way) -> anyhow::Result<(String, String)> {
+    // What the sender calls its source is the table that items are carried from.
+    let (source, target) = match way.lead {
+        Direction::There => (TableRole::Source, TableRole::Target),
+        Direction::Back => (TableRole::Target, TableRole::Source),
+    };
+    let stream = sender.stream(source).await;
+    let back_stream = match way.to {
+        // Where nothing leads back, nobody follows the target.
+        Phase::Settled => Ok(String::new()),
+        _ => sender.stream(target).await,
+    };
+    let is_known = stream.as_ref().is_ok_and(|stream| head.check_stream(stream).is_ok())
+        && (way.lead == Direction::There
+            || back_stream.as_ref().is_ok_and(|stream| head.check_back_stream(stream).is_ok()));
+    let retrofit = &head.retrofit;
+    match head.phase {
+        _ if is_known => {}
+        Phase::Tidy => {
+            let stream = stream.as_ref().map_err(ToString::to_string);
+            let checked = stream.map(|stream| head.check_stream(stream));
+            if let Ok(Err(error)) = checked {
+                return Err(explained(error.into()));
+            }
+        }
+        Phase::Reversed => refuse!(
+            "stream-replaced",
+            "a stream of retrofit `{retrofit}` was switched off or replaced since the writers moved: what came to its table cannot be told any more\n\
+             hint: the writers stay where they are; `keyfold retrofit settle {retrofit}` ends the way back"
+        ),
+        _ => refuse!(
+            "stream-replaced",
+            "a stream of retrofit `{retrofit}` was switched off or replaced during the stop, so nothing tells whether all has arrived\n\
+             hint: run `keyfold retrofit {} {retrofit} --take-back`, and switch the stream on again if it is off",
+            way.command
+        ),
+    }
+    Ok((stream.map_err(explained)?, back_stream.map_err(explained)?))
+}
+
+/// Ends a stop without a look at the streams: one of them may be gone.
+async fn take_back(
+    sender: &RequestSender,
+    head: &Head,
+    way: &'static Way,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    if head.phase != way.stop {
+        refuse!(
+            "nothing-to-take-back",
+            "retrofit `{}` is `{}`: no stop was begun that could be taken back",
+            head.retrofit,
+            head.phase.name()
+        );
+    }
+    let next = before_the_stop(sender, head, way).await?;
+    report(out, &next, &format!("the writers of table `{}` may go on", sender.table(TableRole::Source).name))
+}
+
+/// Everything is as it was before the stop, in the next generation. No generation ends unsealed: whoever still works in this one
+/// could write after the next turn.
+async fn before_the_stop(sender: &RequestSender, head: &Head, way: &Way) -> anyhow::Result<Head> {
+    let Some(generation) = head.generation else { unreachable!("no stop begins without one") };
+    sender.seal(generation).await.map_err(explained)?;
+    let next = head.to(way.from).map_err(|error| explained(error.into()))?;
+    sender.store(&next, Some(head)).await.map_err(explained)?;
+    sender.enforce(&next).await.map_err(explained)?;
+    Ok(next)
 }
 
 /// The pause so far.
@@ -183,21 +259,7 @@ impl<'a> Switch<'a> {
                 "retrofit `{retrofit}` was tidied by an earlier release\nhint: run `keyfold retrofit tidy {retrofit}` again"
             );
         }
-        let (source, target) = match way.lead {
-            Direction::There => (TableRole::Source, TableRole::Target),
-            Direction::Back => (TableRole::Target, TableRole::Source),
-        };
-        // What the sender calls its source is the table that items are carried from.
-        let stream = sender.stream(source).await.map_err(explained)?;
-        // Where nothing leads back, nobody follows the target.
-        let back_stream = match way.to {
-            Phase::Settled => String::new(),
-            _ => sender.stream(target).await.map_err(explained)?,
-        };
-        head.check_stream(&stream).map_err(|error| explained(error.into()))?;
-        if way.lead == Direction::Back {
-            head.check_back_stream(&back_stream).map_err(|error| explained(error.into()))?;
-        }
+        let (stream, back_stream) = streams(&sender, &head, way).await?;
         let settings = settings(args.target.endpoint.as_deref())?;
         let open = match way.lead {
             Direction::There => (mapping.source(), &stream),
@@ -492,13 +554,9 @@ impl<'a> Switch<'a> {
         self.sender.job().mapping().there()
     }
 
-    /// Everything is as it was before the stop, in the next generation. No generation ends unsealed: whoever still works in this one
-    /// could write after the next turn.
+    /// Takes the stop back, and says why.
     async fn taken_back(mut self, why: TakenBack, paused: Duration) -> anyhow::Result<ExitCode> {
-        self.seal().await?;
-        let next = self.head.to(self.way.from).map_err(|error| explained(error.into()))?;
-        self.store(next).await?;
-        self.sender.enforce(&self.head).await.map_err(explained)?;
+        self.head = before_the_stop(&self.sender, &self.head, self.way).await?;
         let (closes, _) = self.tables();
         let again = format!(
             "nothing was switched: the writers of table `{closes}` may go on (after {:.1} s); run the command again when you like",

@@ -1,5 +1,5 @@
 //! How far behind the replicator is, as it says so itself: one row of the control table, written by whichever process carried a batch
-//! over last. It is news, and decides nothing.
+//! over last. It is news: nothing that is written depends on it. A backfill goes slower by it.
 
 use super::control::{self, number, whole};
 use super::job::Job;
@@ -10,6 +10,11 @@ use crate::value::Item;
 const SORT: &str = "lag";
 const BEHIND: &str = "behindMs";
 const TOLD: &str = "told";
+
+/// A replicator that is further behind is yielded to.
+const YIELD_BEHIND_MS: u64 = 60_000;
+/// What was said longer ago than this says nothing of now: if nothing changes, the replicator is silent.
+const FRESH_SECONDS: u64 = 60;
 
 /// What the replicator said last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,11 @@ impl Lag {
         Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
     }
 
+    /// Should whoever carries what is old go slower, at this second since 1970?
+    pub fn is_behind(self, now_seconds: u64) -> bool {
+        self.behind_ms > YIELD_BEHIND_MS && now_seconds.saturating_sub(self.told) <= FRESH_SECONDS
+    }
+
     /// What a row says.
     pub fn read(row: &Item) -> Option<Lag> {
         Some(Lag { behind_ms: whole(row, BEHIND)?, told: whole(row, TOLD)? })
@@ -52,5 +62,13 @@ mod tests {
         let Action::Put(row) = &write.action else { panic!("a row is put") };
         assert_eq!(Lag::read(row), Some(lag));
         assert!(write.guard.holds(None) && write.guard.holds(Some(row)), "whoever spoke before");
+    }
+
+    #[test]
+    fn only_a_long_lag_of_now_is_yielded_to() {
+        let lag = |behind_ms| Lag { behind_ms, told: 1_000 };
+        assert!(lag(YIELD_BEHIND_MS + 1).is_behind(1_000 + FRESH_SECONDS));
+        assert!(!lag(YIELD_BEHIND_MS).is_behind(1_000));
+        assert!(!lag(YIELD_BEHIND_MS + 1).is_behind(1_001 + FRESH_SECONDS));
     }
 }

@@ -42,6 +42,8 @@ const MEASURED_SECONDS_MIN: f64 = 1.0;
 /// What was exhausted, from the least to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ThrottledBy {
+    /// Nothing was, but the replicator is behind: it carries what is new, and must not wait for what is old.
+    Replicator,
     /// One range of keys of the table: the others have room.
     Range,
     /// The table, or it was not said what.
@@ -71,7 +73,7 @@ impl ThrottledBy {
     /// What is left of the rate.
     fn share(self) -> f64 {
         match self {
-            ThrottledBy::Range => 0.75,
+            ThrottledBy::Replicator | ThrottledBy::Range => 0.75,
             ThrottledBy::Table => 0.5,
             ThrottledBy::Index => 0.25,
             ThrottledBy::Account => 0.1,
@@ -81,6 +83,7 @@ impl ThrottledBy {
     /// Its name in logs.
     pub fn name(self) -> &'static str {
         match self {
+            ThrottledBy::Replicator => "replicator",
             ThrottledBy::Range => "range",
             ThrottledBy::Table => "table",
             ThrottledBy::Index => "index",

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::{Rate, ThrottledBy};
 
+use super::worker_lease::now_seconds;
 use super::{RequestSender, SliceOptions};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
@@ -69,6 +70,9 @@ impl RequestSender {
     /// Waits until the next page may go out; `false` if the slice has to end before.
     pub(super) async fn turn(&self, options: &SliceOptions) -> bool {
         let Some(pace) = &self.pace else { return true };
+        if pace.is_to_look() {
+            self.yield_to_replicator().await;
+        }
         loop {
             let wait = pace.with(Rate::wait);
             if wait.is_zero() {
@@ -80,6 +84,15 @@ impl RequestSender {
                 return false;
             }
             tokio::time::sleep(wait.min(SLEEP_MAX)).await;
+        }
+    }
+
+    /// Goes slower while the replicator says that it is behind. A look that fails says nothing.
+    async fn yield_to_replicator(&self) {
+        if let Ok(Some(lag)) = self.lag().await
+            && lag.is_behind(now_seconds())
+        {
+            self.throttled(ThrottledBy::Replicator);
         }
     }
 }

@@ -160,3 +160,15 @@ fn a_clock_that_goes_back_changes_nothing() {
     assert_eq!(Rate::new(Some(f64::NAN), Duration::ZERO).units_per_second(), RATE_START);
     assert_eq!(Rate::new(Some(-1.0), Duration::ZERO).units_per_second(), RATE_MIN);
 }
+
+#[test]
+fn a_replicator_that_is_behind_slows_it_down_as_long_as_it_is() {
+    let mut rate = Rate::new(Some(1000.0), Duration::ZERO);
+    for look in 1..=40 {
+        let (_, now) = run(&mut rate, 10.0, 10.0 * f64::from(look - 1), 10.0);
+        rate.throttled(ThrottledBy::Replicator, at(now));
+    }
+    assert!(rate.units_per_second() < 10.0, "{}", rate.units_per_second());
+    run(&mut rate, 1.0, 400.0, 10_000.0);
+    assert!(rate.units_per_second() > 10.0, "and it grows again: {}", rate.units_per_second());
+}
