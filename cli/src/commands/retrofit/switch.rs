@@ -1,6 +1,9 @@
 //! `keyfold retrofit switch` and `return`: the writers of one table are stopped, all that they wrote arrives at the other one, what
 //! was begun before is sealed, and the writers of the other table may write. Until that moment everything can be taken back.
 
+mod streams;
+mod taken_back;
+
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,27 +11,33 @@ use std::time::{Duration, Instant};
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{Mapping, Protocol, Step, TableRole};
+use keyfold_core::retrofit::{Mapping, Protocol, Step, TableRole, seal};
 use keyfold_dynamo::StreamReader;
 use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
 use serde_json::json;
 
 use super::enforce;
-use super::interrupt::{INTERRUPTED, watched};
+use super::interrupt::watched;
 use super::line::{Line, bar};
 use super::status::listed;
-use super::steps::report;
 use super::{explained, hinted, started};
 use crate::args::{RetrofitSwitchArgs, Writers};
 use crate::commands::{now_seconds, settings};
 use crate::output::Output;
 use crate::refusal::refuse;
+use streams::streams;
+use taken_back::{TakenBack, take_back};
 
 /// The pause between two looks at the streams.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// What is older than this and has not arrived is carried over by the command itself, before the stop.
 const USUAL_LAG_SECONDS: u64 = 60;
+
+/// Read units for each item that the streams name: both sides and its row, before the seals and after them, of items up to 4 KB.
+const READS_OF_ITEM: u64 = 6;
+/// Write units to carry an item over: the item, its row and the look at its seal, each twice in a transaction, of items up to 1 KB.
+const WRITES_OF_ITEM: u64 = 6;
 
 /// From which phase, through which, to which.
 struct Way {
@@ -71,14 +80,6 @@ struct Switch<'a> {
     quiet_since: Instant,
     /// Where a policy stops the writers: since when every write that was tried was denied.
     denied_since: Option<Instant>,
-}
-
-/// Why a stop was taken back.
-enum TakenBack {
-    Interrupted,
-    TooLong(Backlog),
-    NotDenied,
-    Moved(Backlog),
 }
 
 pub(super) async fn there(
@@ -145,82 +146,15 @@ async fn run(
     }
 }
 
-/// The streams of the retrofit's source and of its target. They must be those that it has followed all the time: what came to a
-/// stream that is gone cannot be told any more.
-async fn streams(sender: &RequestSender, head: &Head, way: &Way) -> anyhow::Result<(String, String)> {
-    // What the sender calls its source is the table that items are carried from.
-    let (source, target) = match way.lead {
-        Direction::There => (TableRole::Source, TableRole::Target),
-        Direction::Back => (TableRole::Target, TableRole::Source),
-    };
-    let stream = sender.stream(source).await;
-    let back_stream = match way.to {
-        // Where nothing leads back, nobody follows the target.
-        Phase::Settled => Ok(String::new()),
-        _ => sender.stream(target).await,
-    };
-    let is_known = stream.as_ref().is_ok_and(|stream| head.check_stream(stream).is_ok())
-        && (way.lead == Direction::There
-            || back_stream.as_ref().is_ok_and(|stream| head.check_back_stream(stream).is_ok()));
-    let retrofit = &head.retrofit;
-    match head.phase {
-        _ if is_known => {}
-        Phase::Tidy => {
-            let stream = stream.as_ref().map_err(ToString::to_string);
-            let checked = stream.map(|stream| head.check_stream(stream));
-            if let Ok(Err(error)) = checked {
-                return Err(explained(error.into()));
-            }
-        }
-        Phase::Reversed => refuse!(
-            "stream-replaced",
-            "a stream of retrofit `{retrofit}` was switched off or replaced since the writers moved: what came to its table cannot be told any more\n\
-             hint: the writers stay where they are; `keyfold retrofit settle {retrofit}` ends the way back"
-        ),
-        _ => refuse!(
-            "stream-replaced",
-            "a stream of retrofit `{retrofit}` was switched off or replaced during the stop, so nothing tells whether all has arrived\n\
-             hint: run `keyfold retrofit {} {retrofit} --take-back`, and switch the stream on again if it is off",
-            way.command
-        ),
-    }
-    Ok((stream.map_err(explained)?, back_stream.map_err(explained)?))
-}
-
-/// Ends a stop without a look at the streams: one of them may be gone.
-async fn take_back(
-    sender: &RequestSender,
-    head: &Head,
-    way: &'static Way,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    if head.phase != way.stop {
-        refuse!(
-            "nothing-to-take-back",
-            "retrofit `{}` is `{}`: no stop was begun that could be taken back",
-            head.retrofit,
-            head.phase.name()
-        );
-    }
-    let next = before_the_stop(sender, head, way).await?;
-    report(out, &next, &format!("the writers of table `{}` may go on", sender.table(TableRole::Source).name))
-}
-
-/// Everything is as it was before the stop, in the next generation. No generation ends unsealed: whoever still works in this one
-/// could write after the next turn.
-async fn before_the_stop(sender: &RequestSender, head: &Head, way: &Way) -> anyhow::Result<Head> {
-    let Some(generation) = head.generation else { unreachable!("no stop begins without one") };
-    sender.seal(generation).await.map_err(explained)?;
-    let next = head.to(way.from).map_err(|error| explained(error.into()))?;
-    sender.store(&next, Some(head)).await.map_err(explained)?;
-    sender.enforce(&next).await.map_err(explained)?;
-    Ok(next)
-}
-
 /// The pause so far.
 fn stopped_for(elapsed: Duration, most: u64) -> String {
     let share = elapsed.as_secs_f64() / Duration::from_secs(most.max(1)).as_secs_f64();
     format!("{} nobody may write: for {} s, {most} s at most", bar(share), elapsed.as_secs())
+}
+
+/// The write units of a move: the seals, and what has not arrived by itself.
+fn writes(backlog: &Backlog) -> u64 {
+    u64::from(seal::SEALS) + backlog.waiting * WRITES_OF_ITEM
 }
 
 fn already(head: &Head, out: &Output) -> anyhow::Result<ExitCode> {
@@ -394,14 +328,17 @@ impl<'a> Switch<'a> {
             self.out.value(&json!({
                 "retrofit": self.head.retrofit, "phase": self.head.phase.name(), "closes": closes, "opens": opens,
                 "items": backlog.items, "waiting": backlog.waiting, "differing": backlog.differing, "unseen": backlog.unseen,
+                "readUnits": backlog.items * READS_OF_ITEM, "writeUnits": writes(&backlog),
                 "policies": policies.iter().map(enforce::document).collect::<Vec<_>>(),
             }))?;
         } else {
             self.out.text(format!(
-                "retrofit `{}` can {}: all gates are open\n{}\n",
+                "retrofit `{}` can {}: all gates are open\n{}\nit takes about {} read units and {} write units\n",
                 self.head.retrofit,
                 self.way.command,
-                self.arrived(&backlog)
+                self.arrived(&backlog),
+                backlog.items * READS_OF_ITEM,
+                writes(&backlog)
             ));
             policies.iter().for_each(|change| self.out.text(enforce::line(change, "would become")));
         }
@@ -552,48 +489,6 @@ impl<'a> Switch<'a> {
     /// The retrofit's mapping, whichever way the sender carries items.
     fn mapping(&self) -> &Mapping {
         self.sender.job().mapping().there()
-    }
-
-    /// Takes the stop back, and says why.
-    async fn taken_back(mut self, why: TakenBack, paused: Duration) -> anyhow::Result<ExitCode> {
-        self.head = before_the_stop(&self.sender, &self.head, self.way).await?;
-        let (closes, _) = self.tables();
-        let again = format!(
-            "nothing was switched: the writers of table `{closes}` may go on (after {:.1} s); run the command again when you like",
-            paused.as_secs_f64()
-        );
-        match why {
-            TakenBack::Interrupted => {
-                self.out.note(format!("interrupted; {again}\n"));
-                Ok(ExitCode::from(INTERRUPTED))
-            }
-            TakenBack::NotDenied => refuse!(
-                "writers-not-denied",
-                "the limit of {} s is over, and writes to table `{closes}` still went through although its policy denies them\n{again}\n\
-                 hint: DynamoDB applies policies after a while: try again with a larger --stop-max; did somebody write over the policy?",
-                self.args.stop_max
-            ),
-            TakenBack::TooLong(backlog) => refuse!(
-                "stop-too-long",
-                "the limit of {} s is over, and {}\n{again}\nhint: a replicator that is behind, or writers that go on? see \
-                 `keyfold retrofit {} {} --check`",
-                self.args.stop_max,
-                match backlog.is_empty() {
-                    true => "records kept coming".to_owned(),
-                    false => self.arrived(&backlog),
-                },
-                self.way.command,
-                self.head.retrofit
-            ),
-            TakenBack::Moved(backlog) => refuse!(
-                "written-while-stopped",
-                "something was written while nobody should write, or went into quarantine: {}\n{again}\nhint: somebody still \
-                 writes to table `{closes}`? see `keyfold retrofit quarantine {}` and `late {}` too",
-                self.arrived(&backlog),
-                self.head.retrofit,
-                self.head.retrofit
-            ),
-        }
     }
 }
 
