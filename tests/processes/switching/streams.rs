@@ -1,14 +1,32 @@
 //! Somebody switches a stream off while writers are stopped: nothing tells any more whether all has arrived.
 
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_sdk_dynamodb::types::{StreamSpecification, StreamViewType};
+use keyfold_harness::{Between, Proxy, Request};
 
 use super::*;
 
+/// Lets the source have another stream. As in AWS, and not in the embedded DynamoDB, the former one can still be read.
+#[derive(Default)]
+struct Replaced(AtomicBool);
+
+impl Between for Replaced {
+    fn after(&self, request: &Request, answer: &mut Value) {
+        let of_source = request.operation == "DescribeTable" && request.body["TableName"] == "old-events";
+        if of_source && self.0.load(Ordering::Relaxed) {
+            answer["Table"]["LatestStreamArn"] = "arn:aws:dynamodb:us-east-1:1:table/old-events/stream/another".into();
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_whose_stream_is_gone_can_be_taken_back() {
-    let deployment = Deployment::start(TABLES[0]).await;
+    let mut deployment = Deployment::start(TABLES[0]).await;
+    let replaced = Arc::new(Replaced::default());
+    let between: Arc<Replaced> = Arc::clone(&replaced);
+    deployment.endpoint = Proxy::start(deployment.dynamo.endpoint(), between).endpoint().to_owned();
     enable_stream(&deployment.dynamo.client(), deployment.table(TABLES[1])).await.unwrap();
     deployment.done(&["start", RETROFIT]).await;
     deployment.done(&["backfill", RETROFIT]).await;
@@ -17,18 +35,21 @@ async fn a_stop_whose_stream_is_gone_can_be_taken_back() {
     let take_back = ["switch", RETROFIT, "--take-back"];
     assert!(refused(&deployment, &take_back).await.contains("nothing-to-take-back"));
 
-    // An operator begins, and dies.
-    let words = ["switch", RETROFIT, "--writers", "attested", "--quiet", "600", "--stop-max", "600"];
-    let mut begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // While the command waits for silence, somebody gives the source another stream. The end of the former one is silent, too.
+    let words = ["switch", RETROFIT, "--writers", "attested", "--quiet", "4"];
+    let begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while deployment.done(&["status", RETROFIT]).await["phase"] != "closing" {
-        assert!(begun.try_wait().unwrap().is_none(), "the switch ended");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    begun.kill().await.unwrap();
+    replaced.0.store(true, Ordering::Relaxed);
+    let ended = begun.wait_with_output().await.unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("stream-replaced"), "{said}");
+    assert_eq!(deployment.done(&["status", RETROFIT]).await["phase"], "closing");
 
-    // Meanwhile somebody gives the source another stream.
-    let again = ["switch", RETROFIT, "--writers", "attested", "--quiet", "0"];
+    replaced.0.store(false, Ordering::Relaxed);
     stream(&deployment, false).await;
+    let again = ["switch", RETROFIT, "--writers", "attested", "--quiet", "0"];
     assert!(refused(&deployment, &again).await.contains("stream-replaced"), "it is off");
     // Streams are told apart by the millisecond.
     tokio::time::sleep(Duration::from_millis(5)).await;

@@ -12,7 +12,7 @@ use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
 use keyfold_core::retrofit::{Mapping, Protocol, Step, TableRole, seal};
-use keyfold_dynamo::StreamReader;
+use keyfold_dynamo::{DynamoError, StreamReader};
 use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
 use serde_json::json;
 
@@ -307,7 +307,13 @@ impl<'a> Switch<'a> {
     }
 
     async fn read(&mut self) -> anyhow::Result<u64> {
-        let came = self.drain.read(&self.sender, &self.head).await?;
+        let came = match self.drain.read(&self.sender, &self.head).await {
+            Err(gone @ DynamoError::NotFound { .. }) => {
+                streams(&self.sender, &self.head, self.way).await?;
+                return Err(gone.into());
+            }
+            came => came?,
+        };
         if came > 0 {
             self.quiet_since = Instant::now();
         }
@@ -451,6 +457,8 @@ impl<'a> Switch<'a> {
         if came > 0 || !examined || !backlog.is_empty() || open {
             return Ok(Err(TakenBack::Moved(backlog)));
         }
+        // A stream that is gone may have taken changes with it.
+        streams(&self.sender, &self.head, self.way).await?;
         let next = match self.way.to {
             Phase::Reversed => {
                 self.head.with_way_back(&self.back_stream).and_then(|head| head.to(self.way.to))
