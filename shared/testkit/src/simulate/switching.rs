@@ -7,7 +7,7 @@
 //! What holds after every turn: the open table holds what its last writer wrote. At the end both tables say the same, and each late
 //! write was carried over or is noted with what it wrote.
 //!
-//! - `world` are tables, streams and what writers wrote; `carry` is the work of the functions, `operate` that of operators;
+//! - `scene` is the retrofit, `world` are tables, streams and what writers wrote; `carry` is the work of the functions, `operate` that of operators;
 //! - [`mutant`] is how the protocol is weakened; `judge` says what is wrong.
 
 mod carry;
@@ -15,6 +15,7 @@ mod judge;
 pub mod mutant;
 mod operate;
 mod play;
+mod scene;
 mod world;
 
 pub use mutant::SwitchMutant;

@@ -1,6 +1,8 @@
 //! The functions: batches of records, their tasks, and what can happen to their requests.
 
-use keyfold_core::retrofit::control::{Delivery, Direction, Head, Phase};
+use std::rc::Rc;
+
+use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
     Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TaskStep, Write, control,
@@ -9,6 +11,7 @@ use keyfold_core::value::Item;
 
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
+use super::scene::{Due, Jobs, control_partition};
 use super::world::{KEYS, World, index};
 
 /// The most records of one item in a batch.
@@ -23,7 +26,7 @@ pub(super) struct Work {
 
 /// On whose behalf a task runs.
 struct Errand {
-    job: Job,
+    job: Rc<Job>,
     /// Which way the job carries.
     lead: Direction,
     /// The records that it deals with; none if they were dealt with before.
@@ -51,32 +54,32 @@ impl World {
         let seen = |at: &usize| stream[*at].number == number && stream[*at].visible_at <= self.turns;
         let of_item: Vec<usize> = (first..stream.len()).filter(seen).collect();
         match self.delivery(side) {
-            Delivery::Carry(job) => {
+            Due::Carry(job) => {
                 let count = self.random.between(1, BATCH_MAX).min(of_item.len());
                 let records = of_item[..count].to_vec();
                 let task = job.apply(&self.streams[index(side)][records[count - 1]].record);
                 self.busy[index(side)][number] = true;
                 self.start(task, Errand { job, lead: side, records: Some((side, records)), late: None });
             }
-            Delivery::Late { job, epoch } => {
+            Due::Late { job, epoch } => {
                 self.busy[index(side)][number] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
                 self.start(task, Errand { job, lead: super::world::other(side), records, late });
             }
-            Delivery::Nothing => self.streams[index(side)][first].dealt_with = true,
+            Due::Nothing => self.streams[index(side)][first].dealt_with = true,
         }
     }
 
     /// What becomes of records now.
-    fn delivery(&mut self, side: Direction) -> Delivery {
-        let delivery = self.head.delivery(&self.mapping, side);
-        match delivery {
-            Delivery::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Delivery::Nothing,
-            Delivery::Late { .. } if side == Direction::There && self.bites(SwitchMutant::CarriesOn) => {
-                Delivery::Carry(self.head.job(self.mapping.clone()))
+    fn delivery(&mut self, side: Direction) -> Due {
+        let jobs = Jobs::of(&self.head);
+        match jobs.due(side) {
+            Due::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Due::Nothing,
+            Due::Late { .. } if side == Direction::There && self.bites(SwitchMutant::CarriesOn) => {
+                Due::Carry(Rc::clone(&jobs.there))
             }
-            delivery => delivery,
+            due => due,
         }
     }
 
@@ -88,34 +91,32 @@ impl World {
         self.note(|| format!("record {at} of {side:?} comes again"));
         let record = self.streams[index(side)][at].record.clone();
         match self.delivery(side) {
-            Delivery::Carry(job) => {
+            Due::Carry(job) => {
                 let task = job.apply(&record);
                 self.start(task, Errand { job, lead: side, records: None, late: None });
             }
-            Delivery::Late { job, epoch } => {
+            Due::Late { job, epoch } => {
                 let (task, late) = (job.late(&record, epoch), Some((side, at)));
                 self.start(task, Errand { job, lead: super::world::other(side), records: None, late });
             }
-            Delivery::Nothing => {}
+            Due::Nothing => {}
         }
     }
 
     /// Somebody takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
         let (job, lead) = match self.head.phase {
-            Phase::Tidy => (self.head.job(self.mapping.clone()), Direction::There),
-            Phase::Reversed => match self.head.back_job(&self.mapping) {
-                Some(job) => (job, Direction::Back),
-                None => return,
-            },
+            Phase::Tidy => (Jobs::of(&self.head).leading(Direction::There), Direction::There),
+            Phase::Reversed => (Jobs::of(&self.head).leading(Direction::Back), Direction::Back),
             _ => return,
         };
+        let Some(job) = job else { return };
         let entries = self.quarantine(job.mapping().rows_name());
         let task = match self.random.any(&entries) {
             Some(entry) => job.release(entry),
             None => {
                 let number = self.random.below(KEYS);
-                Some(job.repair(&self.key(lead, number)))
+                Some(job.repair(self.key(lead, number)))
             }
         };
         let Some(task) = task else { return };
@@ -126,8 +127,7 @@ impl World {
     /// What is in quarantine.
     pub(super) fn quarantine(&self, rows_name: &str) -> Vec<Quarantined> {
         let partition = format!("{}|", control::quarantine_partition(rows_name));
-        let rows = self.control.iter().filter(|(place, _)| place.starts_with(&partition));
-        rows.filter_map(|(_, row)| Quarantined::read(row)).collect()
+        self.control.within(&partition).filter_map(Quarantined::read).collect()
     }
 
     fn start(&mut self, mut task: ItemTask, errand: Errand) {
@@ -207,7 +207,7 @@ impl World {
         }
         let partition = |request: &Request| match request {
             Request::Write(write) => Some(partition_of(write)),
-            Request::Get { key, .. } => Some(text_of(key)),
+            Request::Get { key, .. } => Some(control_partition(key)),
             Request::Transact(_) => None,
         };
         let partition = partition(&work.request)?;
@@ -268,14 +268,7 @@ impl World {
 }
 
 fn partition_of(write: &Write) -> String {
-    text_of(super::super::store::key_in(&write.action))
-}
-
-fn text_of(key: &Item) -> String {
-    match key.get(control::PARTITION) {
-        Some(keyfold_core::value::AttributeValue::S(text)) => text.clone(),
-        _ => String::new(),
-    }
+    control_partition(super::super::store::key_in(&write.action))
 }
 
 /// The row of the retrofit, stored.

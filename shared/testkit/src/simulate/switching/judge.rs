@@ -74,7 +74,7 @@ impl World {
         let key = self.key(side, number);
         self.quarantine(self.mapping_from(side).rows_name())
             .iter()
-            .any(|entry| entry.key.as_ref() == Some(&key))
+            .any(|entry| entry.key.as_ref() == Some(key))
     }
 
     /// What is noted was late, or came after a stop.
@@ -106,13 +106,12 @@ impl World {
     }
 
     fn notes(&self) -> impl Iterator<Item = &Item> {
-        let partition = format!("{}|", control::late_partition(self.mapping.name()));
-        let rows = self.control.iter().filter(move |(place, _)| place.starts_with(&partition));
-        rows.map(|(_, row)| row)
+        let partition = format!("{}|", control::late_partition(self.scene.mapping.name()));
+        self.control.within(&partition).collect::<Vec<_>>().into_iter()
     }
 
     fn is_noted(&self, write: &LateWrite) -> bool {
-        let key = map(&self.key(write.side, write.number));
+        let key = map(self.key(write.side, write.number));
         let new = |row: &Item| match row.get(control::NEW) {
             Some(AttributeValue::M(image)) => Some(natural(&Item::from(image.clone()))),
             _ => None,

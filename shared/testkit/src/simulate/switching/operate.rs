@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use keyfold_core::condition::{Comparison, Condition, Path};
-use keyfold_core::retrofit::control::{Delivery, Direction, Head, Phase, SORT};
+use keyfold_core::retrofit::control::{Direction, Head, Phase, SORT};
 use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
 use keyfold_core::retrofit::seal;
 use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, Request, TaskStep};
@@ -12,6 +12,7 @@ use keyfold_core::value::Item;
 
 use super::carry::same_version;
 use super::mutant::SwitchMutant;
+use super::scene::{self, Due, Jobs};
 use super::world::{KEYS, LateWrite, Published, TrueWrite, World, index, natural, other};
 
 /// How many seals are written in one turn.
@@ -73,7 +74,7 @@ impl World {
     fn stop(&mut self, at: usize, known: &Head, side: Direction, next: Phase) {
         self.operators[at] = Operator::new();
         // What could not be carried before the writers moved last counts too.
-        let names = [self.mapping.rows_name(), self.back.rows_name()];
+        let names = [self.scene.mapping.rows_name(), self.scene.back.rows_name()];
         let clean = names.into_iter().all(|name| self.quarantine(name).is_empty());
         if self.moves_left() == 0 || !clean || !self.random.chance(25) {
             return;
@@ -167,12 +168,11 @@ impl World {
     fn seal(&mut self, at: usize, known: &Head) {
         let begun = self.operators[at].sealed;
         let Some(generation) = known.generation else { return };
-        let seals = seal::seals(self.mapping.name(), generation);
-        let writes: Vec<_> = seals.skip(begun).take(SEALS_AT_ONCE).collect();
-        self.operators[at].sealed += writes.len();
+        let end = (begun + SEALS_AT_ONCE).min(usize::from(seal::SEALS));
+        self.operators[at].sealed = end;
         let trace = self.trace.take();
-        for write in writes {
-            self.carry_out(Direction::There, &Request::Write(write));
+        for (_, write) in scene::seals(generation).iter().filter(|(place, _)| (begun..end).contains(place)) {
+            self.carry_out(Direction::There, &Request::Write(write.clone()));
         }
         self.trace = trace;
     }
@@ -200,11 +200,7 @@ impl World {
     /// As far as the streams tell: has every change of this table arrived at the other one, do they agree, and was everything
     /// that came to the other one looked at?
     fn has_drained(&mut self, at: usize, known: &Head, side: Direction) -> bool {
-        let job = match side {
-            Direction::There => Some(known.job(self.mapping.clone())),
-            Direction::Back => known.back_job(&self.mapping),
-        };
-        let Some(job) = job else { return false };
+        let Some(job) = Jobs::of(known).leading(side) else { return false };
         let clean = self.quarantine(job.mapping().rows_name()).is_empty();
         let examined = clean && self.examine(at, known, side);
         let drained = examined && (0..KEYS).all(|number| self.item_has_drained(&job, side, number));
@@ -213,11 +209,7 @@ impl World {
 
     /// Carries over the newest change of each item that has not arrived, as the functions do.
     fn carry_what_lacks(&mut self, known: &Head, side: Direction) {
-        let job = match side {
-            Direction::There => Some(known.job(self.mapping.clone())),
-            Direction::Back => known.back_job(&self.mapping),
-        };
-        let Some(job) = job else { return };
+        let Some(job) = Jobs::of(known).leading(side) else { return };
         for number in 0..KEYS {
             let stream = self.streams[index(side)].iter();
             let seen = stream.filter(|record| record.number == number && record.visible_at <= self.turns);
@@ -235,7 +227,7 @@ impl World {
     /// Looks at what came to the closed table, as the functions do.
     fn examine(&mut self, at: usize, known: &Head, side: Direction) -> bool {
         let closed = other(side);
-        let Delivery::Late { job, epoch } = known.delivery(&self.mapping, closed) else { return true };
+        let Due::Late { job, epoch } = Jobs::of(known).due(closed) else { return true };
         if self.bites(SwitchMutant::ClosedUnseen) {
             return true;
         }
@@ -377,7 +369,7 @@ impl World {
 
     /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.
     pub(super) fn seen(&self, side: Direction, item: Option<&Item>) -> Option<Item> {
-        item.filter(|item| side == Direction::Back || self.mapping.selects(item)).cloned()
+        item.filter(|item| side == Direction::Back || self.scene.mapping.selects(item)).cloned()
     }
 }
 

@@ -130,7 +130,7 @@ impl World {
         let side = Direction::Back;
         for number in 0..KEYS {
             let occupied =
-                self.item(Direction::There, number).is_some_and(|item| !self.mapping.selects(item));
+                self.item(Direction::There, number).is_some_and(|item| !self.scene.mapping.selects(item));
             let item = self.made(side);
             let new = (!occupied).then(|| self.keyed(side, number, item));
             self.application_writes_this(side, number, new.as_ref());
@@ -150,6 +150,6 @@ impl World {
     /// What could not be carried the way that things are carried now. What a late task entered for the other one is of no concern.
     fn quarantined(&self) -> Vec<Quarantined> {
         let back = self.head.phase.direction() == Some(Direction::Back);
-        self.quarantine(if back { self.back.rows_name() } else { self.mapping.rows_name() })
+        self.quarantine(if back { self.scene.back.rows_name() } else { self.scene.mapping.rows_name() })
     }
 }

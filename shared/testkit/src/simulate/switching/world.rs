@@ -1,10 +1,7 @@
 //! Tables, streams, and what writers wrote.
 
-use std::collections::HashMap;
-
-use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::{self, Direction, Head, Phase};
+use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey, TableRole,
@@ -18,28 +15,8 @@ use super::super::work::{line, short};
 use super::carry::Work;
 use super::mutant::SwitchMutant;
 use super::operate::Operator;
+use super::scene::Scene;
 use crate::generate::Random;
-
-const TABLES: &str = r#"
-[tables.old]
-name = "old"
-partition = "id"
-attributes = { id = "string", a = "string", kind = "string" }
-
-[tables.new]
-name = "new"
-partition = "item:{id}"
-attributes = { id = "string", b = "string", kind = "string", made = "string" }
-[tables.new.indexes.byB]
-partition = "{b}"
-
-[retrofits.moved]
-from = "old"
-to = "new"
-only = { kind = "in" }
-rename = { a = "b" }
-set = { made = "old" }
-"#;
 
 /// What items say.
 const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
@@ -131,9 +108,7 @@ pub(super) struct World {
     pub(super) moves: u64,
     pub(super) trace: Option<Vec<String>>,
     pub(super) turns: u64,
-    pub(super) mapping: Mapping,
-    pub(super) back: Mapping,
-    control_table: Table,
+    pub(super) scene: &'static Scene,
     tables: [ItemStore; 2],
     pub(super) control: ItemStore,
     pub(super) head: Head,
@@ -167,10 +142,7 @@ pub(super) struct World {
 impl World {
     /// A target that is tidy, and as the source says.
     pub(super) fn new(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> World {
-        let parsed = parse("switching.toml", TABLES);
-        let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
-        let Ok(mapping) = Mapping::of(&model, "moved") else { unreachable!("it is in the text above") };
-        let Ok(back) = mapping.back() else { unreachable!("nothing is dropped") };
+        let scene = Scene::get();
         let mut random = Random::new(seed);
         let mut fault = |percent| random.chance(percent);
         let faults = SwitchFaults {
@@ -184,7 +156,7 @@ impl World {
             no_inverse: fault(20),
             hesitant: fault(30),
         };
-        let tidy = Head::begun(&mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
+        let tidy = Head::begun(&scene.mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
         let Ok(tidy) = tidy else { unreachable!("one follows the other") };
         let mut world = World {
             random,
@@ -194,9 +166,7 @@ impl World {
             moves: 0,
             trace: trace.then(Vec::new),
             turns: 0,
-            mapping,
-            back,
-            control_table: control::table("control"),
+            scene,
             tables: Default::default(),
             control: ItemStore::default(),
             head: tidy.swept(),
@@ -229,14 +199,12 @@ impl World {
             }
             let item = self.made(Direction::There);
             let item = self.keyed(Direction::There, number, item);
-            if let Ok(Some(mut carried)) = self.mapping.target_item(&item) {
+            if let Ok(Some(mut carried)) = self.scene.mapping.target_item(&item) {
                 let fence = keyfold_core::retrofit::Fence::of_scan(self.head.epoch);
                 carried.insert(OWN_ATTRIBUTES[0].to_owned(), fence.value());
-                let table = self.mapping.target().clone();
-                self.tables[1].set(&table, &carried.clone(), Some(carried));
+                self.tables[1].set(self.scene.mapping.target(), &carried.clone(), Some(carried));
             }
-            let table = self.mapping.source().clone();
-            self.tables[0].set(&table, &item.clone(), Some(item.clone()));
+            self.tables[0].set(self.scene.mapping.source(), &item.clone(), Some(item.clone()));
             self.expected[number] = Some(item);
         }
     }
@@ -268,23 +236,16 @@ impl World {
     }
 
     /// The table of this side, in the manifest.
-    pub(super) fn model(&self, side: Direction) -> &Table {
+    pub(super) fn model(&self, side: Direction) -> &'static Table {
         match side {
-            Direction::There => self.mapping.source(),
-            Direction::Back => self.mapping.target(),
+            Direction::There => self.scene.mapping.source(),
+            Direction::Back => self.scene.mapping.target(),
         }
     }
 
     /// The key of an item in the table of this side.
-    pub(super) fn key(&self, side: Direction, number: usize) -> Item {
-        let key = Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]));
-        match side {
-            Direction::There => key,
-            Direction::Back => match self.back.origin(&key) {
-                Some(key) => key,
-                None => unreachable!("the source's key fixes the target's"),
-            },
-        }
+    pub(super) fn key(&self, side: Direction, number: usize) -> &'static Item {
+        self.scene.key(side, number)
     }
 
     /// The item with its key, as a writer of this side stores it.
@@ -321,14 +282,14 @@ impl World {
 
     /// The item of a table.
     pub(super) fn item(&self, side: Direction, number: usize) -> Option<&Item> {
-        self.tables[index(side)].get(self.model(side), &self.key(side, number))
+        self.tables[index(side)].get(self.model(side), self.key(side, number))
     }
 
     /// Changes a table; its stream takes it down. Gives the record's place back, if there is one.
     pub(super) fn set(&mut self, side: Direction, key: &Item, item: Option<Item>) -> Option<usize> {
-        let table = self.model(side).clone();
+        let table = self.model(side);
         let at = index(side);
-        let old = self.tables[at].get(&table, key).cloned();
+        let old = self.tables[at].get(table, key).cloned();
         if old == item {
             return None;
         }
@@ -352,12 +313,12 @@ impl World {
         let record = ChangeRecord { sequence, key: key.clone(), kind, old, new: item.clone() };
         let visible_at = visible_at.unwrap_or_default();
         self.streams[at].push(Published { record, number, visible_at, dealt_with: false });
-        self.tables[at].set(&table, &key, item);
+        self.tables[at].set(table, &key, item);
         Some(self.streams[at].len() - 1)
     }
 
     fn number(&self, side: Direction, key: &Item) -> usize {
-        (0..KEYS).find(|number| self.key(side, *number) == *key).unwrap_or(0)
+        (0..KEYS).find(|number| self.key(side, *number) == key).unwrap_or(0)
     }
 
     /// Carries a request out for a job of this direction.
@@ -366,7 +327,7 @@ impl World {
             Request::Get { place, key } => {
                 let there = match self.place(lead, *place) {
                     Some(side) => self.tables[index(side)].get(self.model(side), key),
-                    None => self.control.get(&self.control_table, key),
+                    None => self.control.get(&self.scene.control_table, key),
                 };
                 Response::Got(there.cloned())
             }
@@ -401,7 +362,7 @@ impl World {
     fn write_all(&mut self, lead: Direction, writes: &[Write]) -> Option<Vec<bool>> {
         let there = |write: &Write| match self.place(lead, write.place) {
             Some(side) => self.tables[index(side)].get(self.model(side), key_in(&write.action)),
-            None => self.control.get(&self.control_table, key_in(&write.action)),
+            None => self.control.get(&self.scene.control_table, key_in(&write.action)),
         };
         let held: Vec<bool> = writes.iter().map(|write| write.guard.holds(there(write))).collect();
         if held.contains(&false) {
@@ -420,7 +381,7 @@ impl World {
                     }
                     self.set(side, &key, item);
                 }
-                None => self.control.set(&self.control_table, &key, item),
+                None => self.control.set(&self.scene.control_table, &key, item),
             }
         }
         None
@@ -428,22 +389,19 @@ impl World {
 
     /// A row of the control table.
     pub(super) fn row(&self, key: &Item) -> Option<&Item> {
-        self.control.get(&self.control_table, key)
+        self.control.get(&self.scene.control_table, key)
     }
 
     /// The row of an item, for the direction that leads from this side.
     pub(super) fn row_of(&self, side: Direction, number: usize) -> Option<&Item> {
         let mapping = self.mapping_from(side);
-        let source = SourceKey::of(mapping.source(), &self.key(side, number))?;
+        let source = SourceKey::of(mapping.source(), self.key(side, number))?;
         self.row(&LedgerRow::key(mapping, &source))
     }
 
     /// How items of this side's table become those of the other one.
-    pub(super) fn mapping_from(&self, side: Direction) -> &Mapping {
-        match side {
-            Direction::There => &self.mapping,
-            Direction::Back => &self.back,
-        }
+    pub(super) fn mapping_from(&self, side: Direction) -> &'static Mapping {
+        self.scene.mapping_from(side)
     }
 
     /// A writer of this table writes; does it go against the stop?
@@ -476,7 +434,7 @@ impl World {
         });
         let key = self.key(side, number);
         let before = self.item(side, number).cloned();
-        let Some(at) = self.set(side, &key, new.cloned()) else { return };
+        let Some(at) = self.set(side, key, new.cloned()) else { return };
         let hidden = self.streams[index(side)][at].visible_at > self.turns;
         if leaked || hidden {
             self.leaked.push((index(side), at));
