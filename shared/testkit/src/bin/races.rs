@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use keyfold_core::retrofit::Protocol;
 use keyfold_testkit::simulate::Scenario;
-use keyfold_testkit::simulate::races::{Conditions, RaceSum, Racer, races};
+use keyfold_testkit::simulate::races::{Conditions, RaceSum, Racer, played};
 
 const HISTORIES_DEFAULT: u64 = 10_000;
 /// Losses are told per so many histories.
@@ -21,22 +21,26 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let scenario = Scenario::of(Protocol::Fenced);
-    let sum = |racer, conditions| played(&scenario, racer, conditions, seed, histories);
+    let sum = |racer, conditions| played(&scenario, racer, conditions, seed..seed + histories);
     let sums: Vec<(Racer, Vec<RaceSum>)> = Racer::ALL
         .iter()
         .map(|racer| (*racer, Conditions::ALL.iter().map(|conditions| sum(*racer, *conditions)).collect()))
         .collect();
     println!("{histories} histories of each, seeds from {seed}, the same writers for all.\n");
     println!("Histories of {PER} in which the target is not what writers wrote, once all has drained:\n");
-    table(&sums, |sum| per(sum.wrong, sum));
-    println!("\nOf {PER} histories, items that the target lacks / that were deleted and are there / that are old:\n");
+    table(&sums, |sum| sum.per(sum.wrong, PER));
+    println!(
+        "\nOf {PER} histories, items that the target lacks / that were deleted and are there / that are old:\n"
+    );
     table(&sums, |sum| {
         let [lost, back, stale] =
-            [sum.items.lost, sum.items.resurrected, sum.items.stale].map(|items| per(items, sum));
+            [sum.items.lost, sum.items.resurrected, sum.items.stale].map(|items| sum.per(items, PER));
         format!("{lost} / {back} / {stale}")
     });
-    println!("\nOf {PER} histories, those that are wrong while a count of the items says that both tables agree:\n");
-    table(&sums, |sum| per(sum.unnoticed, sum));
+    println!(
+        "\nOf {PER} histories, those that are wrong while a count of the items says that both tables agree:\n"
+    );
+    table(&sums, |sum| sum.per(sum.unnoticed, PER));
     let fine = |(racer, sums): &(Racer, Vec<RaceSum>)| {
         sums.iter().all(|sum| sum.stuck == 0 && (*racer != Racer::Fences || sum.wrong == 0))
     };
@@ -55,28 +59,6 @@ fn arguments() -> Option<(u64, u64)> {
         }
     }
     (histories > 0).then_some((histories, seed))
-}
-
-/// On every core: each takes its part of the seeds.
-fn played(scenario: &Scenario, racer: Racer, conditions: Conditions, seed: u64, histories: u64) -> RaceSum {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let part = |first: usize| {
-        let seeds = (seed..seed + histories).skip(first).step_by(threads);
-        races(scenario, racer, conditions, seeds)
-    };
-    let part = &part;
-    std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|first| scope.spawn(move || part(first))).collect();
-        let ended = running.into_iter().map(|thread| match thread.join() {
-            Ok(sum) => sum,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        ended.fold(RaceSum::default(), RaceSum::and)
-    })
-}
-
-fn per(count: u64, sum: &RaceSum) -> String {
-    format!("{:.0}", (count * PER) as f64 / sum.histories as f64)
 }
 
 fn table(sums: &[(Racer, Vec<RaceSum>)], cell: impl Fn(&RaceSum) -> String) {

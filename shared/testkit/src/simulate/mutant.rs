@@ -61,8 +61,6 @@ Mutant {
     LedgerUnguarded = "ledger-unguarded",
     /// The old place is not deleted when an item moves: a ghost stays there.
     OldStays = "old-stays",
-    /// The old place is deleted without asking whose item is there by now: another source item may have moved in.
-    OldUnguarded = "old-unguarded",
     /// A checkpoint is stored one item further on than what was read: that item is never carried over.
     CheckpointFurther = "checkpoint-further",
     /// A repair writes without a condition: it overwrites what was written since it read.
@@ -189,7 +187,6 @@ impl Mutant {
             | Mutant::NoLedger
             | Mutant::LedgerUnguarded
             | Mutant::BlockedForgotten
-            | Mutant::OldUnguarded
             | Mutant::OldStays => protocol == Ledger,
             Mutant::NoInputs | Mutant::Stub | Mutant::WholeItem | Mutant::NoEcho | Mutant::StaleKeyStays => {
                 protocol == InPlace
@@ -260,9 +257,6 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
         Mutant::SweepUnguarded if kind == TaskOrigin::Sweep => unguarded(write),
         Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weakened::Nothing),
         Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weakened::Nothing),
-        Mutant::OldUnguarded if is_target && matches!(write.action, Action::Delete(_)) => {
-            (kind != TaskOrigin::Finalise).then(|| unguarded(write))?
-        }
         Mutant::CleanUnguarded if kind == TaskOrigin::Finalise && is_target => unguarded(write),
         Mutant::StaleKeyStays => match &write.action {
             Action::Update { key, set, remove } if !remove.is_empty() => {

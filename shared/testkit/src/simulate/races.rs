@@ -13,6 +13,8 @@ mod world;
 
 pub use racer::Racer;
 
+use std::ops::Range;
+
 use super::Scenario;
 use super::fault::named;
 
@@ -70,8 +72,23 @@ pub struct RaceSum {
     pub stuck: u64,
 }
 
-/// Plays the histories of these seeds.
-pub fn races(
+/// Plays the histories of these seeds on every core.
+pub fn played(scenario: &Scenario, racer: Racer, conditions: Conditions, seeds: Range<u64>) -> RaceSum {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let part = |first| races(scenario, racer, conditions, seeds.clone().skip(first).step_by(threads));
+    let part = &part;
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|first| scope.spawn(move || part(first))).collect();
+        let ended = running.into_iter().map(|thread| match thread.join() {
+            Ok(sum) => sum,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        ended.fold(RaceSum::default(), RaceSum::and)
+    })
+}
+
+/// The same on one.
+fn races(
     scenario: &Scenario,
     racer: Racer,
     conditions: Conditions,
@@ -94,6 +111,11 @@ pub fn races(
 }
 
 impl RaceSum {
+    /// So many of `per` histories.
+    pub fn per(&self, count: u64, per: u64) -> String {
+        format!("{:.0}", (count * per) as f64 / self.histories.max(1) as f64)
+    }
+
     /// This and what came of others.
     #[must_use]
     pub fn and(self, other: RaceSum) -> RaceSum {

@@ -31,7 +31,8 @@ impl ItemStore {
 
     /// All items whose places begin so, by their keys' texts.
     pub(super) fn within(&self, prefix: &str) -> impl Iterator<Item = &Item> {
-        let from = self.items.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+        let from =
+            self.items.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
         from.take_while(move |(place, _)| place.starts_with(prefix)).map(|(_, item)| item)
     }
 

@@ -184,7 +184,13 @@ impl World {
         });
         let step = task.start(&errand.job);
         let Errand { job, lead, records, late } = &errand;
-        let of = (records.clone(), *late, job.generation(), self.head.version, super::super::work::short(task.key()));
+        let of = (
+            records.clone(),
+            *late,
+            job.generation(),
+            self.head.version,
+            super::super::work::short(task.key()),
+        );
         let heard = mix(index(*lead) as u64, of);
         self.step(task, errand, step, heard);
     }

@@ -99,6 +99,9 @@ impl World {
         let sequence = &self.streams[index(side)][at].record.sequence;
         let known =
             |write: &LateWrite| write.side == side && write.number == number && write.sequence == *sequence;
+        if self.copied[index(side)][number] {
+            return true;
+        }
         // Of an item that somebody wrote to all the same, a deletion of the retrofit's own may be noted too.
         let leaked =
             |(of, at): &(usize, usize)| *of == index(side) && self.streams[*of][*at].number == number;

@@ -223,7 +223,8 @@ impl World {
     /// that came to the other one looked at?
     fn has_drained(&mut self, at: usize, known: &Head, side: Direction) -> bool {
         let Some(job) = Jobs::of(known).leading(side) else { return false };
-        let clean = self.quarantine(job.mapping().rows_name()).is_empty() || self.has(SwitchMutant::QuarantineOpen);
+        let clean =
+            self.quarantine(job.mapping().rows_name()).is_empty() || self.has(SwitchMutant::QuarantineOpen);
         let examined = clean && self.examine(at, known, side);
         let drained = examined && (0..KEYS).all(|number| self.item_has_drained(at, &job, side, number));
         drained || self.bites(SwitchMutant::NotDrained)
@@ -291,7 +292,8 @@ impl World {
     fn item_has_drained(&mut self, at: usize, job: &Job, side: Direction, number: usize) -> bool {
         let seen = |of: Direction| {
             let stream = self.streams[index(of)].iter();
-            let upto = if self.has(SwitchMutant::EarlyLook) { self.stopped_at[index(of)] } else { usize::MAX };
+            let upto =
+                if self.has(SwitchMutant::EarlyLook) { self.stopped_at[index(of)] } else { usize::MAX };
             stream.take(upto).filter(|record| record.number == number && record.visible_at <= self.turns)
         };
         let sequence = seen(side).map(|record| record.record.sequence.clone()).max();
@@ -360,12 +362,17 @@ impl World {
             |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
         let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
         // What came to this table after the last look is an ordinary write of it from now on; and what was not in its stream by
-        // then, unless the former table's writers wrote the item too: then both sides were compared.
+        // then, unless the former table's writers wrote the item too: then both sides were compared. It is all the same where nobody but
+        // late writers wrote the item here since.
+        let of_item = self.streams[index(side)].iter().filter(|record| record.number == number);
+        let newest = of_item.map(|record| record.record.sequence.clone()).max();
+        let of_late = self.late.iter().filter(|write| write.side == side && write.number == number);
+        let intact = of_late.map(|write| write.sequence.clone()).max() == newest;
         let early: Vec<&mut LateWrite> = self
             .late
             .iter_mut()
             .filter(|write| write.side == side && write.number == number)
-            .filter(|write| write.turn > looked || (from.is_none() && write.visible_at > looked))
+            .filter(|write| write.turn > looked || (write.visible_at > looked && (from.is_none() || intact)))
             .collect();
         if early.last().is_some_and(|write| write.new == there) {
             early.into_iter().for_each(|write| write.said = true);

@@ -109,11 +109,7 @@ impl Jobs {
             Delivery::Late { job, epoch } => Due::Late { job: Rc::new(job), epoch },
             Delivery::Nothing => Due::Nothing,
         });
-        Jobs {
-            there: Rc::new(head.job(mapping.clone())),
-            back: head.back_job(mapping).map(Rc::new),
-            due,
-        }
+        Jobs { there: Rc::new(head.job(mapping.clone())), back: head.back_job(mapping).map(Rc::new), due }
     }
 
     /// The one that carries what comes to this side's table.

@@ -82,7 +82,8 @@ struct Walk {
 
 /// Walks every order, from an item that is the same on both sides.
 pub fn walk(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> WalkEnd {
-    let mut walk = Walk { met: HashSet::new(), end: WalkEnd::default(), most: bounds.states, path: Vec::new() };
+    let mut walk =
+        Walk { met: HashSet::new(), end: WalkEnd::default(), most: bounds.states, path: Vec::new() };
     let world = World::walked(mutant);
     walk.met.insert(walk_hash(&world, &bounds));
     if let Err(Some(wrong)) = walk.from(&world, bounds) {
@@ -139,7 +140,8 @@ fn steps(world: &World, left: &WalkBounds) -> Vec<Step> {
         }
         if left.duplicates > 0 {
             let records = world.streams[index(side)].iter().enumerate();
-            steps.extend(records.filter(|(_, record)| record.dealt_with).map(|(at, _)| Step::Again(side, at)));
+            steps
+                .extend(records.filter(|(_, record)| record.dealt_with).map(|(at, _)| Step::Again(side, at)));
         }
     }
     steps.extend((0..world.works.len()).map(Step::Work));
@@ -189,8 +191,13 @@ fn take(world: &mut World, step: Step, mut left: WalkBounds) -> WalkBounds {
             let (died, taken_back) = (world.died, world.taken_back);
             world.operate(0);
             left.deaths -= u8::from(world.died > died);
-            left.taken_back -= u8::from(world.taken_back > taken_back);
             left.moves -= u8::from(world.moves > moves);
+            // One that must be taken back, as something came in between, is the last if no more may be.
+            match (world.taken_back > taken_back, left.taken_back) {
+                (true, 0) => left.moves = 0,
+                (true, _) => left.taken_back -= 1,
+                (false, _) => {}
+            }
         }
     }
     left
@@ -235,7 +242,8 @@ fn walk_hash(world: &World, left: &WalkBounds) -> u64 {
             hash(&|hasher| (record.sequence.padded(), images, published.dealt_with).hash(hasher));
         }
     }
-    let rows = world.control.iter().fold(0, |sum: u64, (place, row)| sum.wrapping_add(mix(of_item(row), place)));
+    let rows =
+        world.control.iter().fold(0, |sum: u64, (place, row)| sum.wrapping_add(mix(of_item(row), place)));
     let head = (world.head.version, world.head.phase.name(), world.head.generation);
     let open = (world.open, world.truth_of, world.moves, world.turns, item(&world.expected[0]));
     hash(&|hasher| (rows, head, open, left.changes, left.moves).hash(hasher));

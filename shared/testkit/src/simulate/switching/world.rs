@@ -6,8 +6,8 @@ use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey, TableRole,
-    Write,
+    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey,
+    TableRole, Write,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -149,6 +149,8 @@ pub(super) struct World {
     pub(super) wrong: Option<Violation>,
     /// A time to live is over: what is deleted now is so by nobody.
     expiring: bool,
+    /// Items that were put back with a fence of before, perhaps of another item: what the retrofit writes there may be noted too.
+    pub(super) copied: [[bool; KEYS]; 2],
     /// How many records of each stream there were when the writers of its table were stopped last.
     pub(super) stopped_at: [usize; 2],
     /// The turn in which writers were let in last.
@@ -211,7 +213,8 @@ impl World {
     /// Nothing has happened yet, and there is no item.
     fn with(random: Choices, faults: SwitchFaults, mutant: Option<SwitchMutant>, trace: bool) -> World {
         let scene = Scene::get();
-        let tidy = Head::begun(&scene.mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
+        let tidy =
+            Head::begun(&scene.mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
         let Ok(tidy) = tidy else { unreachable!("one follows the other") };
         World {
             random,
@@ -240,6 +243,7 @@ impl World {
             removed_bare: Default::default(),
             wrong: None,
             expiring: false,
+            copied: Default::default(),
             stopped_at: [0; 2],
             let_in_at: 0,
             moves_most: MOVES_MAX,
@@ -508,6 +512,7 @@ impl World {
             false => self.random.below(KEYS),
         };
         copy = self.keyed(side, number, copy);
+        self.copied[index(side)][number] = true;
         self.application_writes_this(side, number, Some(&copy));
     }
 
@@ -527,9 +532,7 @@ impl World {
         }
         let (stored, new) = (new.cloned(), new.map(natural));
         let as_retrofit = match &stored {
-            None => {
-                self.expiring || before.is_some_and(|item| self.looks_removed(side, number, &item))
-            }
+            None => self.expiring || before.is_some_and(|item| self.looks_removed(side, number, &item)),
             Some(stored) => looks_newer(before.as_ref(), stored),
         };
         if self.truth_of == side {
