@@ -1,9 +1,10 @@
-//! How many histories of the retrofit the simulator plays in a second.
+//! How many histories of the retrofit the simulator plays in a second, and what other protocols lose in the same ones.
 
 use std::time::Instant;
 
 use anyhow::ensure;
 use keyfold_core::retrofit::Protocol;
+use keyfold_testkit::simulate::races::{Conditions, Racer, played};
 use keyfold_testkit::simulate::{Campaign, Scenario};
 
 use crate::report::{Bars, Plot, Table};
@@ -16,6 +17,9 @@ const PROTOCOLS: [(Protocol, &str); 3] = [
 ];
 /// Where the seeds begin. They go on round by round, so that no round plays what another has played.
 const SEED: u64 = 1;
+
+/// What is lost is told of so many histories.
+const RACES: u64 = 10_000;
 
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
@@ -34,7 +38,28 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
             }
         }
     }
-    Ok(report(&rates, threads))
+    let mut report = report(&rates, threads);
+    report.tables.push(races(setting.scale.of(500, RACES))?);
+    Ok(report)
+}
+
+/// The race suite: the same writers, four protocols.
+fn races(histories: u64) -> anyhow::Result<Table> {
+    let scenario = Scenario::of(Protocol::Fenced);
+    let mut columns = vec![String::new()];
+    columns.extend(Conditions::ALL.iter().map(|conditions| conditions.name().to_owned()));
+    let caption = "Of 10,000 histories, those after which the target is not what writers wrote. Four protocols, the same writers; \
+        what goes wrong grows from column to column (`--bin races` says more).";
+    let mut table = Table { caption: caption.to_owned(), columns, rows: Vec::new() };
+    for racer in Racer::ALL {
+        let sums = Conditions::ALL.iter().map(|one| played(&scenario, *racer, *one, SEED..SEED + histories));
+        let sums: Vec<_> = sums.collect();
+        let lost = sums.iter().map(|sum| sum.wrong + sum.stuck).sum::<u64>();
+        ensure!(*racer != Racer::Fences || lost == 0, "{lost} histories of Keyfold's protocol end wrong");
+        let cells = sums.iter().map(|sum| sum.per(sum.wrong, RACES));
+        table.row(std::iter::once(racer.name().to_owned()).chain(cells));
+    }
+    Ok(table)
 }
 
 /// Histories per second. All of them must end right.
@@ -53,7 +78,7 @@ fn rate(protocol: Protocol, name: &str, campaign: Campaign) -> anyhow::Result<f6
 fn report(rates: &[[Vec<f64>; 2]; 3], threads: u64) -> Report {
     let mut report = Report::new(
         "7. Simulation",
-        "A history is one simulated retrofit from start to end in memory, with writers, faults, repairs and checks. The more histories run per second, the more mistakes they find before a change is merged. There is no peer.",
+        "A history is one simulated retrofit from start to end in memory, with writers, faults, repairs and checks. The more histories run per second, the more mistakes they find before a change is merged.",
     );
     let columns = ["", "1 thread", &format!("{threads} threads"), "more by threads"];
     let mut table = Table::new("Histories per second.", columns);

@@ -12,6 +12,7 @@
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
 //! - [`switching`] plays histories of writers who move to the target and back;
+//! - [`races`] plays other protocols beside this one;
 //! - [`campaign`] plays many histories, on several threads;
 //! - [`exhaustive`] walks every order of a few things that can happen.
 
@@ -23,8 +24,8 @@ pub mod exhaustive;
 pub mod fault;
 mod invoke;
 pub mod mutant;
-mod naive;
 mod play;
+pub mod races;
 mod scan;
 pub mod scenario;
 mod send;
@@ -46,7 +47,6 @@ pub use check::Violation;
 pub use exhaustive::{Bounds, Orders, Walked, exhaust};
 pub use fault::{Fault, Hits, WriterAction, WriterActions};
 pub use mutant::Mutant;
-pub use naive::naive;
 pub use scenario::Scenario;
 
 use state::SimulationState;

@@ -4,7 +4,7 @@
 
 use keyfold_core::retrofit::Protocol;
 use keyfold_testkit::simulate::{
-    Bounds, Campaign, Fault, Mutant, Orders, Scenario, Tally, WriterAction, exhaust, history, naive,
+    Bounds, Campaign, Fault, Mutant, Orders, Scenario, Tally, WriterAction, exhaust, history,
 };
 
 const HISTORIES_DEFAULT: u64 = 500;
@@ -143,12 +143,6 @@ fn protocols_that_are_weakened_are_caught() {
         let tally = campaign(1_000, Some(mutant)).play(&Scenario::of(protocol));
         assert!(tally.wrong.is_some(), "{} survives", mutant.name());
     }
-}
-
-#[test]
-fn the_protocol_without_guards_loses_data() {
-    let scenario = Scenario::of(Protocol::Ledger);
-    assert!((0..100).any(|seed| !naive(&scenario, seed)));
 }
 
 /// A small part of what `--exhaustive` walks.

@@ -27,6 +27,11 @@ impl TaskResult {
         !matches!(self, TaskResult::Blocked | TaskResult::Busy | TaskResult::Unrecorded(_))
     }
 
+    /// Of a record of the closed table: was it somebody else's?
+    pub fn is_late(&self) -> bool {
+        !matches!(self, TaskResult::Superseded | TaskResult::NotSelected)
+    }
+
     /// Its name in counts and logs.
     pub fn name(&self) -> &'static str {
         match self {

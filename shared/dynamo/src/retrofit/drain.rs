@@ -32,6 +32,9 @@ struct Seen {
     newest: BTreeMap<SourceKey, Change>,
     /// What the other table's records show of the same items.
     signs: BTreeMap<SourceKey, Vec<Sign>>,
+    /// Items to which somebody else wrote in the other table, by their keys in this one. What the retrofit put in its place may
+    /// have gone over more of that, which the stream has not shown yet.
+    late: BTreeMap<SourceKey, Item>,
     /// The other table's records that were not looked at yet.
     unexamined: Vec<ChangeRecord>,
 }
@@ -118,24 +121,35 @@ impl Drain {
         for record in std::mem::take(&mut self.seen.unexamined) {
             items.entry(SourceKey::of(table, &record.key)).or_default().push(record);
         }
-        let left: Vec<Vec<ChangeRecord>> = stream::iter(items.into_values())
+        let looked: Vec<(Option<Item>, Vec<ChangeRecord>)> = stream::iter(items.into_values())
             .map(|records| async move {
                 let mut records = records.into_iter();
+                let mut late = None;
                 while let Some(record) = records.next() {
-                    if !one(sender, &record, epoch).await?.is_settled() {
-                        return Ok(std::iter::once(record).chain(records).collect());
+                    let result = one(sender, &record, epoch).await?;
+                    if !result.is_settled() {
+                        return Ok((late, std::iter::once(record).chain(records).collect()));
                     }
+                    late = late.or_else(|| result.is_late().then(|| record.key.clone()));
                 }
-                Ok::<_, RetrofitError>(Vec::new())
+                Ok::<_, RetrofitError>((late, Vec::new()))
             })
             .buffer_unordered(IN_FLIGHT_DEFAULT)
             .try_collect()
             .await?;
-        self.seen.unexamined = left.into_iter().flatten().collect();
+        for (late, left) in looked {
+            let key = late.and_then(|key| sender.job().mapping().origin(&key));
+            if let Some(key) = key
+                && let Some(source) = SourceKey::of(sender.table(TableRole::Source), &key)
+            {
+                self.seen.late.insert(source, key);
+            }
+            self.seen.unexamined.extend(left);
+        }
         Ok(self.seen.unexamined.is_empty())
     }
 
-    /// Looks at every item that the streams name: has its newest change arrived, and do both sides agree?
+    /// Looks at every item that was changed, or to which somebody wrote late: has its newest change arrived, and do both sides agree?
     pub async fn backlog(&self, sender: &RequestSender, head: &Head) -> Result<Backlog, RetrofitError> {
         let mut backlog = Backlog { items: self.seen.newest.len() as u64, ..Backlog::default() };
         for (key, lack) in self.lacking(sender, head).await? {
@@ -184,7 +198,9 @@ impl Drain {
         sender: &RequestSender,
         head: &Head,
     ) -> Result<Vec<(&SourceKey, Lack)>, RetrofitError> {
-        let items: Vec<_> = self.seen.newest.iter().collect();
+        let changed = self.seen.newest.iter().map(|(key, change)| (key, &change.key, Some(&change.newest)));
+        let late = self.seen.late.iter().filter(|(key, _)| !self.seen.newest.contains_key(key));
+        let items: Vec<_> = changed.chain(late.map(|(key, item)| (key, item, None))).collect();
         let parts: Vec<Vec<(&SourceKey, Lack)>> = stream::iter(items.chunks(BATCH_GET_KEYS_MAX))
             .map(|part| self.lacking_of(sender, head, part))
             .buffered(IN_FLIGHT_DEFAULT)
@@ -198,11 +214,11 @@ impl Drain {
         &self,
         sender: &RequestSender,
         head: &Head,
-        part: &[(&'s SourceKey, &'s Change)],
+        part: &[(&'s SourceKey, &'s Item, Option<&'s Newest>)],
     ) -> Result<Vec<(&'s SourceKey, Lack)>, RetrofitError> {
         let mapping = sender.job().mapping();
-        let rows: Vec<Item> = part.iter().map(|(key, _)| LedgerRow::key(mapping, key)).collect();
-        let keys: Vec<Item> = part.iter().map(|(_, change)| change.key.clone()).collect();
+        let rows: Vec<Item> = part.iter().map(|(key, ..)| LedgerRow::key(mapping, key)).collect();
+        let keys: Vec<Item> = part.iter().map(|(_, item, _)| (*item).clone()).collect();
         // An item without a place in the other table has none that could be read.
         let places: Vec<Option<Item>> =
             keys.iter().map(|key| mapping.target_key(key).ok().flatten()).collect();
@@ -211,14 +227,15 @@ impl Drain {
         let sources = sender.look_up(TableRole::Source, &keys, 1).await?;
         let mut targets = sender.look_up(TableRole::Target, &there, 1).await?.into_iter();
         let mut lacking = Vec::new();
-        for (at, (key, change)) in part.iter().enumerate() {
+        for (at, (key, _, newest)) in part.iter().enumerate() {
             let target = places[at].as_ref().and_then(|_| targets.next().flatten());
             let sides =
                 Sides { row: rows[at].as_ref(), source: sources[at].as_ref(), target: target.as_ref() };
             let job = sender.job();
             let signs = self.seen.signs.get(key).map_or(&[][..], Vec::as_slice);
             let shown = !head.was_reversed() || job.shows_last_write(sides, signs);
-            let lack = match (job.has_arrived(&change.newest, sides), job.agrees(sides), shown) {
+            let arrived = newest.is_none_or(|newest| job.has_arrived(newest, sides));
+            let lack = match (arrived, job.agrees(sides), shown) {
                 (false, _, _) => Lack::Arrival,
                 (_, false, _) => Lack::Agreement,
                 (_, _, false) => Lack::Sight,

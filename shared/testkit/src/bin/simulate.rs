@@ -2,7 +2,7 @@
 //!
 //! `--histories N` of each protocol, `--seed S` the first seed, `--protocol in-place|fenced|ledger|tidy` one protocol,
 //! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and
-//! `--why` says what catches each; `--naive` plays the protocol without guards; `--trace` prints what happened;
+//! `--why` says what catches each; `--trace` prints what happened;
 //! `--exhaustive` walks every order in which two source keys, `--changes C` (4) changes, a crash, two duplicates and a
 //! record that is given up can meet; `--faults CRASHES,DUPLICATES,DISCARDS` takes other numbers of these, `--every-order`
 //! walks those too that come to the same as another.
@@ -27,7 +27,7 @@ const SCENARIOS: [(Protocol, &str); 4] = [
 const TIDY: &str = "tidy";
 const HISTORIES_DEFAULT: u64 = 10_000;
 const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger|tidy] [--threads T] \
-[--mutant NAME | --mutants [--why]] [--naive] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS] [--every-order]]";
+[--mutant NAME | --mutants [--why]] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS] [--every-order]]";
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
 
@@ -42,7 +42,6 @@ struct Arguments {
     mutant: Option<Mutant>,
     mutants: bool,
     why: bool,
-    naive: bool,
     trace: bool,
     exhaustive: bool,
     bounds: Bounds,
@@ -64,7 +63,6 @@ fn main() -> ExitCode {
     let fine = match &arguments {
         Arguments { exhaustive: true, .. } => exhaustive(&scenarios, &arguments),
         Arguments { mutants: true, .. } => mutants(&scenarios, &arguments),
-        Arguments { naive: true, .. } => naives(&scenarios, &arguments),
         Arguments { trace: true, .. } => traces(&scenarios, &arguments),
         _ => plain(&scenarios, &arguments),
     };
@@ -80,7 +78,6 @@ fn arguments() -> Option<Arguments> {
         mutant: None,
         mutants: false,
         why: false,
-        naive: false,
         trace: false,
         exhaustive: false,
         bounds: BOUNDS,
@@ -99,7 +96,6 @@ fn arguments() -> Option<Arguments> {
             "--mutant" => read.mutant = Some(Mutant::named(&words.next()?)?),
             "--mutants" => read.mutants = true,
             "--why" => read.why = true,
-            "--naive" => read.naive = true,
             "--trace" => read.trace = true,
             "--exhaustive" => read.exhaustive = true,
             "--every-order" => read.orders = Orders::All,
@@ -213,15 +209,6 @@ fn mutants(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let names = Mutant::ALL.len();
     println!("{names} weakened protocols: {caught} times caught, {survivors} survive");
     survivors == 0
-}
-
-fn naives(scenarios: &Scenarios, arguments: &Arguments) -> bool {
-    let moves = |scenario: &Scenario| !scenario.is_in_place() && !scenario.tidies;
-    for (scenario, name) in scenarios.iter().filter(|(scenario, _)| moves(scenario)) {
-        let wrong = campaign(arguments, None).naive(scenario);
-        println!("{name}: {wrong} of {} histories end with lost, stale or ghost items", arguments.histories);
-    }
-    true
 }
 
 /// The same bounds with these numbers of crashes, duplicates and discards.

@@ -1,7 +1,9 @@
 //! Plays histories of a switch and its return: `cargo run --release -p keyfold-testkit --bin switching -- --histories 10000`.
 //!
 //! `--histories N`, `--seed S` the first seed; `--mutant NAME` plays one weakened protocol, `--mutants` all of them;
-//! `--trace` prints what happened.
+//! `--trace` prints what happened. `--walk` takes every order of a few things instead, for one item: `--changes A,B,C` on the source, on the
+//! target after the switch, on the source after the return; `--moves M` of writers; `--faults AGAIN,LONG,LATE,DEATHS,BACK` records that come
+//! again, requests carried out long after, late writes on the closed table, operators who die, stops that are taken back.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -10,10 +12,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use keyfold_testkit::simulate::Violation;
-use keyfold_testkit::simulate::switching::{SwitchMutant, history};
+use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, history, walk};
 
 const HISTORIES_DEFAULT: u64 = 10_000;
-const USAGE: &str = "switching [--histories N] [--seed S] [--mutant NAME | --mutants] [--trace]";
+const USAGE: &str = "switching [--histories N] [--seed S] [--mutant NAME | --mutants] [--trace] \
+[--walk [--changes A,B,C] [--moves M] [--faults AGAIN,LONG,LATE,DEATHS,BACK] [--states N]]";
+/// What `--walk` walks.
+const BOUNDS: WalkBounds = WalkBounds {
+    changes: [0, 1, 1],
+    moves: 2,
+    duplicates: 0,
+    zombies: 0,
+    late: 0,
+    deaths: 0,
+    taken_back: 0,
+    states: 50_000_000,
+};
+/// A walk goes as deep as a way is long.
+const STACK_BYTES: usize = 1 << 30;
 
 struct Arguments {
     histories: u64,
@@ -21,6 +37,7 @@ struct Arguments {
     mutant: Option<SwitchMutant>,
     mutants: bool,
     trace: bool,
+    walk: Option<WalkBounds>,
 }
 
 /// What came of many histories.
@@ -38,13 +55,24 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::from(2);
     };
-    let fine = if arguments.mutants { mutants(&arguments) } else { plain(&arguments) };
+    let fine = match &arguments {
+        Arguments { walk: Some(bounds), .. } => walked(*bounds, arguments.mutant),
+        Arguments { mutants: true, .. } => mutants(&arguments),
+        _ => plain(&arguments),
+    };
     ExitCode::from(u8::from(!fine))
 }
 
 fn arguments() -> Option<Arguments> {
-    let mut read =
-        Arguments { histories: HISTORIES_DEFAULT, seed: 0, mutant: None, mutants: false, trace: false };
+    let mut read = Arguments {
+        histories: HISTORIES_DEFAULT,
+        seed: 0,
+        mutant: None,
+        mutants: false,
+        trace: false,
+        walk: None,
+    };
+    let mut bounds = BOUNDS;
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -53,10 +81,55 @@ fn arguments() -> Option<Arguments> {
             "--mutant" => read.mutant = Some(SwitchMutant::from_name(&words.next()?)?),
             "--mutants" => read.mutants = true,
             "--trace" => read.trace = true,
+            "--walk" => read.walk = Some(BOUNDS),
+            "--changes" => bounds.changes = numbers(&words.next()?)?,
+            "--moves" => bounds.moves = words.next()?.parse().ok()?,
+            "--states" => bounds.states = words.next()?.parse().ok()?,
+            "--faults" => {
+                let [duplicates, zombies, late, deaths, taken_back] = numbers(&words.next()?)?;
+                bounds = WalkBounds { duplicates, zombies, late, deaths, taken_back, ..bounds };
+            }
             _ => return None,
         }
     }
+    read.walk = read.walk.map(|_| bounds);
     Some(read)
+}
+
+/// So many numbers with commas between them.
+fn numbers<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let numbers: Option<Vec<u8>> = text.split(',').map(|number| number.parse().ok()).collect();
+    numbers?.try_into().ok()
+}
+
+fn walked(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> bool {
+    let begun = Instant::now();
+    let walking = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || walk(bounds, mutant));
+    let end = match walking.map(std::thread::JoinHandle::join) {
+        Ok(Ok(end)) => end,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => {
+            println!("no thread for the walk: {error}");
+            return false;
+        }
+    };
+    let WalkBounds { changes, moves, duplicates, zombies, late, deaths, taken_back, .. } = bounds;
+    println!(
+        "1 item, changes {changes:?}, {moves} moves, {duplicates} records again, {zombies} requests long after, {late} late writes, \
+{deaths} operators die, {taken_back} stops taken back: {} states, {} at rest, {} of them after the last move; {:.0} s",
+        end.states,
+        end.ends,
+        end.moved,
+        begun.elapsed().as_secs_f64()
+    );
+    if end.cut_short {
+        println!("CUT SHORT, not all was walked");
+    }
+    if let Some((wrong, steps)) = &end.wrong {
+        steps.iter().for_each(|step| println!("    {step}"));
+        println!("{wrong}");
+    }
+    end.wrong.is_none() && !end.cut_short
 }
 
 /// Plays them all, or up to the first that is wrong. On every core: each takes its part of the seeds, and none goes past a seed

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Fault, Hits, Mutant, Scenario, Violation, WriterAction, WriterActions, history, naive};
+use super::{Fault, Hits, Mutant, Scenario, Violation, WriterAction, WriterActions, history};
 
 /// Which histories are played.
 #[derive(Debug, Clone, Copy)]
@@ -69,15 +69,6 @@ impl Campaign {
             seed += self.threads;
         }
         tally
-    }
-
-    /// How many histories the protocol without guards ends wrong.
-    pub fn naive(&self, scenario: &Scenario) -> u64 {
-        let wrong = |first: u64| {
-            let seeds = (self.seed + first..self.seed + self.histories).step_by(self.threads as usize);
-            seeds.filter(|seed| !naive(scenario, *seed)).count() as u64
-        };
-        self.on_threads(wrong).into_iter().sum()
     }
 
     fn on_threads<T: Send>(&self, part: impl Fn(u64) -> T + Sync) -> Vec<T> {

@@ -6,7 +6,7 @@
 //! as it has drained, after repairs, and after finalising.
 
 mod compact_state;
-mod hash;
+pub(super) mod hash;
 mod open_task;
 mod tables;
 mod task_table;

@@ -61,6 +61,8 @@ Mutant {
     LedgerUnguarded = "ledger-unguarded",
     /// The old place is not deleted when an item moves: a ghost stays there.
     OldStays = "old-stays",
+    /// A checkpoint is stored one item further on than what was read: that item is never carried over.
+    CheckpointFurther = "checkpoint-further",
     /// A repair writes without a condition: it overwrites what was written since it read.
     RepairUnguarded = "repair-unguarded",
     /// An update in place does not ask whether the key's attributes are as it read them: it writes the key of old values.
@@ -195,6 +197,7 @@ impl Mutant {
             | Mutant::DiscardForgotten
             | Mutant::ErrorIsEnd
             | Mutant::CheckpointFirst
+            | Mutant::CheckpointFurther
             | Mutant::HastyVerifier
             | Mutant::ShortPauses
             | Mutant::Latest

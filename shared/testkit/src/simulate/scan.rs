@@ -104,12 +104,22 @@ impl SimulationState<'_> {
         let early = !reading.items.is_empty() && self.random.chance(10);
         let more = full || early || (is_over && last.is_some() && self.random.chance(30));
         if more || is_over {
-            let end = last.filter(|_| more).map(key);
+            let end = self.further(last.filter(|_| more)).map(key);
             return self.begin_page(id, &reading.items, end);
         }
         if let Some(run) = self.runs.get_mut(&id) {
             run.reading = Some(reading);
         }
+    }
+
+    /// Where a page ends; with a weakened protocol, one item further on.
+    fn further(&mut self, end: Option<usize>) -> Option<usize> {
+        let next = end? + 1;
+        let skips = next < self.keys && self.has(Mutant::CheckpointFurther);
+        if skips && self.source.at(NAMES[next]).is_some() {
+            self.bitten();
+        }
+        if skips { Some(next) } else { end }
     }
 
     /// What the scan reads of this item.

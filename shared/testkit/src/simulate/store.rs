@@ -29,6 +29,13 @@ impl ItemStore {
         self.items.iter().map(|(place, item)| (&**place, item))
     }
 
+    /// All items whose places begin so, by their keys' texts.
+    pub(super) fn within(&self, prefix: &str) -> impl Iterator<Item = &Item> {
+        let from =
+            self.items.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+        from.take_while(move |(place, _)| place.starts_with(prefix)).map(|(_, item)| item)
+    }
+
     /// The first item after this place: what a scan reads next.
     pub(super) fn after(&self, place: &str) -> Option<(&str, &Item)> {
         use std::ops::Bound::{Excluded, Unbounded};

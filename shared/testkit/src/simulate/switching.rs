@@ -7,17 +7,22 @@
 //! What holds after every turn: the open table holds what its last writer wrote. At the end both tables say the same, and each late
 //! write was carried over or is noted with what it wrote.
 //!
-//! - `world` are tables, streams and what writers wrote; `carry` is the work of the functions, `operate` that of operators;
+//! - `scene` is the retrofit, `world` are tables, streams and what writers wrote; `carry` is the work of the functions, `operate` that of operators;
+//! - `choices` are drawn from the seed; `walk` takes each of them once, for one item;
 //! - [`mutant`] is how the protocol is weakened; `judge` says what is wrong.
 
 mod carry;
+mod choices;
 mod judge;
 pub mod mutant;
 mod operate;
 mod play;
+mod scene;
+mod walk;
 mod world;
 
 pub use mutant::SwitchMutant;
+pub use walk::{WalkBounds, WalkEnd, walk};
 
 use super::Violation;
 

@@ -6,13 +6,13 @@ use keyfold_core::retrofit::{ItemSeen, Response};
 use keyfold_core::value::{AttributeValue, Item};
 
 /// One hash of several.
-pub(super) fn mix<T: Hash>(before: u64, with: T) -> u64 {
+pub(in crate::simulate) fn mix<T: Hash>(before: u64, with: T) -> u64 {
     let mut hasher = DefaultHasher::new();
     (before, with).hash(&mut hasher);
     hasher.finish()
 }
 
-pub(super) fn of_item(item: &Item) -> u64 {
+pub(in crate::simulate) fn of_item(item: &Item) -> u64 {
     item.iter().fold(0, |sum: u64, (name, value)| sum.wrapping_add(mix(of_value(value), name)))
 }
 
@@ -28,7 +28,7 @@ fn of_value(value: &AttributeValue) -> u64 {
     }
 }
 
-pub(super) fn of_outcome(outcome: &Response) -> u64 {
+pub(in crate::simulate) fn of_outcome(outcome: &Response) -> u64 {
     let of = |item: &Option<Item>| item.as_ref().map(of_item);
     match outcome {
         Response::Got(item) => mix(1, of(item)),

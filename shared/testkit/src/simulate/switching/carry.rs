@@ -1,29 +1,56 @@
 //! The functions: batches of records, their tasks, and what can happen to their requests.
 
-use keyfold_core::retrofit::control::{Delivery, Direction, Head, Phase};
+use std::rc::Rc;
+
+use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TaskStep, Write, control,
+    Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole, TaskStep, Write,
+    control,
 };
 use keyfold_core::value::Item;
 
+use super::super::exhaustive::hash::{mix, of_outcome};
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
+use super::scene::{Due, Jobs, control_partition};
 use super::world::{KEYS, World, index};
 
+/// In so many turns a weakened way back notices that writers were moved.
+const NOTICE_TURNS: u64 = 40;
 /// The most records of one item in a batch.
 const BATCH_MAX: usize = 3;
 
 /// A task that has a request to send.
+#[derive(Clone)]
 pub(super) struct Work {
     task: ItemTask,
     errand: Errand,
     request: Request,
+    /// A digest of what it began with and has heard: two tasks with the same go on the same way.
+    heard: u64,
+}
+
+impl Work {
+    /// What tells it from others.
+    pub(super) fn hash(&self) -> u64 {
+        self.heard
+    }
+}
+
+/// A request that is under way for long.
+#[derive(Clone)]
+pub(super) struct Zombie {
+    lead: Direction,
+    request: Request,
+    /// What tells it from others.
+    pub(super) sent: u64,
 }
 
 /// On whose behalf a task runs.
+#[derive(Clone)]
 struct Errand {
-    job: Job,
+    job: Rc<Job>,
     /// Which way the job carries.
     lead: Direction,
     /// The records that it deals with; none if they were dealt with before.
@@ -51,32 +78,46 @@ impl World {
         let seen = |at: &usize| stream[*at].number == number && stream[*at].visible_at <= self.turns;
         let of_item: Vec<usize> = (first..stream.len()).filter(seen).collect();
         match self.delivery(side) {
-            Delivery::Carry(job) => {
-                let count = self.random.between(1, BATCH_MAX).min(of_item.len());
+            Due::Carry(job) => {
+                let count = self.random.between(1, BATCH_MAX.min(of_item.len()));
                 let records = of_item[..count].to_vec();
-                let task = job.apply(&self.streams[index(side)][records[count - 1]].record);
+                let last = &self.streams[index(side)][records[count - 1]].record;
+                let given_up = self.faults.discards && self.random.chance(6);
+                let task = if given_up { job.discard(last) } else { job.apply(last) };
+                let latest = side == Direction::Back && !self.sees_way_back(side, first);
+                let forgotten = given_up && self.bites(SwitchMutant::DiscardForgotten);
+                if forgotten || (latest && self.bites(SwitchMutant::ReverseFromLatest)) {
+                    records.iter().for_each(|at| self.streams[index(side)][*at].dealt_with = true);
+                    return;
+                }
                 self.busy[index(side)][number] = true;
                 self.start(task, Errand { job, lead: side, records: Some((side, records)), late: None });
             }
-            Delivery::Late { job, epoch } => {
+            Due::Late { job, epoch } => {
                 self.busy[index(side)][number] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
                 self.start(task, Errand { job, lead: super::world::other(side), records, late });
             }
-            Delivery::Nothing => self.streams[index(side)][first].dealt_with = true,
+            Due::Nothing => self.streams[index(side)][first].dealt_with = true,
         }
     }
 
+    /// Is this record from after a function noticed that the target's writers were let in?
+    fn sees_way_back(&self, side: Direction, record: usize) -> bool {
+        !self.has(SwitchMutant::ReverseFromLatest)
+            || self.streams[index(side)][record].visible_at >= self.let_in_at + NOTICE_TURNS
+    }
+
     /// What becomes of records now.
-    fn delivery(&mut self, side: Direction) -> Delivery {
-        let delivery = self.head.delivery(&self.mapping, side);
-        match delivery {
-            Delivery::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Delivery::Nothing,
-            Delivery::Late { .. } if side == Direction::There && self.bites(SwitchMutant::CarriesOn) => {
-                Delivery::Carry(self.head.job(self.mapping.clone()))
+    fn delivery(&mut self, side: Direction) -> Due {
+        let jobs = Jobs::of(&self.head);
+        match jobs.due(side) {
+            Due::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Due::Nothing,
+            Due::Late { .. } if side == Direction::There && self.bites(SwitchMutant::CarriesOn) => {
+                Due::Carry(Rc::clone(&jobs.there))
             }
-            delivery => delivery,
+            due => due,
         }
     }
 
@@ -84,38 +125,45 @@ impl World {
     pub(super) fn deliver_again(&mut self, side: Direction) {
         let stream = &self.streams[index(side)];
         let dealt_with: Vec<usize> = (0..stream.len()).filter(|at| stream[*at].dealt_with).collect();
-        let Some(&at) = self.random.any(&dealt_with) else { return };
+        if let Some(&at) = self.random.any(&dealt_with) {
+            self.deliver_this_again(side, at);
+        }
+    }
+
+    /// This record comes once more.
+    pub(super) fn deliver_this_again(&mut self, side: Direction, at: usize) {
         self.note(|| format!("record {at} of {side:?} comes again"));
-        let record = self.streams[index(side)][at].record.clone();
+        let record = Rc::clone(&self.streams[index(side)][at].record);
         match self.delivery(side) {
-            Delivery::Carry(job) => {
+            Due::Carry(job) => {
                 let task = job.apply(&record);
                 self.start(task, Errand { job, lead: side, records: None, late: None });
             }
-            Delivery::Late { job, epoch } => {
+            Due::Late { job, epoch } => {
                 let (task, late) = (job.late(&record, epoch), Some((side, at)));
                 self.start(task, Errand { job, lead: super::world::other(side), records: None, late });
             }
-            Delivery::Nothing => {}
+            Due::Nothing => {}
         }
     }
 
     /// Somebody takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
-        let (job, lead) = match self.head.phase {
-            Phase::Tidy => (self.head.job(self.mapping.clone()), Direction::There),
-            Phase::Reversed => match self.head.back_job(&self.mapping) {
-                Some(job) => (job, Direction::Back),
-                None => return,
-            },
+        let reversed = self.head.phase == Phase::Reversed;
+        let forward = reversed && self.bites(SwitchMutant::RepairsForward);
+        let phase = if forward { Phase::Tidy } else { self.head.phase };
+        let (job, lead) = match phase {
+            Phase::Tidy => (Jobs::of(&self.head).leading(Direction::There), Direction::There),
+            Phase::Reversed => (Jobs::of(&self.head).leading(Direction::Back), Direction::Back),
             _ => return,
         };
+        let Some(job) = job else { return };
         let entries = self.quarantine(job.mapping().rows_name());
         let task = match self.random.any(&entries) {
             Some(entry) => job.release(entry),
             None => {
                 let number = self.random.below(KEYS);
-                Some(job.repair(&self.key(lead, number)))
+                Some(job.repair(self.key(lead, number)))
             }
         };
         let Some(task) = task else { return };
@@ -126,8 +174,7 @@ impl World {
     /// What is in quarantine.
     pub(super) fn quarantine(&self, rows_name: &str) -> Vec<Quarantined> {
         let partition = format!("{}|", control::quarantine_partition(rows_name));
-        let rows = self.control.iter().filter(|(place, _)| place.starts_with(&partition));
-        rows.filter_map(|(_, row)| Quarantined::read(row)).collect()
+        self.control.within(&partition).filter_map(Quarantined::read).collect()
     }
 
     fn start(&mut self, mut task: ItemTask, errand: Errand) {
@@ -136,12 +183,21 @@ impl World {
             format!("work for {lead:?} on {records:?}, late {late:?}, generation {:?}", job.generation())
         });
         let step = task.start(&errand.job);
-        self.step(task, errand, step);
+        let Errand { job, lead, records, late } = &errand;
+        let of = (
+            records.clone(),
+            *late,
+            job.generation(),
+            self.head.version,
+            super::super::work::short(task.key()),
+        );
+        let heard = mix(index(*lead) as u64, of);
+        self.step(task, errand, step, heard);
     }
 
-    fn step(&mut self, task: ItemTask, errand: Errand, step: TaskStep) {
+    fn step(&mut self, task: ItemTask, errand: Errand, step: TaskStep, heard: u64) {
         match step {
-            TaskStep::Send(request) => self.works.push(Work { task, errand, request }),
+            TaskStep::Send(request) => self.works.push(Work { task, errand, request, heard }),
             TaskStep::Done(result) => {
                 self.note(|| format!("  {:?} {:?}: {}", errand.lead, errand.records, result.name()));
                 self.over(errand.records, result.is_settled());
@@ -160,22 +216,27 @@ impl World {
 
     /// Moves a task on by one request.
     pub(super) fn advance(&mut self, at: usize) {
-        let mut work = self.works.swap_remove(at);
+        let work = self.works.swap_remove(at);
         if self.faults.crashes && self.random.chance(3) {
             self.note(|| format!("  {:?} {:?} dies", work.errand.lead, work.errand.records));
             return self.over(work.errand.records, false);
         }
+        // It is carried out when its sender sends it again.
+        if self.faults.conflicts && matches!(work.request, Request::Transact(_)) && self.random.chance(15) {
+            self.note(|| "  a transaction meets another one".to_owned());
+            return self.works.push(work);
+        }
         if self.faults.zombies && writes(&work.request) && self.random.chance(8) {
             self.note(|| "  the request is under way for long".to_owned());
-            self.zombies.push((work.errand.lead, work.request.clone()));
+            let (lead, request) = (work.errand.lead, work.request.clone());
+            self.zombies.push(Zombie { lead, request, sent: work.heard });
             return match self.random.chance(50) {
                 true => self.over(work.errand.records, false),
                 false => self.works.push(work),
             };
         }
         if let Some(response) = self.skipped(&work) {
-            let step = work.task.respond(&work.errand.job, response);
-            return self.step(work.task, work.errand, step);
+            return self.respond(work, response);
         }
         let mut response = self.carry_out(work.errand.lead, &work.request);
         if self.faults.lost && writes(&work.request) && self.random.chance(6) {
@@ -186,13 +247,18 @@ impl World {
             self.note(|| format!("  {:?} {:?} dies after it", work.errand.lead, work.errand.records));
             return self.over(work.errand.records, false);
         }
+        self.respond(work, response);
+    }
+
+    fn respond(&mut self, mut work: Work, response: Response) {
+        let heard = mix(work.heard, of_outcome(&response));
         let step = work.task.respond(&work.errand.job, response);
-        self.step(work.task, work.errand, step);
+        self.step(work.task, work.errand, step, heard);
     }
 
     /// A request that is under way for long is carried out.
     pub(super) fn carry_out_late(&mut self, at: usize) {
-        let (lead, request) = self.zombies.swap_remove(at);
+        let Zombie { lead, request, .. } = self.zombies.swap_remove(at);
         self.note(|| "a request of long ago:".to_owned());
         self.carry_out(lead, &request);
     }
@@ -205,9 +271,12 @@ impl World {
         {
             return Some(Response::Written);
         }
+        if let Some(image) = self.image_of(work) {
+            return Some(Response::Got(image));
+        }
         let partition = |request: &Request| match request {
             Request::Write(write) => Some(partition_of(write)),
-            Request::Get { key, .. } => Some(text_of(key)),
+            Request::Get { key, .. } => Some(control_partition(key)),
             Request::Transact(_) => None,
         };
         let partition = partition(&work.request)?;
@@ -218,6 +287,18 @@ impl World {
             Request::Get { .. } if partition.starts_with("ledger#") => self.unread(work, &partition),
             _ => None,
         }
+    }
+
+    /// A record's own image in place of what the open table says.
+    fn image_of(&mut self, work: &Work) -> Option<Option<Item>> {
+        let Request::Get { place: TableRole::Source, key } = &work.request else { return None };
+        let (side, records) = work.errand.records.as_ref().filter(|_| work.errand.late.is_none())?;
+        if !self.has(SwitchMutant::RecordImage) {
+            return None;
+        }
+        let image = self.streams[index(*side)][*records.last()?].record.new.clone();
+        let there = self.item(*side, self.number(*side, key)).cloned();
+        (image != there && self.bites(SwitchMutant::RecordImage)).then_some(image)
     }
 
     /// A row that a weakened protocol does not look at, or reads otherwise.
@@ -268,14 +349,7 @@ impl World {
 }
 
 fn partition_of(write: &Write) -> String {
-    text_of(super::super::store::key_in(&write.action))
-}
-
-fn text_of(key: &Item) -> String {
-    match key.get(control::PARTITION) {
-        Some(keyfold_core::value::AttributeValue::S(text)) => text.clone(),
-        _ => String::new(),
-    }
+    control_partition(super::super::store::key_in(&write.action))
 }
 
 /// The row of the retrofit, stored.

@@ -74,7 +74,7 @@ impl World {
         let key = self.key(side, number);
         self.quarantine(self.mapping_from(side).rows_name())
             .iter()
-            .any(|entry| entry.key.as_ref() == Some(&key))
+            .any(|entry| entry.key.as_ref() == Some(key))
     }
 
     /// What is noted was late, or came after a stop.
@@ -99,6 +99,9 @@ impl World {
         let sequence = &self.streams[index(side)][at].record.sequence;
         let known =
             |write: &LateWrite| write.side == side && write.number == number && write.sequence == *sequence;
+        if self.copied[index(side)][number] {
+            return true;
+        }
         // Of an item that somebody wrote to all the same, a deletion of the retrofit's own may be noted too.
         let leaked =
             |(of, at): &(usize, usize)| *of == index(side) && self.streams[*of][*at].number == number;
@@ -106,13 +109,12 @@ impl World {
     }
 
     fn notes(&self) -> impl Iterator<Item = &Item> {
-        let partition = format!("{}|", control::late_partition(self.mapping.name()));
-        let rows = self.control.iter().filter(move |(place, _)| place.starts_with(&partition));
-        rows.map(|(_, row)| row)
+        let partition = format!("{}|", control::late_partition(self.scene.mapping.name()));
+        self.control.within(&partition).collect::<Vec<_>>().into_iter()
     }
 
     fn is_noted(&self, write: &LateWrite) -> bool {
-        let key = map(&self.key(write.side, write.number));
+        let key = map(self.key(write.side, write.number));
         let new = |row: &Item| match row.get(control::NEW) {
             Some(AttributeValue::M(image)) => Some(natural(&Item::from(image.clone()))),
             _ => None,

@@ -17,6 +17,8 @@ SwitchMutant {
     StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",
+    /// An item that only the closed table's writers wrote to is not looked at before the direction is turned.
+    LateUnseen = "late-unseen",
     /// What is under way counts as arrived as soon as the item is in the other table.
     DrainByPresence = "drain-by-presence",
     /// Writers are let in before the former generation is sealed.
@@ -41,6 +43,22 @@ SwitchMutant {
     FormerRowIgnored = "former-row-ignored",
     /// Writers of the source are let in while those of the target are.
     ReturnUnclosed = "return-unclosed",
+    /// What was written after the writers were stopped is not waited for: it may have been acknowledged before, and published late.
+    EarlyLook = "early-look",
+    /// A repair goes on from the source to the target while the target is the truth.
+    RepairsForward = "repairs-forward",
+    /// Writers are moved while items are in quarantine.
+    QuarantineOpen = "quarantine-open",
+    /// A record that was given up on its way is forgotten.
+    DiscardForgotten = "discard-forgotten",
+    /// The record's image is written in place of what the open table says now.
+    RecordImage = "record-image",
+    /// A return that is taken back forgets the way back.
+    ReturnForgets = "return-forgets",
+    /// Writers are moved though nothing carries what they write back.
+    ReverseUnusable = "reverse-unusable",
+    /// The way back begins with what comes after it is noticed that writers were moved.
+    ReverseFromLatest = "reverse-from-latest",
     /// An operator does not ask whether another one was faster.
     HeadUnguarded = "head-unguarded",
 }

@@ -2,16 +2,18 @@
 //! and let the writers of the other table in. Any of them may die; another one goes on.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use keyfold_core::condition::{Comparison, Condition, Path};
-use keyfold_core::retrofit::control::{Delivery, Direction, Head, Phase, SORT};
+use keyfold_core::retrofit::control::{Direction, Head, Phase, SORT};
 use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
 use keyfold_core::retrofit::seal;
-use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, Request, TaskStep};
+use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, Request, TaskResult, TaskStep};
 use keyfold_core::value::Item;
 
 use super::carry::same_version;
 use super::mutant::SwitchMutant;
+use super::scene::{self, Due, Jobs};
 use super::world::{KEYS, LateWrite, Published, TrueWrite, World, index, natural, other};
 
 /// How many seals are written in one turn.
@@ -20,6 +22,7 @@ const SEALS_AT_ONCE: usize = 256;
 const STOP_TURNS_MAX: u64 = 160;
 
 /// Somebody at a terminal.
+#[derive(Clone)]
 pub(super) struct Operator {
     /// The retrofit's row, as it was last read.
     known: Option<Head>,
@@ -33,6 +36,16 @@ pub(super) struct Operator {
     since: u64,
     /// The records of the closed table that were looked at.
     examined: BTreeSet<usize>,
+    /// The items of which one of them was somebody else's: the retrofit may have written over more of that.
+    late: BTreeSet<usize>,
+}
+
+impl std::hash::Hash for Operator {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        let Operator { known, drained, sealed, settled, examined, late, .. } = self;
+        let version = known.as_ref().map(|head| head.version);
+        (version, drained, sealed, settled, examined, late).hash(hasher);
+    }
 }
 
 impl Operator {
@@ -44,6 +57,7 @@ impl Operator {
             settled: None,
             since: 0,
             examined: BTreeSet::new(),
+            late: BTreeSet::new(),
         }
     }
 }
@@ -52,6 +66,7 @@ impl World {
     /// One step of this operator.
     pub(super) fn operate(&mut self, at: usize) {
         if self.faults.operators && self.random.chance(4) {
+            self.died += 1;
             self.note(|| format!("operator {at} dies"));
             self.operators[at] = Operator::new();
             return;
@@ -73,12 +88,16 @@ impl World {
     fn stop(&mut self, at: usize, known: &Head, side: Direction, next: Phase) {
         self.operators[at] = Operator::new();
         // What could not be carried before the writers moved last counts too.
-        let names = [self.mapping.rows_name(), self.back.rows_name()];
+        let names = [self.scene.mapping.rows_name(), self.scene.back.rows_name()];
         let clean = names.into_iter().all(|name| self.quarantine(name).is_empty());
-        if self.moves_left() == 0 || !clean || !self.random.chance(25) {
+        if self.moves_left() == 0 || !self.random.chance(25) {
+            return;
+        }
+        if !clean && !self.bites(SwitchMutant::QuarantineOpen) {
             return;
         }
         if self.store(known, next) {
+            self.stopped_at = [0, 1].map(|at| self.streams[at].len());
             self.note(|| format!("writers of {side:?} are stopped"));
             if side == Direction::There || !self.bites(SwitchMutant::ReturnUnclosed) {
                 self.open = None;
@@ -93,15 +112,14 @@ impl World {
             self.operators[at].since = self.turns.max(1);
         }
         let tired = self.turns > self.operators[at].since + STOP_TURNS_MAX;
-        let doubts = if self.faults.hesitant { 12 } else { 1 };
-        if tired || self.random.chance(doubts) {
+        if tired || self.random.chance(self.doubts) {
             return self.take_back(at, known, side);
         }
         if !self.operators[at].drained {
             self.operators[at].drained = self.has_drained(at, known, side);
             // A replicator that is behind holds nobody up; and nobody else carries what the other direction wrote before.
             if !self.operators[at].drained && self.random.chance(30) {
-                self.carry_what_lacks(known, side);
+                self.carry_what_lacks(at, known, side);
             }
             return;
         }
@@ -148,6 +166,10 @@ impl World {
         self.operators[at] = Operator::new();
         let next = if side == Direction::There { Phase::Tidy } else { Phase::Reversed };
         if self.store(known, next) {
+            if side == Direction::Back && self.bites(SwitchMutant::ReturnForgets) {
+                self.head.back = None;
+            }
+            self.taken_back += 1;
             self.note(|| format!("the stop is taken back: writers of {side:?} go on"));
             self.open = Some(side);
         }
@@ -167,18 +189,18 @@ impl World {
     fn seal(&mut self, at: usize, known: &Head) {
         let begun = self.operators[at].sealed;
         let Some(generation) = known.generation else { return };
-        let seals = seal::seals(self.mapping.name(), generation);
-        let writes: Vec<_> = seals.skip(begun).take(SEALS_AT_ONCE).collect();
-        self.operators[at].sealed += writes.len();
+        let end = (begun + SEALS_AT_ONCE).min(usize::from(seal::SEALS));
+        self.operators[at].sealed = end;
         let trace = self.trace.take();
-        for write in writes {
-            self.carry_out(Direction::There, &Request::Write(write));
+        for (_, write) in scene::seals(generation).iter().filter(|(place, _)| (begun..end).contains(place)) {
+            self.carry_out(Direction::There, &Request::Write(write.clone()));
         }
         self.trace = trace;
     }
 
     fn store(&mut self, known: &Head, next: Phase) -> bool {
         let next = match next {
+            Phase::Reversed if self.bites(SwitchMutant::ReverseUnusable) => known.to(next),
             Phase::Reversed => known.with_way_back("t").and_then(|head| head.to(next)),
             next => known.to(next),
         };
@@ -200,33 +222,26 @@ impl World {
     /// As far as the streams tell: has every change of this table arrived at the other one, do they agree, and was everything
     /// that came to the other one looked at?
     fn has_drained(&mut self, at: usize, known: &Head, side: Direction) -> bool {
-        let job = match side {
-            Direction::There => Some(known.job(self.mapping.clone())),
-            Direction::Back => known.back_job(&self.mapping),
-        };
-        let Some(job) = job else { return false };
-        let clean = self.quarantine(job.mapping().rows_name()).is_empty();
+        let Some(job) = Jobs::of(known).leading(side) else { return false };
+        let clean =
+            self.quarantine(job.mapping().rows_name()).is_empty() || self.has(SwitchMutant::QuarantineOpen);
         let examined = clean && self.examine(at, known, side);
-        let drained = examined && (0..KEYS).all(|number| self.item_has_drained(&job, side, number));
+        let drained = examined && (0..KEYS).all(|number| self.item_has_drained(at, &job, side, number));
         drained || self.bites(SwitchMutant::NotDrained)
     }
 
     /// Carries over the newest change of each item that has not arrived, as the functions do.
-    fn carry_what_lacks(&mut self, known: &Head, side: Direction) {
-        let job = match side {
-            Direction::There => Some(known.job(self.mapping.clone())),
-            Direction::Back => known.back_job(&self.mapping),
-        };
-        let Some(job) = job else { return };
+    fn carry_what_lacks(&mut self, at: usize, known: &Head, side: Direction) {
+        let Some(job) = Jobs::of(known).leading(side) else { return };
         for number in 0..KEYS {
             let stream = self.streams[index(side)].iter();
             let seen = stream.filter(|record| record.number == number && record.visible_at <= self.turns);
             let Some(record) =
-                seen.map(|record| record.record.clone()).max_by(|a, b| a.sequence.cmp(&b.sequence))
+                seen.map(|record| Rc::clone(&record.record)).max_by(|a, b| a.sequence.cmp(&b.sequence))
             else {
                 continue;
             };
-            if !self.item_has_drained(&job, side, number) {
+            if !self.item_has_drained(at, &job, side, number) {
                 self.carry_to_the_end(job.apply(&record), &job, side);
             }
         }
@@ -235,7 +250,7 @@ impl World {
     /// Looks at what came to the closed table, as the functions do.
     fn examine(&mut self, at: usize, known: &Head, side: Direction) -> bool {
         let closed = other(side);
-        let Delivery::Late { job, epoch } = known.delivery(&self.mapping, closed) else { return true };
+        let Due::Late { job, epoch } = Jobs::of(known).due(closed) else { return true };
         if self.bites(SwitchMutant::ClosedUnseen) {
             return true;
         }
@@ -248,16 +263,20 @@ impl World {
             if published.visible_at > self.turns || self.operators[at].examined.contains(&record) {
                 continue;
             }
-            let task = job.late(&published.record, epoch);
-            if !self.carry_to_the_end(task, &job, side) {
+            let (task, number) = (job.late(&published.record, epoch), published.number);
+            let result = self.carry_to_the_end(task, &job, side);
+            if !result.is_settled() {
                 return false;
             }
             self.operators[at].examined.insert(record);
+            if result.is_late() {
+                self.operators[at].late.insert(number);
+            }
         }
         true
     }
 
-    fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> bool {
+    fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> TaskResult {
         let mut step = task.start(job);
         loop {
             match step {
@@ -265,29 +284,41 @@ impl World {
                     let response = self.carry_out(lead, &request);
                     step = task.respond(job, response);
                 }
-                TaskStep::Done(result) => return result.is_settled(),
+                TaskStep::Done(result) => return result,
             }
         }
     }
 
-    fn item_has_drained(&mut self, job: &Job, side: Direction, number: usize) -> bool {
+    fn item_has_drained(&mut self, at: usize, job: &Job, side: Direction, number: usize) -> bool {
         let seen = |of: Direction| {
             let stream = self.streams[index(of)].iter();
-            stream.filter(|record| record.number == number && record.visible_at <= self.turns)
+            let upto =
+                if self.has(SwitchMutant::EarlyLook) { self.stopped_at[index(of)] } else { usize::MAX };
+            stream.take(upto).filter(|record| record.number == number && record.visible_at <= self.turns)
         };
-        let Some(sequence) = seen(side).map(|record| record.record.sequence.clone()).max() else {
+        let sequence = seen(side).map(|record| record.record.sequence.clone()).max();
+        // Of an item that nobody wrote to in the open table, what came late to the closed one still counts.
+        let late = self.operators[at].late.contains(&number);
+        if sequence.is_none() && !late {
             return true;
-        };
-        let newest = Newest { sequence, may_lack_row: false };
+        }
+        let newest = sequence.map(|sequence| Newest { sequence, may_lack_row: false });
         let (source, target) = (self.item(side, number), self.item(other(side), number));
         let sides = Sides { row: self.row_of(side, number), source, target };
-        let (arrived, present, agrees) =
-            (job.has_arrived(&newest, sides), target.is_some(), job.agrees(sides));
+        let arrived = newest.as_ref().is_none_or(|newest| job.has_arrived(newest, sides));
+        let (present, agrees) = (target.is_some(), job.agrees(sides));
         let shown = !self.head.was_reversed()
             || job.shows_last_write(
                 sides,
                 &seen(other(side)).map(|record| Sign::of(&record.record)).collect::<Vec<_>>(),
             );
+        if newest.is_none() && !(agrees && shown) && self.bites(SwitchMutant::LateUnseen) {
+            return true;
+        }
+        if self.has(SwitchMutant::EarlyLook) && arrived {
+            self.bites += u64::from(!(agrees && shown));
+            return true;
+        }
         if !arrived && present && self.bites(SwitchMutant::DrainByPresence) {
             return true;
         }
@@ -300,6 +331,7 @@ impl World {
     /// The writers of this table may write from now on; it was looked last at this turn whether all had arrived.
     pub(super) fn let_in(&mut self, side: Direction, looked: u64) {
         self.open = Some(side);
+        self.let_in_at = self.turns;
         if self.truth_of == side {
             return;
         }
@@ -330,12 +362,17 @@ impl World {
             |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
         let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
         // What came to this table after the last look is an ordinary write of it from now on; and what was not in its stream by
-        // then, unless the former table's writers wrote the item too: then both sides were compared.
+        // then, unless the former table's writers wrote the item too: then both sides were compared. It is all the same where nobody but
+        // late writers wrote the item here since.
+        let of_item = self.streams[index(side)].iter().filter(|record| record.number == number);
+        let newest = of_item.map(|record| record.record.sequence.clone()).max();
+        let of_late = self.late.iter().filter(|write| write.side == side && write.number == number);
+        let intact = of_late.map(|write| write.sequence.clone()).max() == newest;
         let early: Vec<&mut LateWrite> = self
             .late
             .iter_mut()
             .filter(|write| write.side == side && write.number == number)
-            .filter(|write| write.turn > looked || (from.is_none() && write.visible_at > looked))
+            .filter(|write| write.turn > looked || (write.visible_at > looked && (from.is_none() || intact)))
             .collect();
         if early.last().is_some_and(|write| write.new == there) {
             early.into_iter().for_each(|write| write.said = true);
@@ -377,7 +414,7 @@ impl World {
 
     /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.
     pub(super) fn seen(&self, side: Direction, item: Option<&Item>) -> Option<Item> {
-        item.filter(|item| side == Direction::Back || self.mapping.selects(item)).cloned()
+        item.filter(|item| side == Direction::Back || self.scene.mapping.selects(item)).cloned()
     }
 }
 

@@ -8,8 +8,6 @@ use super::world::{KEYS, World, index};
 
 /// Turns of a history.
 const TURNS_MAX: usize = 1_200;
-/// How often writers are moved at the most.
-const MOVES_MAX: u64 = 4;
 /// Turns until everything must have drained.
 const END_TURNS_MAX: usize = 20_000;
 
@@ -29,6 +27,11 @@ impl World {
         self.faults.operators = false;
         self.faults.no_inverse = false;
         self.faults.hesitant = false;
+        self.doubts = 1;
+        self.faults.expiry = false;
+        self.faults.old_copies = false;
+        self.faults.discards = false;
+        self.faults.conflicts = false;
         self.ending = true;
         for _ in 0..END_TURNS_MAX {
             if self.is_at_rest() {
@@ -41,7 +44,7 @@ impl World {
     }
 
     pub(super) fn moves_left(&self) -> u64 {
-        if self.ending { 0 } else { MOVES_MAX.saturating_sub(self.moves) }
+        if self.ending { 0 } else { self.moves_most.saturating_sub(self.moves) }
     }
 
     fn turn(&mut self) {
@@ -52,10 +55,22 @@ impl World {
                     self.application_writes(side);
                 }
             }
-            12..14 if self.faults.leaks => {
+            12..14 | 60..64 if self.faults.leaks => {
                 let side = *self.random.pick(&[Direction::There, Direction::Back]);
                 if self.may_leak(side) {
                     self.application_writes(side);
+                }
+            }
+            64..66 if self.faults.expiry => {
+                let side = *self.random.pick(&[Direction::There, Direction::Back]);
+                if self.may_leak(side) {
+                    self.expire(side);
+                }
+            }
+            66..68 if self.faults.old_copies => {
+                let side = *self.random.pick(&[Direction::There, Direction::Back]);
+                if self.open == Some(side) || (self.faults.leaks && self.may_leak(side)) {
+                    self.put_old_copy(side);
                 }
             }
             14..34 => self.deliver_something(),
@@ -82,7 +97,7 @@ impl World {
     }
 
     /// Writers go on where they were; nobody knows of a table before its writers were let in.
-    fn may_leak(&self, side: Direction) -> bool {
+    pub(super) fn may_leak(&self, side: Direction) -> bool {
         let leads = self.head.phase.direction();
         let was_open = side == Direction::There || self.head.was_reversed();
         was_open && (leads != Some(side) || self.truth_of == side)
@@ -130,14 +145,14 @@ impl World {
         let side = Direction::Back;
         for number in 0..KEYS {
             let occupied =
-                self.item(Direction::There, number).is_some_and(|item| !self.mapping.selects(item));
+                self.item(Direction::There, number).is_some_and(|item| !self.scene.mapping.selects(item));
             let item = self.made(side);
             let new = (!occupied).then(|| self.keyed(side, number, item));
             self.application_writes_this(side, number, new.as_ref());
         }
     }
 
-    fn is_at_rest(&self) -> bool {
+    pub(super) fn is_at_rest(&self) -> bool {
         let dealt_with = |side: Direction| self.streams[index(side)].iter().all(|record| record.dealt_with);
         self.open.is_some()
             && self.works.is_empty()
@@ -150,6 +165,6 @@ impl World {
     /// What could not be carried the way that things are carried now. What a late task entered for the other one is of no concern.
     fn quarantined(&self) -> Vec<Quarantined> {
         let back = self.head.phase.direction() == Some(Direction::Back);
-        self.quarantine(if back { self.back.rows_name() } else { self.mapping.rows_name() })
+        self.quarantine(if back { self.scene.back.rows_name() } else { self.scene.mapping.rows_name() })
     }
 }

@@ -1,50 +1,31 @@
 //! Tables, streams, and what writers wrote.
 
-use std::collections::HashMap;
+use std::rc::Rc;
 
-use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::{self, Direction, Head, Phase};
+use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey, TableRole,
-    Write,
+    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey,
+    TableRole, Write,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
-use super::carry::Work;
+use super::carry::{Work, Zombie};
+use super::choices::{Choices, Told};
 use super::mutant::SwitchMutant;
 use super::operate::Operator;
-use crate::generate::Random;
-
-const TABLES: &str = r#"
-[tables.old]
-name = "old"
-partition = "id"
-attributes = { id = "string", a = "string", kind = "string" }
-
-[tables.new]
-name = "new"
-partition = "item:{id}"
-attributes = { id = "string", b = "string", kind = "string", made = "string" }
-[tables.new.indexes.byB]
-partition = "{b}"
-
-[retrofits.moved]
-from = "old"
-to = "new"
-only = { kind = "in" }
-rename = { a = "b" }
-set = { made = "old" }
-"#;
+use super::scene::Scene;
 
 /// What items say.
 const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
 /// How many items there can be.
 pub(super) const KEYS: usize = 3;
+/// How often writers are moved at the most.
+const MOVES_MAX: u64 = 4;
 /// Records that are published late are so for up to so many turns.
 const HIDDEN_TURNS_MAX: usize = 120;
 
@@ -65,7 +46,7 @@ pub(super) fn other(side: Direction) -> Direction {
 }
 
 /// What goes wrong in this history.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SwitchFaults {
     /// Records come again.
     pub(super) duplicates: bool,
@@ -85,12 +66,20 @@ pub(super) struct SwitchFaults {
     pub(super) no_inverse: bool,
     /// Stops are often taken back, and much is repaired in between.
     pub(super) hesitant: bool,
+    /// Items expire, on the closed table too: nobody stops that.
+    pub(super) expiry: bool,
+    /// Applications put old copies of items back, with what the retrofit kept on them.
+    pub(super) old_copies: bool,
+    /// Records are given up.
+    pub(super) discards: bool,
+    /// Transactions meet each other.
+    pub(super) conflicts: bool,
 }
 
 /// A record of a stream.
 #[derive(Debug, Clone)]
 pub(super) struct Published {
-    pub(super) record: ChangeRecord,
+    pub(super) record: Rc<ChangeRecord>,
     pub(super) number: usize,
     /// The turn from which on it is in the stream.
     pub(super) visible_at: u64,
@@ -123,22 +112,22 @@ pub(super) struct TrueWrite {
 }
 
 /// One history under way.
+#[derive(Clone)]
 pub(super) struct World {
-    pub(super) random: Random,
+    pub(super) random: Choices,
     pub(super) faults: SwitchFaults,
     pub(super) mutant: Option<SwitchMutant>,
     pub(super) bites: u64,
     pub(super) moves: u64,
     pub(super) trace: Option<Vec<String>>,
     pub(super) turns: u64,
-    pub(super) mapping: Mapping,
-    pub(super) back: Mapping,
-    control_table: Table,
+    pub(super) scene: &'static Scene,
     tables: [ItemStore; 2],
     pub(super) control: ItemStore,
     pub(super) head: Head,
     pub(super) streams: [Vec<Published>; 2],
-    sequences: [u64; 2],
+    /// The newest sequence number of each item: only those of one item have an order.
+    pub(super) sequences: [[u64; KEYS]; 2],
     /// Whose writers may write.
     pub(super) open: Option<Direction>,
     /// Whose writers wrote last.
@@ -149,15 +138,30 @@ pub(super) struct World {
     pub(super) written: [Vec<TrueWrite>; KEYS],
     pub(super) late: Vec<LateWrite>,
     pub(super) works: Vec<Work>,
-    pub(super) zombies: Vec<(Direction, Request)>,
+    pub(super) zombies: Vec<Zombie>,
     /// Records of writers who should have stopped, by their stream.
     pub(super) leaked: Vec<(usize, usize)>,
     /// Items of a stream that a function has at work.
     pub(super) busy: [[bool; KEYS]; 2],
     pub(super) operators: Vec<Operator>,
     /// The item without a fence that the retrofit deleted last, of each table and key: the same once more is taken for it.
-    removed_bare: [[Option<Item>; KEYS]; 2],
+    pub(super) removed_bare: [[Option<Item>; KEYS]; 2],
     pub(super) wrong: Option<Violation>,
+    /// A time to live is over: what is deleted now is so by nobody.
+    expiring: bool,
+    /// Items that were put back with a fence of before, perhaps of another item: what the retrofit writes there may be noted too.
+    pub(super) copied: [[bool; KEYS]; 2],
+    /// How many records of each stream there were when the writers of its table were stopped last.
+    pub(super) stopped_at: [usize; 2],
+    /// The turn in which writers were let in last.
+    pub(super) let_in_at: u64,
+    /// How often writers are moved at the most.
+    pub(super) moves_most: u64,
+    /// In how many of a hundred steps a stop is taken back.
+    pub(super) doubts: usize,
+    /// How many operators died, and how many stops were taken back.
+    pub(super) died: u64,
+    pub(super) taken_back: u64,
     /// The last stop has begun.
     pub(super) ending: bool,
     /// Something changed since it was last looked whether all is right.
@@ -167,11 +171,7 @@ pub(super) struct World {
 impl World {
     /// A target that is tidy, and as the source says.
     pub(super) fn new(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> World {
-        let parsed = parse("switching.toml", TABLES);
-        let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
-        let Ok(mapping) = Mapping::of(&model, "moved") else { unreachable!("it is in the text above") };
-        let Ok(back) = mapping.back() else { unreachable!("nothing is dropped") };
-        let mut random = Random::new(seed);
+        let mut random = Choices::of(seed);
         let mut fault = |percent| random.chance(percent);
         let faults = SwitchFaults {
             duplicates: fault(50),
@@ -183,10 +183,40 @@ impl World {
             operators: fault(50),
             no_inverse: fault(20),
             hesitant: fault(30),
+            expiry: fault(25),
+            old_copies: fault(25),
+            discards: fault(25),
+            conflicts: fault(25),
         };
-        let tidy = Head::begun(&mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
+        let mut world = World::with(random, faults, mutant, trace);
+        // They have nothing to do with each other across items, as those of different shards.
+        let mut first = || world.random.below(3) as u64 * 45 + 3;
+        let firsts = [(); 2].map(|()| [(); KEYS].map(|()| first()));
+        world.sequences = firsts;
+        world.begin();
+        world
+    }
+
+    /// The world of a walk: one item, the same on both sides, and one operator.
+    pub(super) fn walked(mutant: Option<SwitchMutant>) -> World {
+        let random = Choices::Told(Told::default());
+        let mut world = World::with(random, SwitchFaults::default(), mutant, false);
+        world.operators.truncate(1);
+        let mut item = Item::default();
+        item.insert("a".to_owned(), text("w0"));
+        item.insert("kind".to_owned(), text("in"));
+        let item = world.keyed(Direction::There, 0, item);
+        world.carried_over(0, item);
+        world
+    }
+
+    /// Nothing has happened yet, and there is no item.
+    fn with(random: Choices, faults: SwitchFaults, mutant: Option<SwitchMutant>, trace: bool) -> World {
+        let scene = Scene::get();
+        let tidy =
+            Head::begun(&scene.mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
         let Ok(tidy) = tidy else { unreachable!("one follows the other") };
-        let mut world = World {
+        World {
             random,
             faults,
             mutant,
@@ -194,14 +224,12 @@ impl World {
             moves: 0,
             trace: trace.then(Vec::new),
             turns: 0,
-            mapping,
-            back,
-            control_table: control::table("control"),
+            scene,
             tables: Default::default(),
             control: ItemStore::default(),
             head: tidy.swept(),
             streams: Default::default(),
-            sequences: [90, 90],
+            sequences: [[0; KEYS]; 2],
             open: Some(Direction::There),
             truth_of: Direction::There,
             expected: Default::default(),
@@ -214,11 +242,17 @@ impl World {
             operators: vec![Operator::new(), Operator::new()],
             removed_bare: Default::default(),
             wrong: None,
+            expiring: false,
+            copied: Default::default(),
+            stopped_at: [0; 2],
+            let_in_at: 0,
+            moves_most: MOVES_MAX,
+            doubts: if faults.hesitant { 12 } else { 1 },
+            died: 0,
+            taken_back: 0,
             ending: false,
             changed: true,
-        };
-        world.begin();
-        world
+        }
     }
 
     /// What a backfill carried over, with the fence of a scan.
@@ -229,16 +263,18 @@ impl World {
             }
             let item = self.made(Direction::There);
             let item = self.keyed(Direction::There, number, item);
-            if let Ok(Some(mut carried)) = self.mapping.target_item(&item) {
-                let fence = keyfold_core::retrofit::Fence::of_scan(self.head.epoch);
-                carried.insert(OWN_ATTRIBUTES[0].to_owned(), fence.value());
-                let table = self.mapping.target().clone();
-                self.tables[1].set(&table, &carried.clone(), Some(carried));
-            }
-            let table = self.mapping.source().clone();
-            self.tables[0].set(&table, &item.clone(), Some(item.clone()));
-            self.expected[number] = Some(item);
+            self.carried_over(number, item);
         }
+    }
+
+    fn carried_over(&mut self, number: usize, item: Item) {
+        if let Ok(Some(mut carried)) = self.scene.mapping.target_item(&item) {
+            let fence = Fence::of_scan(self.head.epoch);
+            carried.insert(OWN_ATTRIBUTES[0].to_owned(), fence.value());
+            self.tables[1].set(self.scene.mapping.target(), &carried.clone(), Some(carried));
+        }
+        self.tables[0].set(self.scene.mapping.source(), &item.clone(), Some(item.clone()));
+        self.expected[number] = Some(item);
     }
 
     pub(super) fn has(&self, mutant: SwitchMutant) -> bool {
@@ -268,23 +304,16 @@ impl World {
     }
 
     /// The table of this side, in the manifest.
-    pub(super) fn model(&self, side: Direction) -> &Table {
+    pub(super) fn model(&self, side: Direction) -> &'static Table {
         match side {
-            Direction::There => self.mapping.source(),
-            Direction::Back => self.mapping.target(),
+            Direction::There => self.scene.mapping.source(),
+            Direction::Back => self.scene.mapping.target(),
         }
     }
 
     /// The key of an item in the table of this side.
-    pub(super) fn key(&self, side: Direction, number: usize) -> Item {
-        let key = Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]));
-        match side {
-            Direction::There => key,
-            Direction::Back => match self.back.origin(&key) {
-                Some(key) => key,
-                None => unreachable!("the source's key fixes the target's"),
-            },
-        }
+    pub(super) fn key(&self, side: Direction, number: usize) -> &'static Item {
+        self.scene.key(side, number)
     }
 
     /// The item with its key, as a writer of this side stores it.
@@ -321,43 +350,43 @@ impl World {
 
     /// The item of a table.
     pub(super) fn item(&self, side: Direction, number: usize) -> Option<&Item> {
-        self.tables[index(side)].get(self.model(side), &self.key(side, number))
+        self.tables[index(side)].get(self.model(side), self.key(side, number))
     }
 
     /// Changes a table; its stream takes it down. Gives the record's place back, if there is one.
     pub(super) fn set(&mut self, side: Direction, key: &Item, item: Option<Item>) -> Option<usize> {
-        let table = self.model(side).clone();
+        let table = self.model(side);
         let at = index(side);
-        let old = self.tables[at].get(&table, key).cloned();
+        let old = self.tables[at].get(table, key).cloned();
         if old == item {
             return None;
         }
         self.changed = true;
-        self.sequences[at] += self.random.between(1, 4) as u64;
-        let Ok(sequence) = SequenceNumber::parse(&self.sequences[at].to_string()) else {
+        let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
+        let number = self.number(side, &key);
+        self.sequences[at][number] += self.random.rise();
+        let Ok(sequence) = SequenceNumber::parse(&self.sequences[at][number].to_string()) else {
             unreachable!("these are digits")
         };
-        let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
         let kind = match (&old, &item) {
             (None, _) => ChangeKind::Insert,
-            (_, None) => ChangeKind::Remove { expired: false },
+            (_, None) => ChangeKind::Remove { expired: self.expiring },
             _ => ChangeKind::Modify,
         };
         let hidden = self.faults.hidden && self.random.chance(20);
         let delay = if hidden { self.random.between(20, HIDDEN_TURNS_MAX) as u64 } else { 0 };
-        let number = self.number(side, &key);
         // Records of one item come in their order.
         let before = self.streams[at].iter().filter(|record| record.number == number);
         let visible_at = before.map(|record| record.visible_at).chain([self.turns + delay]).max();
-        let record = ChangeRecord { sequence, key: key.clone(), kind, old, new: item.clone() };
+        let record = Rc::new(ChangeRecord { sequence, key: key.clone(), kind, old, new: item.clone() });
         let visible_at = visible_at.unwrap_or_default();
         self.streams[at].push(Published { record, number, visible_at, dealt_with: false });
-        self.tables[at].set(&table, &key, item);
+        self.tables[at].set(table, &key, item);
         Some(self.streams[at].len() - 1)
     }
 
-    fn number(&self, side: Direction, key: &Item) -> usize {
-        (0..KEYS).find(|number| self.key(side, *number) == *key).unwrap_or(0)
+    pub(super) fn number(&self, side: Direction, key: &Item) -> usize {
+        (0..KEYS).find(|number| self.key(side, *number) == key).unwrap_or(0)
     }
 
     /// Carries a request out for a job of this direction.
@@ -366,7 +395,7 @@ impl World {
             Request::Get { place, key } => {
                 let there = match self.place(lead, *place) {
                     Some(side) => self.tables[index(side)].get(self.model(side), key),
-                    None => self.control.get(&self.control_table, key),
+                    None => self.control.get(&self.scene.control_table, key),
                 };
                 Response::Got(there.cloned())
             }
@@ -401,7 +430,7 @@ impl World {
     fn write_all(&mut self, lead: Direction, writes: &[Write]) -> Option<Vec<bool>> {
         let there = |write: &Write| match self.place(lead, write.place) {
             Some(side) => self.tables[index(side)].get(self.model(side), key_in(&write.action)),
-            None => self.control.get(&self.control_table, key_in(&write.action)),
+            None => self.control.get(&self.scene.control_table, key_in(&write.action)),
         };
         let held: Vec<bool> = writes.iter().map(|write| write.guard.holds(there(write))).collect();
         if held.contains(&false) {
@@ -420,7 +449,7 @@ impl World {
                     }
                     self.set(side, &key, item);
                 }
-                None => self.control.set(&self.control_table, &key, item),
+                None => self.control.set(&self.scene.control_table, &key, item),
             }
         }
         None
@@ -428,22 +457,19 @@ impl World {
 
     /// A row of the control table.
     pub(super) fn row(&self, key: &Item) -> Option<&Item> {
-        self.control.get(&self.control_table, key)
+        self.control.get(&self.scene.control_table, key)
     }
 
     /// The row of an item, for the direction that leads from this side.
     pub(super) fn row_of(&self, side: Direction, number: usize) -> Option<&Item> {
         let mapping = self.mapping_from(side);
-        let source = SourceKey::of(mapping.source(), &self.key(side, number))?;
+        let source = SourceKey::of(mapping.source(), self.key(side, number))?;
         self.row(&LedgerRow::key(mapping, &source))
     }
 
     /// How items of this side's table become those of the other one.
-    pub(super) fn mapping_from(&self, side: Direction) -> &Mapping {
-        match side {
-            Direction::There => &self.mapping,
-            Direction::Back => &self.back,
-        }
+    pub(super) fn mapping_from(&self, side: Direction) -> &'static Mapping {
+        self.scene.mapping_from(side)
     }
 
     /// A writer of this table writes; does it go against the stop?
@@ -467,6 +493,29 @@ impl World {
         self.application_writes_this(side, number, new.as_ref());
     }
 
+    /// A time to live is over. Nobody has to know of that: it needs no note.
+    pub(super) fn expire(&mut self, side: Direction) {
+        let number = self.random.below(KEYS);
+        self.note(|| format!("k{number} of {side:?} expires"));
+        self.expiring = true;
+        self.application_writes_this(side, number, None);
+        self.expiring = false;
+    }
+
+    /// A writer puts an item as it was at some time, with all that was on it; perhaps under the key of another item.
+    pub(super) fn put_old_copy(&mut self, side: Direction) {
+        let images = self.streams[index(side)].iter().filter_map(|record| record.record.new.as_ref());
+        let images: Vec<Item> = images.cloned().collect();
+        let Some(mut copy) = self.random.any(&images).cloned() else { return };
+        let number = match self.random.chance(70) {
+            true => self.number(side, &copy),
+            false => self.random.below(KEYS),
+        };
+        copy = self.keyed(side, number, copy);
+        self.copied[index(side)][number] = true;
+        self.application_writes_this(side, number, Some(&copy));
+    }
+
     /// The same of this item; `None` deletes it.
     pub(super) fn application_writes_this(&mut self, side: Direction, number: usize, new: Option<&Item>) {
         let leaked = self.open != Some(side);
@@ -476,13 +525,16 @@ impl World {
         });
         let key = self.key(side, number);
         let before = self.item(side, number).cloned();
-        let Some(at) = self.set(side, &key, new.cloned()) else { return };
+        let Some(at) = self.set(side, key, new.cloned()) else { return };
         let hidden = self.streams[index(side)][at].visible_at > self.turns;
         if leaked || hidden {
             self.leaked.push((index(side), at));
         }
-        let new = new.map(natural);
-        let as_retrofit = new.is_none() && before.is_some_and(|item| self.looks_removed(side, number, &item));
+        let (stored, new) = (new.cloned(), new.map(natural));
+        let as_retrofit = match &stored {
+            None => self.expiring || before.is_some_and(|item| self.looks_removed(side, number, &item)),
+            Some(stored) => looks_newer(before.as_ref(), stored),
+        };
         if self.truth_of == side {
             self.expected[number].clone_from(&new);
             self.written[number].push(TrueWrite { at, new, leaked, as_retrofit });
@@ -504,6 +556,12 @@ impl World {
         self.removed_bare[index(side)][number].as_ref() == Some(item)
             || row.is_some_and(|row| row.removed.has(item))
     }
+}
+
+/// A limit of the protocol: an old copy with a fence that is newer than what was there is taken for the retrofit's own.
+fn looks_newer(before: Option<&Item>, stored: &Item) -> bool {
+    let fence = |item: &Item| item.get(OWN_ATTRIBUTES[0]).and_then(Fence::read);
+    fence(stored) > before.and_then(fence)
 }
 
 /// An item without what the retrofit keeps on it.
