@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 const [, , folder, manifest] = process.argv;
 const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/index.js`));
-const { Tables } = await import(pathToFileURL(`${folder}/keyfold.js`));
+const { Core } = await import(pathToFileURL(`${folder}/core.js`));
 const keyfold = await load(readFileSync(manifest, "utf8"));
 
 const event = { id: "1", resourceId: "123bbb", action: "viewed", accessedBy: "joe1", timestamp: "2017-03-01T08:00:00Z" };
@@ -64,14 +64,14 @@ assert.ok(asked > 2000 && codes.size > 8, `${asked} calls, ${[...codes.keys()]}`
 assert.equal(keyfold.put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 
 // A trap has a name, and the next call works.
-const { plan } = Tables.prototype;
+const { call } = Core.prototype;
 for (const trap of [new WebAssembly.RuntimeError("unreachable"), new RangeError("Maximum call stack size exceeded")]) {
-  Tables.prototype.plan = () => {
+  Core.prototype.call = () => {
     throw trap;
   };
   const code = trap instanceof RangeError ? "invalid-call" : "internal";
   assert.throws(() => keyfold.plan({ table: "audit", where: { id: "1" } }), (error) => error instanceof KeyfoldError && error.code === code);
-  Tables.prototype.plan = plan;
+  Core.prototype.call = call;
   assert.equal(keyfold.plan({ table: "audit", where: { id: "1" } }).table, "audit");
 }
 console.log(`Node: ${asked} bad calls, ${codes.size} kinds of refusal, no trap`);
