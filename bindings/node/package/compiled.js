@@ -8,10 +8,11 @@ const HEAD_BYTES = 4;
 /** Differences that are nearer than this are one piece. */
 const GAP_BYTES = 64;
 
-/** FNV-1a over what the pieces hold, word by word: is it what was written? */
-const sumOf = (bytes) => {
+/** FNV-1a, word by word: is it what was written? */
+const sumOf = (bytes, places) => {
   const words = new Uint32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + (bytes.length & ~3)));
   let sum = 0x811c9dc5 ^ bytes.length;
+  for (const place of places) sum = Math.imul(sum ^ place, 0x01000193);
   for (let at = 0; at < words.length; at += 1) sum = Math.imul(sum ^ words[at], 0x01000193);
   for (const byte of bytes.subarray(words.length * 4)) sum = Math.imul(sum ^ byte, 0x01000193);
   return sum >>> 0;
@@ -33,7 +34,7 @@ const differences = (before, after) => {
 export const written = (manifest, before, after) => {
   const pieces = differences(before, after);
   const held = Uint8Array.from(pieces.flatMap(([at, length]) => [...after.subarray(at, at + length)]));
-  const head = { build: BUILD, bytes: after.length, pieces, sum: sumOf(held), manifest };
+  const head = { build: BUILD, bytes: after.length, pieces, sum: sumOf(held, [after.length, ...pieces.flat()]), manifest };
   const text = new TextEncoder().encode(JSON.stringify(head));
   const bytes = new Uint8Array(HEAD_BYTES + text.length + held.length);
   new DataView(bytes.buffer).setUint32(0, text.length, true);
@@ -59,7 +60,7 @@ export const readCompiled = (bytes) => {
   const { manifest, build, bytes: size, pieces, sum, held } = headOf(bytes);
   if (typeof manifest !== "string") throw damaged();
   if (build !== BUILD) return { manifest };
-  if (!Array.isArray(pieces) || sumOf(held) !== sum) throw damaged();
+  if (!Array.isArray(pieces) || sumOf(held, [size, ...pieces.flat()]) !== sum) throw damaged();
   let from = 0;
   const memory = pieces.map(([address, length]) => {
     from += length;

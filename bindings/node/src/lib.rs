@@ -83,7 +83,9 @@ of_tables! {
 #[unsafe(no_mangle)]
 pub extern "C" fn unfold(tables: usize, table: usize, key: usize, index: usize, is_of_index: bool) -> usize {
     answered(
-        |objects, [table, key, index]| objects.tables(tables)?.unfold(table, key, is_of_index.then_some(index)),
+        |objects, [table, key, index]| {
+            objects.tables(tables)?.unfold(table, key, is_of_index.then_some(index))
+        },
         [table, key, index],
     )
 }

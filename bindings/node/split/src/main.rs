@@ -27,8 +27,11 @@ fn main() -> Result<()> {
         }
         ["split", module, numbers, folder] => {
             let numbers = fs::read_to_string(numbers)?;
-            let numbers: Vec<usize> =
-                numbers.split_whitespace().map(str::parse).collect::<Result<_, _>>().context("the numbers")?;
+            let numbers: Vec<usize> = numbers
+                .split_whitespace()
+                .map(str::parse)
+                .collect::<Result<_, _>>()
+                .context("the numbers")?;
             split(&fs::read(module)?, numbers, Path::new(folder))
         }
         _ => bail!("usage: keyfold-node-split mark MODULE MARKED, or split MODULE NUMBERS FOLDER"),

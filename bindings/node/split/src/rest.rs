@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use anyhow::{Context, Result};
 use walrus::ir::Value;
 use walrus::{
-    ConstExpr, ElementItems, ElementKind, FunctionId, FunctionKind, GlobalKind, ImportKind, ImportedFunction, Module,
+    ConstExpr, ElementItems, ElementKind, FunctionId, FunctionKind, GlobalKind, ImportKind, ImportedFunction,
+    Module,
 };
 
 use crate::{make_room, name, number, of_rest};
@@ -24,8 +25,7 @@ pub(crate) fn rest(mut module: Module, kept: &HashSet<usize>) -> Result<Vec<u8>>
     module.tables.get_mut(table).import = Some(import);
     // What the table had in the first part were stand-ins; the segments of the whole module put the functions there, too.
     let offset = ConstExpr::Value(Value::I32(i32::try_from(slot)?));
-    let segment =
-        module.elements.add(ElementKind::Active { table, offset }, ElementItems::Functions(rest));
+    let segment = module.elements.add(ElementKind::Active { table, offset }, ElementItems::Functions(rest));
     module.tables.get_mut(table).elem_segments.insert(segment);
     let exports: Vec<_> = module.exports.iter().map(|export| export.id()).collect();
     exports.into_iter().for_each(|export| module.exports.delete(export));
