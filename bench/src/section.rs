@@ -2,6 +2,7 @@
 
 mod coldstart;
 mod keys;
+mod packages;
 mod planning;
 mod query;
 mod retrofit;
@@ -20,7 +21,7 @@ pub struct Section {
 }
 
 /// All of them.
-pub const SECTIONS: [Section; 7] = [
+pub const SECTIONS: [Section; 8] = [
     Section { name: "keys", run: keys::run },
     Section { name: "planning", run: planning::run },
     Section { name: "query", run: query::run },
@@ -28,6 +29,7 @@ pub const SECTIONS: [Section; 7] = [
     Section { name: "streams", run: streams::run },
     Section { name: "coldstart", run: coldstart::run },
     Section { name: "simulation", run: simulation::run },
+    Section { name: "packages", run: packages::run },
 ];
 
 /// A runtime whose one thread is the client's, so that its CPU is counted apart from the server's.

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { runtime } from "./raw.mjs";
 
 const [, , folder, manifest] = process.argv;
-const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/index.js`));
-const { Tables } = await import(pathToFileURL(`${folder}/keyfold.js`));
+const { compile, load, KeyfoldError } = await import(pathToFileURL(`${folder}/index.js`));
+const { Core } = await import(pathToFileURL(`${folder}/core.js`));
 const keyfold = await load(readFileSync(manifest, "utf8"));
 
 const event = { id: "1", resourceId: "123bbb", action: "viewed", accessedBy: "joe1", timestamp: "2017-03-01T08:00:00Z" };
@@ -63,15 +64,32 @@ for (const call of calls()) {
 assert.ok(asked > 2000 && codes.size > 8, `${asked} calls, ${[...codes.keys()]}`);
 assert.equal(keyfold.put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 
+// A compiled manifest that is damaged is refused; one of another build is read as text.
+const compiled = await compile(readFileSync(manifest, "utf8"));
+const headBytes = new DataView(compiled.buffer).getUint32(0, true);
+const head = JSON.parse(new TextDecoder().decode(compiled.subarray(4, 4 + headBytes)));
+const withHead = (changed) => {
+  const text = new TextEncoder().encode(JSON.stringify({ ...head, ...changed }));
+  const length = new Uint8Array(new Uint32Array([text.length]).buffer);
+  return Uint8Array.from([...length, ...text, ...compiled.subarray(4 + headBytes)]);
+};
+const changedByte = compiled.map((byte, at) => (at === compiled.length - 9 ? byte ^ 1 : byte));
+const damaged = [compiled.subarray(0, 0), compiled.subarray(0, 3), compiled.subarray(0, 900), compiled.subarray(0, -8), changedByte];
+damaged.push(withHead({ pieces: 1 }), withHead({ manifest: 1 }), withHead({ pieces: [[1e12, 8]] }), withHead({ bytes: 1 }));
+for (const one of damaged) await assert.rejects(() => load(one), (error) => error instanceof KeyfoldError && error.code === "invalid-manifest");
+for (const one of [compiled, withHead({ build: "another" })]) {
+  assert.equal((await load(one)).put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
+}
+
 // A trap has a name, and the next call works.
-const { plan } = Tables.prototype;
+const { call } = Core.prototype;
 for (const trap of [new WebAssembly.RuntimeError("unreachable"), new RangeError("Maximum call stack size exceeded")]) {
-  Tables.prototype.plan = () => {
+  Core.prototype.call = () => {
     throw trap;
   };
   const code = trap instanceof RangeError ? "invalid-call" : "internal";
   assert.throws(() => keyfold.plan({ table: "audit", where: { id: "1" } }), (error) => error instanceof KeyfoldError && error.code === code);
-  Tables.prototype.plan = plan;
+  Core.prototype.call = call;
   assert.equal(keyfold.plan({ table: "audit", where: { id: "1" } }).table, "audit");
 }
-console.log(`Node: ${asked} bad calls, ${codes.size} kinds of refusal, no trap`);
+console.log(`${runtime}: ${asked} bad calls, ${codes.size} kinds of refusal, no trap`);

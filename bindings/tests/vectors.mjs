@@ -1,26 +1,9 @@
 // Compares the npm package with what Rust makes of random models: node vectors.mjs PACKAGE < LINES
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { canonical, rawItem, runtime } from "./raw.mjs";
 
-const { load } = await import(pathToFileURL(`${process.argv[2]}/index.js`));
-
-const canonical = (value) =>
-  JSON.stringify(value, (_, inner) => {
-    if (inner instanceof Uint8Array) return { bytes: [...inner] };
-    if (inner && typeof inner === "object" && !Array.isArray(inner)) {
-      return Object.fromEntries(Object.keys(inner).sort().map((name) => [name, inner[name]]));
-    }
-    return inner;
-  });
-
-// Values as the plain client has them: bytes are bytes.
-const raw = (value) => {
-  if (typeof value.B === "string") return { B: new Uint8Array(Buffer.from(value.B, "base64")) };
-  if (Array.isArray(value.BS)) return { BS: value.BS.map((one) => new Uint8Array(Buffer.from(one, "base64"))) };
-  if (Array.isArray(value.L)) return { L: value.L.map(raw) };
-  return value.M ? { M: rawItem(value.M) } : value;
-};
-const rawItem = (item) => item && Object.fromEntries(Object.entries(item).map(([name, value]) => [name, raw(value)]));
+const { compile, load } = await import(pathToFileURL(`${process.argv[2]}/index.js`));
 
 const attempt = (call) => {
   try {
@@ -30,11 +13,14 @@ const attempt = (call) => {
   }
 };
 
+/** So many manifests are loaded as text for one that is compiled. */
+const COMPILED_EVERY = 16;
+
 let compared = 0;
 const same = (seed, what, ours, rust) => {
   compared += 1;
   if (canonical(ours) !== canonical(rust)) {
-    console.error(`seed ${seed}, ${what}:\nNode ${canonical(ours)}\nRust ${canonical(rust)}`);
+    console.error(`seed ${seed}, ${what}:\n${runtime} ${canonical(ours)}\nRust ${canonical(rust)}`);
     process.exit(1);
   }
 };
@@ -42,7 +28,8 @@ const same = (seed, what, ours, rust) => {
 let cases = 0;
 for await (const line of createInterface({ input: process.stdin })) {
   const vector = JSON.parse(line);
-  const keyfold = await load(vector.manifest);
+  // A compiled manifest is the same manifest.
+  const keyfold = await load(vector.seed % COMPILED_EVERY === 0 ? await compile(vector.manifest) : vector.manifest);
   for (const one of vector.items) {
     const { code, message } = one;
     const [item, stored, key] = [rawItem(one.item), rawItem(one.stored), typeof one.key === "object" ? rawItem(one.key) : one.key];
@@ -70,5 +57,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   same(vector.seed, "plan", plan, vector.plan);
   cases += 1;
 }
-console.log(`Node: ${cases} models, ${compared} comparisons, no difference`);
+console.log(`${runtime}: ${cases} models, ${compared} comparisons, no difference`);
 if (cases === 0) process.exit(1);

@@ -53,37 +53,42 @@ def shown(update):
     return {field: update.get(field, {}) for field in FIELDS}
 
 
-cases = 0
-for line in sys.stdin:
-    vector = json.loads(line)
-    seed, table, tables = vector["seed"], vector["table"], keyfold.load(vector["manifest"])
-    for item in vector["items"]:
-        item["item"] = raw_item(item["item"])
-        if "stored" in item:
-            item["stored"] = raw_item(item["stored"])
-            item["key"] = item["key"] if isinstance(item["key"], str) else raw_item(item["key"])
-            for entry in item["entries"]:
-                if "entry" in entry:
-                    entry["entry"] = raw_item(entry["entry"])
-            same(seed, "fold", tables.fold(table, item["item"], plain=True), item["stored"])
-            same(seed, "key", tables.key_of(table, item["item"], plain=True), item["key"])
-            same(seed, "entries", tables.entries_of(table, item["item"], plain=True), item["entries"])
-        put = attempt(lambda: tables.put(table, item["item"], plain=True))
-        same(seed, "put", put.get("Item", put), item.get("stored") or {"code": item["code"], "message": item["message"]})
-    for one in vector["updates"]:
-        for field in ("key", "set", "stored"):
-            one[field] = raw_item(one[field])
-        for told in (one["unread"], one["read"]):
-            if "code" not in told:
-                told["ExpressionAttributeValues"] = raw_item(told["ExpressionAttributeValues"])
-        unread = attempt(lambda: tables.update(table, one["key"], set=one["set"], plain=True))
-        same(seed, "update", shown(unread), one["unread"])
-        read = attempt(lambda: tables.update(table, one["key"], set=one["set"], stored=one["stored"], plain=True))
-        same(seed, "update of what was read", shown(read), one["read"])
-    plan = attempt(lambda: tables.plan(vector["request"]))
-    plan.pop("requests", None)
-    same(seed, "plan", plan, vector["plan"])
-    cases += 1
-print(f"Python: {cases} models, {compared} comparisons, no difference")
-if cases == 0:
-    sys.exit(1)
+def main():
+    cases = 0
+    for line in sys.stdin:
+        vector = json.loads(line)
+        seed, table, tables = vector["seed"], vector["table"], keyfold.load(vector["manifest"])
+        for item in vector["items"]:
+            item["item"] = raw_item(item["item"])
+            if "stored" in item:
+                item["stored"] = raw_item(item["stored"])
+                item["key"] = item["key"] if isinstance(item["key"], str) else raw_item(item["key"])
+                for entry in item["entries"]:
+                    if "entry" in entry:
+                        entry["entry"] = raw_item(entry["entry"])
+                same(seed, "fold", tables.fold(table, item["item"], plain=True), item["stored"])
+                same(seed, "key", tables.key_of(table, item["item"], plain=True), item["key"])
+                same(seed, "entries", tables.entries_of(table, item["item"], plain=True), item["entries"])
+            put = attempt(lambda: tables.put(table, item["item"], plain=True))
+            same(seed, "put", put.get("Item", put), item.get("stored") or {"code": item["code"], "message": item["message"]})
+        for one in vector["updates"]:
+            for field in ("key", "set", "stored"):
+                one[field] = raw_item(one[field])
+            for told in (one["unread"], one["read"]):
+                if "code" not in told:
+                    told["ExpressionAttributeValues"] = raw_item(told["ExpressionAttributeValues"])
+            unread = attempt(lambda: tables.update(table, one["key"], set=one["set"], plain=True))
+            same(seed, "update", shown(unread), one["unread"])
+            read = attempt(lambda: tables.update(table, one["key"], set=one["set"], stored=one["stored"], plain=True))
+            same(seed, "update of what was read", shown(read), one["read"])
+        plan = attempt(lambda: tables.plan(vector["request"]))
+        plan.pop("requests", None)
+        same(seed, "plan", plan, vector["plan"])
+        cases += 1
+    print(f"Python: {cases} models, {compared} comparisons, no difference")
+    if cases == 0:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

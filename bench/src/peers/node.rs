@@ -7,7 +7,8 @@ use super::tool::{Missing, once, read, run};
 use crate::{Setting, machine};
 
 /// The files of the function.
-const FILES: [&str; 5] = ["package.json", "package-lock.json", "function.mjs", "runtime.mjs", "keys.mjs"];
+const FILES: [&str; 6] =
+    ["package.json", "package-lock.json", "function.mjs", "runtime.mjs", "keys.mjs", "packages.mjs"];
 
 /// All of it in one file, as esbuild makes it.
 const BUNDLE: &str = "bundle.cjs";
@@ -45,6 +46,22 @@ impl Node {
                 .current_dir(&folder))
         })?;
         Ok(Node { program, folder })
+    }
+
+    /// Puts a package of ours beside what it depends on, whatever was there before.
+    pub fn install(&self, name: &str, package: &Path) -> Result<(), Missing> {
+        let place = self.folder.join("node_modules").join(name);
+        let unwritable = |error| Missing(format!("`{}` cannot be written: {error}", place.display()));
+        if place.exists() {
+            std::fs::remove_dir_all(&place).map_err(unwritable)?;
+        }
+        std::fs::create_dir_all(&place).map_err(unwritable)?;
+        run(Command::new("tar").arg("xzf").arg(package).args(["--strip-components", "1", "-C"]).arg(&place))
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The program that runs it.

@@ -131,5 +131,8 @@ export class Keyfold<Tables extends { [Name in keyof Tables]: TableTypes } = Any
   items<Name extends keyof Tables & string>(client: Client, request: Request<Name>, options?: { control?: string }): AsyncGenerator<Tables[Name]["item"]>;
 }
 
-/** Loads a manifest: the text of a keyfold.toml. */
-export function load<Tables extends { [Name in keyof Tables]: TableTypes } = AnyTables>(manifest: string): Promise<Keyfold<Tables>>;
+/** Loads a manifest: the text of a keyfold.toml, or what `compile` made of it. */
+export function load<Tables extends { [Name in keyof Tables]: TableTypes } = AnyTables>(manifest: string | Uint8Array): Promise<Keyfold<Tables>>;
+
+/** Checks a manifest and writes it as `load` reads it fastest. It fits this build of the package; any other reads the text in it. */
+export function compile(manifest: string): Promise<Uint8Array>;

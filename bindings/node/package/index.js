@@ -1,10 +1,11 @@
 // Keyfold for JavaScript: folded keys, writes, plans and answers of a manifest. The decisions are those of the Rust core, which runs
 // here as WebAssembly; this file turns values into DynamoDB's and sends what the core says.
 
-import { initSync, lastPanic, Tables } from "./keyfold.js";
-import { ExactNumber, itemFromTyped, itemToTyped, namesOf, rawItemToTyped, toTyped, typedItemToRaw } from "./values.js";
+import { readCompiled, written } from "./compiled.js";
+import { Core, KeyfoldError } from "./core.js";
+import { define, ExactNumber, fromTyped, itemFromTyped, itemToTyped, namesOf, rawItemToTyped, rawToTyped, toTyped, typedItemToRaw, typedToRaw } from "./values.js";
 
-export { ExactNumber };
+export { ExactNumber, KeyfoldError };
 
 /** Attempts of one read while DynamoDB throttles, beyond the SDK's own. */
 const READ_ATTEMPTS_MAX = 5;
@@ -14,53 +15,75 @@ const BATCH_ATTEMPTS_MAX = 10;
 const READINESS_MS = 5000;
 const CONTROL_TABLE = "keyfold-control";
 
-/** A refusal of the core. `code` stays the same, whatever the message says; docs/errors.md lists the codes. */
-export class KeyfoldError extends Error {
-  constructor({ code, message, hint }, options) {
-    super(message, options);
-    this.name = "KeyfoldError";
-    this.code = code;
-    this.hint = hint;
+// What runs first, and the rest of the module. Where there are files, the rest is read when it is needed.
+let parts;
+
+const readParts = async () => {
+  const [first, rest] = ["./keyfold.wasm", "./rest.wasm"].map((name) => new URL(name, import.meta.url));
+  let bytesOfRest;
+  let bytesOfFirst;
+  if (first.protocol === "file:") {
+    const { readFileSync } = await import("node:fs");
+    bytesOfFirst = readFileSync(first);
+    bytesOfRest = () => readFileSync(rest);
+  } else {
+    const [one, other] = await Promise.all([first, rest].map(async (url) => (await fetch(url)).arrayBuffer()));
+    bytesOfFirst = one;
+    bytesOfRest = () => other;
+  }
+  let moduleOfRest;
+  return { first: await WebAssembly.compile(bytesOfFirst), rest: () => (moduleOfRest ??= new WebAssembly.Module(bytesOfRest())) };
+};
+
+/** A core, and a new one after a trap: the old one must not go on from there. */
+class Home {
+  /** How often it was started. */
+  generation = 0;
+  core;
+  #memory;
+
+  constructor(memory) {
+    this.#memory = memory;
+    this.#start();
+  }
+
+  #start() {
+    this.core = new Core(parts, this.#memory);
+    this.generation += 1;
+  }
+
+  /** Does every core of this home know its tables from the start? */
+  get remembers() {
+    return this.#memory !== undefined;
+  }
+
+  forget(core, number) {
+    // A core that was given up has forgotten everything.
+    if (core === this.core) core.forget(number);
+  }
+
+  /** Calls the core. A mistake of the core itself becomes a KeyfoldError; so does a value that uses up the stack. */
+  called(call) {
+    try {
+      return call(this.core);
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError) {
+        const at = this.core.panicked();
+        this.#start();
+        throw new KeyfoldError({ code: "internal", message: `a mistake of Keyfold itself, at ${at}` }, { cause: error });
+      }
+      if (error instanceof RangeError) {
+        this.#start();
+        throw new KeyfoldError({ code: "invalid-call", message: "a value is nested too deeply" }, { cause: error });
+      }
+      throw error;
+    }
   }
 }
 
-let module;
-let generation = 0;
-
-const start = () => {
-  initSync({ module });
-  generation += 1;
-};
-
-const bytesOfModule = async (url) => {
-  if (url.protocol === "file:") {
-    const { readFile } = await import("node:fs/promises");
-    return readFile(url);
-  }
-  const response = await fetch(url);
-  return response.arrayBuffer();
-};
-
-/** Calls the core. A refusal becomes a KeyfoldError; so does a mistake of the core itself, which then starts anew, and a value that
- * uses up the stack. */
-const called = (call) => {
-  try {
-    return call();
-  } catch (error) {
-    if (typeof error === "string") throw new KeyfoldError(JSON.parse(error));
-    if (error instanceof WebAssembly.RuntimeError) {
-      const at = lastPanic();
-      start();
-      throw new KeyfoldError({ code: "internal", message: `a mistake of Keyfold itself, at ${at}` }, { cause: error });
-    }
-    if (error instanceof RangeError) {
-      // The stack was used up, perhaps within the core, which must not go on from there.
-      start();
-      throw new KeyfoldError({ code: "invalid-call", message: "a value is nested too deeply" }, { cause: error });
-    }
-    throw error;
-  }
-};
+/** The home of all manifests that are texts. */
+let shared;
+const forgotten = new FinalizationRegistry(({ core, number }) => shared.forget(core, number));
 
 /** A text for the core. Nothing else may cross its border: it would read memory that is not the text's. */
 const textual = (what, value) => {
@@ -69,19 +92,31 @@ const textual = (what, value) => {
 };
 const tableName = (value) => textual("a table's name", value);
 
-const parsed = (call) => JSON.parse(called(call));
-
-/** Loads a manifest: the text of a keyfold.toml. */
+/** Loads a manifest: the text of a keyfold.toml, or what `compile` made of it. */
 export const load = async (manifest) => {
-  if (!module) {
-    const bytes = await bytesOfModule(new URL("./keyfold_bg.wasm", import.meta.url));
-    if (!module) {
-      module = await WebAssembly.compile(bytes);
-      start();
-    }
+  parts ??= await readParts();
+  if (manifest instanceof Uint8Array) {
+    const { manifest: text, memory } = readCompiled(manifest);
+    if (memory) return new Keyfold(text, new Home(memory));
+    manifest = text;
   }
-  return new Keyfold(manifest);
+  shared ??= new Home();
+  return new Keyfold(manifest, shared);
 };
+
+/** Checks a manifest and writes it as `load` reads it fastest. */
+export const compile = async (manifest) => {
+  parts ??= await readParts();
+  const [before, after] = [new Home(), new Home()];
+  after.called((core) => core.call("load", undefined, [textual("a manifest", manifest)]));
+  return written(manifest, before.core.memory(), after.core.memory());
+};
+
+// Loaded with the first call that sends something: whoever only folds needs no SDK.
+let commandsOfSdk;
+const sdk = () => (commandsOfSdk ??= import("@aws-sdk/client-dynamodb"));
+let exactOfSdk;
+const exactNumbers = () => (exactOfSdk ??= import("@aws-sdk/lib-dynamodb").then(({ NumberValue }) => (digits) => NumberValue.from(digits)));
 
 const isDocumentClient = (client) => client?.config?.translateConfig !== undefined || client?.constructor?.name === "DynamoDBDocumentClient";
 
@@ -97,56 +132,71 @@ const pause = (attempt) => {
 
 /** The tables of a manifest. */
 export class Keyfold {
+  #home;
   #manifest;
-  #tables;
+  #number;
   #generation;
+  #reads = new Map();
   #readiness = new Map();
 
-  constructor(manifest) {
+  constructor(manifest, home) {
     this.#manifest = textual("a manifest", manifest);
-    this.#core();
+    this.#home = home;
+    home.called((core) => this.#tables(core));
   }
 
-  /** The core's tables; made anew if the core was started anew. */
-  #core() {
-    if (this.#generation !== generation) {
-      this.#tables = called(() => new Tables(this.#manifest));
-      this.#generation = generation;
+  /** The core's number of these tables; they are loaded anew if the core was started anew. */
+  #tables(core) {
+    if (this.#home.remembers) return 0;
+    if (this.#generation !== this.#home.generation) {
+      this.#number = Number(core.call("load", undefined, [this.#manifest]));
+      this.#generation = this.#home.generation;
+      forgotten.register(this, { core, number: this.#number });
     }
-    return this.#tables;
+    return this.#number;
   }
 
-  #text(item, plain) {
-    return JSON.stringify(plain ? rawItemToTyped(item) : itemToTyped(item));
+  /** Calls the core for these tables. `texts` makes the texts: what uses up the stack there is the caller's mistake, too. */
+  #call(name, texts, last) {
+    return this.#home.called((core) => core.call(name, this.#tables(core), texts(), last));
+  }
+
+  /** An object of the core, for as long as `use` takes. */
+  #object(name, texts, last) {
+    const begun = (core) => Number(core.call(name, this.#tables(core), texts(), last));
+    return this.#home.called((core) => new CoreObject(this.#home, core, begun(core)));
   }
 
   /** The item with its folded keys, and without folded keys that it should not have. */
   fold(table, item, { plain = false } = {}) {
-    return patched(item, parsed(() => this.#core().fold(tableName(table), this.#text(item, plain))), plain);
+    const patch = this.#call("fold", () => [tableName(table), textOfItem(item, plain)]);
+    return patched(item, JSON.parse(patch), plain);
   }
 
   /** The parts of a folded key. */
   unfold(table, key, { index } = {}) {
-    const unfolded = parsed(() => this.#core().unfold(tableName(table), textual("a key", key), index && textual("an index's name", index)));
+    const texts = () => [tableName(table), textual("a key", key), index ? textual("an index's name", index) : ""];
+    const unfolded = JSON.parse(this.#call("unfold", texts, index ? 1 : 0));
     return { ...unfolded, values: itemFromTyped(unfolded.values) };
   }
 
   /** The primary key that these attributes make. */
   keyOf(table, attributes, { plain = false } = {}) {
-    const key = parsed(() => this.#core().keyOf(tableName(table), this.#text(attributes, plain)));
+    const key = JSON.parse(this.#call("key_of", () => [tableName(table), textOfItem(attributes, plain)]));
     return plain ? typedItemToRaw(key) : itemFromTyped(key);
   }
 
   /** What each index holds of an item, or why it holds nothing. */
   entriesOf(table, item, { plain = false } = {}) {
-    const entries = parsed(() => this.#core().entriesOf(tableName(table), this.#text(item, plain)));
+    const entries = JSON.parse(this.#call("entries_of", () => [tableName(table), textOfItem(item, plain)]));
     const shownEntry = plain ? typedItemToRaw : (entry) => itemFromTyped(entry);
     return entries.map(({ entry, ...rest }) => (entry ? { ...rest, entry: shownEntry(entry) } : rest));
   }
 
   /** The input of a PutCommand. `ifAbsent`: only where no item has its key. */
   put(table, item, { ifAbsent = false, plain = false } = {}) {
-    const { patch, input } = parsed(() => this.#core().put(tableName(table), this.#text(item, plain), ifAbsent));
+    const told = this.#call("put", () => [tableName(table), textOfItem(item, plain)], ifAbsent ? 1 : 0);
+    const { patch, input } = JSON.parse(told);
     input.Item = patched(item, patch, plain);
     return shown(input, plain, undefined);
   }
@@ -157,22 +207,22 @@ export class Keyfold {
     const values = new Originals();
     const updating = this.#updating(table, key, { ...update, reading: stored !== undefined }, plain, values);
     try {
-      let next = parsed(() => updating.request());
+      let next = JSON.parse(updating.call("request"));
       if (next.operation === "GetItem") {
         if (stored === undefined) throw new KeyfoldError({ code: "invalid-call", message: "the item was not read" });
-        called(() => updating.wasRead(JSON.stringify(stored && (plain ? rawItemToTyped(stored) : itemToTyped(stored)))));
-        next = parsed(() => updating.request());
+        updating.call("was_read", () => [JSON.stringify(stored && (plain ? rawItemToTyped(stored) : itemToTyped(stored)))]);
+        next = JSON.parse(updating.call("request"));
       }
       return shown(next.input, plain, values);
     } finally {
-      updating.free();
+      updating.forget();
     }
   }
 
   #updating(table, key, { set = {}, remove = [], expecting = {}, reading = false }, plain, values) {
     const asked = { set: plain ? rawItemToTyped(set) : values.noted(set), remove, reading, ...expected(expecting, plain, values) };
     const keyText = JSON.stringify(plain ? rawItemToTyped(key) : values.noted(key));
-    return called(() => this.#core().update(tableName(table), keyText, JSON.stringify(asked)));
+    return this.#object("update", () => [tableName(table), keyText, JSON.stringify(asked)]);
   }
 
   /** The input of a DeleteCommand. */
@@ -180,73 +230,68 @@ export class Keyfold {
     const values = new Originals();
     const keyText = JSON.stringify(plain ? rawItemToTyped(key) : values.noted(key));
     const asked = JSON.stringify(expected(expecting, plain, values));
-    return shown(parsed(() => this.#core().delete(tableName(table), keyText, asked)), plain, values);
+    return shown(JSON.parse(this.#call("delete", () => [tableName(table), keyText, asked])), plain, values);
   }
 
   /** The plan of a request: its reads, its price, what else was considered, and the input of each read. Nothing is read. */
   plan(request) {
-    return parsed(() => this.#core().plan(textOf(request)));
+    return JSON.parse(this.#call("plan", () => [textOf(request)]));
   }
 
   /** Updates an item. If its folded keys need what is not known, it is read, and written on condition that it has not changed. */
   async updateItem(client, table, key, update) {
-    const { GetItemCommand, UpdateItemCommand } = await import("@aws-sdk/client-dynamodb");
+    const { GetItemCommand, UpdateItemCommand } = await sdk();
     const plain = !isDocumentClient(client);
     const updating = this.#updating(table, key, { reading: true, ...update }, plain, new Originals());
+    const textOfSeen = (item) => [JSON.stringify(item ? rawItemToTyped(item) : null)];
     try {
+      let refused = 0;
       for (;;) {
-        const { operation, input } = parsed(() => updating.request());
+        const { operation, input } = JSON.parse(updating.call("request"));
         const raw = shown(input, true);
         if (operation === "GetItem") {
           const { Item } = await client.send(new GetItemCommand(raw));
-          called(() => updating.wasRead(JSON.stringify(Item ? rawItemToTyped(Item) : null)));
+          updating.call("was_read", () => textOfSeen(Item));
           continue;
         }
         try {
           await client.send(new UpdateItemCommand(raw));
-          return { attempts: updating.refused() + 1 };
+          return { attempts: refused + 1 };
         } catch (error) {
           if (error.name !== "ConditionalCheckFailedException") throw error;
-          called(() => updating.wasRefused(JSON.stringify(error.Item ? rawItemToTyped(error.Item) : null)));
+          refused = Number(updating.call("was_refused", () => textOfSeen(error.Item)));
         }
-        await pause(updating.refused());
+        await pause(refused);
       }
     } finally {
-      updating.free();
+      updating.forget();
     }
   }
 
   /** Answers a request: one page of items. `page` of the answer, put into the request, asks for the next one. An index that a
    * retrofit still fills is not read; `control` is the name of the control table that says so. */
   async query(client, request, { control = CONTROL_TABLE } = {}) {
-    const commands = await import("@aws-sdk/client-dynamodb");
-    const plain = !isDocumentClient(client);
-    let exact;
-    if (!plain) {
-      const { NumberValue } = await import("@aws-sdk/lib-dynamodb");
-      exact = (digits) => NumberValue.from(digits);
-    }
-    const text = textOf(request);
-    const rows = await this.#rows(client, commands, text, request.table, control);
-    const asking = called(() => this.#core().question(text, rows));
+    const commands = await sdk();
+    const exact = isDocumentClient(client) ? await exactNumbers() : undefined;
+    const rows = await this.#rows(client, commands, request?.table, control);
+    const asking = this.#object("question", () => [textOf(request), rows ?? ""], rows === undefined ? 0 : 1);
+    const kept = [];
     try {
       const underWay = new Map();
       for (;;) {
-        const { send, answer } = parsed(() => asking.step());
-        if (answer) {
-          const items = plain ? typedItemToRaw : (item) => itemFromTyped(item, exact);
-          return { ...answer, items: answer.items.map(items) };
-        }
-        for (const { access, operation, input } of send) {
+        const { send, answer } = JSON.parse(asking.call("step"));
+        if (answer) return shownAnswer(answer, kept, exact);
+        for (const { access, looksAt, operation, input } of send) {
           const read = operation === "BatchGetItem" ? readItems : readPage;
-          underWay.set(access, read(client, commands, operation, input).then((response) => ({ access, response })));
+          underWay.set(access, read(client, commands, operation, input).then((response) => ({ access, looksAt, response })));
         }
-        const { access, response } = await Promise.race(underWay.values());
+        const { access, looksAt, response } = await Promise.race(underWay.values());
         underWay.delete(access);
-        called(() => asking.arrived(access, JSON.stringify(response)));
+        response.items = lookedAt(response.items, looksAt, kept);
+        asking.call("arrived", () => [JSON.stringify(response)], access);
       }
     } finally {
-      asking.free();
+      asking.forget();
     }
   }
 
@@ -260,11 +305,22 @@ export class Keyfold {
     } while (page);
   }
 
+  /** The reads of the control table that say which indexes of a table a retrofit still fills. */
+  #readsOf(kept, table, control) {
+    if (!this.#reads.has(kept)) {
+      const reads = this.#call("readiness_reads", () => [table, textual("a control table's name", control)]);
+      this.#reads.set(kept, JSON.parse(reads));
+    }
+    return this.#reads.get(kept);
+  }
+
   /** What the control table says of the retrofits into a request's table; nothing is read for a table that none fills. */
-  async #rows(client, { GetItemCommand, QueryCommand }, text, table, control) {
-    const reads = parsed(() => this.#core().readinessReads(text, textual("a control table's name", control)));
-    if (reads.length === 0) return undefined;
+  async #rows(client, { GetItemCommand, QueryCommand }, table, control) {
+    // The core says what is wrong with such a request.
+    if (typeof table !== "string") return undefined;
     const kept = `${control} ${table}`;
+    const reads = this.#readsOf(kept, table, control);
+    if (reads.length === 0) return undefined;
     const known = this.#readiness.get(kept);
     if (known && Date.now() - known.at < READINESS_MS) return known.rows;
     const row = async ({ head, segments }) => {
@@ -284,6 +340,58 @@ export class Keyfold {
     return rows;
   }
 }
+
+/** An update or a question, which the core knows by number. */
+class CoreObject {
+  #home;
+  #core;
+  #number;
+
+  constructor(home, core, number) {
+    this.#home = home;
+    this.#core = core;
+    this.#number = number;
+  }
+
+  call(name, texts = () => [], last) {
+    return this.#home.called(() => this.#core.call(name, this.#number, texts(), last));
+  }
+
+  forget() {
+    this.#home.forget(this.#core, this.#number);
+  }
+}
+
+const textOfItem = (item, plain) => JSON.stringify(plain ? rawItemToTyped(item) : itemToTyped(item));
+
+/** What the core looks at of these items, each with its number among those that are kept here; whole items where it may look at
+ * everything. */
+const lookedAt = (items, names, kept) =>
+  items.map((item) => {
+    if (!names) return rawItemToTyped(item);
+    const seen = { "": { N: String(kept.push(item) - 1) } };
+    for (const name of names) {
+      if (Object.hasOwn(item, name)) define(seen, name, rawToTyped(item[name]));
+    }
+    return seen;
+  });
+
+/** The core's answer with its items: as the document client has them where `exact` makes its numbers. */
+const shownAnswer = ({ items, only, without, ...rest }, kept, exact) => {
+  const names = only && new Set(only);
+  const isShown = (name) => !name.startsWith(without) && (!names || names.has(name));
+  const whole = exact ? (item) => itemFromTyped(item, exact) : typedItemToRaw;
+  const part = exact ? (item) => itemFromTyped(item, exact, isShown) : (item) => partOf(item, isShown);
+  return { ...rest, items: items.map((item) => (typeof item === "number" ? part(kept[item]) : whole(item))) };
+};
+
+const partOf = (item, isShown) => {
+  const part = {};
+  for (const name of Object.keys(item)) {
+    if (isShown(name)) define(part, name, item[name]);
+  }
+  return part;
+};
 
 /** The request's text. Numbers that JSON cannot hold exactly are written as `{"N": "..."}`. */
 const textOf = (request) => {
@@ -330,7 +438,8 @@ class Originals {
 
 /** The item, with what folding changes of it. */
 const patched = (item, { set, remove }, plain) => {
-  const result = { ...item, ...(plain ? typedItemToRaw(set) : itemFromTyped(set)) };
+  const result = { ...item };
+  for (const name of Object.keys(set)) define(result, name, plain ? typedToRaw(set[name]) : fromTyped(set[name]));
   for (const name of remove) delete result[name];
   return result;
 };
@@ -352,7 +461,7 @@ const readPage = async (client, { QueryCommand, ScanCommand }, operation, input)
     try {
       const page = await client.send(operation === "Query" ? new QueryCommand(input) : new ScanCommand(input));
       return {
-        items: (page.Items ?? []).map(rawItemToTyped),
+        items: page.Items ?? [],
         count: page.Count ?? 0,
         scanned: page.ScannedCount ?? 0,
         lastKey: page.LastEvaluatedKey && rawItemToTyped(page.LastEvaluatedKey),
@@ -375,7 +484,7 @@ const readItems = async (client, { BatchGetItemCommand }, _, input) => {
     if (attempt > 0) await pause(attempt - 1);
     try {
       const got = await client.send(new BatchGetItemCommand(input));
-      for (const item of got.Responses?.[table] ?? []) response.items.push(rawItemToTyped(item));
+      response.items.push(...(got.Responses?.[table] ?? []));
       for (const one of got.ConsumedCapacity ?? []) response.units += one.CapacityUnits ?? 0;
       const left = got.UnprocessedKeys?.[table]?.Keys ?? [];
       if (left.length === 0) return response;

@@ -106,7 +106,7 @@ export const itemToTyped = (item) => {
 };
 
 // `__proto__` is a name like any other.
-const define = (object, name, value) => {
+export const define = (object, name, value) => {
   if (name === "__proto__") Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
   else object[name] = value;
 };
@@ -155,13 +155,15 @@ const normal = (text) => {
 /** A number's digits as a `number`, where that is exact, or a `bigint`, or what `exact` makes of them. */
 export const numberOf = (text, exact = (digits) => new ExactNumber(digits)) => {
   const number = Number(text);
+  // Most numbers look as JavaScript writes them.
+  if (Number.isSafeInteger(number) && String(number) === text) return number;
   if (Number.isFinite(number) && normal(String(number)) === normal(text)) {
     if (!Number.isInteger(number) || Number.isSafeInteger(number)) return number;
   }
   return /^-?\d+$/.test(text) ? BigInt(text) : exact(text);
 };
 
-/** What the core writes, as a program's values. */
+/** A value in DynamoDB's notation, as a program's. */
 export const fromTyped = (value, exact) => {
   if (value.S !== undefined) return value.S;
   if (value.N !== undefined) return numberOf(value.N, exact);
@@ -169,14 +171,20 @@ export const fromTyped = (value, exact) => {
   if (value.NULL !== undefined) return null;
   if (value.M !== undefined) return itemFromTyped(value.M, exact);
   if (value.L !== undefined) return value.L.map((one) => fromTyped(one, exact));
-  if (value.B !== undefined) return fromBase64(value.B);
+  if (value.B !== undefined) return bytesFrom(value.B);
   if (value.SS !== undefined) return new Set(value.SS);
   if (value.NS !== undefined) return new Set(value.NS.map((one) => numberOf(one, exact)));
-  return new Set(value.BS.map(fromBase64));
+  return new Set(value.BS.map(bytesFrom));
 };
 
-export const itemFromTyped = (item, exact) => {
+// The core writes bytes as base64; the plain client has them as they are.
+const bytesFrom = (value) => (typeof value === "string" ? fromBase64(value) : value);
+
+/** An item in DynamoDB's notation, of the core or of the plain client, as a program's values: all of it, or what `isShown`. */
+export const itemFromTyped = (item, exact, isShown) => {
   const plain = {};
-  for (const name of Object.keys(item)) define(plain, name, fromTyped(item[name], exact));
+  for (const name of Object.keys(item)) {
+    if (!isShown || isShown(name)) define(plain, name, fromTyped(item[name], exact));
+  }
   return plain;
 };

@@ -1,126 +1,163 @@
 //! The WebAssembly module of the npm package: `keyfold-bindings` for JavaScript. `package/index.js` is what users import.
 //!
-//! A refusal is thrown as the JSON text of its code, message and hint. A panic would be a trap without words, so its words
-//! are kept for [`last_panic`].
+//! The border is as narrow as it can be, because every call pays for it. JavaScript writes the texts of a call, one after the
+//! other, where [`input`] says, and calls an export with their lengths. The export returns the length of its answer, twice, and
+//! one more if the answer is a refusal; the answer is where [`output`] says. Manifests, updates and questions stay on this side:
+//! JavaScript knows them by number.
 
-use std::sync::Mutex;
+mod border;
 
+use border::{Object, answered, with};
 use keyfold_bindings::{Change, Failure, Keyfold, Question};
-use wasm_bindgen::prelude::*;
 
-static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
-
-fn thrown(failure: Failure) -> JsValue {
-    JsValue::from_str(&failure.json())
+/// Room for the texts of a call: where it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn input(bytes: usize) -> *const u8 {
+    with(|border| border.room(bytes))
 }
 
-/// Keeps the words of a panic.
-#[wasm_bindgen(start)]
-pub fn start() {
+/// Where the last answer is.
+#[unsafe(no_mangle)]
+pub extern "C" fn output() -> *const u8 {
+    with(|border| border.answer())
+}
+
+/// A panic is a trap without words, so its place is kept: it is the answer of [`panicked`].
+#[unsafe(no_mangle)]
+pub extern "C" fn start() {
     std::panic::set_hook(Box::new(|panic| {
-        if let (Some(at), Ok(mut last)) = (panic.location(), LAST_PANIC.lock()) {
-            *last = format!("{}:{}", at.file().rsplit("shared/").next().unwrap_or_default(), at.line());
+        if let Some(at) = panic.location() {
+            let file = at.file().rsplit("shared/").next().unwrap_or_default();
+            border::note_panic(format!("{file}:{}", at.line()));
         }
     }));
 }
 
-/// Where the last panic was.
-#[wasm_bindgen(js_name = lastPanic)]
-pub fn last_panic() -> String {
-    LAST_PANIC.lock().map(|last| last.clone()).unwrap_or_default()
+/// How long the text is that says where the last panic was. The border may still be in the hands of the call that panicked.
+#[unsafe(no_mangle)]
+pub extern "C" fn panicked() -> usize {
+    border::last_panic(str::len)
 }
 
-/// The tables of a manifest.
-#[wasm_bindgen]
-pub struct Tables(Keyfold);
-
-#[wasm_bindgen]
-impl Tables {
-    #[wasm_bindgen(constructor)]
-    pub fn new(manifest: &str) -> Result<Tables, JsValue> {
-        Keyfold::load(manifest).map(Tables).map_err(thrown)
-    }
-
-    pub fn fold(&self, table: &str, item: &str) -> Result<String, JsValue> {
-        self.0.fold(table, item).map_err(thrown)
-    }
-
-    pub fn unfold(&self, table: &str, key: &str, index: Option<String>) -> Result<String, JsValue> {
-        self.0.unfold(table, key, index.as_deref()).map_err(thrown)
-    }
-
-    #[wasm_bindgen(js_name = keyOf)]
-    pub fn key_of(&self, table: &str, attributes: &str) -> Result<String, JsValue> {
-        self.0.key_of(table, attributes).map_err(thrown)
-    }
-
-    #[wasm_bindgen(js_name = entriesOf)]
-    pub fn entries_of(&self, table: &str, item: &str) -> Result<String, JsValue> {
-        self.0.entries_of(table, item).map_err(thrown)
-    }
-
-    pub fn put(&self, table: &str, item: &str, is_new: bool) -> Result<String, JsValue> {
-        self.0.put(table, item, is_new).map_err(thrown)
-    }
-
-    pub fn delete(&self, table: &str, key: &str, expecting: &str) -> Result<String, JsValue> {
-        self.0.delete(table, key, expecting).map_err(thrown)
-    }
-
-    pub fn update(&self, table: &str, key: &str, update: &str) -> Result<Updating, JsValue> {
-        self.0.update(table, key, update).map(Updating).map_err(thrown)
-    }
-
-    pub fn plan(&self, request: &str) -> Result<String, JsValue> {
-        self.0.plan(request).map_err(thrown)
-    }
-
-    #[wasm_bindgen(js_name = readinessReads)]
-    pub fn readiness_reads(&self, request: &str, control: &str) -> Result<String, JsValue> {
-        self.0.readiness_reads(request, control).map_err(thrown)
-    }
-
-    pub fn question(&self, request: &str, rows: Option<String>) -> Result<Asking, JsValue> {
-        self.0.question(request, rows.as_deref()).map(Asking).map_err(thrown)
-    }
+/// Where that text is.
+#[unsafe(no_mangle)]
+pub extern "C" fn panic_place() -> *const u8 {
+    border::last_panic(str::as_ptr)
 }
 
-/// An update of one item.
-#[wasm_bindgen]
-pub struct Updating(Change);
-
-#[wasm_bindgen]
-impl Updating {
-    pub fn request(&self) -> String {
-        self.0.request()
-    }
-
-    #[wasm_bindgen(js_name = wasRead)]
-    pub fn was_read(&mut self, item: &str) -> Result<(), JsValue> {
-        self.0.was_read(item).map_err(thrown)
-    }
-
-    #[wasm_bindgen(js_name = wasRefused)]
-    pub fn was_refused(&mut self, item: &str) -> Result<(), JsValue> {
-        self.0.was_refused(item).map_err(thrown)
-    }
-
-    pub fn refused(&self) -> u32 {
-        self.0.refused()
-    }
+/// A manifest: its number.
+#[unsafe(no_mangle)]
+pub extern "C" fn load(manifest: usize) -> usize {
+    answered(|objects, [manifest]| Ok(objects.keep(Object::Tables(Keyfold::load(manifest)?))), [manifest])
 }
 
-/// A request while it is answered.
-#[wasm_bindgen]
-pub struct Asking(Question);
+/// Forgets what has this number.
+#[unsafe(no_mangle)]
+pub extern "C" fn forget(object: usize) {
+    with(|border| border.objects.forget(object));
+}
 
-#[wasm_bindgen]
-impl Asking {
-    pub fn step(&mut self) -> Result<String, JsValue> {
-        self.0.step().map_err(thrown)
-    }
+macro_rules! of_tables {
+    ($($name:ident($($text:ident),+ $(; $flag:ident)?);)+) => {
+        $(
+            /// The method of [`Keyfold`] with this name.
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name(tables: usize, $($text: usize,)+ $($flag: bool,)?) -> usize {
+                answered(|objects, [$($text),+]| objects.tables(tables)?.$name($($text,)+ $($flag,)?), [$($text),+])
+            }
+        )+
+    };
+}
 
-    pub fn arrived(&mut self, access: usize, response: &str) -> Result<(), JsValue> {
-        self.0.arrived(access, response).map_err(thrown)
-    }
+of_tables! {
+    fold(table, item);
+    key_of(table, attributes);
+    entries_of(table, item);
+    put(table, item; is_new);
+    delete(table, key, expecting);
+    plan(request);
+    readiness_reads(table, control);
+}
+
+/// Splits a key; of this index, if `is_of_index`.
+#[unsafe(no_mangle)]
+pub extern "C" fn unfold(tables: usize, table: usize, key: usize, index: usize, is_of_index: bool) -> usize {
+    answered(
+        |objects, [table, key, index]| {
+            objects.tables(tables)?.unfold(table, key, is_of_index.then_some(index))
+        },
+        [table, key, index],
+    )
+}
+
+/// Begins an update: its number.
+#[unsafe(no_mangle)]
+pub extern "C" fn update(tables: usize, table: usize, key: usize, update: usize) -> usize {
+    answered(
+        |objects, [table, key, update]| {
+            let change = objects.tables(tables)?.update(table, key, update)?;
+            Ok(objects.keep(Object::Change(change)))
+        },
+        [table, key, update],
+    )
+}
+
+/// Begins to answer a request: its number. `has_rows`: the control table was read.
+#[unsafe(no_mangle)]
+pub extern "C" fn question(tables: usize, request: usize, rows: usize, has_rows: bool) -> usize {
+    answered(
+        |objects, [request, rows]| {
+            let question = objects.tables(tables)?.question(request, has_rows.then_some(rows))?;
+            Ok(objects.keep(Object::Question(Box::new(question))))
+        },
+        [request, rows],
+    )
+}
+
+fn changed<const N: usize>(
+    object: usize,
+    texts: [usize; N],
+    change: impl FnOnce(&mut Change, [&str; N]) -> Result<String, Failure>,
+) -> usize {
+    answered(|objects, texts| change(objects.change(object)?, texts), texts)
+}
+
+/// What an update sends next.
+#[unsafe(no_mangle)]
+pub extern "C" fn request(object: usize) -> usize {
+    changed(object, [], |change, []| Ok(change.request()))
+}
+
+/// The item of an update was read.
+#[unsafe(no_mangle)]
+pub extern "C" fn was_read(object: usize, item: usize) -> usize {
+    changed(object, [item], |change, [item]| change.was_read(item).map(|()| String::new()))
+}
+
+/// The write of an update was refused.
+#[unsafe(no_mangle)]
+pub extern "C" fn was_refused(object: usize, item: usize) -> usize {
+    changed(object, [item], |change, [item]| change.was_refused(item).map(|()| change.refused().to_string()))
+}
+
+fn asked<const N: usize>(
+    object: usize,
+    texts: [usize; N],
+    ask: impl FnOnce(&mut Question, [&str; N]) -> Result<String, Failure>,
+) -> usize {
+    answered(|objects, texts| ask(objects.question(object)?, texts), texts)
+}
+
+/// What a question does next.
+#[unsafe(no_mangle)]
+pub extern "C" fn step(object: usize) -> usize {
+    asked(object, [], |question, []| question.step())
+}
+
+/// What a question asked for has arrived.
+#[unsafe(no_mangle)]
+pub extern "C" fn arrived(object: usize, response: usize, access: usize) -> usize {
+    asked(object, [response], |question, [response]| {
+        question.arrived(access, response).map(|()| String::new())
+    })
 }

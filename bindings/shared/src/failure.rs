@@ -27,7 +27,7 @@ impl Failure {
     }
 
     /// A call that is not as its function wants it.
-    pub(crate) fn call(message: impl Display) -> Failure {
+    pub fn call(message: impl Display) -> Failure {
         Failure::new("invalid-call", &message, None::<String>)
     }
 

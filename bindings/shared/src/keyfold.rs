@@ -8,19 +8,19 @@ use keyfold_core::index::Entry;
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::Caller;
-use keyfold_core::query::explain::explain;
+use keyfold_core::query::explain::{Explanation, explain};
 use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, plan};
 use keyfold_core::value::{AttributeValue, Item, equal};
 use keyfold_core::write::{Action, Expected, Guard, Update, delete, primary_key};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::change::Change;
 use crate::failure::Failure;
 use crate::keys;
 use crate::question::Question;
 use crate::readiness::{self, Rows};
-use crate::requests::{self, read, sorted, text};
+use crate::requests::{self, Sent, WriteInput, read, sorted, text};
 use crate::table_of::TableOf;
 
 /// The tables of a manifest.
@@ -79,8 +79,9 @@ impl Keyfold {
     /// What folding changes of an item: the attributes that it sets, and those that it removes.
     pub fn fold(&self, table: &str, item: &str) -> Result<String, Failure> {
         let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
-        let stored = of.table().with_keys(item.clone())?;
-        Ok(text(&patch(&item, &stored)))
+        let before = Made::of(of.table(), &item);
+        let stored = of.table().with_keys(item)?;
+        Ok(text(&before.patch(&stored)))
     }
 
     /// The parts of a folded key.
@@ -108,11 +109,12 @@ impl Keyfold {
     /// What a put changes of the item, and the rest of the input of PutItem. `is_new`: only where no item has its key.
     pub fn put(&self, table: &str, item: &str, is_new: bool) -> Result<String, Failure> {
         let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
-        let stored = of.table().written(item.clone())?;
-        let patch = patch(&item, &stored);
+        let before = Made::of(of.table(), &item);
+        let put = Action::Put(of.table().written(item)?);
         let guard = is_new.then_some(Guard::Absent);
-        let input = requests::write(of.table(), &Action::Put(stored), guard.as_ref());
-        Ok(text(&json!({ "patch": patch, "input": input })))
+        let input = requests::write(of.table(), &put, guard.as_ref());
+        let Action::Put(stored) = &put else { unreachable!("it was made above") };
+        Ok(text(&Put { patch: before.patch(stored), input }))
     }
 
     /// The input of DeleteItem.
@@ -129,11 +131,9 @@ impl Keyfold {
         Change::new(self.table(table)?, &read("the key", key)?, asked.update()?)
     }
 
-    /// The reads of the control table that say which indexes of a request's table a retrofit still fills.
-    pub fn readiness_reads(&self, request: &str, control_table: &str) -> Result<String, Failure> {
-        let request: QueryRequest = read("the request", request)?;
-        let checked = check(&self.model, &request, &Caller::Trusted)?;
-        Ok(text(&readiness::reads(&self.model, checked.table, control_table)))
+    /// The reads of the control table that say which indexes of a table a retrofit still fills.
+    pub fn readiness_reads(&self, table: &str, control_table: &str) -> Result<String, Failure> {
+        Ok(text(&readiness::reads(&self.model, self.table(table)?.table(), control_table)))
     }
 
     fn planned(&self, request: &QueryRequest, readiness: &Readiness) -> Result<QueryPlan, Failure> {
@@ -152,20 +152,9 @@ impl Keyfold {
         let request: QueryRequest = read("the request", request)?;
         let plan = self.planned(&request, &Readiness::complete())?;
         let of = self.table(&plan.table)?;
-        let inputs = page_sources(of.table(), &plan)?;
-        let inputs: Vec<Value> = inputs
-            .iter()
-            .map(|source| {
-                let (operation, input) = requests::page(source);
-                json!({ "operation": operation, "input": input })
-            })
-            .collect();
-        let mut explained = match serde_json::to_value(explain(&plan)) {
-            Ok(Value::Object(explained)) => explained,
-            _ => Map::new(),
-        };
-        explained.insert("requests".to_owned(), Value::Array(inputs));
-        Ok(text(&explained))
+        let sources = page_sources(of.table(), &plan)?;
+        let requests = sources.iter().map(|source| Sent::page(source, None)).collect();
+        Ok(text(&Planned { explanation: explain(&plan), requests }))
     }
 
     /// Begins to answer a request. `rows`: what was read for [`readiness_reads`](Self::readiness_reads); without it, every
@@ -179,10 +168,47 @@ impl Keyfold {
     }
 }
 
+/// A plan and what it sends.
+#[derive(Serialize)]
+struct Planned<'a> {
+    #[serde(flatten)]
+    explanation: Explanation,
+    requests: Vec<Sent<'a>>,
+}
+
+/// The input of a put without its item, and what the put changes of the item.
+#[derive(Serialize)]
+struct Put<'a> {
+    patch: Patch<'a>,
+    input: WriteInput<'a>,
+}
+
+/// What an item has of the attributes that folding makes, before it is folded.
+struct Made<'t>(BTreeMap<&'t String, Option<AttributeValue>>);
+
 /// What makes one item of another.
-fn patch(item: &Item, stored: &Item) -> Value {
-    let is_same = |name: &String, value| item.get(name).is_some_and(|known| equal(known, value));
-    let set: BTreeMap<_, _> = stored.iter().filter(|(name, value)| !is_same(name, value)).collect();
-    let remove: BTreeSet<_> = item.keys().filter(|name| !stored.contains_key(*name)).collect();
-    json!({ "set": set, "remove": remove })
+#[derive(Serialize)]
+struct Patch<'a> {
+    set: BTreeMap<&'a String, &'a AttributeValue>,
+    remove: Vec<&'a String>,
+}
+
+impl<'t> Made<'t> {
+    fn of(table: &'t Table, item: &Item) -> Made<'t> {
+        Made(table.made_attributes().map(|name| (name, item.get(name).cloned())).collect())
+    }
+
+    /// What makes the stored item of the one before.
+    fn patch<'a>(&'a self, stored: &'a Item) -> Patch<'a> {
+        let mut patch = Patch { set: BTreeMap::new(), remove: Vec::new() };
+        for (name, before) in &self.0 {
+            match (before, stored.get(*name)) {
+                (Some(before), Some(value)) if equal(before, value) => {}
+                (_, Some(value)) => _ = patch.set.insert(name, value),
+                (Some(_), None) => patch.remove.push(name),
+                (None, None) => {}
+            }
+        }
+        patch
+    }
 }

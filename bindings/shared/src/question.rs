@@ -1,12 +1,15 @@
 //! A request while it is answered: the reads that come next, and the answer.
 
-use keyfold_core::execute::{Answer, Execution, Next, Position, RunOptions};
+use keyfold_core::attribute::OWN_ATTRIBUTE_PREFIX;
+use keyfold_core::execute::{Answer, Execution, HANDLE, Next, Position, ReadRequest, RunOptions};
 use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryPlan, QueryRequest};
+use keyfold_core::value::{AttributeValue, Item};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::requests::{self, Response, read, sorted, text};
+use crate::requests::{Response, Sent, read, sorted, text};
 use crate::table_of::TableOf;
 
 /// A request while it is answered.
@@ -16,6 +19,31 @@ pub struct Question {
     under_way: Vec<&'static str>,
     /// The plan, if it is wanted with the answer.
     explained: Option<Value>,
+    /// The attributes of the answer; all if absent.
+    select: Option<Vec<String>>,
+}
+
+/// Reads that come next.
+#[derive(Serialize)]
+struct Told<'a> {
+    send: &'a [Asked<'a>],
+}
+
+/// A read that comes next.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked<'a> {
+    access: usize,
+    looks_at: Option<Vec<String>>,
+    #[serde(flatten)]
+    sent: Sent<'a>,
+}
+
+fn number_or_item(item: &Item) -> Value {
+    match item.get(HANDLE) {
+        Some(AttributeValue::N(number)) => json!(number.parse::<u64>().ok()),
+        _ => json!(sorted(item)),
+    }
 }
 
 impl Question {
@@ -27,23 +55,23 @@ impl Question {
         let options = RunOptions { read_units_max: request.read_units_max, ..RunOptions::default() };
         let explained = request.explain.then(|| json!(explain(&plan)));
         let under_way = vec![""; plan.accesses.len()];
+        let select = plan.select.clone();
         let execution = Execution::new(of, plan, from.as_ref(), &options)?;
-        Ok(Question { execution, under_way, explained })
+        Ok(Question { execution, under_way, explained, select })
     }
 
-    /// What comes next: `{"send": [{"access", "operation", "input"}]}`, where none means that something under way must
-    /// arrive first, or `{"answer": ...}`.
+    /// What comes next: `{"send": [{"access", "looksAt", "operation", "input"}]}`, where none means that something under way must
+    /// arrive first, or `{"answer": ...}`. Whoever sends keeps the items, and gives of each the attributes that are looked at and
+    /// under [`HANDLE`] its number, as `{"N": "7"}`; all of the item and no number where `looksAt` is `null`.
     pub fn step(&mut self) -> Result<String, Failure> {
         match self.execution.step()? {
             Next::Answer(answer) => Ok(text(&json!({ "answer": self.shown(&answer) }))),
             Next::Send(requests) => {
-                let mut send = Vec::with_capacity(requests.len());
-                for request in requests {
-                    let (operation, input) = requests::operation(&request.read);
-                    self.under_way[request.access] = operation;
-                    send.push(json!({ "access": request.access, "operation": operation, "input": input }));
-                }
-                Ok(text(&json!({ "send": send })))
+                let send: Vec<Asked<'_>> = requests.iter().map(|request| self.asked(request)).collect();
+                let told = text(&Told { send: &send });
+                let operations = send.iter().map(|asked| (asked.access, asked.sent.operation));
+                operations.for_each(|(access, operation)| self.under_way[access] = operation);
+                Ok(told)
             }
         }
     }
@@ -56,9 +84,17 @@ impl Question {
         Ok(self.execution.arrived(access, response.brought(operation))?)
     }
 
+    fn asked<'r>(&self, request: &'r ReadRequest) -> Asked<'r> {
+        let access = request.access;
+        Asked { access, looks_at: self.execution.looks_at(access), sent: Sent::of(&request.read) }
+    }
+
+    /// The answer. An item is its number, if it came with one; then `only` and `without` say what of it is shown.
     fn shown(&self, answer: &Answer) -> Value {
         let mut shown = json!({
-            "items": answer.items.iter().map(sorted).collect::<Vec<_>>(),
+            "items": answer.items.iter().map(number_or_item).collect::<Vec<_>>(),
+            "only": self.select,
+            "without": OWN_ATTRIBUTE_PREFIX,
             "count": answer.count,
             "consumedReadUnits": answer.consumed_read_units,
             "itemsRead": answer.items_read,

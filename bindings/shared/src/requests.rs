@@ -10,7 +10,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use keyfold_core::write::{Action, Guard, WriteExpressions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
@@ -34,34 +34,40 @@ pub(crate) fn text(value: &impl Serialize) -> String {
     }
 }
 
-fn put_some(input: &mut Map<String, Value>, name: &str, value: Option<impl Serialize>) {
-    if let Some(value) = value {
-        input.insert(name.to_owned(), json!(value));
-    }
-}
-
-fn put_filled<T: Serialize>(input: &mut Map<String, Value>, name: &str, map: &BTreeMap<String, T>) {
-    if !map.is_empty() {
-        input.insert(name.to_owned(), json!(map));
-    }
-}
-
 /// The input of PutItem, UpdateItem or DeleteItem, without the item of a put: the package has that already.
-pub(crate) fn write(table: &Table, action: &Action, guard: Option<&Guard>) -> Map<String, Value> {
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct WriteInput<'a> {
+    table_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<Sorted<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    update_expression: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    condition_expression: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    expression_attribute_names: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    expression_attribute_values: BTreeMap<String, AttributeValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_values_on_condition_check_failure: Option<&'static str>,
+}
+
+/// What is sent for a write.
+pub(crate) fn write<'a>(table: &'a Table, action: &'a Action, guard: Option<&Guard>) -> WriteInput<'a> {
     let expressions = WriteExpressions::of(table, action, guard);
-    let mut input = Map::new();
-    input.insert("TableName".to_owned(), json!(table.name));
-    if let Action::Update { key, .. } | Action::Delete(key) = action {
-        input.insert("Key".to_owned(), json!(sorted(key)));
+    WriteInput {
+        table_name: &table.name,
+        key: match action {
+            Action::Update { key, .. } | Action::Delete(key) => Some(sorted(key)),
+            Action::Put(_) => None,
+        },
+        update_expression: expressions.update,
+        condition_expression: expressions.condition,
+        expression_attribute_names: expressions.names,
+        expression_attribute_values: expressions.values,
+        return_values_on_condition_check_failure: guard.map(|_| "ALL_OLD"),
     }
-    put_some(&mut input, "UpdateExpression", expressions.update);
-    put_some(&mut input, "ConditionExpression", expressions.condition);
-    put_filled(&mut input, "ExpressionAttributeNames", &expressions.names);
-    put_filled(&mut input, "ExpressionAttributeValues", &expressions.values);
-    if guard.is_some() {
-        input.insert("ReturnValuesOnConditionCheckFailure".to_owned(), json!("ALL_OLD"));
-    }
-    input
 }
 
 /// The input of GetItem, with strong consistency.
@@ -69,59 +75,128 @@ pub(crate) fn get(table: &str, key: &Item) -> Value {
     json!({ "TableName": table, "Key": sorted(key), "ConsistentRead": true, "ReturnConsumedCapacity": "TOTAL" })
 }
 
+/// An item with its attributes in order.
+pub(crate) type Sorted<'a> = BTreeMap<&'a String, &'a AttributeValue>;
+
 /// An item with its attributes in order: the same item is the same text.
-pub(crate) fn sorted(item: &Item) -> BTreeMap<&String, &AttributeValue> {
+pub(crate) fn sorted(item: &Item) -> Sorted<'_> {
     item.iter().collect()
 }
 
-/// The input of Query or Scan, without start and limit.
-pub(crate) fn page(source: &PageSource) -> (&'static str, Map<String, Value>) {
-    let mut input = Map::new();
-    let (operation, page) = match source {
-        PageSource::Query(query) => {
-            input.insert("KeyConditionExpression".to_owned(), json!(query.key_condition));
-            input.insert("ScanIndexForward".to_owned(), json!(query.forward));
-            ("Query", &query.page)
-        }
-        PageSource::Scan(scan) => ("Scan", &scan.page),
-    };
-    let PageRequest { table, index, filter, names, values, fetch, consistent, .. } = page;
-    input.insert("TableName".to_owned(), json!(table));
-    put_some(&mut input, "IndexName", index.as_ref());
-    put_some(&mut input, "FilterExpression", filter.as_ref());
-    match fetch {
-        Fetch::All => put_some(&mut input, "Select", Some("ALL_ATTRIBUTES")),
-        Fetch::Count => put_some(&mut input, "Select", Some("COUNT")),
-        Fetch::Expression(projection) => put_some(&mut input, "ProjectionExpression", Some(projection)),
-        Fetch::Projected => {}
-    }
-    put_filled(&mut input, "ExpressionAttributeNames", names);
-    put_filled(&mut input, "ExpressionAttributeValues", values);
-    input.insert("ConsistentRead".to_owned(), json!(consistent));
-    input.insert("ReturnConsumedCapacity".to_owned(), json!("TOTAL"));
-    (operation, input)
+/// A read: its operation and its input.
+#[derive(Serialize)]
+pub(crate) struct Sent<'a> {
+    pub(crate) operation: &'static str,
+    input: ReadInput<'a>,
 }
 
-/// The operation and the input of a read.
-pub(crate) fn operation(read: &Read) -> (&'static str, Value) {
-    match read {
-        Read::Page { source, start, items } => {
-            let (operation, mut input) = page(source);
-            put_some(&mut input, "ExclusiveStartKey", start.as_ref().map(sorted));
-            input.insert("Limit".to_owned(), json!((*items).clamp(1, PAGE_ITEMS_MAX)));
-            (operation, Value::Object(input))
-        }
-        Read::Items(batch) => ("BatchGetItem", batch_get(batch)),
-    }
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ReadInput<'a> {
+    Page(Box<PageInput<'a>>),
+    Batch(BatchInput<'a>),
 }
 
-fn batch_get(batch: &BatchGet) -> Value {
-    let mut keys = Map::new();
-    keys.insert("Keys".to_owned(), batch.keys.iter().map(|key| json!(sorted(key))).collect());
-    put_some(&mut keys, "ProjectionExpression", batch.projection.as_ref());
-    put_filled(&mut keys, "ExpressionAttributeNames", &batch.names);
-    keys.insert("ConsistentRead".to_owned(), json!(batch.consistent));
-    json!({ "RequestItems": { batch.table.as_str(): keys }, "ReturnConsumedCapacity": "TOTAL" })
+/// The input of Query or Scan.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct PageInput<'a> {
+    table_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_condition_expression: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scan_index_forward: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter_expression: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    select: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projection_expression: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    expression_attribute_names: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    expression_attribute_values: &'a BTreeMap<String, AttributeValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exclusive_start_key: Option<Sorted<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u32>,
+    consistent_read: bool,
+    return_consumed_capacity: &'static str,
+}
+
+/// The input of BatchGetItem.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct BatchInput<'a> {
+    request_items: BTreeMap<&'a str, BatchKeys<'a>>,
+    return_consumed_capacity: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct BatchKeys<'a> {
+    keys: Vec<Sorted<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projection_expression: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    expression_attribute_names: &'a BTreeMap<String, String>,
+    consistent_read: bool,
+}
+
+impl<'a> Sent<'a> {
+    /// A read of a run.
+    pub(crate) fn of(read: &'a Read) -> Sent<'a> {
+        match read {
+            Read::Page { source, start, items } => Sent::page(source, Some((start.as_ref(), *items))),
+            Read::Items(batch) => Sent::batch(batch),
+        }
+    }
+
+    /// A page of this source: where it starts, and for how many items.
+    pub(crate) fn page(source: &'a PageSource, from: Option<(Option<&'a Item>, u32)>) -> Sent<'a> {
+        let (operation, query, page) = match source {
+            PageSource::Query(query) => ("Query", Some(query), &query.page),
+            PageSource::Scan(scan) => ("Scan", None, &scan.page),
+        };
+        let PageRequest { table, index, filter, names, values, fetch, consistent, .. } = page;
+        let input = PageInput {
+            table_name: table,
+            index_name: index.as_deref(),
+            key_condition_expression: query.map(|query| query.key_condition.as_str()),
+            scan_index_forward: query.map(|query| query.forward),
+            filter_expression: filter.as_deref(),
+            select: match fetch {
+                Fetch::All => Some("ALL_ATTRIBUTES"),
+                Fetch::Count => Some("COUNT"),
+                Fetch::Expression(_) | Fetch::Projected => None,
+            },
+            projection_expression: match fetch {
+                Fetch::Expression(projection) => Some(projection),
+                Fetch::All | Fetch::Count | Fetch::Projected => None,
+            },
+            expression_attribute_names: names,
+            expression_attribute_values: values,
+            exclusive_start_key: from.and_then(|(start, _)| start).map(sorted),
+            limit: from.map(|(_, items)| items.clamp(1, PAGE_ITEMS_MAX)),
+            consistent_read: *consistent,
+            return_consumed_capacity: "TOTAL",
+        };
+        Sent { operation, input: ReadInput::Page(Box::new(input)) }
+    }
+
+    fn batch(batch: &'a BatchGet) -> Sent<'a> {
+        let keys = BatchKeys {
+            keys: batch.keys.iter().map(sorted).collect(),
+            projection_expression: batch.projection.as_deref(),
+            expression_attribute_names: &batch.names,
+            consistent_read: batch.consistent,
+        };
+        let request_items = BTreeMap::from([(batch.table.as_str(), keys)]);
+        let input = BatchInput { request_items, return_consumed_capacity: "TOTAL" };
+        Sent { operation: "BatchGetItem", input: ReadInput::Batch(input) }
+    }
 }
 
 /// What a read brought, as a package tells it.

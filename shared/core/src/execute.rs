@@ -29,7 +29,7 @@ mod sequential;
 mod shape;
 mod sorted;
 
-pub use answer::Answer;
+pub use answer::{Answer, HANDLE};
 pub use budget::REQUESTS_MAX;
 pub use consumed::Consumed;
 pub use error::AnswerError;

@@ -181,30 +181,28 @@ class Keyfold:
         """Answers a request through a boto3 client: one page of items. `page` of the answer, put into the request, asks for the
         next one. An index that a retrofit still fills is not read; `control` names the control table that says so."""
         text = _request(request)
-        asking = _called(self._tables.question, text, self._rows(client, text, request.get("table"), control))
+        asking = _called(self._tables.question, text, self._rows(client, request.get("table"), control))
+        kept: List[Mapping[str, Any]] = []
         pool: Optional[ThreadPoolExecutor] = None
-        under_way: Dict[Any, int] = {}
+        under_way: Dict[Any, Any] = {}
         try:
             while True:
                 step = json.loads(_called(asking.step))
                 if "answer" in step:
-                    answer = step["answer"]
-                    shown = _typed_to_raw_item if plain else _from_typed_item
-                    answer["items"] = [shown(item) for item in answer["items"]]
-                    return answer
+                    return _shown_answer(step["answer"], kept, plain)
                 send = step["send"]
                 # A single read needs no thread.
                 if len(send) == 1 and not under_way:
-                    _called(asking.arrived, send[0]["access"], _text(_read(client, send[0])))
+                    _arrived(asking, send[0], _read(client, send[0]), kept)
                     continue
                 if send and pool is None:
                     pool = ThreadPoolExecutor(max_workers=CONCURRENCY)
                 for one in send:
                     assert pool is not None
-                    under_way[pool.submit(_read, client, one)] = one["access"]
+                    under_way[pool.submit(_read, client, one)] = one
                 done, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in done:
-                    _called(asking.arrived, under_way.pop(future), _text(future.result()))
+                    _arrived(asking, under_way.pop(future), future.result(), kept)
         finally:
             if pool is not None:
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -217,9 +215,11 @@ class Keyfold:
             yield from answer["items"]
             following = {**request, "page": answer["page"]} if "page" in answer else None
 
-    def _rows(self, client: Any, text: str, table: Any, control: str) -> Optional[str]:
+    def _rows(self, client: Any, table: Any, control: str) -> Optional[str]:
         """What the control table says of the retrofits into a request's table; nothing is read if none fills it."""
-        reads = json.loads(_called(self._tables.readiness_reads, text, control))
+        if not isinstance(table, str):
+            return None  # the core says what is wrong with such a request
+        reads = json.loads(_called(self._tables.readiness_reads, table, control))
         if not reads:
             return None
         known = self._readiness.get((control, table))
@@ -241,6 +241,34 @@ class Keyfold:
         found = _text(rows)
         self._readiness[(control, table)] = (time.monotonic(), found)
         return found
+
+
+def _arrived(asking: Any, sent: Mapping[str, Any], response: Dict[str, Any], kept: List[Mapping[str, Any]]) -> None:
+    """Gives the core what it looks at of a response. The items stay here; each goes with its number."""
+    names = sent["looksAt"]
+    if names is None:
+        response["items"] = [_raw_to_typed_item(item) for item in response["items"]]
+    else:
+        first = len(kept)
+        kept.extend(response["items"])
+        response["items"] = [
+            {"": {"N": str(number)}, **{name: _raw_to_typed(item[name]) for name in names if name in item}}
+            for number, item in enumerate(response["items"], first)
+        ]
+    _called(asking.arrived, sent["access"], _text(response))
+
+
+def _shown_answer(answer: Dict[str, Any], kept: List[Mapping[str, Any]], plain: bool) -> Dict[str, Any]:
+    """The core's answer with its items: those that were kept here, without what is not shown."""
+    only, without = answer.pop("only"), answer.pop("without")
+
+    def part(item: Mapping[str, Any]) -> Dict[str, Any]:
+        shown = {name: item[name] for name in item if not name.startswith(without) and (only is None or name in only)}
+        return shown if plain else _from_typed_item(shown)
+
+    whole = _typed_to_raw_item if plain else _from_typed_item
+    answer["items"] = [part(kept[item]) if isinstance(item, int) else whole(item) for item in answer["items"]]
+    return answer
 
 
 def _typed_item(item: Mapping[str, Any], plain: bool) -> Dict[str, Any]:
@@ -275,7 +303,7 @@ def _read(client: Any, one: Dict[str, Any]) -> Dict[str, Any]:
             _pause(calls - 1)
     last = page.get("LastEvaluatedKey")
     return {
-        "items": [_raw_to_typed_item(item) for item in page.get("Items", [])],
+        "items": page.get("Items", []),
         "count": page.get("Count", 0),
         "scanned": page.get("ScannedCount", 0),
         "lastKey": _raw_to_typed_item(last) if last else None,
@@ -298,7 +326,7 @@ def _read_items(client: Any, arguments: Dict[str, Any]) -> Dict[str, Any]:
             if attempt + 1 == BATCH_ATTEMPTS_MAX or not _retryable(error):
                 raise
             continue
-        items.extend(_raw_to_typed_item(item) for item in got.get("Responses", {}).get(table, []))
+        items.extend(got.get("Responses", {}).get(table, []))
         units += sum(one.get("CapacityUnits", 0.0) for one in got.get("ConsumedCapacity", []))
         left = got.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
         if not left:
@@ -402,14 +430,19 @@ def _from_typed(value: Dict[str, Any]) -> Any:
     if kind == "L":
         return [_from_typed(one) for one in content]
     if kind == "B":
-        return base64.b64decode(content)
+        return _bytes(content)
     if kind == "SS":
         return set(content)
     if kind == "NS":
         return {Decimal(one) for one in content}
     if kind == "BS":
-        return {base64.b64decode(one) for one in content}
+        return {_bytes(one) for one in content}
     return content
+
+
+def _bytes(content: Any) -> Any:
+    """The core writes bytes as base64; boto3 has them as they are."""
+    return base64.b64decode(content) if isinstance(content, str) else content
 
 
 def _from_typed_item(item: Mapping[str, Any]) -> Dict[str, Any]:

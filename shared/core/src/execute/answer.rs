@@ -10,6 +10,10 @@ use super::error::AnswerError;
 use super::lanes::Lanes;
 use super::position::{Position, Start};
 
+/// The name under which an item can carry a mark of whoever runs the plan: no attribute in DynamoDB has it. It stays on the
+/// item, whatever is selected.
+pub const HANDLE: &str = "";
+
 /// A page of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -58,7 +62,9 @@ impl Run<'_> {
     pub(super) fn with(&self, mut items: Vec<Item>, count: u64, next: Option<Position>) -> Answer {
         let select = self.plan.select.as_ref();
         for item in &mut items {
-            item.retain(|name, _| !own::is_own(name) && select.is_none_or(|select| select.contains(name)));
+            let is_shown =
+                |name: &String| !own::is_own(name) && select.is_none_or(|select| select.contains(name));
+            item.retain(|name, _| name == HANDLE || is_shown(name));
         }
         // The one item that was read may be another caller's: it must look as if there were none.
         let hides = self.plan.hides_cost && count == 0;

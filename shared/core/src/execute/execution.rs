@@ -80,6 +80,12 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
         Ok(Execution { table, plan, lanes, start, way, fill })
     }
 
+    /// The attributes that the run looks at of the items that an access brings; `None`: all of them. Whoever keeps the items
+    /// gives only these, and a [`HANDLE`](super::HANDLE) with each.
+    pub fn looks_at(&self, access: usize) -> Option<Vec<String>> {
+        self.lanes.readers.get(access)?.looks_at(self.table.borrow(), self.plan.borrow())
+    }
+
     /// What comes next. An error ends the run.
     pub fn step(&mut self) -> Result<Next, AnswerError> {
         let Execution { table, plan, lanes, start, way, fill } = self;

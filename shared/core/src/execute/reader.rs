@@ -79,6 +79,18 @@ impl Reader {
         }
     }
 
+    /// The attributes that a run looks at of what this access brings. `None`: all, because some are read from others.
+    pub(super) fn looks_at(&self, table: &Table, plan: &QueryPlan) -> Option<Vec<String>> {
+        if table.has_key_parts() {
+            return None;
+        }
+        let mut names = with_looked_at(table, plan, &self.access, &self.shape, &[]);
+        if !names.iter().any(|name| name == TOMBSTONE_ATTRIBUTE) {
+            names.push(TOMBSTONE_ATTRIBUTE.to_owned());
+        }
+        Some(names)
+    }
+
     /// Does an item that has all its attributes match? A tombstone is no item.
     pub(super) fn accepts(&self, item: &Item) -> bool {
         let matches = self.access.recheck.is_always() || self.access.recheck.holds(item);
@@ -126,9 +138,20 @@ fn counts_by_number(plan: &QueryPlan, access: &Access) -> bool {
     plan.count && one_source && access.recheck.is_always() && access.hydration == Hydration::None
 }
 
-/// The attributes that an item needs: those shown, ordered by or checked, and its keys. `None`: all.
+/// The attributes that are read of an item: those shown, and those looked at. `None`: all.
 fn wanted(table: &Table, plan: &QueryPlan, access: &Access, shape: &Shape) -> Option<Vec<String>> {
     let shown: &[String] = if plan.count { &[] } else { plan.select.as_deref()? };
+    Some(with_looked_at(table, plan, access, shape, shown))
+}
+
+/// These attributes, and those that an item is ordered by or checked for, and its keys.
+fn with_looked_at(
+    table: &Table,
+    plan: &QueryPlan,
+    access: &Access,
+    shape: &Shape,
+    shown: &[String],
+) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(shown.len() + shape.names().len());
     let mut add = |name: &str| {
         if !names.iter().any(|known| known == name) {
@@ -151,7 +174,7 @@ fn wanted(table: &Table, plan: &QueryPlan, access: &Access, shape: &Shape) -> Op
     if access.hydration == Hydration::ByKey {
         add(TOMBSTONE_ATTRIBUTE);
     }
-    Some(names)
+    names
 }
 
 fn batch_get(plan: &QueryPlan, wanted: Option<&[String]>) -> BatchGet {

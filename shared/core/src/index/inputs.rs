@@ -1,8 +1,8 @@
-//! What a table's folded keys are made of: the attributes whose change makes them others.
+//! What a table's folded keys are made of, and what making them can change of an item.
 
 use std::collections::BTreeSet;
 
-use crate::model::Table;
+use crate::model::{KeySource, Table};
 
 impl Table {
     /// Every attribute that some folded key is made of, or that decides which entity an item is.
@@ -15,5 +15,13 @@ impl Table {
                     .flat_map(|entity| entity.when.iter().map(|when| when.attribute.as_str())),
             )
             .collect()
+    }
+
+    /// Every attribute that [`with_keys`](Self::with_keys) can set or remove: folded keys, and what stands in keys alone. One
+    /// can come several times.
+    pub fn made_attributes(&self) -> impl Iterator<Item = &String> {
+        let folded = self.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
+        let in_keys = self.attributes.values().filter(|attribute| attribute.from_key);
+        folded.map(|(_, key)| &key.name).chain(in_keys.map(|attribute| &attribute.name))
     }
 }

@@ -1,0 +1,87 @@
+// CPU time of the npm package beside ElectroDB, on the same table and the same index: node packages.mjs MANIFEST ENDPOINT ROUNDS CALLS.
+// The table is there and empty. Both are measured in turns; printed is one JSON text with the times of every round, in microseconds.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
+import { createConversions, Entity } from "electrodb";
+import { compile, load } from "keyfold";
+
+const [, , manifest, endpoint, rounds, calls] = process.argv;
+const COMPILED = "packages.keyfold";
+const compiled = await compile(readFileSync(manifest, "utf8"));
+writeFileSync(COMPILED, compiled);
+const keyfold = await load(compiled);
+const plainClient = new DynamoDBClient({ endpoint, region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
+const client = DynamoDBDocumentClient.from(plainClient);
+const text = { type: "string", required: true };
+const key = (field, composite, template) => ({ field, composite, template, casing: "none" });
+const schema = {
+  model: { entity: "event", version: "1", service: "audit" },
+  attributes: { id: text, resourceId: text, action: { type: ["viewed", "edited", "deleted"], required: true }, accessedBy: text, timestamp: text },
+  indexes: {
+    byId: { pk: key("id", ["id"], "${id}") },
+    byResourceActionUser: {
+      index: "byResourceActionUser",
+      pk: key("byResourceActionUser_pk", ["resourceId", "action", "accessedBy"], "${resourceId}-${action}-${accessedBy}"),
+      sk: key("timestamp", ["timestamp"], "${timestamp}"),
+    },
+  },
+};
+const entity = new Entity(schema, { client, table: "benchPackages" });
+const conversions = createConversions(entity);
+
+const where = (at) => ({ resourceId: `peer${at % 3}`, action: "viewed", accessedBy: "joe1" });
+const of = (at) => ({ ...where(at), id: `id-${at}`, timestamp: `2017-05-01T00:00:00.${String(at % 1000).padStart(3, "0")}Z` });
+const request = (at) => ({ table: "audit", where: where(at), order: "timestamp", limit: 20 });
+for (let at = 0; at < 180; at += 1) await client.send(new PutCommand(keyfold.put("audit", of(at))));
+
+const pairs = {
+  keys: [(at) => keyfold.fold("audit", of(at)), (at) => conversions.fromComposite.toKeys(of(at))],
+  put: [(at) => keyfold.put("audit", of(at)), (at) => entity.put(of(at)).params()],
+  plan: [(at) => keyfold.plan(request(at)), (at) => entity.query.byResourceActionUser(where(at)).params({ limit: 20 })],
+  page: [
+    (at) => keyfold.query(client, request(at)),
+    (at) => entity.query.byResourceActionUser(where(at)).go({ limit: 20, order: "asc", ignoreOwnership: true }),
+  ],
+};
+const [ours, theirs] = [await pairs.page[0](1), await pairs.page[1](1)];
+assert.deepEqual(ours.items.map((item) => item.id), theirs.data.map((item) => item.id));
+assert.equal(ours.items.length, 20);
+assert.equal(keyfold.put("audit", of(3)).Item.byResourceActionUser_pk, entity.put(of(3)).params().Item.byResourceActionUser_pk);
+
+const spent = () => {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+};
+const measured = async (call, times) => {
+  const begun = spent();
+  for (let at = 0; at < times; at += 1) await call(at);
+  return (spent() - begun) / times;
+};
+const times = {};
+for (const [name, both] of Object.entries(pairs)) {
+  const share = name === "page" ? Math.max(1, calls / 20) : calls;
+  for (const call of both) await measured(call, share);
+  times[name] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [side, call] of both.entries()) times[name][side].push(await measured(call, share));
+  }
+}
+client.destroy();
+
+// In new processes, what each has to do before its first call.
+const begun = "const a = process.cpuUsage();";
+const ended = "const { user, system } = process.cpuUsage(a); console.log(user + system);";
+const inNewProcess = (code) => Number(execFileSync(process.execPath, ["--input-type=module", "-e", begun + code + ended], { encoding: "utf8" }));
+const loaded = (from) => `import { readFileSync } from "node:fs"; const { load } = await import("keyfold"); await load(readFileSync(${from}));`;
+const starts = {
+  load: [loaded(JSON.stringify(COMPILED)), `const { Entity } = await import("electrodb"); new Entity(${JSON.stringify(schema)});`],
+};
+starts.loadText = [loaded(`${JSON.stringify(manifest)}, "utf8"`), starts.load[1]];
+for (const [name, both] of Object.entries(starts)) {
+  times[name] = [[], []];
+  for (let round = 0; round < rounds; round += 1) both.forEach((code, side) => times[name][side].push(inNewProcess(code)));
+}
+console.log(JSON.stringify(times));
