@@ -16,7 +16,8 @@ impl Between for Replaced {
     fn after(&self, request: &Request, answer: &mut Value) {
         let of_source = request.operation == "DescribeTable" && request.body["TableName"] == "old-events";
         if of_source && self.0.load(Ordering::Relaxed) {
-            answer["Table"]["LatestStreamArn"] = "arn:aws:dynamodb:us-east-1:1:table/old-events/stream/another".into();
+            answer["Table"]["LatestStreamArn"] =
+                "arn:aws:dynamodb:us-east-1:1:table/old-events/stream/another".into();
         }
     }
 }

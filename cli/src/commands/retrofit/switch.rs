@@ -12,8 +12,8 @@ use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
 use keyfold_core::retrofit::{Mapping, Protocol, Step, TableRole, seal};
-use keyfold_dynamo::{DynamoError, StreamReader};
 use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
+use keyfold_dynamo::{DynamoError, StreamReader};
 use serde_json::json;
 
 use super::enforce;
