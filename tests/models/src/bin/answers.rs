@@ -62,7 +62,12 @@ fn planned(model: &keyfold_core::model::Model, request: &QueryRequest) -> Result
 }
 
 /// All pages, or those up to a refusal.
-async fn pages(client: &Client, table: &Table, plan: &QueryPlan, request: &QueryRequest) -> Result<Vec<Value>> {
+async fn pages(
+    client: &Client,
+    table: &Table,
+    plan: &QueryPlan,
+    request: &QueryRequest,
+) -> Result<Vec<Value>> {
     let options = RunOptions { read_units_max: request.read_units_max, ..RunOptions::default() };
     let (mut pages, mut from): (_, Option<Position>) = (Vec::new(), None);
     while pages.len() < PAGES_MAX {
