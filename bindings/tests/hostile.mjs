@@ -64,6 +64,10 @@ for (const call of calls()) {
 assert.ok(asked > 2000 && codes.size > 8, `${asked} calls, ${[...codes.keys()]}`);
 assert.equal(keyfold.put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 
+// `__proto__` is an attribute like any other.
+const odd = Object.defineProperty({ ...event }, "__proto__", { value: "x", enumerable: true });
+assert.ok(Object.hasOwn(keyfold.put("audit", odd).Item, "__proto__"));
+
 // A compiled manifest that is damaged is refused; one of another build is read as text.
 const compiled = await compile(readFileSync(manifest, "utf8"));
 const headBytes = new DataView(compiled.buffer).getUint32(0, true);
