@@ -64,6 +64,10 @@ for (const call of calls()) {
 assert.ok(asked > 2000 && codes.size > 8, `${asked} calls, ${[...codes.keys()]}`);
 assert.equal(keyfold.put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 
+// `__proto__` is an attribute like any other.
+const odd = Object.defineProperty({ ...event }, "__proto__", { value: "x", enumerable: true });
+assert.ok(Object.hasOwn(keyfold.put("audit", odd).Item, "__proto__"));
+
 // A compiled manifest that is damaged is refused; one of another build is read as text.
 const compiled = await compile(readFileSync(manifest, "utf8"));
 const headBytes = new DataView(compiled.buffer).getUint32(0, true);
@@ -77,19 +81,29 @@ const changedByte = compiled.map((byte, at) => (at === compiled.length - 9 ? byt
 const damaged = [compiled.subarray(0, 0), compiled.subarray(0, 3), compiled.subarray(0, 900), compiled.subarray(0, -8), changedByte];
 damaged.push(withHead({ pieces: 1 }), withHead({ manifest: 1 }), withHead({ pieces: [[1e12, 8]] }), withHead({ bytes: 1 }));
 for (const one of damaged) await assert.rejects(() => load(one), (error) => error instanceof KeyfoldError && error.code === "invalid-manifest");
-for (const one of [compiled, withHead({ build: "another" })]) {
+for (const one of [compiled, withHead({ build: "another", pieces: 1 })]) {
   assert.equal((await load(one)).put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 }
 
-// A trap has a name, and the next call works.
+// A trap has a name, and the next call works, on a core that was started anew.
+let started = 0;
+const { Instance } = WebAssembly;
+WebAssembly.Instance = class extends Instance {
+  constructor(...given) {
+    super(...given);
+    started += 1;
+  }
+};
 const { call } = Core.prototype;
 for (const trap of [new WebAssembly.RuntimeError("unreachable"), new RangeError("Maximum call stack size exceeded")]) {
   Core.prototype.call = () => {
     throw trap;
   };
   const code = trap instanceof RangeError ? "invalid-call" : "internal";
+  const before = started;
   assert.throws(() => keyfold.plan({ table: "audit", where: { id: "1" } }), (error) => error instanceof KeyfoldError && error.code === code);
   Core.prototype.call = call;
+  assert.ok(started > before, "the core goes on after a trap");
   assert.equal(keyfold.plan({ table: "audit", where: { id: "1" } }).table, "audit");
 }
 console.log(`${runtime}: ${asked} bad calls, ${codes.size} kinds of refusal, no trap`);

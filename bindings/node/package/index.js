@@ -62,22 +62,19 @@ class Home {
     if (core === this.core) core.forget(number);
   }
 
-  /** Calls the core. A mistake of the core itself becomes a KeyfoldError; so does a value that uses up the stack. */
-  called(call) {
-    try {
-      return call(this.core);
-    } catch (error) {
-      if (error instanceof WebAssembly.RuntimeError) {
-        const at = this.core.panicked();
-        this.#start();
-        throw new KeyfoldError({ code: "internal", message: `a mistake of Keyfold itself, at ${at}` }, { cause: error });
-      }
-      if (error instanceof RangeError) {
-        this.#start();
-        throw new KeyfoldError({ code: "invalid-call", message: "a value is nested too deeply" }, { cause: error });
-      }
-      throw error;
+  /** What a caller of the core sees of an error. A mistake of the core itself becomes a KeyfoldError; so does a value that uses up
+   * the stack. */
+  shown(error) {
+    if (error instanceof WebAssembly.RuntimeError) {
+      const at = this.core.panicked();
+      this.#start();
+      return new KeyfoldError({ code: "internal", message: `a mistake of Keyfold itself, at ${at}` }, { cause: error });
     }
+    if (error instanceof RangeError) {
+      this.#start();
+      return new KeyfoldError({ code: "invalid-call", message: "a value is nested too deeply" }, { cause: error });
+    }
+    return error;
   }
 }
 
@@ -108,7 +105,11 @@ export const load = async (manifest) => {
 export const compile = async (manifest) => {
   parts ??= await readParts();
   const [before, after] = [new Home(), new Home()];
-  after.called((core) => core.call("load", undefined, [textual("a manifest", manifest)]));
+  try {
+    after.core.call("load", undefined, [textual("a manifest", manifest)]);
+  } catch (error) {
+    throw after.shown(error);
+  }
   return written(manifest, before.core.memory(), after.core.memory());
 };
 
@@ -142,7 +143,11 @@ export class Keyfold {
   constructor(manifest, home) {
     this.#manifest = textual("a manifest", manifest);
     this.#home = home;
-    home.called((core) => this.#tables(core));
+    try {
+      this.#tables(home.core);
+    } catch (error) {
+      throw home.shown(error);
+    }
   }
 
   /** The core's number of these tables; they are loaded anew if the core was started anew. */
@@ -158,13 +163,17 @@ export class Keyfold {
 
   /** Calls the core for these tables. `texts` makes the texts: what uses up the stack there is the caller's mistake, too. */
   #call(name, texts, last) {
-    return this.#home.called((core) => core.call(name, this.#tables(core), texts(), last));
+    const home = this.#home;
+    try {
+      return home.core.call(name, this.#tables(home.core), texts(), last);
+    } catch (error) {
+      throw home.shown(error);
+    }
   }
 
   /** An object of the core, for as long as `use` takes. */
   #object(name, texts, last) {
-    const begun = (core) => Number(core.call(name, this.#tables(core), texts(), last));
-    return this.#home.called((core) => new CoreObject(this.#home, core, begun(core)));
+    return new CoreObject(this.#home, this.#home.core, Number(this.#call(name, texts, last)));
   }
 
   /** The item with its folded keys, and without folded keys that it should not have. */
@@ -354,7 +363,11 @@ class CoreObject {
   }
 
   call(name, texts = () => [], last) {
-    return this.#home.called(() => this.#core.call(name, this.#number, texts(), last));
+    try {
+      return this.#core.call(name, this.#number, texts(), last);
+    } catch (error) {
+      throw this.#home.shown(error);
+    }
   }
 
   forget() {
@@ -438,6 +451,7 @@ class Originals {
 
 /** The item, with what folding changes of it. */
 const patched = (item, { set, remove }, plain) => {
+  // A spread keeps an attribute that is called `__proto__`; `Object.assign` would not.
   const result = { ...item };
   for (const name of Object.keys(set)) define(result, name, plain ? typedToRaw(set[name]) : fromTyped(set[name]));
   for (const name of remove) delete result[name];

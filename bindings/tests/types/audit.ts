@@ -26,5 +26,7 @@ export const wrong = async (text: string) => {
   keyfold.plan({ table: "audits" }); // error TS2820
   const { items } = await keyfold.query({ send: async () => ({}) }, { table: "audit", where: asked });
   const other: AuditWhenDidUserActOnResource = { resourceId: "123bbb", accessedBy: "joe1" }; // error TS2741
-  return [items[0]?.timstamp, other]; // error TS2551
+  const seen: AuditWhenDidUserActOnResource = { ...asked, action: "seen" }; // error TS2322
+  const unknown: AuditWhenDidUserActOnResource = { ...asked, resource: "1" }; // error TS2353
+  return [items[0]?.timstamp, other, seen, unknown]; // error TS2551
 };

@@ -3,7 +3,9 @@ pub mod keyfold_audit;
 pub mod keyfold_pets;
 pub mod keyfold_projects;
 
-use keyfold_audit::{AuditItem, AuditItemAction, AuditKey};
+use keyfold_audit::{
+    AuditItem, AuditItemAction, AuditKey, AuditWhenDidUserActOnResource as Asked, AuditWhenDidUserActOnResourceAction as AskedAction,
+};
 use keyfold_pets::PetsKey;
 use keyfold_projects::ProjectsKey;
 
@@ -19,6 +21,21 @@ pub fn right() -> (AuditItem, AuditKey, PetsKey, ProjectsKey) {
     let pet = PetsKey { owner: "ana".to_owned(), pet_id: "rex".to_owned() };
     let project = ProjectsKey { organisation_id: "acme".to_owned(), project_id: "p1".to_owned() };
     (event, AuditKey { id: "1".to_owned() }, pet, project)
+}
+
+pub fn asked() -> Asked {
+    let (resource_id, accessed_by) = ("123bbb".to_owned(), "joe1".to_owned());
+    Asked { resource_id, action: AskedAction::Viewed, accessed_by, timestamp: None }
+}
+
+pub fn asked_too_little() -> Asked {
+    Asked { resource_id: "123bbb".to_owned(), action: AskedAction::Viewed, timestamp: None } // error E0063
+}
+
+pub fn asked_wrongly(asked: &mut Asked) {
+    asked.action = AskedAction::Seen; // error E0599
+    asked.resource = "123bbb".to_owned(); // error E0609
+    asked.accessed_by = 7; // error E0308
 }
 
 pub fn misspelt() -> AuditKey {

@@ -6,5 +6,6 @@ mod delete;
 mod fixture;
 mod new;
 mod race;
+mod readme;
 mod typed;
 mod update;
