@@ -60,6 +60,8 @@ pub(super) struct SwitchFaults {
     pub(super) leaks: bool,
     /// Records are published late.
     pub(super) hidden: bool,
+    /// A door that never learns of a stop: much is written to the closed table, and little to the open one.
+    pub(super) flood: bool,
     /// Operators die.
     pub(super) operators: bool,
     /// Writers of the target write what has no way back.
@@ -180,6 +182,7 @@ impl World {
             lost: fault(30),
             leaks: fault(40),
             hidden: fault(25),
+            flood: fault(15),
             operators: fault(50),
             no_inverse: fault(20),
             hesitant: fault(30),
@@ -373,7 +376,7 @@ impl World {
             (_, None) => ChangeKind::Remove { expired: self.expiring },
             _ => ChangeKind::Modify,
         };
-        let hidden = self.faults.hidden && self.random.chance(20);
+        let hidden = self.faults.hidden && self.random.chance(if self.faults.flood { 50 } else { 20 });
         let delay = if hidden { self.random.between(20, HIDDEN_TURNS_MAX) as u64 } else { 0 };
         // Records of one item come in their order.
         let before = self.streams[at].iter().filter(|record| record.number == number);
