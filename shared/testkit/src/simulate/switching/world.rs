@@ -552,10 +552,12 @@ impl World {
     /// A limit of the protocol: the deletion of an item without a fence is taken for the retrofit's own, if it removed the same one
     /// last, or saw it there before it removed another one without a fence.
     fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
-        if natural(item) != *item {
-            return false;
-        }
         let row = self.row_of(other(side), number).and_then(LedgerRow::read);
+        if natural(item) != *item {
+            // So is that of an old copy, whose fence the retrofit deleted before.
+            let copied = self.copied[index(side)][number];
+            return copied && row.is_some_and(|row| row.removed.has(item));
+        }
         self.removed_bare[index(side)][number].as_ref() == Some(item)
             || row.is_some_and(|row| row.removed.has(item))
     }
