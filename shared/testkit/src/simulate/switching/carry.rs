@@ -84,9 +84,8 @@ impl World {
                 let last = &self.streams[index(side)][records[count - 1]].record;
                 let given_up = self.faults.discards && self.random.chance(6);
                 let task = if given_up { job.discard(last) } else { job.apply(last) };
-                let latest = side == Direction::Back && !self.sees_way_back(side, first);
                 let forgotten = given_up && self.bites(SwitchMutant::DiscardForgotten);
-                if forgotten || (latest && self.bites(SwitchMutant::ReverseFromLatest)) {
+                if forgotten || self.misses(side, first) {
                     records.iter().for_each(|at| self.streams[index(side)][*at].dealt_with = true);
                     return;
                 }
@@ -103,10 +102,10 @@ impl World {
         }
     }
 
-    /// Is this record from after a function noticed that the target's writers were let in?
-    fn sees_way_back(&self, side: Direction, record: usize) -> bool {
-        !self.has(SwitchMutant::ReverseFromLatest)
-            || self.streams[index(side)][record].visible_at >= self.let_in_at + NOTICE_TURNS
+    /// Is this record from before a weakened way back noticed that writers were let in?
+    fn misses(&mut self, side: Direction, record: usize) -> bool {
+        let early = self.streams[index(side)][record].visible_at < self.let_in_at + NOTICE_TURNS;
+        side == Direction::Back && early && self.bites(SwitchMutant::ReverseFromLatest)
     }
 
     /// What becomes of records now.

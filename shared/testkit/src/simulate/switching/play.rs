@@ -24,6 +24,7 @@ impl World {
         self.faults.zombies = false;
         self.faults.leaks = false;
         self.faults.hidden = false;
+        self.faults.flood = false;
         self.faults.operators = false;
         self.faults.no_inverse = false;
         self.faults.hesitant = false;
@@ -51,16 +52,13 @@ impl World {
         self.turns += 1;
         match self.random.below(100) {
             0..12 => {
-                if let Some(side) = self.open {
+                let idle = self.faults.flood && self.random.chance(75);
+                if let Some(side) = self.open.filter(|_| !idle) {
                     self.application_writes(side);
                 }
             }
-            12..14 | 60..64 if self.faults.leaks => {
-                let side = *self.random.pick(&[Direction::There, Direction::Back]);
-                if self.may_leak(side) {
-                    self.application_writes(side);
-                }
-            }
+            12..14 if self.faults.leaks => self.leak(),
+            68..76 if self.faults.flood => self.leak(),
             64..66 if self.faults.expiry => {
                 let side = *self.random.pick(&[Direction::There, Direction::Back]);
                 if self.may_leak(side) {
@@ -93,6 +91,14 @@ impl World {
                 self.advance(at);
             }
             _ => {}
+        }
+    }
+
+    /// A writer who should have stopped writes.
+    fn leak(&mut self) {
+        let side = *self.random.pick(&[Direction::There, Direction::Back]);
+        if self.may_leak(side) {
+            self.application_writes(side);
         }
     }
 

@@ -60,6 +60,8 @@ pub(super) struct SwitchFaults {
     pub(super) leaks: bool,
     /// Records are published late.
     pub(super) hidden: bool,
+    /// A door that never learns of a stop: much is written to the closed table, and little to the open one.
+    pub(super) flood: bool,
     /// Operators die.
     pub(super) operators: bool,
     /// Writers of the target write what has no way back.
@@ -180,6 +182,7 @@ impl World {
             lost: fault(30),
             leaks: fault(40),
             hidden: fault(25),
+            flood: fault(15),
             operators: fault(50),
             no_inverse: fault(20),
             hesitant: fault(30),
@@ -373,7 +376,7 @@ impl World {
             (_, None) => ChangeKind::Remove { expired: self.expiring },
             _ => ChangeKind::Modify,
         };
-        let hidden = self.faults.hidden && self.random.chance(20);
+        let hidden = self.faults.hidden && self.random.chance(if self.faults.flood { 50 } else { 20 });
         let delay = if hidden { self.random.between(20, HIDDEN_TURNS_MAX) as u64 } else { 0 };
         // Records of one item come in their order.
         let before = self.streams[at].iter().filter(|record| record.number == number);
@@ -549,10 +552,12 @@ impl World {
     /// A limit of the protocol: the deletion of an item without a fence is taken for the retrofit's own, if it removed the same one
     /// last, or saw it there before it removed another one without a fence.
     fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
-        if natural(item) != *item {
-            return false;
-        }
         let row = self.row_of(other(side), number).and_then(LedgerRow::read);
+        if natural(item) != *item {
+            // So is that of an old copy, whose fence the retrofit deleted before.
+            let copied = self.copied[index(side)][number];
+            return copied && row.is_some_and(|row| row.removed.has(item));
+        }
         self.removed_bare[index(side)][number].as_ref() == Some(item)
             || row.is_some_and(|row| row.removed.has(item))
     }
