@@ -1,5 +1,7 @@
 //! Writers who move to the target and back: some histories, and what weakened protocols do to them. `.ci/run` plays more.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, WalkEnd, history, walk};
 
 #[test]

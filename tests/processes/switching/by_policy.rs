@@ -207,22 +207,25 @@ async fn writers_move_for_good_where_nothing_leads_back() {
     }
 }
 
+/// How often was written, and how often that was denied.
+type Counts = Arc<Mutex<(usize, usize)>>;
+
 /// Programs that write all the time, to the table that they were told last, and try again where they are denied.
 struct Restless {
     /// Which table.
     open: Arc<AtomicUsize>,
     over: Arc<AtomicBool>,
-    counts: Arc<Mutex<(usize, usize)>>,
+    counts: Counts,
     writers: Vec<JoinHandle<Truth>>,
 }
 
 impl Restless {
     fn start(stage: &Stage, seed: u64) -> Restless {
-        let (open, over, counts) = (Arc::default(), Arc::new(AtomicBool::new(false)), Arc::default());
+        let (open, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let counts = Counts::default();
         let writers = (0..WRITERS).map(|number| {
             let mut random = fastrand::Rng::with_seed(seed.wrapping_add(number as u64));
-            let (open, over, counts): (Arc<AtomicUsize>, Arc<AtomicBool>, Arc<Mutex<(usize, usize)>>) =
-                (Arc::clone(&open), Arc::clone(&over), Arc::clone(&counts));
+            let (open, over, counts) = (Arc::clone(&open), Arc::clone(&over), Arc::clone(&counts));
             let (deployment, client) = (Arc::clone(&stage.deployment), stage.writers.clone());
             tokio::spawn(async move {
                 let mut written = Truth::new();
