@@ -33,7 +33,12 @@ const differences = (before, after) => {
 /** What the core has in mind of a manifest, as bytes to keep. */
 export const written = (manifest, before, after) => {
   const pieces = differences(before, after);
-  const held = Uint8Array.from(pieces.flatMap(([at, length]) => [...after.subarray(at, at + length)]));
+  const held = new Uint8Array(pieces.reduce((sum, [, length]) => sum + length, 0));
+  let filled = 0;
+  for (const [at, length] of pieces) {
+    held.set(after.subarray(at, at + length), filled);
+    filled += length;
+  }
   const head = { build: BUILD, bytes: after.length, pieces, sum: sumOf(held, [after.length, ...pieces.flat()]), manifest };
   const text = new TextEncoder().encode(JSON.stringify(head));
   const bytes = new Uint8Array(HEAD_BYTES + text.length + held.length);

@@ -39,7 +39,8 @@ const put = (bytes, text, at) => {
 };
 
 /** An instance of the core. `parts` are its module: what runs first, and the rest, which is loaded once something of it is called.
- * `memory` is what another instance had in mind, as pieces `[address, bytes]`. */
+ * `parts.mark` hears which functions run, where a module was made to say so. `memory` is what another instance had in mind, as
+ * pieces `[address, bytes]`. */
 export class Core {
   #exports;
   #bytes;

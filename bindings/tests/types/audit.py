@@ -15,7 +15,7 @@ wrong: AuditItem = {"id": "1", "action": "seen", "timestamp": "2017"}  # error t
 other: AuditItem = {"id": "1", "action": "viewed", "timestamp": "2017", "resourceId": 7}  # error typeddict-item
 key: AuditKey = {}  # error typeddict-item
 parameters: AuditWhenDidUserActOnResource = {"resourceId": "123bbb", "accessedBy": "joe1"}  # error typeddict-item
-nobody: AuditWhenDidUserActOnResource = {"resourceId": "1", "action": "viewed", "accesedBy": "joe1"}  # error typeddict-unknown-key
+extra: AuditWhenDidUserActOnResource = {"resourceId": "1", "action": "viewed", "accessedBy": "joe1", "user": "joe1"}  # error typeddict-unknown-key
 seen: AuditWhenDidUserActOnResource = {"resourceId": "1", "action": "seen", "accessedBy": "joe1"}  # error typeddict-item
 print(event["timstamp"])  # error typeddict-item
 tables.put("audit", event, if_absnt=True)  # error call-arg

@@ -27,6 +27,6 @@ export const wrong = async (text: string) => {
   const { items } = await keyfold.query({ send: async () => ({}) }, { table: "audit", where: asked });
   const other: AuditWhenDidUserActOnResource = { resourceId: "123bbb", accessedBy: "joe1" }; // error TS2741
   const seen: AuditWhenDidUserActOnResource = { ...asked, action: "seen" }; // error TS2322
-  const unknown: AuditWhenDidUserActOnResource = { ...asked, resource: "1" }; // error TS2353
+  const unknown: AuditWhenDidUserActOnResource = { ...asked, resource: "1" }; // error TS2561
   return [items[0]?.timstamp, other, seen, unknown]; // error TS2551
 };
