@@ -144,9 +144,12 @@ impl JobsKey {
     }
 }
 
-/// The seals of a generation that an item here asks for, each with its place among all of them.
-pub(super) fn seals(generation: Generation) -> Rc<[(usize, Write)]> {
-    thread_local! { static MADE: RefCell<HashMap<Generation, Rc<[(usize, Write)]>>> = RefCell::default(); }
+/// Seals, each with its place among all of its generation.
+type Seals = Rc<[(usize, Write)]>;
+
+/// The seals of a generation that an item here asks for.
+pub(super) fn seals(generation: Generation) -> Seals {
+    thread_local! { static MADE: RefCell<HashMap<Generation, Seals>> = RefCell::default(); }
     MADE.with_borrow_mut(|made| {
         let seals = made.entry(generation).or_insert_with(|| {
             let all = seal::seals(Scene::get().mapping.name(), generation).enumerate();
