@@ -1,8 +1,6 @@
 //! Writers who move to the target and back: some histories, and what weakened protocols do to them. `.ci/run` plays more.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, WalkEnd, history, walk};
+use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, history, walk};
 
 #[test]
 fn histories_of_a_switch_are_right() {
@@ -46,16 +44,10 @@ const FEW: WalkBounds = WalkBounds {
     states: 2_000_000,
 };
 
-/// On a stack of its own: a walk goes as deep as a way is long.
-fn walked(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> WalkEnd {
-    let walking = std::thread::Builder::new().stack_size(1 << 29).spawn(move || walk(bounds, mutant));
-    walking.unwrap().join().unwrap()
-}
-
 #[test]
 fn every_order_through_a_switch_and_a_return_is_right() {
     for bounds in [FEW, WalkBounds { changes: [1, 0, 0], late: 1, moves: 1, ..FEW }] {
-        let end = walked(bounds, None);
+        let end = walk(bounds, None);
         assert!(end.wrong.is_none() && !end.cut_short, "{bounds:?}: {end:?}");
         assert!(end.moved > 0, "writers are moved as often as they may be: {end:?}");
     }
@@ -71,7 +63,7 @@ fn a_walk_of_a_weakened_switch_comes_to_a_wrong_end() {
         (SwitchMutant::NoSeal, WalkBounds { changes: [1, 1, 0], zombies: 1, moves: 1, ..FEW }),
     ];
     for (mutant, bounds) in weak {
-        let end = walked(bounds, Some(mutant));
+        let end = walk(bounds, Some(mutant));
         assert!(end.wrong.is_some(), "{} is not found: {end:?}", mutant.name());
     }
 }

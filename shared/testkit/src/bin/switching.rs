@@ -28,8 +28,6 @@ const BOUNDS: WalkBounds = WalkBounds {
     taken_back: 0,
     states: 50_000_000,
 };
-/// A walk goes as deep as a way is long.
-const STACK_BYTES: usize = 1 << 30;
 
 struct Arguments {
     histories: u64,
@@ -104,15 +102,7 @@ fn numbers<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 fn walked(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> bool {
     let begun = Instant::now();
-    let walking = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || walk(bounds, mutant));
-    let end = match walking.map(std::thread::JoinHandle::join) {
-        Ok(Ok(end)) => end,
-        Ok(Err(panic)) => std::panic::resume_unwind(panic),
-        Err(error) => {
-            println!("no thread for the walk: {error}");
-            return false;
-        }
-    };
+    let end = walk(bounds, mutant);
     let WalkBounds { changes, moves, duplicates, zombies, late, deaths, taken_back, .. } = bounds;
     println!(
         "1 item, changes {changes:?}, {moves} moves, {duplicates} records again, {zombies} requests long after, {late} late writes, \

@@ -99,6 +99,7 @@ impl World {
         let sequence = &self.streams[index(side)][at].record.sequence;
         let known =
             |write: &LateWrite| write.side == side && write.number == number && write.sequence == *sequence;
+        // A limit: an old copy's fence can hide that what came after it is the retrofit's own.
         if self.copied[index(side)][number] {
             return true;
         }

@@ -71,6 +71,8 @@ enum Step {
     Operate,
 }
 
+/// The stack of a walk.
+const STACK_BYTES: usize = 1 << 30;
 const SIDES: [Direction; 2] = [Direction::There, Direction::Back];
 
 struct Walk {
@@ -80,8 +82,20 @@ struct Walk {
     path: Vec<String>,
 }
 
-/// Walks every order, from an item that is the same on both sides.
+/// Walks every order, from an item that is the same on both sides. On a stack of its own: a walk goes as deep as a way is long.
 pub fn walk(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> WalkEnd {
+    let walking = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || walked(bounds, mutant));
+    match walking.map(std::thread::JoinHandle::join) {
+        Ok(Ok(end)) => end,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => WalkEnd {
+            wrong: Some((Violation::new(format!("no thread for the walk: {error}")), Vec::new())),
+            ..WalkEnd::default()
+        },
+    }
+}
+
+fn walked(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> WalkEnd {
     let mut walk =
         Walk { met: HashSet::new(), end: WalkEnd::default(), most: bounds.states, path: Vec::new() };
     let world = World::walked(mutant);

@@ -151,7 +151,7 @@ pub(super) struct World {
     pub(super) wrong: Option<Violation>,
     /// A time to live is over: what is deleted now is so by nobody.
     expiring: bool,
-    /// Items that were put back with a fence of before, perhaps of another item: what the retrofit writes there may be noted too.
+    /// Items that were put back with a fence of before.
     pub(super) copied: [[bool; KEYS]; 2],
     /// How many records of each stream there were when the writers of its table were stopped last.
     pub(super) stopped_at: [usize; 2],
@@ -505,16 +505,13 @@ impl World {
         self.expiring = false;
     }
 
-    /// A writer puts an item as it was at some time, with all that was on it; perhaps under the key of another item.
+    /// A writer puts an item as it was at some time, with all that was on it.
     pub(super) fn put_old_copy(&mut self, side: Direction) {
         let images = self.streams[index(side)].iter().filter_map(|record| record.record.new.as_ref());
         let images: Vec<Item> = images.cloned().collect();
-        let Some(mut copy) = self.random.any(&images).cloned() else { return };
-        let number = match self.random.chance(70) {
-            true => self.number(side, &copy),
-            false => self.random.below(KEYS),
-        };
-        copy = self.keyed(side, number, copy);
+        let Some(copy) = self.random.any(&images).cloned() else { return };
+        let number = self.number(side, &copy);
+        let copy = self.keyed(side, number, copy);
         self.copied[index(side)][number] = true;
         self.application_writes_this(side, number, Some(&copy));
     }
