@@ -67,9 +67,9 @@ class Home {
   shown(error) {
     if (error instanceof KeyfoldError || error instanceof TypeError) return error;
     // Whatever else comes may come from within a call, such as that the rest of the module cannot be read.
-    const at = this.core.panicked();
+    const at = error instanceof WebAssembly.RuntimeError ? this.core.panicked() : undefined;
     this.#start();
-    if (error instanceof WebAssembly.RuntimeError) {
+    if (at !== undefined) {
       return new KeyfoldError({ code: "internal", message: `a mistake of Keyfold itself, at ${at}` }, { cause: error });
     }
     if (error instanceof RangeError) {
