@@ -64,6 +64,24 @@ for (const call of calls()) {
 assert.ok(asked > 2000 && codes.size > 8, `${asked} calls, ${[...codes.keys()]}`);
 assert.equal(keyfold.put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 
+// A text is the same text, whatever JSON makes of its letters: as a program's value, and in DynamoDB's notation.
+const outcome = (call) => {
+  try {
+    return call();
+  } catch (error) {
+    return error.code ?? error.name;
+  }
+};
+const ends = ["\ud800", "\udc00x", "x\ud83d"];
+const letters = ['"', "\\", "\n", "\u0000", "\u001f", "\u007f", "é", "\u2028", "\ufeff", "\ud83d\ude00", "\ud83dx", ...ends, '\\u0041"', "}", "{", ","];
+for (const letter of letters) {
+  for (const resourceId of [letter, `a${letter}b`, `${letter.repeat(30)}`]) {
+    const typed = Object.fromEntries(Object.entries({ ...event, resourceId, [letter]: letter }).map(([name, value]) => [name, { S: value }]));
+    const inNotation = outcome(() => keyfold.put("audit", typed, { plain: true }).Item.byResourceActionUser_pk.S);
+    assert.equal(outcome(() => keyfold.put("audit", { ...event, resourceId, [letter]: letter }).Item.byResourceActionUser_pk), inNotation);
+  }
+}
+
 // `__proto__` is an attribute like any other.
 const odd = Object.defineProperty({ ...event }, "__proto__", { value: "x", enumerable: true });
 assert.ok(Object.hasOwn(keyfold.put("audit", odd).Item, "__proto__"));

@@ -65,13 +65,14 @@ class Home {
   /** What a caller of the core sees of an error. A mistake of the core itself becomes a KeyfoldError; so does a value that uses up
    * the stack. */
   shown(error) {
-    if (error instanceof WebAssembly.RuntimeError) {
-      const at = this.core.panicked();
-      this.#start();
+    if (error instanceof KeyfoldError || error instanceof TypeError) return error;
+    // Whatever else comes may come from within a call, such as that the rest of the module cannot be read.
+    const at = error instanceof WebAssembly.RuntimeError ? this.core.panicked() : undefined;
+    this.#start();
+    if (at !== undefined) {
       return new KeyfoldError({ code: "internal", message: `a mistake of Keyfold itself, at ${at}` }, { cause: error });
     }
     if (error instanceof RangeError) {
-      this.#start();
       return new KeyfoldError({ code: "invalid-call", message: "a value is nested too deeply" }, { cause: error });
     }
     return error;
@@ -171,7 +172,7 @@ export class Keyfold {
     }
   }
 
-  /** An object of the core, for as long as `use` takes. */
+  /** An object of the core, until it is forgotten. */
   #object(name, texts, last) {
     return new CoreObject(this.#home, this.#home.core, Number(this.#call(name, texts, last)));
   }

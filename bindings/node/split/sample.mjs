@@ -19,6 +19,7 @@ const attempt = (core, name, object, texts, last) => {
   }
 };
 const core = new Core({ first, mark });
+core.panicked();
 // Room for large texts, and a refusal.
 attempt(core, "plan", 0, ["x".repeat(100_000)]);
 for (const line of readFileSync(vectors, "utf8").split("\n").filter(Boolean)) {
