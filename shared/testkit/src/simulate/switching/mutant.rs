@@ -47,8 +47,6 @@ SwitchMutant {
     EarlyLook = "early-look",
     /// A repair goes on from the source to the target while the target is the truth.
     RepairsForward = "repairs-forward",
-    /// Writers are moved while items are in quarantine.
-    QuarantineOpen = "quarantine-open",
     /// A record that was given up on its way is forgotten.
     DiscardForgotten = "discard-forgotten",
     /// The record's image is written in place of what the open table says now.
