@@ -17,8 +17,6 @@ SwitchMutant {
     StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",
-    /// An item that only the closed table's writers wrote to is not looked at before the direction is turned.
-    LateUnseen = "late-unseen",
     /// What is under way counts as arrived as soon as the item is in the other table.
     DrainByPresence = "drain-by-presence",
     /// Writers are let in before the former generation is sealed.

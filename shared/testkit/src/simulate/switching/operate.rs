@@ -308,9 +308,6 @@ impl World {
                 sides,
                 &seen(other(side)).map(|record| Sign::of(&record.record)).collect::<Vec<_>>(),
             );
-        if newest.is_none() && !(agrees && shown) && self.bites(SwitchMutant::LateUnseen) {
-            return true;
-        }
         if self.has(SwitchMutant::EarlyLook) && arrived {
             self.bites += u64::from(!(agrees && shown));
             return true;
