@@ -55,12 +55,12 @@ fn every_order_through_a_switch_and_a_return_is_right() {
 
 #[test]
 fn a_walk_of_a_weakened_switch_comes_to_a_wrong_end() {
+    let late = WalkBounds { late: 1, moves: 1, ..FEW };
     let weak = [
         (SwitchMutant::NotDrained, FEW),
         (SwitchMutant::ReverseUnusable, FEW),
-        (SwitchMutant::CarriesOn, FEW),
-        (SwitchMutant::LateNotNoted, WalkBounds { late: 1, moves: 1, ..FEW }),
-        (SwitchMutant::NoSeal, WalkBounds { changes: [1, 1, 0], zombies: 1, moves: 1, ..FEW }),
+        (SwitchMutant::LateNotNoted, late),
+        (SwitchMutant::LateIgnored, late),
     ];
     for (mutant, bounds) in weak {
         let end = walk(bounds, Some(mutant));

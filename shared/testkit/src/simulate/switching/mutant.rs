@@ -17,8 +17,6 @@ SwitchMutant {
     StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",
-    /// An item that only the closed table's writers wrote to is not looked at before the direction is turned.
-    LateUnseen = "late-unseen",
     /// What is under way counts as arrived as soon as the item is in the other table.
     DrainByPresence = "drain-by-presence",
     /// Writers are let in before the former generation is sealed.
@@ -47,8 +45,6 @@ SwitchMutant {
     EarlyLook = "early-look",
     /// A repair goes on from the source to the target while the target is the truth.
     RepairsForward = "repairs-forward",
-    /// Writers are moved while items are in quarantine.
-    QuarantineOpen = "quarantine-open",
     /// A record that was given up on its way is forgotten.
     DiscardForgotten = "discard-forgotten",
     /// The record's image is written in place of what the open table says now.

@@ -90,10 +90,7 @@ impl World {
         // What could not be carried before the writers moved last counts too.
         let names = [self.scene.mapping.rows_name(), self.scene.back.rows_name()];
         let clean = names.into_iter().all(|name| self.quarantine(name).is_empty());
-        if self.moves_left() == 0 || !self.random.chance(25) {
-            return;
-        }
-        if !clean && !self.bites(SwitchMutant::QuarantineOpen) {
+        if self.moves_left() == 0 || !clean || !self.random.chance(25) {
             return;
         }
         if self.store(known, next) {
@@ -223,8 +220,7 @@ impl World {
     /// that came to the other one looked at?
     fn has_drained(&mut self, at: usize, known: &Head, side: Direction) -> bool {
         let Some(job) = Jobs::of(known).leading(side) else { return false };
-        let clean =
-            self.quarantine(job.mapping().rows_name()).is_empty() || self.has(SwitchMutant::QuarantineOpen);
+        let clean = self.quarantine(job.mapping().rows_name()).is_empty();
         let examined = clean && self.examine(at, known, side);
         let drained = examined && (0..KEYS).all(|number| self.item_has_drained(at, &job, side, number));
         drained || self.bites(SwitchMutant::NotDrained)
@@ -312,9 +308,6 @@ impl World {
                 sides,
                 &seen(other(side)).map(|record| Sign::of(&record.record)).collect::<Vec<_>>(),
             );
-        if newest.is_none() && !(agrees && shown) && self.bites(SwitchMutant::LateUnseen) {
-            return true;
-        }
         if self.has(SwitchMutant::EarlyLook) && arrived {
             self.bites += u64::from(!(agrees && shown));
             return true;
