@@ -7,11 +7,13 @@
 //! What holds after every turn: the open table holds what its last writer wrote. At the end both tables say the same, and each late
 //! write was carried over or is noted with what it wrote.
 //!
-//! - `world` are tables, streams and what writers wrote; `carry` is the work of the functions, `operate` that of operators;
+//! - `world` are tables, streams and what writers wrote; `carry` is the work of the functions, `look` what they remember of the
+//!   retrofit's row, `operate` the work of operators;
 //! - [`mutant`] is how the protocol is weakened; `judge` says what is wrong.
 
 mod carry;
 mod judge;
+mod look;
 pub mod mutant;
 mod operate;
 mod play;

@@ -93,6 +93,9 @@ impl SimulationState<'_> {
             && self.invocations.values().all(|invocation| invocation.version.kept == now)
             && self.runs.values().all(|run| run.version.kept == now)
             && self.late.iter().all(|late| late.kept == now);
+        if over && self.is_former_phase_remembered() {
+            return self.bites(Mutant::NoFloor);
+        }
         over || self.bites(without)
     }
 

@@ -30,6 +30,8 @@ struct Errand {
     records: Option<(Direction, Vec<usize>)>,
     /// The record of the closed table that it looks at.
     late: Option<(Direction, usize)>,
+    /// The version of the retrofit's row, if it is remembered and was not looked at.
+    remembered: Option<u64>,
 }
 
 impl World {
@@ -50,26 +52,29 @@ impl World {
         let stream = &self.streams[index(side)];
         let seen = |at: &usize| stream[*at].number == number && stream[*at].visible_at <= self.turns;
         let of_item: Vec<usize> = (first..stream.len()).filter(seen).collect();
-        match self.delivery(side) {
+        let (delivery, remembered) = self.looked(side);
+        match delivery {
             Delivery::Carry(job) => {
                 let count = self.random.between(1, BATCH_MAX).min(of_item.len());
                 let records = of_item[..count].to_vec();
                 let task = job.apply(&self.streams[index(side)][records[count - 1]].record);
                 self.busy[index(side)][number] = true;
-                self.start(task, Errand { job, lead: side, records: Some((side, records)), late: None });
+                let records = Some((side, records));
+                self.start(task, Errand { job, lead: side, records, late: None, remembered });
             }
             Delivery::Late { job, epoch } => {
                 self.busy[index(side)][number] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
-                self.start(task, Errand { job, lead: super::world::other(side), records, late });
+                let lead = super::world::other(side);
+                self.start(task, Errand { job, lead, records, late, remembered });
             }
             Delivery::Nothing => self.streams[index(side)][first].dealt_with = true,
         }
     }
 
     /// What becomes of records now.
-    fn delivery(&mut self, side: Direction) -> Delivery {
+    pub(super) fn delivery(&mut self, side: Direction) -> Delivery {
         let delivery = self.head.delivery(&self.mapping, side);
         match delivery {
             Delivery::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Delivery::Nothing,
@@ -87,14 +92,15 @@ impl World {
         let Some(&at) = self.random.any(&dealt_with) else { return };
         self.note(|| format!("record {at} of {side:?} comes again"));
         let record = self.streams[index(side)][at].record.clone();
-        match self.delivery(side) {
+        match self.looked(side).0 {
             Delivery::Carry(job) => {
                 let task = job.apply(&record);
-                self.start(task, Errand { job, lead: side, records: None, late: None });
+                self.start(task, Errand { job, lead: side, records: None, late: None, remembered: None });
             }
             Delivery::Late { job, epoch } => {
                 let (task, late) = (job.late(&record, epoch), Some((side, at)));
-                self.start(task, Errand { job, lead: super::world::other(side), records: None, late });
+                let lead = super::world::other(side);
+                self.start(task, Errand { job, lead, records: None, late, remembered: None });
             }
             Delivery::Nothing => {}
         }
@@ -120,7 +126,7 @@ impl World {
         };
         let Some(task) = task else { return };
         self.note(|| format!("a repair of {lead:?}"));
-        self.start(task, Errand { job, lead, records: None, late: None });
+        self.start(task, Errand { job, lead, records: None, late: None, remembered: None });
     }
 
     /// What is in quarantine.
@@ -132,7 +138,7 @@ impl World {
 
     fn start(&mut self, mut task: ItemTask, errand: Errand) {
         self.note(|| {
-            let Errand { job, lead, records, late } = &errand;
+            let Errand { job, lead, records, late, .. } = &errand;
             format!("work for {lead:?} on {records:?}, late {late:?}, generation {:?}", job.generation())
         });
         let step = task.start(&errand.job);
@@ -144,7 +150,9 @@ impl World {
             TaskStep::Send(request) => self.works.push(Work { task, errand, request }),
             TaskStep::Done(result) => {
                 self.note(|| format!("  {:?} {:?}: {}", errand.lead, errand.records, result.name()));
-                self.over(errand.records, result.is_settled());
+                let Some((side, _)) = &errand.records else { return };
+                let settled = self.is_dealt_with(*side, &result, errand.remembered);
+                self.over(errand.records, settled);
             }
         }
     }

@@ -15,6 +15,8 @@ SwitchMutant {
     ClosedUnseen = "closed-unseen",
     /// What is found in the closed table's stream is called late by a row that was read before.
     StaleLook = "stale-look",
+    /// A function remembers also that it has to carry nothing, or that what comes is late.
+    NoRemembered = "no-remembered",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",
     /// What is under way counts as arrived as soon as the item is in the other table.

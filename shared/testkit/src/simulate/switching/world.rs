@@ -16,6 +16,7 @@ use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
 use super::carry::Work;
+use super::look::Look;
 use super::mutant::SwitchMutant;
 use super::operate::Operator;
 use crate::generate::Random;
@@ -85,6 +86,8 @@ pub(super) struct SwitchFaults {
     pub(super) no_inverse: bool,
     /// Stops are often taken back, and much is repaired in between.
     pub(super) hesitant: bool,
+    /// Functions remember for a while that the retrofit's row said yes.
+    pub(super) remembers: bool,
 }
 
 /// A record of a stream.
@@ -155,6 +158,8 @@ pub(super) struct World {
     /// Items of a stream that a function has at work.
     pub(super) busy: [[bool; KEYS]; 2],
     pub(super) operators: Vec<Operator>,
+    /// What functions remember of the retrofit's row, of each side.
+    pub(super) looks: [Option<Look>; 2],
     /// The item without a fence that the retrofit deleted last, of each table and key: the same once more is taken for it.
     removed_bare: [[Option<Item>; KEYS]; 2],
     pub(super) wrong: Option<Violation>,
@@ -183,6 +188,7 @@ impl World {
             operators: fault(50),
             no_inverse: fault(20),
             hesitant: fault(30),
+            remembers: Random::new(!seed).chance(50),
         };
         let tidy = Head::begun(&mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
         let Ok(tidy) = tidy else { unreachable!("one follows the other") };
@@ -212,6 +218,7 @@ impl World {
             leaked: Vec::new(),
             busy: Default::default(),
             operators: vec![Operator::new(), Operator::new()],
+            looks: Default::default(),
             removed_bare: Default::default(),
             wrong: None,
             ending: false,
