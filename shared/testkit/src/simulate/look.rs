@@ -32,8 +32,8 @@ impl SimulationState<'_> {
             return self.is_open(now).then_some((now, None));
         }
         let process = self.random.below(PROCESSES);
-        let known = self.looks.iter().copied();
-        let known = known.filter(|look| look.process == process && look.stream == now.epoch).last();
+        let mut known = self.looks.iter().copied();
+        let known = known.find(|look| look.process == process && look.stream == now.epoch);
         if let Some(look) = known.filter(|look| self.is_remembered(look)) {
             self.faults.hit(Fault::Remembered);
             self.note(|| format!("  by the look of turn {}", look.turn));

@@ -35,13 +35,6 @@ struct Sweep {
     write: Option<Write>,
 }
 
-impl Tidying {
-    /// Is the sweep complete?
-    pub(super) fn is_swept(&self) -> bool {
-        self.swept
-    }
-}
-
 impl SimulationState<'_> {
     /// One turn of the operator. False if there was nothing to do, or others must come first.
     pub(super) fn tidy_on(&mut self) -> bool {
