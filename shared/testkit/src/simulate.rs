@@ -9,6 +9,7 @@
 //!   writers wrote;
 //! - `play` has the turns, `conclude` the end; `writers`, `target_writers`, `invoke`, `scan` and `verifier` are who takes turns;
 //! - `tidy` is the operator who rids the target of tombstones, and readers who must meet none then;
+//! - `look` is what replicators remember of the retrofit's row;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
 //! - [`switching`] plays histories of writers who move to the target and back;
@@ -23,6 +24,7 @@ mod disturb;
 pub mod exhaustive;
 pub mod fault;
 mod invoke;
+mod look;
 pub mod mutant;
 mod play;
 pub mod races;

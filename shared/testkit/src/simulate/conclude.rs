@@ -39,6 +39,7 @@ impl SimulationState<'_> {
         }
         self.replay_given_up()?;
         if self.revised && !self.bites(Mutant::RevisionForgotten) {
+            self.wait_for_looks();
             self.carry_over_again()?;
         }
         self.check_drained()?;
@@ -222,6 +223,7 @@ impl SimulationState<'_> {
         for phase in [Phase::CutOver, Phase::Finalising] {
             self.head = self.head.to(phase).map_err(|error| Violation::new(error.to_string()))?;
         }
+        self.wait_for_looks();
         for _ in 0..self.random.below(6) {
             self.write_target_now_and_then(false);
         }

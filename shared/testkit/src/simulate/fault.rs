@@ -104,6 +104,9 @@ Fault {
     WritersFold = "writers-that-fold",
     /// In place: no stream is followed, and every writer folds. Then the scan alone must reach all older items.
     NoStream = "no-stream",
+    /// A replicator remembers for a while that the retrofit's row said yes. A record can then be younger than the look by which it is
+    /// dealt with: the phase, the epoch or the mapping may be others by now.
+    Remembered = "remembered-look",
 }
 }
 

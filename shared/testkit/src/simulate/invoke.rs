@@ -54,9 +54,7 @@ impl<'s> SimulationState<'s> {
 
     /// Starts a batch of these records.
     pub(super) fn invoke(&mut self, shard: Option<usize>, records: Vec<usize>, version: Version) {
-        if !self.is_open(version) {
-            return;
-        }
+        let Some((version, remembered)) = self.allowed(version) else { return };
         let (job, id) = (self.job_of(version), self.id());
         self.note(|| format!("invocation {id} of shard {shard:?}: records {records:?}"));
         let of = |at: &usize| Received::Change(self.stream.records[*at].record.clone());
@@ -82,8 +80,11 @@ impl<'s> SimulationState<'s> {
             self.stream.shards[shard].busy = true;
         }
         let open = tasks.len() + 1;
-        self.invocations
-            .insert(id, Invocation { id, shard, batch, records, open, blocked: Vec::new(), version });
+        let blocked = Vec::new();
+        self.invocations.insert(
+            id,
+            Invocation { id, shard, batch, records, open, blocked, version, remembered, drops: false },
+        );
         for (at, task) in tasks {
             self.start(task, TaskOrigin::Record, Waiter::Invocation(id, at), version);
         }
@@ -151,7 +152,7 @@ impl<'s> SimulationState<'s> {
         let sequence = |at: usize| &self.stream.records[invocation.records[at]].record.sequence;
         let failed = invocation.batch.failed().into_iter().min_by_key(|&at| sequence(at));
         let hidden = failed.is_some() && self.bites(Mutant::FailuresHidden);
-        let place = failed.filter(|_| !hidden);
+        let place = self.doubted(invocation, failed).filter(|_| !hidden);
         self.note(|| format!("  invocation {} over, failed from {place:?}", invocation.id));
         let Some(shard) = invocation.shard else { return };
         let mut passed = place.unwrap_or(invocation.records.len());
@@ -167,6 +168,16 @@ impl<'s> SimulationState<'s> {
             Some(_) => self.failed(shard, invocation.records.len()),
             None => self.stream.shards[shard].attempts = 0,
         }
+    }
+
+    /// A remembered look lets nothing be dropped: if the row is another one by now, the whole batch comes again.
+    fn doubted(&mut self, invocation: &Invocation, failed: Option<usize>) -> Option<usize> {
+        let Some(row) = invocation.remembered else { return failed };
+        if failed.is_none() && !invocation.drops {
+            return None;
+        }
+        self.forget_looks_at(row);
+        if invocation.drops && self.head.version != row { Some(0) } else { failed }
     }
 
     /// A batch of a shard has failed: it may be split.

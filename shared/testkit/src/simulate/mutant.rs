@@ -91,6 +91,10 @@ Mutant {
     FinaliseEarly = "finalise-early",
     /// Records are applied while the retrofit is being finalised: they put fences on items that were cleaned already.
     FinaliseOpen = "finalise-open",
+    /// A look at the retrofit's row is remembered for longer than everybody waits: what it allows is done when it must not be any more.
+    LookTooLong = "look-too-long",
+    /// A change of the phase or of the mapping does not wait until nobody remembers the row of before.
+    NoFloor = "no-floor",
     /// The mapping is not compared with the one that the retrofit was started with: two versions write two kinds of keys.
     VersionsMixed = "versions-mixed",
     /// A mended manifest is followed from now on, and what was carried over before stays as it was.
@@ -154,6 +158,10 @@ impl Mutant {
     pub fn concerns(self, scenario: &Scenario) -> bool {
         if self.is_of_tidying() {
             return scenario.tidies;
+        }
+        // Each phase of tidying has a wait of its own.
+        if matches!(self, Mutant::LookTooLong | Mutant::NoFloor) {
+            return scenario.protocol != Protocol::InPlace;
         }
         // What a retrofit that is tidied has in common with one that is not is tried with the latter.
         !scenario.tidies && self.concerns_protocol(scenario.protocol)

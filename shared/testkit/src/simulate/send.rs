@@ -1,7 +1,7 @@
 //! Requests are carried out here, with all that can go wrong around them.
 
 use keyfold_core::retrofit::mapping::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::retrofit::{Action, ItemSeen, Protocol, Request, Response, TableRole, Write};
+use keyfold_core::retrofit::{Action, ItemSeen, Kept, Protocol, Request, Response, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::Fault;
@@ -128,7 +128,7 @@ impl SimulationState<'_> {
 
     fn apply(&mut self, write: &Write) {
         let buries = matches!(&write.action, Action::Put(item) if item.contains_key(TOMBSTONE_ATTRIBUTE));
-        if buries && self.tidying.is_swept() && self.has(Mutant::TombstonesStay) {
+        if buries && self.head.kept() == Kept::Rows && self.has(Mutant::TombstonesStay) {
             self.bitten();
         }
         let key = key_in(&write.action);

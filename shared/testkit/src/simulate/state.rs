@@ -9,6 +9,7 @@ use keyfold_core::value::Item;
 
 use super::check::Violation;
 use super::fault::{Fault, Faults};
+use super::look::Look;
 use super::mutant::Mutant;
 use super::scenario::{KEYS_MAX, Scenario, number_of};
 use super::store::ItemStore;
@@ -90,6 +91,8 @@ pub(super) struct SimulationState<'s> {
     pub(super) next_id: u64,
     /// Was the manifest mended? Then the other version of the mapping is the retrofit's.
     pub(super) revised: bool,
+    /// What replicators remember of the retrofit's row.
+    pub(super) looks: Vec<Look>,
     /// How far the target is tidied.
     pub(super) tidying: Tidying,
     /// How many turns there were.
@@ -142,6 +145,7 @@ impl<'s> SimulationState<'s> {
             given_up: Vec::new(),
             next_id: 0,
             revised: false,
+            looks: Vec::new(),
             tidying: Tidying::default(),
             turns: 0,
             changes: 0,

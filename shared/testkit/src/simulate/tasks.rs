@@ -61,6 +61,7 @@ impl SimulationState<'_> {
                     }
                     verdict => {
                         let settled = verdict.is_settled();
+                        invocation.drops |= settled && verdict != TaskResult::Written;
                         let ended = if settled { Disposition::Settled(verdict) } else { Disposition::Failed };
                         invocation.batch.ended(at, ended);
                     }

@@ -35,13 +35,6 @@ struct Sweep {
     write: Option<Write>,
 }
 
-impl Tidying {
-    /// Is the sweep complete?
-    pub(super) fn is_swept(&self) -> bool {
-        self.swept
-    }
-}
-
 impl SimulationState<'_> {
     /// One turn of the operator. False if there was nothing to do, or others must come first.
     pub(super) fn tidy_on(&mut self) -> bool {
@@ -93,6 +86,9 @@ impl SimulationState<'_> {
             && self.invocations.values().all(|invocation| invocation.version.kept == now)
             && self.runs.values().all(|run| run.version.kept == now)
             && self.late.iter().all(|late| late.kept == now);
+        if over && self.is_former_phase_remembered() {
+            return self.bites(Mutant::NoFloor);
+        }
         over || self.bites(without)
     }
 

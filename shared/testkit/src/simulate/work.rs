@@ -90,6 +90,10 @@ pub(super) struct Invocation {
     pub(super) blocked: Vec<BlockedTask<usize>>,
     /// Its job.
     pub(super) version: Version,
+    /// The version of the retrofit's row, if it is remembered and was not looked at.
+    pub(super) remembered: Option<u64>,
+    /// Was a record dealt with, and nothing written for it?
+    pub(super) drops: bool,
 }
 
 /// A segment at work.

@@ -1,0 +1,82 @@
+//! What replicators remember of the retrofit's row: a look that said yes serves the batches of its stream for a while.
+//!
+//! Only records rest on it, and only what is written: before a record is dropped, the row must be seen to be the same still.
+
+use super::fault::Fault;
+use super::mutant::Mutant;
+use super::state::{SimulationState, Version};
+
+/// For so many turns a look is remembered.
+const LOOK_TURNS: u64 = 12;
+/// So many replicators are at work, each with its own look.
+const PROCESSES: usize = 2;
+
+/// A look at the retrofit's row that said yes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    process: usize,
+    /// The number of the stream that was asked about.
+    stream: usize,
+    /// The job that it allowed.
+    version: Version,
+    /// The row's version.
+    row: u64,
+    turn: u64,
+}
+
+impl SimulationState<'_> {
+    /// By which job are these records dealt with? By the one of a remembered look, whose row's version is returned too, or by this
+    /// one, if the row allows it now. `None`: they are given back.
+    pub(super) fn allowed(&mut self, now: Version) -> Option<(Version, Option<u64>)> {
+        if !self.faults.is_on(Fault::Remembered) {
+            return self.is_open(now).then_some((now, None));
+        }
+        let process = self.random.below(PROCESSES);
+        let mut known = self.looks.iter().copied();
+        let known = known.find(|look| look.process == process && look.stream == now.epoch);
+        if let Some(look) = known.filter(|look| self.is_remembered(look)) {
+            self.faults.hit(Fault::Remembered);
+            self.note(|| format!("  by the look of turn {}", look.turn));
+            return Some((look.version, Some(look.row)));
+        }
+        let open = self.is_open(now);
+        self.looks.retain(|look| look.process != process);
+        if open {
+            let (row, turn) = (self.head.version, self.turns);
+            self.looks.push(Look { process, stream: now.epoch, version: now, row, turn });
+        }
+        open.then_some((now, None))
+    }
+
+    fn is_remembered(&mut self, look: &Look) -> bool {
+        !self.has_expired(look) || self.bites(Mutant::LookTooLong)
+    }
+
+    fn has_expired(&self, look: &Look) -> bool {
+        self.turns > look.turn + LOOK_TURNS
+    }
+
+    /// Who has reason to doubt looks anew.
+    pub(super) fn forget_looks_at(&mut self, row: u64) {
+        if !self.has(Mutant::LookTooLong) {
+            self.looks.retain(|look| look.row != row);
+        }
+    }
+
+    /// Does somebody still remember a row of another phase?
+    pub(super) fn is_former_phase_remembered(&self) -> bool {
+        let kept = self.head.kept();
+        self.looks.iter().any(|look| look.version.kept != kept && !self.has_expired(look))
+    }
+
+    /// Waits for as long as a look can be remembered.
+    pub(super) fn wait_for_looks(&mut self) {
+        let former = self.looks.iter().any(|look| look.row != self.head.version);
+        if former && self.bites(Mutant::NoFloor) {
+            return;
+        }
+        if !self.looks.is_empty() {
+            self.turns += LOOK_TURNS + 1;
+        }
+    }
+}
