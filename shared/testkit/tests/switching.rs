@@ -5,14 +5,14 @@ use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, history, wa
 #[test]
 fn histories_of_a_switch_are_right() {
     let (mut moves, mut to_the_end) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..600 {
         let played = history(seed, None, false);
         assert!(played.wrong.is_none(), "seed {seed}: {:?}", played.wrong);
         moves += played.moves;
         to_the_end += u64::from(played.moves >= 3);
     }
-    assert!(moves > 150, "writers must have moved: {moves}");
-    assert!(to_the_end > 15, "there, back and there again: {to_the_end} of 150");
+    assert!(moves > 500, "writers must have moved: {moves}");
+    assert!(to_the_end > 15, "there, back and there again: {to_the_end} of 600");
 }
 
 #[test]
