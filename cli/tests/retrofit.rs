@@ -128,6 +128,16 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     assert!(refused(&server, &["cutover", "auditV2"]).contains("not compared since"), "an old verdict");
     done(&server, &["verify", "auditV2"]);
     done(&server, &["cutover", "auditV2", "--with-tombstones"]);
+    // Whoever comes after an interruption waits for what is left.
+    for _ in 0..2 {
+        let mut waiting = command(&server, &["finalise", "auditV2", "--settle", "600"]);
+        let mut waiting = waiting.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(waiting.stderr.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("until functions in progress have ended")));
+        waiting.kill().unwrap();
+        waiting.wait().unwrap();
+        assert_eq!(done(&server, &["status", "auditV2"])["phase"], "finalising");
+    }
     assert_eq!(done(&server, &["finalise", "auditV2", "--settle", "0"])["phase"], "finalised");
     assert!(refused(&server, &["backfill", "auditV2"]).contains("nothing is written any more"));
     server.shutdown();

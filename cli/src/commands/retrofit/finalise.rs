@@ -19,6 +19,7 @@ use super::steps::step;
 use super::tidy::interrupted;
 use super::{explained, started};
 use crate::args::RetrofitFinaliseArgs;
+use crate::commands::now_seconds;
 use crate::output::Output;
 use crate::refusal::refuse;
 
@@ -43,10 +44,8 @@ pub(super) async fn run(
         let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
         sender.store(&next, Some(&head)).await.map_err(explained)?;
         head = next;
-        let line = Line::new(out);
-        line.note(&format!("waiting {} s until functions in progress have ended", args.settle));
-        wait(&line, args.settle, "until functions in progress have ended", || false).await;
     }
+    let head = settled(&sender, head, args.settle, out).await?;
     let sender = sender.paced(args.rate);
     let stop = watched(out);
     let Some(counts) = clean(&sender, &passes, args, &stop, out).await? else { return interrupted(out) };
@@ -67,6 +66,26 @@ pub(super) async fn run(
     let finalised =
         Step::Finalised { cleaned: count("cleaned"), revived: count("revived"), left: args.leave_marks };
     step(&sender, &head, Phase::Finalised, out, finalised).await
+}
+
+/// Waits until functions in progress have ended. Whoever comes after an interruption waits for what is left of it.
+async fn settled(sender: &RequestSender, head: Head, settle: u64, out: &Output) -> anyhow::Result<Head> {
+    let (since, head) = match head.since {
+        Some(since) => (since, head),
+        None => {
+            let since = now_seconds();
+            let next = head.settling(since);
+            sender.store(&next, Some(&head)).await.map_err(explained)?;
+            (since, next)
+        }
+    };
+    let left = since.saturating_add(settle).saturating_sub(now_seconds());
+    if left > 0 {
+        let line = Line::new(out);
+        line.note(&format!("waiting {left} s until functions in progress have ended"));
+        wait(&line, left, "until functions in progress have ended", || false).await;
+    }
+    Ok(head)
 }
 
 /// What has to be read and cleaned. Tombstones always go: readers of the target would meet them for ever.
