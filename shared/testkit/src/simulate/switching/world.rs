@@ -153,6 +153,8 @@ pub(super) struct World {
     expiring: bool,
     /// Items that were put back with a fence of before.
     pub(super) copied: [[bool; KEYS]; 2],
+    /// An old copy of this item came to a closed table: its fence can pass for the retrofit's own, which is a limit.
+    pub(super) copied_late: [bool; KEYS],
     /// How many records of each stream there were when the writers of its table were stopped last.
     pub(super) stopped_at: [usize; 2],
     /// The turn in which writers were let in last.
@@ -247,6 +249,7 @@ impl World {
             wrong: None,
             expiring: false,
             copied: Default::default(),
+            copied_late: Default::default(),
             stopped_at: [0; 2],
             let_in_at: 0,
             moves_most: MOVES_MAX,
@@ -510,9 +513,11 @@ impl World {
         let images = self.streams[index(side)].iter().filter_map(|record| record.record.new.as_ref());
         let images: Vec<Item> = images.cloned().collect();
         let Some(copy) = self.random.any(&images).cloned() else { return };
-        let number = self.number(side, &copy);
+        let Some(key) = self.model(side).key_of(&copy) else { unreachable!("every item has a key") };
+        let number = self.number(side, &key);
         let copy = self.keyed(side, number, copy);
         self.copied[index(side)][number] = true;
+        self.copied_late[number] |= self.open != Some(side);
         self.application_writes_this(side, number, Some(&copy));
     }
 
