@@ -167,6 +167,11 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     assert_eq!(stage.closed(), [true, false]);
     assert_eq!(stage.deployment.done(&["enforce", RETROFIT]).await["policies"], Value::Array(Vec::new()));
 
+    // Whoever stops writers by himself must not leave them behind.
+    let attested = ["return", RETROFIT, "--writers", "attested", "--quiet", "0"];
+    assert_eq!(stage.refused(&attested, "").await, "policies-in-force");
+    assert_eq!(stage.closed(), [true, false]);
+
     let lifted = stage.deployment.done(&["enforce", RETROFIT, "--lift"]).await;
     assert_eq!(lifted["policies"][0]["policy"], Value::Null);
     assert_eq!(stage.closed(), [false, false]);

@@ -274,6 +274,15 @@ impl<'a> Switch<'a> {
 
     /// If a policy is to stop the writers, can it?
     async fn check_door(&self) -> anyhow::Result<()> {
+        if self.writers() == Some(Writers::Attested) && !self.head.exempt.is_empty() {
+            // Nobody would know of them any more, and the writers of the table that opens would stay denied.
+            refuse!(
+                "policies-in-force",
+                "policies of retrofit `{0}` still close a table\n\
+                 hint: say `--writers policy`, or take them off first: `keyfold retrofit enforce {0} --lift`",
+                self.head.retrofit
+            );
+        }
         if self.writers() != Some(Writers::Policy) {
             return Ok(());
         }
