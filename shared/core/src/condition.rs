@@ -11,33 +11,26 @@ use crate::value::{AttributeValue, Item, compare, equal};
 /// An attribute, or a value inside a map: `PromotionInfo.Rotation`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path {
-    /// The attribute's name, then the names of map members.
-    pub segments: Vec<String>,
+    /// The attribute's name.
+    pub root: String,
+    /// The names of map members after it. Nearly always none, which takes no memory of its own.
+    pub inner: Vec<String>,
 }
 
 impl Path {
     /// A whole attribute.
     pub fn attribute(name: impl Into<String>) -> Path {
-        Path { segments: vec![name.into()] }
-    }
-
-    /// The attribute that the path begins at.
-    pub fn root(&self) -> &str {
-        self.segments.first().map_or("", String::as_str)
+        Path { root: name.into(), inner: Vec::new() }
     }
 
     /// The attribute's name, if the path is nothing but that.
     pub fn as_attribute(&self) -> Option<&str> {
-        match self.segments.as_slice() {
-            [name] => Some(name),
-            _ => None,
-        }
+        self.inner.is_empty().then_some(self.root.as_str())
     }
 
     /// The value at this place of an item.
     pub fn find<'a>(&self, item: &'a Item) -> Option<&'a AttributeValue> {
-        let (root, inner) = self.segments.split_first()?;
-        inner.iter().try_fold(item.get(root)?, |value, name| match value {
+        self.inner.iter().try_fold(item.get(&self.root)?, |value, name| match value {
             AttributeValue::M(map) => map.get(name),
             _ => None,
         })
@@ -46,7 +39,8 @@ impl Path {
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.segments.join("."))
+        f.write_str(&self.root)?;
+        self.inner.iter().try_for_each(|name| write!(f, ".{name}"))
     }
 }
 
@@ -213,7 +207,7 @@ impl Condition {
     /// Do all the attributes that it looks at pass this test?
     pub fn only_uses(&self, allowed: &dyn Fn(&str) -> bool) -> bool {
         let mut all = true;
-        self.each(&mut |path, _| all &= allowed(path.root()));
+        self.each(&mut |path, _| all &= allowed(path.root.as_str()));
         all
     }
 

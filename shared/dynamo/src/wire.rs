@@ -16,6 +16,7 @@ mod item;
 mod json;
 #[cfg(any(test, fuzzing))]
 mod oracle;
+mod plain;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;

@@ -174,7 +174,11 @@ fn condition(asked: &Condition, words: &mut dyn Words, inner: bool) -> String {
 }
 
 fn is(path: &Path, comparison: &Comparison, words: &mut dyn Words) -> String {
-    let name = path.segments.iter().map(|segment| words.name(segment)).collect::<Vec<_>>().join(".");
+    let mut name = words.name(&path.root);
+    for member in &path.inner {
+        name.push('.');
+        name.push_str(&words.name(member));
+    }
     let mut compare =
         |operator: &str, value: &AttributeValue| format!("{name} {operator} {}", words.value(value));
     match comparison {

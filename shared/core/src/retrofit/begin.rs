@@ -29,7 +29,7 @@ impl Job {
         };
         let key = Arc::new(record.key.clone());
         let begun = ItemMachine::apply(self, &source, &key, record.new.as_ref(), fence);
-        ItemTask::new(key, source, begun)
+        ItemTask::new(key, begun)
     }
 
     /// Looks at a change of the table that this job writes to, which its writers should not make: `epoch` is that of its stream.
@@ -39,7 +39,7 @@ impl Job {
         match (key, source) {
             (Some(key), Some(source)) => {
                 let begun = ItemMachine::late(self, &source, &key, record, epoch);
-                ItemTask::new(Arc::new(key), source, begun)
+                ItemTask::new(Arc::new(key), begun)
             }
             // No item of the open table can have this place.
             _ => ItemTask::over(record.key.clone(), TaskResult::NotSelected),
@@ -49,14 +49,12 @@ impl Job {
     /// Carries a scanned item over, unless something newer is there. `careful` looks before it writes: for a pass that
     /// finds most items done already, where a look costs less than a write that is refused.
     pub fn backfill(&self, item: Item, careful: bool) -> ItemTask {
-        let source_table = self.mapping().source();
-        let (Some(key), Some(source)) = (source_table.key_of(&item), SourceKey::of(source_table, &item))
-        else {
+        let Some(key) = self.mapping().source().key_of(&item) else {
             return ItemTask::entering(self, Quarantined::record(Fence::of_scan(self.epoch())));
         };
         let key = Arc::new(key);
-        let begun = ItemMachine::backfill(self, &source, &key, item, careful);
-        ItemTask::new(key, source, begun)
+        let begun = ItemMachine::backfill(self, &key, item, careful);
+        ItemTask::new(key, begun)
     }
 
     /// Reads a source item again and makes the target what it should be.
@@ -116,6 +114,6 @@ impl Job {
         let failed = entry.map(|entry| entry.fence.clone());
         let key = Arc::new(key.clone());
         let begun = ItemMachine::repair(self, &source, &key, failed);
-        ItemTask::new(key, source, begun).freeing(entry.cloned())
+        ItemTask::new(key, begun).freeing(entry.cloned())
     }
 }

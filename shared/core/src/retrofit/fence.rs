@@ -11,8 +11,14 @@ pub const SEQUENCE_DIGITS: usize = 40;
 ///
 /// Compared as a number: as text, `"63"` would come after `"800"`. Only numbers of one item say anything: those of one
 /// stream rise with every change of the item.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SequenceNumber(String);
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SequenceNumber([u8; SEQUENCE_DIGITS]);
+
+impl fmt::Debug for SequenceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SequenceNumber({:?})", self.padded())
+    }
+}
 
 /// A text that is no sequence number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +31,7 @@ pub struct SequenceNumberError {
 impl SequenceNumber {
     /// Before all that a stream ever gives.
     pub fn zero() -> SequenceNumber {
-        SequenceNumber("0".repeat(SEQUENCE_DIGITS))
+        SequenceNumber([b'0'; SEQUENCE_DIGITS])
     }
 
     /// Reads a number as the stream gives it.
@@ -41,18 +47,20 @@ impl SequenceNumber {
         if !fits {
             return Err(SequenceNumberError { given: text.to_owned() });
         }
-        Ok(SequenceNumber(format!("{text:0>SEQUENCE_DIGITS$}")))
+        let mut digits = [b'0'; SEQUENCE_DIGITS];
+        digits[SEQUENCE_DIGITS - text.len()..].copy_from_slice(text.as_bytes());
+        Ok(SequenceNumber(digits))
     }
 
     /// The digits, padded.
     pub fn padded(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
 impl fmt::Display for SequenceNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.0.trim_start_matches('0');
+        let digits = self.padded().trim_start_matches('0');
         f.write_str(if digits.is_empty() { "0" } else { digits })
     }
 }
@@ -140,7 +148,7 @@ impl Fence {
 
 impl fmt::Display for Fence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}.{}.{:06}", self.epoch.0, self.sequence.0, self.revision)
+        write!(f, "{:04}.{}.{:06}", self.epoch.0, self.sequence.padded(), self.revision)
     }
 }
 

@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::source_key::SourceKey;
+use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 pub use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
@@ -364,27 +365,30 @@ impl Mapping {
 
     /// What an item of the table lacks in place; `None` if nothing. An item that nobody needs any more is not copied.
     pub fn in_place_update(&self, stored: Cow<'_, Item>) -> Result<Option<InPlaceUpdate>, ItemError> {
-        let now = |name: &String| stored.get(name).cloned();
-        let inputs: Vec<_> = self.inputs.iter().map(|name| (name, now(name))).collect();
-        let written: Vec<_> = self.written.iter().map(|name| (name, now(name))).collect();
+        // Of what is written, the mapped item no longer tells how it was.
+        let written: Vec<_> = self.written.iter().map(|name| (name, stored.get(name).cloned())).collect();
         let Some(mut wanted) = self.mapped(stored)? else { return Ok(None) };
         let (mut set, mut remove) = (Vec::new(), Vec::new());
-        for (name, now) in written {
-            match (wanted.remove(name), now) {
-                (Some(value), Some(now)) if equal(&now, &value) => {}
-                (Some(value), _) => set.push((name.clone(), value)),
-                (None, Some(_)) => remove.push(name.clone()),
+        for (name, now) in &written {
+            match (wanted.get(*name), now) {
+                (Some(value), Some(now)) if equal(now, value) => {}
+                (Some(_), _) => set.extend(wanted.remove_entry(*name)),
+                (None, Some(_)) => remove.push(String::clone(name)),
                 (None, None) => {}
             }
         }
         if set.is_empty() && remove.is_empty() {
             return Ok(None);
         }
-        let same = |(name, now): (&String, Option<AttributeValue>)| {
-            let comparison = now.map_or(Comparison::Exists(false), Comparison::Equal);
+        let mut before = |name: &String| match written.binary_search_by_key(&name, |(name, _)| name) {
+            Ok(at) => written[at].1.clone(),
+            Err(_) => wanted.remove(name),
+        };
+        let same = |name: &String| {
+            let comparison = before(name).map_or(Comparison::Exists(false), Comparison::Equal);
             super::request::is(name, comparison)
         };
-        let unchanged = Condition::all(inputs.into_iter().map(same));
+        let unchanged = Condition::all(self.inputs.iter().map(same));
         Ok(Some(InPlaceUpdate { set, remove, unchanged }))
     }
 
@@ -394,7 +398,10 @@ impl Mapping {
         let mut item = source.into_owned();
         let moved: Vec<_> =
             rename.iter().filter_map(|(old, new)| Some((new.clone(), item.remove(old)?))).collect();
-        for name in OWN_ATTRIBUTES.into_iter().chain(drop.iter().map(String::as_str)) {
+        // Few items carry anything of ours: a look at their names costs less than looking for each.
+        let has_own = item.keys().any(|name| name.starts_with(OWN_ATTRIBUTE_PREFIX));
+        let own = OWN_ATTRIBUTES.into_iter().filter(|_| has_own);
+        for name in own.chain(drop.iter().map(String::as_str)) {
             item.remove(name);
         }
         // Room for all that will be on it: an item that grows is copied.

@@ -62,19 +62,18 @@ impl ItemMachine {
     }
 
     /// Carries a scanned item over, unless something newer is there. `careful` looks before it writes.
-    pub(super) fn backfill(
-        job: &Job,
-        source: &SourceKey,
-        key: &Arc<Item>,
-        item: Item,
-        careful: bool,
-    ) -> (ItemMachine, Turn) {
+    pub(super) fn backfill(job: &Job, key: &Arc<Item>, item: Item, careful: bool) -> (ItemMachine, Turn) {
         let fence = Fence::of_scan(job.epoch());
+        // Most items need no text of their key.
+        let source = || {
+            let source = SourceKey::of(job.mapping().source(), key);
+            source.unwrap_or_else(|| unreachable!("a key of the table is whole"))
+        };
         match job.mapping().protocol() {
             Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(Cow::Owned(item)), fence)),
-            Protocol::Fenced if has_rows(job) => rowed(Rowed::backfill(job, source, key)),
+            Protocol::Fenced if has_rows(job) => rowed(Rowed::backfill(job, &source(), key)),
             Protocol::Fenced => fenced(Fenced::backfill(job, key, item, fence, careful)),
-            Protocol::Ledger => ledger(Move::of_scanned(job, source, key, &item, fence, careful)),
+            Protocol::Ledger => ledger(Move::of_scanned(job, &source(), key, &item, fence, careful)),
         }
     }
 

@@ -14,7 +14,6 @@ use crate::value::Item;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemTask {
     key: Arc<Item>,
-    source: Option<SourceKey>,
     state: TaskState,
     /// What comes first, until it is asked for.
     first: Option<Turn>,
@@ -45,29 +44,29 @@ enum TaskState {
 }
 
 impl ItemTask {
-    pub(super) fn new(key: Arc<Item>, source: SourceKey, (machine, first): (ItemMachine, Turn)) -> ItemTask {
+    pub(super) fn new(key: Arc<Item>, (machine, first): (ItemMachine, Turn)) -> ItemTask {
         let state = TaskState::Protocol(machine);
-        ItemTask { key, source: Some(source), state, first: Some(first), entry: None }
+        ItemTask { key, state, first: Some(first), entry: None }
     }
 
     /// Enters something in the quarantine and does nothing else.
     pub(super) fn entering(job: &Job, entry: Quarantined) -> ItemTask {
         let first = Some(Turn::Send(Request::Write(entry.enter(job.mapping()))));
         let key = Arc::new(entry.key.clone().unwrap_or_default());
-        ItemTask { key, source: None, state: TaskState::Entering(Box::new(entry)), first, entry: None }
+        ItemTask { key, state: TaskState::Entering(Box::new(entry)), first, entry: None }
     }
 
     /// Takes an entry out of the quarantine and does nothing else.
     pub(super) fn leaving(job: &Job, entry: &Quarantined) -> ItemTask {
         let first = Some(Turn::Send(Request::Write(entry.leave(job.mapping()))));
         let key = Arc::new(entry.key.clone().unwrap_or_default());
-        ItemTask { key, source: None, state: TaskState::Leaving(TaskResult::Written), first, entry: None }
+        ItemTask { key, state: TaskState::Leaving(TaskResult::Written), first, entry: None }
     }
 
     /// A task with nothing to do.
     pub(super) fn over(key: Item, result: TaskResult) -> ItemTask {
         let state = TaskState::Over(result.clone());
-        ItemTask { key: Arc::new(key), source: None, state, first: Some(Turn::Done(result)), entry: None }
+        ItemTask { key: Arc::new(key), state, first: Some(Turn::Done(result)), entry: None }
     }
 
     /// The same task; its success takes this entry out of the quarantine.
@@ -119,8 +118,10 @@ impl ItemTask {
         match turn {
             Turn::Send(request) => TaskStep::Send(request),
             Turn::Enter(reason, fence) => {
-                let Some(source) = &self.source else { return TaskStep::Done(TaskResult::Unchanged) };
-                let entry = Quarantined::item(&self.key, source, &reason, fence);
+                let Some(source) = SourceKey::of(job.mapping().source(), &self.key) else {
+                    return TaskStep::Done(TaskResult::Unchanged);
+                };
+                let entry = Quarantined::item(&self.key, &source, &reason, fence);
                 let write = entry.enter(job.mapping());
                 self.state = TaskState::Entering(Box::new(entry));
                 TaskStep::Send(Request::Write(write))

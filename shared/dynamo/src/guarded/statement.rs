@@ -27,18 +27,20 @@ pub const STATEMENTS_MAX: usize = 25;
 pub const STATEMENT_CHARS_MAX: usize = 8192;
 /// Room for the values of a statement: most items are of a few hundred bytes.
 const STATEMENT_BYTES_GUESSED: usize = 512;
+/// Room for the values of an UPDATE: its keys, and what these are made of.
+const PARAMETERS_GUESSED: usize = 16;
 
 /// A statement with its parameters, as DynamoDB's JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Statement(Hidden<String>);
 
 impl Statement {
-    /// Of this text, and of these values for its question marks.
+    /// Of this text, escaped as it stands in JSON, and of these values for its question marks.
     fn of<'v>(text: &str, parameters: impl Iterator<Item = &'v AttributeValue>) -> Statement {
         let mut json = String::with_capacity(text.len() + STATEMENT_BYTES_GUESSED);
-        json.push_str("{\"Statement\":");
-        wire::string(&mut json, text);
-        json.push_str(",\"Parameters\":");
+        json.push_str("{\"Statement\":\"");
+        json.push_str(text);
+        json.push_str("\",\"Parameters\":");
         wire::elements(&mut json, parameters, wire::value);
         json.push('}');
         Statement(Hidden::new(json))
@@ -87,9 +89,9 @@ fn insert_text<'i>(table: &str, item: &'i Item) -> (String, Attributes<'i>) {
     for (at, (name, _)) in attributes.iter().enumerate() {
         text.push_str(if at == 0 { "{'" } else { ", '" });
         if name.contains('\'') {
-            text.push_str(&name.replace('\'', "''"));
+            wire::inside(&mut text, &name.replace('\'', "''"));
         } else {
-            text.push_str(name);
+            wire::inside(&mut text, name);
         }
         text.push_str("': ?");
     }
@@ -113,6 +115,7 @@ fn head(text: &mut String, table: &str) {
     text.push_str(" VALUE ");
 }
 
+/// With its escapes, so some that DynamoDB would take go as requests of their own.
 fn short_enough(text: &str) -> bool {
     text.len() <= STATEMENT_CHARS_MAX
 }
@@ -124,8 +127,9 @@ fn update(
     remove: &[String],
     condition: &Condition,
 ) -> Option<Statement> {
-    let mut parameters = Vec::new();
-    let mut text = String::from("UPDATE ");
+    let mut parameters = Vec::with_capacity(PARAMETERS_GUESSED);
+    let mut text = String::with_capacity(STATEMENT_BYTES_GUESSED);
+    text.push_str("UPDATE ");
     quote(&mut text, table);
     for (name, value) in set {
         text.push_str(" SET ");
@@ -182,15 +186,15 @@ fn test<'c>(
     }
 }
 
-/// Writes a name in quotes.
+/// Writes a name in quotes, both escaped for JSON.
 fn quote(text: &mut String, name: &str) {
-    text.push('"');
+    text.push_str("\\\"");
     if name.contains('"') {
-        text.push_str(&name.replace('"', "\"\""));
+        wire::inside(text, &name.replace('"', "\"\""));
     } else {
-        text.push_str(name);
+        wire::inside(text, name);
     }
-    text.push('"');
+    text.push_str("\\\"");
 }
 
 /// Sends the statements in one request, once: what became of each, and what they cost. An error is one of the whole request.
@@ -398,6 +402,7 @@ mod tests {
             let items: Vec<&Item> = case.items.iter().map(|item| &item.stored).collect();
             let sdk = items.iter().map(|item| {
                 let (text, attributes) = insert_text("T", item);
+                let text: String = serde_json::from_str(&format!("\"{text}\"")).unwrap();
                 let values = attributes.into_iter().map(|(_, value)| value.clone().into()).collect();
                 BatchStatementRequest::builder().statement(text).set_parameters(Some(values)).build().unwrap()
             });

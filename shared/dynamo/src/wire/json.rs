@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::plain::plain;
+
 /// The deepest nesting that is read. DynamoDB itself takes 32 levels in an item.
 ///
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
@@ -95,10 +97,10 @@ impl<'b> Reader<'b> {
         self.eat(b'"')?;
         let text: &'b str = self.text;
         let rest = &text.as_bytes()[self.at..];
-        let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))?;
+        let length = plain(rest);
         let plain = &text[self.at..self.at + length];
         self.at += length;
-        match rest[length] {
+        match rest.get(length)? {
             b'"' => {
                 self.at += 1;
                 Some(Cow::Borrowed(plain))

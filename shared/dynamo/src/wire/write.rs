@@ -4,28 +4,30 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::plain::plain;
+
 /// Writes a text.
 pub(crate) fn string(out: &mut String, text: &str) {
     out.push('"');
-    let mut rest = text;
-    // Most texts have none, and to see that they are looked at many bytes at a time.
-    while rest.bytes().fold(false, |any, byte| any | is_escaped(byte))
-        && let Some(at) = rest.bytes().position(is_escaped)
-    {
-        out.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            byte @ (b'"' | b'\\') => out.extend(['\\', char::from(byte)]),
-            b'\n' => out.push_str("\\n"),
-            byte => out.push_str(&format!("\\u{byte:04x}")),
-        }
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
+    inside(out, text);
     out.push('"');
 }
 
-fn is_escaped(byte: u8) -> bool {
-    (byte < b' ') | (byte == b'"') | (byte == b'\\')
+/// Writes a part of a text, without quotation marks around it.
+pub(crate) fn inside(out: &mut String, text: &str) {
+    let mut rest = text;
+    loop {
+        let length = plain(rest.as_bytes());
+        out.push_str(&rest[..length]);
+        match rest.as_bytes().get(length) {
+            None => return,
+            Some(b'"') => out.push_str("\\\""),
+            Some(b'\\') => out.push_str("\\\\"),
+            Some(b'\n') => out.push_str("\\n"),
+            Some(byte) => out.push_str(&format!("\\u{byte:04x}")),
+        }
+        rest = &rest[length + 1..];
+    }
 }
 
 /// Writes an item or a key.

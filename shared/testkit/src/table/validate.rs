@@ -140,8 +140,8 @@ fn check_value(key: &KeyAttribute, value: &AttributeValue, bytes_max: usize) -> 
 fn refuse_filter_on(shape: &KeyShape, filter: &Condition) -> Result<(), TableError> {
     let mut found = None;
     filter.each(&mut |path, _| {
-        if shape.own().any(|key| key.name == path.root()) {
-            found = Some(path.root().to_owned());
+        if shape.own().any(|key| key.name == path.root.as_str()) {
+            found = Some(path.root.as_str().to_owned());
         }
     });
     found.map_or(Ok(()), |attribute| Err(TableError::FilterOnKey { attribute }))
@@ -150,8 +150,8 @@ fn refuse_filter_on(shape: &KeyShape, filter: &Condition) -> Result<(), TableErr
 fn refuse_unheld(filter: &Condition, holds: &dyn Fn(&str) -> bool) -> Result<(), TableError> {
     let mut missing = None;
     filter.each(&mut |path, _| {
-        if !holds(path.root()) {
-            missing = Some(path.root().to_owned());
+        if !holds(path.root.as_str()) {
+            missing = Some(path.root.as_str().to_owned());
         }
     });
     missing.map_or(Ok(()), |attribute| Err(TableError::NotProjected { attribute }))

@@ -164,12 +164,13 @@ impl<'t> ComparedTo<'t> {
         if let Some(attribute) = table.attributes.get(name) {
             return Ok(ComparedTo { table, attribute, path: Path::attribute(name) });
         }
-        let segments: Vec<String> = name.split('.').map(str::to_owned).collect();
-        let root = find_attribute(table, segments.first().map_or(name, String::as_str))
-            .map_err(|error| if segments.len() > 1 { error } else { unknown_attribute(table, name) })?;
+        let mut segments = name.split('.').map(str::to_owned);
+        let path = Path { root: segments.next().unwrap_or_default(), inner: segments.collect() };
+        let root = find_attribute(table, &path.root)
+            .map_err(|error| if path.inner.is_empty() { unknown_attribute(table, name) } else { error })?;
         match root.kind {
-            AttributeKind::Map if segments.iter().all(|segment| !segment.is_empty()) => {
-                Ok(ComparedTo { table, attribute: root, path: Path { segments } })
+            AttributeKind::Map if path.inner.iter().all(|name| !name.is_empty()) => {
+                Ok(ComparedTo { table, attribute: root, path })
             }
             _ => Err(unknown_attribute(table, name)),
         }

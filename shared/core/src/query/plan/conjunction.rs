@@ -87,7 +87,7 @@ impl<'a> Conjunction<'a> {
                 continue;
             };
             if comparison.implies_presence() {
-                present.push(path.root());
+                present.push(path.root.as_str());
             }
             compared.extend(path.as_attribute().map(|attribute| (attribute, number, comparison)));
         }
