@@ -59,7 +59,8 @@ pub(crate) fn write<'a>(table: &'a Table, action: &'a Action, guard: Option<&Gua
     WriteInput {
         table_name: &table.name,
         key: match action {
-            Action::Update { key, .. } | Action::Delete(key) => Some(sorted(key)),
+            Action::Update { key, .. } => Some(sorted(key)),
+            Action::Delete(key) => Some(sorted(key)),
             Action::Put(_) => None,
         },
         update_expression: expressions.update,

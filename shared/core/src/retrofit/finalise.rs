@@ -4,6 +4,7 @@
 //! tombstones, a late write would go through.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::control;
 use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
@@ -35,8 +36,11 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
         return Some(Write { place: TableRole::Target, action: Action::Delete(key), guard });
     }
     let kept = OWN_ATTRIBUTES.iter().filter(|name| item.contains_key(**name));
-    let action =
-        Action::Update { key, set: Vec::new(), remove: kept.map(|name| (*name).to_owned()).collect() };
+    let action = Action::Update {
+        key: Arc::new(key),
+        set: Vec::new(),
+        remove: kept.map(|name| (*name).to_owned()).collect(),
+    };
     Some(Write { place: TableRole::Target, action, guard: Guard::Present(same) })
 }
 

@@ -4,6 +4,8 @@
 //! conditional: they only pay twice. So a lease may run out while its owner still writes, clocks may differ, and a worker
 //! that finds its lease taken merely stops before its next page.
 
+use std::sync::Arc;
+
 use super::control::{self, number, text, whole};
 use super::job::Job;
 use super::progress::segment_sort;
@@ -39,7 +41,7 @@ impl Lease {
     /// The write that renews it, unless another worker has taken it.
     pub fn renew(&self, job: &Job) -> Write {
         let set = vec![(UNTIL.to_owned(), number(self.until_ms))];
-        let action = Action::Update { key: self.key(job), set, remove: Vec::new() };
+        let action = Action::Update { key: Arc::new(self.key(job)), set, remove: Vec::new() };
         Write { place: TableRole::Control, action, guard: self.mine() }
     }
 

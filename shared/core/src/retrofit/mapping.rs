@@ -366,7 +366,9 @@ impl Mapping {
     /// What an item of the table lacks in place; `None` if nothing. An item that nobody needs any more is not copied.
     pub fn in_place_update(&self, stored: Cow<'_, Item>) -> Result<Option<InPlaceUpdate>, ItemError> {
         // Of what is written, the mapped item no longer tells how it was.
-        let written: Vec<_> = self.written.iter().map(|name| (name, stored.get(name).cloned())).collect();
+        let has_own = has_own(&stored);
+        let written = self.written.iter().filter(|name| has_own || !is_own(name));
+        let written: Vec<_> = written.map(|name| (name, stored.get(name).cloned())).collect();
         let Some(mut wanted) = self.mapped(stored)? else { return Ok(None) };
         let (mut set, mut remove) = (Vec::new(), Vec::new());
         for (name, now) in &written {
@@ -398,8 +400,7 @@ impl Mapping {
         let mut item = source.into_owned();
         let moved: Vec<_> =
             rename.iter().filter_map(|(old, new)| Some((new.clone(), item.remove(old)?))).collect();
-        // Few items carry anything of ours: a look at their names costs less than looking for each.
-        let has_own = item.keys().any(|name| name.starts_with(OWN_ATTRIBUTE_PREFIX));
+        let has_own = has_own(&item);
         let own = OWN_ATTRIBUTES.into_iter().filter(|_| has_own);
         for name in own.chain(drop.iter().map(String::as_str)) {
             item.remove(name);
@@ -410,6 +411,15 @@ impl Mapping {
         item.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         item
     }
+}
+
+/// Does an item carry anything that retrofits keep on items? Few do, and to look at all names costs less than to look for each.
+fn has_own(item: &Item) -> bool {
+    item.keys().any(|name| is_own(name))
+}
+
+fn is_own(name: &str) -> bool {
+    name.starts_with(OWN_ATTRIBUTE_PREFIX)
 }
 
 /// Every attribute of a stored item that what is written in place depends on.

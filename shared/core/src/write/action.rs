@@ -1,6 +1,8 @@
 //! A write of one item, and the guard without which it must not happen. `keyfold-dynamo` sends it, the simulator carries it
 //! out; both by the same meaning.
 
+use std::sync::Arc;
+
 use crate::condition::{Comparison, Condition, Path};
 use crate::value::{AttributeValue, Item};
 
@@ -11,8 +13,8 @@ pub enum Action {
     Put(Item),
     /// Some attributes of an item.
     Update {
-        /// The item's key.
-        key: Item,
+        /// The item's key, which its writer keeps too.
+        key: Arc<Item>,
         /// Attributes that get a value.
         set: Vec<(String, AttributeValue)>,
         /// Attributes that go.

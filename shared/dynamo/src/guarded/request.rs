@@ -12,7 +12,7 @@ use keyfold_core::write::{Action, Guard, WriteExpressions};
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
 use crate::values::from_sdk;
-use crate::wire::{Body, BodyText, DELETE_ITEM, PUT_ITEM, UPDATE_ITEM, write};
+use crate::wire::{Body, BodyText, DELETE, DELETE_ITEM, Decoder, PUT, PUT_ITEM, UPDATE, UPDATE_ITEM, write};
 
 /// Room for a request: most items are of a few hundred bytes.
 const BYTES_GUESSED: usize = 1024;
@@ -50,20 +50,27 @@ pub(crate) async fn send(
     let call = |operation| Call::new(operation, &table.name);
     match action {
         Action::Put(_) => {
-            let put = client.put_item().table_name(&table.name).customize().interceptor(body);
+            let decoder = Decoder::of(&PUT);
+            let put = client.put_item().table_name(&table.name).customize();
+            let put = put.interceptor(body).interceptor(decoder.clone());
             let sent = put.send().await.map_err(|error| DynamoError::of(call("PutItem"), error))?;
-            let consumed = consumed::of(sent.consumed_capacity());
+            let consumed = decoder.take().unwrap_or_else(|| consumed::of(sent.consumed_capacity()));
             Ok(Sent { consumed, collection: sent.item_collection_metrics, deleted: None })
         }
         Action::Update { .. } => {
-            let update = client.update_item().table_name(&table.name).customize().interceptor(body);
+            let decoder = Decoder::of(&UPDATE);
+            let update = client.update_item().table_name(&table.name).customize();
+            let update = update.interceptor(body).interceptor(decoder.clone());
             let sent = update.send().await.map_err(|error| DynamoError::of(call("UpdateItem"), error))?;
-            Ok(Sent { consumed: consumed::of(sent.consumed_capacity()), ..Sent::default() })
+            let consumed = decoder.take().unwrap_or_else(|| consumed::of(sent.consumed_capacity()));
+            Ok(Sent { consumed, ..Sent::default() })
         }
         Action::Delete(_) => {
-            let delete = client.delete_item().table_name(&table.name).customize().interceptor(body);
+            let decoder = Decoder::of(&DELETE);
+            let delete = client.delete_item().table_name(&table.name).customize();
+            let delete = delete.interceptor(body).interceptor(decoder.clone());
             let sent = delete.send().await.map_err(|error| DynamoError::of(call("DeleteItem"), error))?;
-            let consumed = consumed::of(sent.consumed_capacity());
+            let consumed = decoder.take().unwrap_or_else(|| consumed::of(sent.consumed_capacity()));
             let deleted = sent.attributes.map(from_sdk).transpose();
             let deleted = deleted.map_err(|_| DynamoError::Unreadable { call: call("DeleteItem") })?;
             Ok(Sent { consumed, deleted, collection: None })
@@ -76,7 +83,7 @@ fn body(table: &Table, action: &Action, guard: Option<&Guard>, tell: Tell, refus
     let expressions = WriteExpressions::of(table, action, guard);
     let (operation, name, item) = match action {
         Action::Put(item) => (&PUT_ITEM, "Item", item),
-        Action::Update { key, .. } => (&UPDATE_ITEM, "Key", key),
+        Action::Update { key, .. } => (&UPDATE_ITEM, "Key", &**key),
         Action::Delete(key) => (&DELETE_ITEM, "Key", key),
     };
     let told = |told: bool, what| told.then_some(what);
@@ -101,6 +108,8 @@ fn body(table: &Table, action: &Action, guard: Option<&Guard>, tell: Tell, refus
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use aws_sdk_dynamodb::operation::delete_item::{DeleteItem, DeleteItemInput};
     use aws_sdk_dynamodb::operation::put_item::{PutItem, PutItemInput};
     use aws_sdk_dynamodb::operation::update_item::{UpdateItem, UpdateItemInput};
@@ -167,7 +176,7 @@ mod tests {
                 let action = match random.below(3) {
                     0 => Action::Put(item.clone()),
                     1 if !set.is_empty() => {
-                        Action::Update { key, set, remove: vec!["it's \"gone\"".to_owned()] }
+                        Action::Update { key: Arc::new(key), set, remove: vec!["it's \"gone\"".to_owned()] }
                     }
                     _ => Action::Delete(key),
                 };

@@ -337,8 +337,11 @@ mod tests {
 
     fn update(condition: Condition) -> Option<(String, Vec<String>)> {
         let set = vec![("k\"ey".to_owned(), value("1")), ("other".to_owned(), value("2"))];
-        let action =
-            Action::Update { key: item([("sk", "b"), ("pk", "a")]), set, remove: vec!["old".to_owned()] };
+        let action = Action::Update {
+            key: Arc::new(item([("sk", "b"), ("pk", "a")])),
+            set,
+            remove: vec!["old".to_owned()],
+        };
         said(&action, &Guard::Present(condition))
     }
 

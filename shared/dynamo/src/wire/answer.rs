@@ -77,6 +77,19 @@ pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
     })
 }
 
+/// What a single write cost. `None` also if the answer says more than that.
+pub(super) fn written(body: &[u8]) -> Option<Consumed> {
+    let mut consumed = None;
+    let mut reader = Reader::of(body)?;
+    reader.object(|reader, name| match &*name {
+        "ConsumedCapacity" => once(&mut consumed, self::consumed(reader)),
+        "Attributes" | "ItemCollectionMetrics" => None,
+        _ => reader.skip(0),
+    })?;
+    reader.end()?;
+    Some(consumed.unwrap_or_default())
+}
+
 /// What became of statements that write. `None` also if one failed for another reason than its guard.
 pub(super) fn statements(body: &[u8]) -> Option<StatementsAnswer> {
     let (mut responses, mut consumed) = (None, None);

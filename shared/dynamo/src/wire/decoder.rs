@@ -13,14 +13,17 @@ use aws_sdk_dynamodb::operation::batch_execute_statement::{
     BatchExecuteStatement, BatchExecuteStatementOutput,
 };
 use aws_sdk_dynamodb::operation::batch_get_item::{BatchGetItem, BatchGetItemOutput};
+use aws_sdk_dynamodb::operation::delete_item::{DeleteItem, DeleteItemOutput};
+use aws_sdk_dynamodb::operation::put_item::{PutItem, PutItemOutput};
 use aws_sdk_dynamodb::operation::query::{Query, QueryOutput};
 use aws_sdk_dynamodb::operation::scan::{Scan, ScanOutput};
+use aws_sdk_dynamodb::operation::update_item::{UpdateItem, UpdateItemOutput};
 use aws_smithy_runtime_api::client::interceptors::context::{Error, Output};
 use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
 use aws_smithy_runtime_api::client::ser_de::{DeserializeResponse, SharedResponseDeserializer};
 use aws_smithy_types::config_bag::FrozenLayer;
-use keyfold_core::execute::Page;
+use keyfold_core::execute::{Consumed, Page};
 
 use super::answer::{self, BatchAnswer, StatementsAnswer};
 
@@ -37,44 +40,30 @@ pub(crate) struct Wire<T> {
     pub(super) sdk: fn() -> Option<&'static SharedResponseDeserializer>,
 }
 
-pub(crate) static QUERY: Wire<Page> = Wire {
-    decode: answer::page,
-    nothing: || Output::erase(QueryOutput::builder().build()),
-    sdk: || {
-        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
-        LAYER.get_or_init(|| Query::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
-    },
-};
+/// How the answers of an operation are decoded: its name in the SDK, its output there, what we make of it, and how.
+macro_rules! wires {
+    ($($(#[$doc:meta])* $wire:ident = $operation:ident, $output:ident, $decoded:ty, $decode:path;)*) => {$(
+        $(#[$doc])*
+        pub(crate) static $wire: Wire<$decoded> = Wire {
+            decode: $decode,
+            nothing: || Output::erase($output::builder().build()),
+            sdk: || {
+                static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
+                LAYER.get_or_init(|| $operation::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
+            },
+        };
+    )*};
+}
 
-pub(crate) static SCAN: Wire<Page> = Wire {
-    decode: answer::page,
-    nothing: || Output::erase(ScanOutput::builder().build()),
-    sdk: || {
-        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
-        LAYER.get_or_init(|| Scan::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
-    },
-};
-
-pub(crate) static BATCH_GET: Wire<BatchAnswer> = Wire {
-    decode: answer::batch,
-    nothing: || Output::erase(BatchGetItemOutput::builder().build()),
-    sdk: || {
-        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
-        LAYER.get_or_init(|| BatchGetItem::new().config()).as_ref()?.load::<SharedResponseDeserializer>()
-    },
-};
-
-pub(crate) static STATEMENTS: Wire<StatementsAnswer> = Wire {
-    decode: answer::statements,
-    nothing: || Output::erase(BatchExecuteStatementOutput::builder().build()),
-    sdk: || {
-        static LAYER: OnceLock<Option<FrozenLayer>> = OnceLock::new();
-        LAYER
-            .get_or_init(|| BatchExecuteStatement::new().config())
-            .as_ref()?
-            .load::<SharedResponseDeserializer>()
-    },
-};
+wires! {
+    QUERY = Query, QueryOutput, Page, answer::page;
+    SCAN = Scan, ScanOutput, Page, answer::page;
+    BATCH_GET = BatchGetItem, BatchGetItemOutput, BatchAnswer, answer::batch;
+    STATEMENTS = BatchExecuteStatement, BatchExecuteStatementOutput, StatementsAnswer, answer::statements;
+    PUT = PutItem, PutItemOutput, Consumed, answer::written;
+    UPDATE = UpdateItem, UpdateItemOutput, Consumed, answer::written;
+    DELETE = DeleteItem, DeleteItemOutput, Consumed, answer::written;
+}
 
 /// Decodes the answer to one call, and keeps it until it is taken.
 pub(crate) struct Decoder<T: 'static> {

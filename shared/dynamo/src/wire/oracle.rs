@@ -2,7 +2,10 @@
 
 use aws_sdk_dynamodb::operation::batch_execute_statement::BatchExecuteStatementOutput;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemOutput;
+use aws_sdk_dynamodb::operation::put_item::PutItemOutput;
 use aws_sdk_dynamodb::operation::query::QueryOutput;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemOutput;
 use aws_smithy_runtime_api::client::interceptors::context::Output;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::ser_de::DeserializeResponse;
@@ -11,14 +14,15 @@ use aws_smithy_types::config_bag::ConfigBag;
 use keyfold_core::execute::Page;
 
 use super::answer::{self, BatchAnswer, StatementAnswer, StatementsAnswer};
-use super::decoder::{BATCH_GET, QUERY, STATEMENTS, Wire};
+use super::decoder::{BATCH_GET, DELETE, PUT, QUERY, STATEMENTS, UPDATE, Wire};
+use crate::consumed::{self, Consumed};
 use crate::error::Call;
 use crate::guarded::{StatementResult, sdk_results};
 use crate::read::{SdkPage, sdk_batch};
 
 /// Panics if our decoder takes a body that the SDK's refuses, or reads something else in it. Says whether ours takes it as a
-/// page, as a batch, and as the answers to statements.
-pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> [bool; 3] {
+/// page, as a batch, as the answers to statements, and as the answer to a single write.
+pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> [bool; 4] {
     let page = answer::page(body);
     if let Some(ours) = &page {
         assert_eq!(sdk_page(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
@@ -31,7 +35,13 @@ pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> [bool; 3] {
     if let Some(ours) = &statements {
         assert_eq!(sdk_statements_answer(body).as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
     }
-    [page.is_some(), batch.is_some(), statements.is_some()]
+    let written = answer::written(body);
+    if let Some(ours) = &written {
+        for sdk in [sdk_put(body), sdk_update(body), sdk_delete(body)] {
+            assert_eq!(sdk.as_ref(), Some(ours), "{}", String::from_utf8_lossy(body));
+        }
+    }
+    [page.is_some(), batch.is_some(), statements.is_some(), written.is_some()]
 }
 
 /// What a status and a body are to the SDK alone.
@@ -55,6 +65,21 @@ pub(super) fn sdk_page(body: &[u8]) -> Option<Page> {
 fn sdk_batch_answer(body: &[u8]) -> Option<BatchAnswer> {
     let answer = output(&BATCH_GET, body)?.downcast::<BatchGetItemOutput>().ok()?;
     sdk_batch(answer, || Call::new("BatchGetItem", "t")).ok()
+}
+
+fn sdk_put(body: &[u8]) -> Option<Consumed> {
+    let answer = output(&PUT, body)?.downcast::<PutItemOutput>().ok()?;
+    Some(consumed::of(answer.consumed_capacity()))
+}
+
+fn sdk_update(body: &[u8]) -> Option<Consumed> {
+    let answer = output(&UPDATE, body)?.downcast::<UpdateItemOutput>().ok()?;
+    Some(consumed::of(answer.consumed_capacity()))
+}
+
+fn sdk_delete(body: &[u8]) -> Option<Consumed> {
+    let answer = output(&DELETE, body)?.downcast::<DeleteItemOutput>().ok()?;
+    Some(consumed::of(answer.consumed_capacity()))
 }
 
 fn sdk_statements_answer(body: &[u8]) -> Option<StatementsAnswer> {

@@ -106,8 +106,8 @@ fn response(random: &mut Random) -> Value {
     response
 }
 
-/// An answer to a Query or a Scan, one to a BatchGetItem, and one to a BatchExecuteStatement.
-fn bodies(random: &mut Random) -> [Value; 3] {
+/// An answer to a Query or a Scan, one to a BatchGetItem, one to a BatchExecuteStatement, and one to a single write.
+fn bodies(random: &mut Random) -> [Value; 4] {
     let items = |random: &mut Random| (0..random.between(0, 4)).map(|_| item(random, 3)).collect::<Vec<_>>();
     let mut page =
         json!({ "Items": items(random), "Count": random.below(1000), "ScannedCount": random.below(1000) });
@@ -128,7 +128,14 @@ fn bodies(random: &mut Random) -> [Value; 3] {
     if random.chance(50) {
         statements["ConsumedCapacity"] = json!([capacity(random)]);
     }
-    [page, batch, statements]
+    let mut single = json!({});
+    if random.chance(80) {
+        single["ConsumedCapacity"] = capacity(random);
+    }
+    if random.chance(20) {
+        single["Attributes"] = item(random, 2);
+    }
+    [page, batch, statements, single]
 }
 
 /// The same JSON, written in one of the ways that JSON allows.
@@ -152,15 +159,18 @@ fn written(json: &Value, random: &mut Random) -> String {
 fn what_dynamodb_sends_is_decoded_here_and_as_the_sdk_does() {
     for seed in 0..2000 {
         let random = &mut Random::new(seed);
-        let [page, batch, statements] = bodies(random);
+        let [page, batch, statements, single] = bodies(random);
         let errors = statements["Responses"].as_array().unwrap().iter().map(|one| &one["Error"]["Code"]);
         let known =
             |code: &Value| ["DuplicateItem", "ConditionalCheckFailed"].contains(&code.as_str().unwrap());
         let all_known = errors.filter(|code| !code.is_null()).all(known);
-        let [page, batch, statements] = [page, batch, statements].map(|body| written(&body, random));
+        let tells_more = single.get("Attributes").is_some();
+        let [page, batch, statements, single] =
+            [page, batch, statements, single].map(|body| written(&body, random));
         assert!(agrees_with_the_sdk(page.as_bytes())[0], "{page}");
         assert!(agrees_with_the_sdk(batch.as_bytes())[1], "{batch}");
         assert_eq!(agrees_with_the_sdk(statements.as_bytes())[2], all_known, "{statements}");
+        assert_eq!(agrees_with_the_sdk(single.as_bytes())[3], !tells_more, "{single}");
     }
 }
 
@@ -182,7 +192,7 @@ fn a_changed_body_is_never_read_as_something_else() {
     let (mut taken, mut left) = (0, 0);
     for seed in seeds() {
         let random = &mut Random::new(seed);
-        let body = bodies(random)[seed as usize % 3].clone();
+        let body = bodies(random)[seed as usize % 4].clone();
         let mut body = written(&body, random).into_bytes();
         for _ in 0..random.between(1, 3) {
             change(&mut body, random);

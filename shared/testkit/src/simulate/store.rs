@@ -67,8 +67,8 @@ impl ItemStore {
 /// The key that an action has.
 pub(super) fn key_in(action: &Action) -> &Item {
     match action {
-        Action::Put(item) => item,
-        Action::Delete(key) | Action::Update { key, .. } => key,
+        Action::Put(key) | Action::Delete(key) => key,
+        Action::Update { key, .. } => key,
     }
 }
 

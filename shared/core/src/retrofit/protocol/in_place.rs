@@ -71,11 +71,7 @@ impl InPlace {
             Ok(None) => Turn::Done(TaskResult::Unchanged),
             Ok(Some(update)) => Turn::Send(Request::Write(Write {
                 place: TableRole::Source,
-                action: Action::Update {
-                    key: Item::clone(&self.key),
-                    set: update.set,
-                    remove: update.remove,
-                },
+                action: Action::Update { key: Arc::clone(&self.key), set: update.set, remove: update.remove },
                 // Without `Present` an update of a deleted item leaves a stub. Without the rest, a writer that changes an
                 // input between the read and this write leaves a key that says what the item was.
                 guard: Guard::Present(update.unchanged),

@@ -1,6 +1,7 @@
 //! The work of one update, from its first request to its last.
 
 use std::borrow::Borrow;
+use std::sync::Arc;
 
 use super::change::{self, Change};
 use super::refusal::{self, UpdateRefusal};
@@ -110,5 +111,5 @@ impl<T: Borrow<Table>> UpdateTask<T> {
 
 fn guarded(key: &Item, change: Change) -> (Action, Guard) {
     let (set, remove) = (change.set.into_iter().collect(), change.remove.into_iter().collect());
-    (Action::Update { key: key.clone(), set, remove }, Guard::Present(change.condition))
+    (Action::Update { key: Arc::new(key.clone()), set, remove }, Guard::Present(change.condition))
 }
