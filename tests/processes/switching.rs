@@ -3,6 +3,7 @@
 //! Here they stop by themselves; in [`by_policy`] the tables' policies stop them.
 
 mod by_policy;
+mod proof;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -269,4 +270,12 @@ fn item(said: &Plain) -> Item {
     let natural = said.iter().filter(|(name, _)| !name.starts_with("byOwner_"));
     let texts = natural.map(|(name, text)| (name.clone(), AttributeValue::S(text.clone())));
     texts.collect::<std::collections::HashMap<_, _>>().into()
+}
+
+/// What a step says that has to be refused.
+async fn refused(deployment: &Deployment, words: &[&str]) -> String {
+    let output = deployment.command(words).output().await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{words:?}: {said}");
+    said
 }

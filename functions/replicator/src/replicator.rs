@@ -1,10 +1,11 @@
 //! What lives as long as the process: the mapping, the client, the sender of the epoch at hand. Built before the first event.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::{Delivery, Direction};
+use keyfold_core::retrofit::control::{Delivery, Direction, Head};
+use keyfold_core::retrofit::reverse::RECENT_SECONDS;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, MappingError};
 use keyfold_dynamo::Client;
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
@@ -97,12 +98,23 @@ impl Replicator {
     /// What becomes of records of this stream, if the control table allows anything.
     ///
     /// The retrofit's row is read for every batch, strongly consistent, and never kept: one read unit buys that nothing is
-    /// written under a mapping or in a phase that is over. Kept is what follows from the row of a version.
-    pub(crate) async fn open(&self, stream: &str, records_lead: Direction) -> Result<Opened, Refusal> {
+    /// written under a mapping or in a phase that is over. Kept is what follows from the row of a version. `age` is that of the newest
+    /// record.
+    pub(crate) async fn open(
+        &self,
+        stream: &str,
+        records_lead: Direction,
+        age: Option<Duration>,
+    ) -> Result<Opened, Refusal> {
         let mapping = self.mapping()?;
         let looking = self.looking(mapping);
         let head = looking.head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
+        let is_recent = age.is_none_or(|age| age <= Duration::from_secs(RECENT_SECONDS));
+        // Before the streams are compared: the way back may have to follow another one than before.
+        if is_recent && head.would_carry(records_lead) {
+            self.answer_reverse(mapping, &head, stream).await;
+        }
         match (records_lead, &head.back) {
             (Direction::There, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
             (Direction::Back, Some(_)) => head.check_back_stream(stream).map_err(RetrofitError::from)?,
@@ -127,6 +139,15 @@ impl Replicator {
         };
         self.keep(Kept { version: head.version, records_lead, opened: opened.clone() });
         Ok(opened)
+    }
+
+    /// Says whether it could carry these records too, if somebody asks. A failure is none of the batch: whoever asks sees that there
+    /// is no answer.
+    async fn answer_reverse(&self, mapping: &Mapping, head: &Head, stream: &str) {
+        let Some(job) = head.leading_job(mapping) else { return };
+        if let Err(error) = self.sender(job).answer_reverse(stream).await {
+            tracing::warn!(target: keyfold_edge::log::TARGET, retrofit = self.retrofit, code = error.code(), %error, "not answered");
+        }
     }
 
     /// What notes something of the direction that items are carried in now.
