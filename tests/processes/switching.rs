@@ -3,6 +3,7 @@
 //! Here they stop by themselves; in [`by_policy`] the tables' policies stop them.
 
 mod by_policy;
+mod gates;
 mod proof;
 mod streams;
 
