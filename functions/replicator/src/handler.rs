@@ -59,9 +59,10 @@ async fn carry_over(
         join!(in_time(stop, replicator.open(stream, lead, report.age)), read(table, &batch.records, false));
     report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
     let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
-    let (sender, late) = match opened? {
+    let allowed = opened?;
+    let (sender, late) = match &allowed.opened {
         Opened::Carry(sender) => (sender, None),
-        Opened::Late(sender, epoch) => (sender, Some(epoch)),
+        Opened::Late(sender, epoch) => (sender, Some(*epoch)),
         Opened::Nothing => {
             report.unchanged = report.records;
             return Ok(answer(None));
@@ -69,19 +70,26 @@ async fn carry_over(
     };
     let is_late = late.is_some();
     let before = sender.spent();
-    let done = match late {
-        None => replicate(&sender, &records, &options).await,
+    let mut done = match late {
+        None => replicate(sender, &records, &options).await,
         // Both images are noted.
-        Some(epoch) => look_at_late(&sender, &read(table, &batch.records, true).await, epoch, &options).await,
+        Some(epoch) => look_at_late(sender, &read(table, &batch.records, true).await, epoch, &options).await,
     };
     report.spend(&before, &sender.spent());
+    // A remembered look lets nothing be dropped.
+    if allowed.remembered
+        && !done.is_all_written()
+        && !in_time(stop, replicator.is_still(stream, lead, allowed.version)).await?
+    {
+        done = Replicated::again(records.len(), sender.job().mapping().name());
+    }
     report.count(&done);
-    tell_failure(report, &done, &sender);
+    tell_failure(report, &done, sender);
     if is_late {
         // What is not late, or is said in the open table too, leaves the closed table as it is.
         report.late = report.written + report.quarantined;
     } else {
-        tell_lag(replicator, &sender, &batch, &done, stop).await;
+        tell_lag(replicator, sender, &batch, &done, stop).await;
     }
     let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();
     match numbers.iter().all(|number| number.as_ref().is_some_and(|number| !number.is_empty())) {

@@ -3,7 +3,8 @@
 //!
 //! [`handle`] takes a batch of stream records and says from which of them on Lambda must deliver again. What is written, and
 //! on what condition, is decided by `keyfold_core::retrofit`; `keyfold-dynamo` sends it. Nothing is written unless the
-//! control table says that the retrofit is open, has this very mapping, and follows the stream that the records are of.
+//! control table says, or said within the last second, that the retrofit is open, has this very mapping, and follows the stream
+//! that the records are of.
 //! Start with [`Settings`], [`Replicator::start`] and [`handle`].
 
 mod answer;
@@ -13,6 +14,7 @@ mod event;
 pub mod fuzzing;
 mod handler;
 mod limits;
+mod look;
 mod refusal;
 mod replicator;
 mod report;

@@ -12,6 +12,7 @@ use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_edge::{ManifestError, SettingsError};
 
 use crate::limits::LAG_PERIOD;
+use crate::look::Looks;
 use crate::{Refusal, Settings};
 
 /// The replicator of one retrofit.
@@ -26,6 +27,8 @@ pub struct Replicator {
     mapping: Result<Mapping, MappingError>,
     /// What follows from the retrofit's row, for records of either stream.
     kept: Mutex<Vec<Kept>>,
+    /// The last look at the row that said yes.
+    looks: Looks,
     /// When this process last said how far behind it is.
     told: Mutex<Option<Instant>>,
 }
@@ -39,6 +42,16 @@ pub(crate) enum Opened {
     Late(Arc<RequestSender>, Epoch),
     /// Nothing.
     Nothing,
+}
+
+/// What becomes of a batch, and by which look at the retrofit's row.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowed {
+    pub(crate) opened: Opened,
+    /// The row's version.
+    pub(crate) version: u64,
+    /// The row was not read for this batch.
+    pub(crate) remembered: bool,
 }
 
 /// What follows from the row of this version.
@@ -71,7 +84,7 @@ impl Replicator {
 
     /// The replicator of a mapping, with a client.
     pub fn new(mapping: Result<Mapping, MappingError>, client: Client, settings: Settings) -> Replicator {
-        let Settings { retrofit, control_table, concurrency, .. } = settings;
+        let Settings { retrofit, control_table, concurrency, look, .. } = settings;
         Replicator {
             retrofit,
             concurrency,
@@ -79,6 +92,7 @@ impl Replicator {
             control_table,
             mapping,
             kept: Mutex::default(),
+            looks: Looks::new(look),
             told: Mutex::default(),
         }
     }
@@ -95,32 +109,62 @@ impl Replicator {
         Ok(if back { (mapping.target(), Direction::Back) } else { (mapping.source(), Direction::There) })
     }
 
-    /// What becomes of records of this stream, if the control table allows anything.
-    ///
-    /// The retrofit's row is read for every batch, strongly consistent, and never kept: one read unit buys that nothing is
-    /// written under a mapping or in a phase that is over. Kept is what follows from the row of a version. `age` is that of the newest
-    /// record.
+    /// What becomes of records of this stream, if the control table allows anything. A yes is remembered for a moment. `age` is that of
+    /// the newest record.
     pub(crate) async fn open(
         &self,
         stream: &str,
         records_lead: Direction,
         age: Option<Duration>,
-    ) -> Result<Opened, Refusal> {
+    ) -> Result<Allowed, Refusal> {
+        if let Some((sender, version)) = self.looks.of(stream) {
+            return Ok(Allowed { opened: Opened::Carry(sender), version, remembered: true });
+        }
+        let is_recent = age.is_none_or(|age| age <= Duration::from_secs(RECENT_SECONDS));
+        self.look(stream, records_lead, is_recent).await
+    }
+
+    /// Has the retrofit's row still this version? By a look at it now.
+    pub(crate) async fn is_still(
+        &self,
+        stream: &str,
+        records_lead: Direction,
+        version: u64,
+    ) -> Result<bool, Refusal> {
+        self.looks.forget();
+        Ok(self.look(stream, records_lead, false).await?.version == version)
+    }
+
+    /// Reads the retrofit's row, strongly consistent: one read unit buys that nothing is written under a mapping or in a phase that
+    /// is over. What follows from the row of a version is kept. Who `answers` says so if somebody asks about the way back.
+    async fn look(&self, stream: &str, records_lead: Direction, answers: bool) -> Result<Allowed, Refusal> {
         let mapping = self.mapping()?;
         let looking = self.looking(mapping);
+        let begun = self.looks.begin();
         let head = looking.head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
-        let is_recent = age.is_none_or(|age| age <= Duration::from_secs(RECENT_SECONDS));
         // Before the streams are compared: the way back may have to follow another one than before.
-        if is_recent && head.would_carry(records_lead) {
+        if answers && head.would_carry(records_lead) {
             self.answer_reverse(mapping, &head, stream).await;
         }
         match (records_lead, &head.back) {
             (Direction::There, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
             (Direction::Back, Some(_)) => head.check_back_stream(stream).map_err(RetrofitError::from)?,
-            (Direction::Back, None) => return Ok(Opened::Nothing),
+            (Direction::Back, None) => {
+                return Ok(Allowed { opened: Opened::Nothing, version: head.version, remembered: false });
+            }
         }
         let head = looking.adopt(head).await?;
+        let version = head.version;
+        let opened = self.follows(mapping, &head, records_lead)?;
+        if let Opened::Carry(sender) = &opened {
+            self.looks.remember(begun, stream, sender, version);
+        }
+        Ok(Allowed { opened, version, remembered: false })
+    }
+
+    /// What follows from this row.
+    fn follows(&self, mapping: &Mapping, head: &Head, records_lead: Direction) -> Result<Opened, Refusal> {
         let known = self
             .kept()
             .into_iter()

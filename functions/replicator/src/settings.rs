@@ -1,7 +1,9 @@
 //! What the environment says, read once at the start. Every variable has its name and its default here.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use keyfold_core::retrofit::control::LOOK_MS_MAX;
 use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_edge::retrofit::RetrofitSettings;
 use keyfold_edge::{Environment, SettingsError};
@@ -12,6 +14,8 @@ use crate::limits::CONCURRENCY_MAX;
 const RETROFIT: &str = "KEYFOLD_RETROFIT";
 /// How many items are under way at once.
 const CONCURRENCY: &str = "KEYFOLD_CONCURRENCY";
+/// For how many milliseconds a look at the retrofit's row is remembered.
+const LOOK: &str = "KEYFOLD_LOOK_MS";
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]
@@ -26,6 +30,8 @@ pub struct Settings {
     pub control_table: String,
     /// How many items are under way at once.
     pub concurrency: usize,
+    /// For how long a look at the retrofit's row that said yes is remembered.
+    pub look: Duration,
 }
 
 impl Settings {
@@ -39,19 +45,21 @@ impl Settings {
         let invalid = |name, wanted: String| SettingsError::Invalid { name, wanted };
         let unset = || invalid(RETROFIT, "the name of a retrofit of the manifest".to_owned());
         let shared = RetrofitSettings::read(environment)?;
+        let number = |name, from: u64, to: u64, default: u64| match environment.get(name) {
+            None => Ok(default),
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|number| (from..=to).contains(number))
+                .ok_or_else(|| invalid(name, format!("a number from {from} to {to}"))),
+        };
         Ok(Settings {
             manifest: shared.manifest,
             dynamo: shared.dynamo,
             retrofit: environment.get(RETROFIT).ok_or_else(unset)?,
             control_table: shared.control,
-            concurrency: match environment.get(CONCURRENCY) {
-                None => IN_FLIGHT_DEFAULT,
-                Some(text) => {
-                    text.parse().ok().filter(|number| (1..=CONCURRENCY_MAX).contains(number)).ok_or_else(
-                        || invalid(CONCURRENCY, format!("a number from 1 to {CONCURRENCY_MAX}")),
-                    )?
-                }
-            },
+            concurrency: number(CONCURRENCY, 1, CONCURRENCY_MAX as u64, IN_FLIGHT_DEFAULT as u64)? as usize,
+            look: Duration::from_millis(number(LOOK, 0, LOOK_MS_MAX, LOOK_MS_MAX)?),
         })
     }
 }
@@ -71,6 +79,7 @@ mod tests {
     fn only_the_retrofit_has_no_default() {
         let settings = read(&[(RETROFIT, "auditV2")]).unwrap();
         assert_eq!((settings.control_table.as_str(), settings.concurrency), ("keyfold-control", 16));
+        assert_eq!(settings.look, Duration::from_secs(1));
         assert!(read(&[]).unwrap_err().starts_with("`KEYFOLD_RETROFIT` is not"));
     }
 
@@ -80,6 +89,15 @@ mod tests {
         assert_eq!((concurrency("1"), concurrency("256")), (Ok(1), Ok(256)));
         for text in ["0", "257", "-1", "many"] {
             assert_eq!(concurrency(text).unwrap_err(), "`KEYFOLD_CONCURRENCY` is not a number from 1 to 256");
+        }
+    }
+
+    #[test]
+    fn no_look_is_remembered_for_longer_than_commands_wait() {
+        let look = |text| read(&[(RETROFIT, "r"), (LOOK, text)]).map(|settings| settings.look.as_millis());
+        assert_eq!((look("0"), look("1000")), (Ok(0), Ok(1_000)));
+        for text in ["1001", "-1", "1s"] {
+            assert_eq!(look(text).unwrap_err(), "`KEYFOLD_LOOK_MS` is not a number from 0 to 1000");
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The replicator's handler: batches of records as texts, answers as values.
 
+use std::time::Duration;
+
 use anyhow::bail;
+use keyfold_core::retrofit::control::LOOK_MS_MAX;
 use keyfold_core::retrofit::{Epoch, Fence, Mapping, SequenceNumber};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
@@ -38,6 +41,7 @@ pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result
         retrofit: RETROFIT.to_owned(),
         control_table: CONTROL_TABLE_DEFAULT.to_owned(),
         concurrency: IN_FLIGHT,
+        look: Duration::from_millis(LOOK_MS_MAX),
     };
     let replicator = Replicator::new(Mapping::of(&stage.model, RETROFIT), stage.client.clone(), settings);
     let mut pairs = Vec::new();

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::Step;
-use keyfold_core::retrofit::control::Head;
+use keyfold_core::retrofit::control::{Head, LOOK_WAIT_SECONDS};
 use keyfold_dynamo::retrofit::RequestSender;
 
 use super::line::{Line, wait};
@@ -41,8 +41,9 @@ pub(super) async fn run(model: &Model, args: &RetrofitReviseArgs, out: &Output) 
         RequestSender::new(sender.client().clone(), revised.job(mapping.clone()), &args.target.control);
     sender.carry_on(&before).await.map_err(explained)?;
     let line = Line::new(out);
-    line.note(&format!("waiting {} s until nobody writes by the manifest before", args.wait));
-    wait(&line, args.wait, "until nobody writes by the manifest before", || false).await;
+    let seconds = args.wait.saturating_add(LOOK_WAIT_SECONDS);
+    line.note(&format!("waiting {seconds} s until nobody writes by the manifest before"));
+    wait(&line, seconds, "until nobody writes by the manifest before", || false).await;
     // Somebody may have read the row just before it changed.
     nobody_works(&sender, &revised).await?;
     let settled = revised.settled_again();

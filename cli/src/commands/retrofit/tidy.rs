@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::{ControlError, Phase};
+use keyfold_core::retrofit::control::{ControlError, LOOK_WAIT_SECONDS, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
@@ -147,7 +147,7 @@ async fn waited(
             since
         }
     };
-    let until = since.saturating_add(seconds);
+    let until = since.saturating_add(seconds).saturating_add(LOOK_WAIT_SECONDS);
     if now_seconds() < until {
         out.note(format!(
             "waiting until {} UTC: until then, what was begun in the phase before may still be written; the same command continues\n",

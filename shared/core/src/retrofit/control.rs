@@ -61,6 +61,11 @@ pub const OLD: &str = "old";
 /// Its image after it.
 pub const NEW: &str = "new";
 
+/// For so many milliseconds a replicator may rely on a look at the row that said yes, at the most.
+pub const LOOK_MS_MAX: u64 = 1_000;
+/// So much longer, in seconds, is every wait until nothing begun before a change of the row can still be written.
+pub const LOOK_WAIT_SECONDS: u64 = 2;
+
 const HEAD_SORT: &str = "head";
 pub(in crate::retrofit) const LEDGER_SORT: &str = "ledger";
 

@@ -45,6 +45,19 @@ pub struct Replicated {
     pub late: bool,
 }
 
+impl Replicated {
+    /// Was every record's item written, or its record covered by one of which it was?
+    pub fn is_all_written(&self) -> bool {
+        self.failed.is_empty() && self.settled.iter().all(|end| *end == TaskResult::Written)
+    }
+
+    /// A batch of so many records that comes again as a whole: the retrofit was moved meanwhile.
+    pub fn again(records: usize, retrofit: &str) -> Replicated {
+        let error = Some(RetrofitError::PhaseChanged { retrofit: retrofit.to_owned() });
+        Replicated { failed: (0..records).collect(), error, ..Replicated::default() }
+    }
+}
+
 /// Carries a batch over: each item's newest record, different items at once.
 pub async fn replicate(
     sender: &RequestSender,

@@ -1,9 +1,11 @@
 //! The replicator behind a stream poller: in this process, or as its binary.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::Mapping;
+use keyfold_core::retrofit::control::LOOK_MS_MAX;
 use keyfold_dynamo::Settings as DynamoSettings;
 use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_edge::Invocation;
@@ -67,6 +69,7 @@ impl InProcessReplicator {
             retrofit: retrofit.to_owned(),
             control_table: control_table.to_owned(),
             concurrency: IN_FLIGHT_DEFAULT,
+            look: Duration::from_millis(LOOK_MS_MAX),
         };
         let replicator = Replicator::new(Mapping::of(model, retrofit), dynamo.client(), settings);
         InProcessReplicator { replicator, invocations: AtomicU64::new(0) }

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole, TaskStep, Write,
-    control,
+    Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole, TaskResult,
+    TaskStep, Write, control,
 };
 use keyfold_core::value::Item;
 
@@ -20,6 +20,8 @@ use super::world::{KEYS, World, index, other};
 const NOTICE_TURNS: u64 = 40;
 /// The most records of one item in a batch.
 const BATCH_MAX: usize = 3;
+/// For so many turns a look at the row is remembered.
+const LOOK_TURNS: u64 = 12;
 
 /// A task that has a request to send.
 #[derive(Clone)]
@@ -47,10 +49,21 @@ pub(super) struct Zombie {
     pub(super) sent: u64,
 }
 
+/// A look at the row that said yes, as a function remembers it.
+#[derive(Clone)]
+pub(super) struct Look {
+    side: Direction,
+    job: Rc<Job>,
+    version: u64,
+    turn: u64,
+}
+
 /// On whose behalf a task runs.
 #[derive(Clone)]
 struct Errand {
     job: Rc<Job>,
+    /// The version of the row that was remembered; `None` if it was read.
+    remembered: Option<u64>,
     /// Which way the job carries.
     lead: Direction,
     /// The records that it deals with; none if they were dealt with before.
@@ -77,7 +90,8 @@ impl World {
         let stream = &self.streams[index(side)];
         let seen = |at: &usize| stream[*at].number == number && stream[*at].visible_at <= self.turns;
         let of_item: Vec<usize> = (first..stream.len()).filter(seen).collect();
-        match self.delivery(side) {
+        let (due, remembered) = self.remembered_delivery(side);
+        match due {
             Due::Carry(job) => {
                 let count = self.random.between(1, BATCH_MAX.min(of_item.len()));
                 let records = of_item[..count].to_vec();
@@ -90,13 +104,14 @@ impl World {
                     return;
                 }
                 self.busy[index(side)][number] = true;
-                self.start(task, Errand { job, lead: side, records: Some((side, records)), late: None });
+                let records = Some((side, records));
+                self.start(task, Errand { job, remembered, lead: side, records, late: None });
             }
             Due::Late { job, epoch } => {
                 self.busy[index(side)][number] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
-                self.start(task, Errand { job, lead: other(side), records, late });
+                self.start(task, Errand { job, remembered, lead: other(side), records, late });
             }
             Due::Nothing => self.streams[index(side)][first].dealt_with = true,
         }
@@ -106,6 +121,34 @@ impl World {
     fn misses(&mut self, side: Direction, record: usize) -> bool {
         let early = self.streams[index(side)][record].visible_at < self.let_in_at + NOTICE_TURNS;
         side == Direction::Back && early && self.bites(SwitchMutant::ReverseFromLatest)
+    }
+
+    /// What becomes of records, by what a function remembers of the row; and the row's version, if it remembers one.
+    fn remembered_delivery(&mut self, side: Direction) -> (Due, Option<u64>) {
+        if !self.faults.remembered {
+            return (self.delivery(side), None);
+        }
+        let function = self.random.below(self.looks.len());
+        let turns = self.turns;
+        let known = self.looks[function].as_ref();
+        if let Some(look) = known.filter(|look| look.side == side && turns <= look.turn + LOOK_TURNS) {
+            return (Due::Carry(Rc::clone(&look.job)), Some(look.version));
+        }
+        let due = self.delivery(side);
+        self.looks[function] = match &due {
+            Due::Carry(job) => {
+                Some(Look { side, job: Rc::clone(job), version: self.head.version, turn: turns })
+            }
+            _ => None,
+        };
+        (due, None)
+    }
+
+    /// A remembered look lets nothing be dropped: if the row is another one by now, the records come again.
+    fn may_end(&mut self, errand: &Errand, result: &TaskResult) -> bool {
+        let Some(version) = errand.remembered.filter(|_| *result != TaskResult::Written) else { return true };
+        self.looks.iter_mut().for_each(|look| drop(look.take_if(|look| look.version == version)));
+        version == self.head.version
     }
 
     /// What becomes of records now.
@@ -133,14 +176,16 @@ impl World {
     pub(super) fn deliver_this_again(&mut self, side: Direction, at: usize) {
         self.note(|| format!("record {at} of {side:?} comes again"));
         let record = Rc::clone(&self.streams[index(side)][at].record);
-        match self.delivery(side) {
+        let (due, remembered) = self.remembered_delivery(side);
+        match due {
             Due::Carry(job) => {
                 let task = job.apply(&record);
-                self.start(task, Errand { job, lead: side, records: None, late: None });
+                self.start(task, Errand { job, remembered, lead: side, records: None, late: None });
             }
             Due::Late { job, epoch } => {
                 let (task, late) = (job.late(&record, epoch), Some((side, at)));
-                self.start(task, Errand { job, lead: other(side), records: None, late });
+                let lead = other(side);
+                self.start(task, Errand { job, remembered, lead, records: None, late });
             }
             Due::Nothing => {}
         }
@@ -170,7 +215,7 @@ impl World {
         };
         let Some(task) = task else { return };
         self.note(|| format!("a repair of {lead:?}"));
-        self.start(task, Errand { job, lead, records: None, late: None });
+        self.start(task, Errand { job, remembered: None, lead, records: None, late: None });
     }
 
     /// What is in quarantine.
@@ -181,11 +226,11 @@ impl World {
 
     fn start(&mut self, mut task: ItemTask, errand: Errand) {
         self.note(|| {
-            let Errand { job, lead, records, late } = &errand;
+            let Errand { job, lead, records, late, .. } = &errand;
             format!("work for {lead:?} on {records:?}, late {late:?}, generation {:?}", job.generation())
         });
         let step = task.start(&errand.job);
-        let Errand { job, lead, records, late } = &errand;
+        let Errand { job, lead, records, late, .. } = &errand;
         let of = (
             records.clone(),
             *late,
@@ -202,7 +247,8 @@ impl World {
             TaskStep::Send(request) => self.works.push(Work { task, errand, request, heard }),
             TaskStep::Done(result) => {
                 self.note(|| format!("  {:?} {:?}: {}", errand.lead, errand.records, result.name()));
-                self.over(errand.records, result.is_settled());
+                let settled = result.is_settled() && self.may_end(&errand, &result);
+                self.over(errand.records, settled);
             }
         }
     }

@@ -33,6 +33,7 @@ impl World {
         self.faults.old_copies = false;
         self.faults.discards = false;
         self.faults.conflicts = false;
+        self.faults.remembered = false;
         self.ending = true;
         for _ in 0..END_TURNS_MAX {
             if self.is_at_rest() {

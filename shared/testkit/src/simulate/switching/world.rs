@@ -14,7 +14,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
-use super::carry::{Work, Zombie};
+use super::carry::{Look, Work, Zombie};
 use super::choices::{Choices, Told};
 use super::mutant::SwitchMutant;
 use super::operate::Operator;
@@ -76,6 +76,8 @@ pub(super) struct SwitchFaults {
     pub(super) discards: bool,
     /// Transactions meet each other.
     pub(super) conflicts: bool,
+    /// Functions remember for a while that the row said yes.
+    pub(super) remembered: bool,
 }
 
 /// A record of a stream.
@@ -146,6 +148,8 @@ pub(super) struct World {
     /// Items of a stream that a function has at work.
     pub(super) busy: [[bool; KEYS]; 2],
     pub(super) operators: Vec<Operator>,
+    /// What two functions remember of the row.
+    pub(super) looks: [Option<Look>; 2],
     /// The item without a fence that the retrofit deleted last, of each table and key: the same once more is taken for it.
     pub(super) removed_bare: [[Option<Item>; KEYS]; 2],
     pub(super) wrong: Option<Violation>,
@@ -192,6 +196,7 @@ impl World {
             old_copies: fault(25),
             discards: fault(25),
             conflicts: fault(25),
+            remembered: fault(40),
         };
         let mut world = World::with(random, faults, mutant, trace);
         // They have nothing to do with each other across items, as those of different shards.
@@ -245,6 +250,7 @@ impl World {
             leaked: Vec::new(),
             busy: Default::default(),
             operators: vec![Operator::new(), Operator::new()],
+            looks: [None, None],
             removed_bare: Default::default(),
             wrong: None,
             expiring: false,
