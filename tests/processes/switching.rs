@@ -115,6 +115,7 @@ async fn late(deployment: &Deployment, open: usize, truth: &Truth) {
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0]["what"], "changed");
     assert_eq!(changes[0]["new"]["note"]["S"], "too late");
+    assert_eq!(deployment.done(&["status", RETROFIT]).await["late"], 1);
     let name = changes[0]["name"].as_str().unwrap();
     deployment.command(&["late", RETROFIT, "--forget", name]).output().await.unwrap();
     assert_eq!(deployment.done(&["late", RETROFIT]).await["late"], Value::Array(Vec::new()));

@@ -161,6 +161,12 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stage.closed(), [true, false]);
 
+    let status = stage.deployment.done(&["status", RETROFIT]).await;
+    assert_eq!(
+        status["denied"],
+        serde_json::json!([{ "table": "old", "who": "all but those who carry changes to it" }])
+    );
+
     // Somebody writes over it. The row knows what must be there.
     stage.policies.overwrite("old-events", None);
     let output = stage.deployment.command(&["enforce", RETROFIT, "--check"]).output().await.unwrap();
