@@ -856,6 +856,12 @@ pub(crate) struct RetrofitSwitchArgs {
     /// Move the writers although what the retrofit does to items cannot be taken back (`plan` says why). `return` has a way back always.
     #[arg(long)]
     pub(crate) no_way_back: bool,
+    /// Do not ask the replicator first whether it can carry items the other way. Nothing shows then that the writers can be moved again.
+    #[arg(long)]
+    pub(crate) unproven: bool,
+    /// How long the replicator may take to answer, in seconds. Nobody is stopped meanwhile.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    pub(crate) proof_max: u64,
     /// End a stop that was begun and cannot be completed: everything is as it was before it. Reads no stream.
     #[arg(long, conflicts_with_all = ["check", "writers", "writers_stopped"])]
     pub(crate) take_back: bool,

@@ -134,6 +134,7 @@ const CHECKS = {
     has((await texts("#misfits tbody tr")).join("\n"), "missing", "id = 111aax");
     const gates = await texts("#gates code");
     assert(gates.includes("quarantine-not-empty") && !gates.includes("backfill-incomplete"), String(gates));
+    has((await texts(".figures div")).join("\n"), "the comparison was begun just now");
     await good("retrofit-ended");
     await go(`${url.audit}/#/retrofits/auditInPlace`);
     await until("document.body.innerText.includes('was not started')");

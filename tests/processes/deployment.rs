@@ -51,6 +51,10 @@ impl Deployment {
         deployment
     }
 
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
+    }
+
     pub(crate) fn table(&self, id: &str) -> &Table {
         self.model.table(id).unwrap()
     }

@@ -3,6 +3,8 @@
 //! Here they stop by themselves; in [`by_policy`] the tables' policies stop them.
 
 mod by_policy;
+mod gates;
+mod proof;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -113,6 +115,7 @@ async fn late(deployment: &Deployment, open: usize, truth: &Truth) {
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0]["what"], "changed");
     assert_eq!(changes[0]["new"]["note"]["S"], "too late");
+    assert_eq!(deployment.done(&["status", RETROFIT]).await["late"], 1);
     let name = changes[0]["name"].as_str().unwrap();
     deployment.command(&["late", RETROFIT, "--forget", name]).output().await.unwrap();
     assert_eq!(deployment.done(&["late", RETROFIT]).await["late"], Value::Array(Vec::new()));
@@ -269,4 +272,12 @@ fn item(said: &Plain) -> Item {
     let natural = said.iter().filter(|(name, _)| !name.starts_with("byOwner_"));
     let texts = natural.map(|(name, text)| (name.clone(), AttributeValue::S(text.clone())));
     texts.collect::<std::collections::HashMap<_, _>>().into()
+}
+
+/// What a step says that has to be refused.
+async fn refused(deployment: &Deployment, words: &[&str]) -> String {
+    let output = deployment.command(words).output().await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{words:?}: {said}");
+    said
 }

@@ -613,7 +613,7 @@ async function retrofitView(retrofit, turn) {
     if (turn !== state.shown) return;
     const news = ok && body.started ? `${body.phase}, ${body.segmentsDone} of ${plural(body.segments, "segment")} backfilled, ${plural(body.gates.length, "gate")} closed, ${body.quarantined} in quarantine` : "";
     if (news !== announced) say(announced = news);
-    const now = JSON.stringify({ ...body, comparedSecondsAgo: null, lagSecondsAgo: Math.floor(body.lagSecondsAgo / 60) });
+    const now = JSON.stringify({ ...body, comparedSecondsAgo: Math.floor(body.comparedSecondsAgo / 60), lagSecondsAgo: Math.floor(body.lagSecondsAgo / 60) });
     if (now !== before) {
       const focused = document.activeElement && document.activeElement.getAttribute("aria-label");
       box.replaceChildren(...(ok ? progressOf(body) : [problem(body)]));
@@ -629,6 +629,7 @@ async function retrofitView(retrofit, turn) {
 
 /** The phases before the cut-over: only there do gates say anything. */
 const FILLING = ["running", "tidying", "tidy"];
+const AGO = (seconds) => (seconds < 60 ? "just now" : `${plural(Math.floor(seconds / 60), "minute")} ago`);
 const DIFFERENCES = (count) => (count == null ? "not compared" : count === 0 ? "none" : String(count));
 
 function progressOf(body) {
@@ -643,10 +644,12 @@ function progressOf(body) {
       ["Segments backfilled", body.segmentsDone, `of ${body.segments}`],
       ["Items read", items.toLocaleString("en")],
       ["Quarantine", body.quarantined],
-      ["Differences", DIFFERENCES(body.differences)],
+      ["Differences", DIFFERENCES(body.differences), body.differences != null && `the comparison was begun ${AGO(body.comparedSecondsAgo)}`],
       ["Epoch", body.epoch, body.stream ? "with a stream" : "without a stream"],
-      body.stream && ["Lag", body.lagMilliseconds == null ? "unknown" : `${Math.ceil(body.lagMilliseconds / 1000)} s`, body.lagMilliseconds == null ? "the replicator has carried nothing over" : `as the replicator said ${body.lagSecondsAgo < 60 ? "just now" : `${plural(Math.floor(body.lagSecondsAgo / 60), "minute")} ago`}`],
+      body.stream && ["Lag", body.lagMilliseconds == null ? "unknown" : `${Math.ceil(body.lagMilliseconds / 1000)} s`, body.lagMilliseconds == null ? "the replicator has carried nothing over" : `as the replicator said ${AGO(body.lagSecondsAgo)}`],
+      body.late > 0 && ["Late writes", body.late, `see keyfold retrofit late ${body.retrofit}`],
     ]),
+    body.denied.length > 0 && h("ul", { class: "plain", id: "denied" }, body.denied.map((one) => h("li", {}, `Writes of ${one.who} to table `, h("code", {}, one.table), " are denied."))),
     body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),
     FILLING.includes(body.phase) && h("h2", {}, "Gates"),
     !FILLING.includes(body.phase) ? null : body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: you can cut over.")

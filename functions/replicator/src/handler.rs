@@ -56,7 +56,7 @@ async fn carry_over(
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
     let (table, lead) = replicator.records_of(stream)?;
     let (opened, records) =
-        join!(in_time(stop, replicator.open(stream, lead)), read(table, &batch.records, false));
+        join!(in_time(stop, replicator.open(stream, lead, report.age)), read(table, &batch.records, false));
     report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
     let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
     let allowed = opened?;

@@ -1,10 +1,11 @@
 //! What lives as long as the process: the mapping, the client, the sender of the epoch at hand. Built before the first event.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{Delivery, Direction, Head};
+use keyfold_core::retrofit::reverse::RECENT_SECONDS;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, MappingError};
 use keyfold_dynamo::Client;
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
@@ -108,12 +109,19 @@ impl Replicator {
         Ok(if back { (mapping.target(), Direction::Back) } else { (mapping.source(), Direction::There) })
     }
 
-    /// What becomes of records of this stream, if the control table allows anything. A yes is remembered for a moment.
-    pub(crate) async fn open(&self, stream: &str, records_lead: Direction) -> Result<Allowed, Refusal> {
+    /// What becomes of records of this stream, if the control table allows anything. A yes is remembered for a moment. `age` is that of
+    /// the newest record.
+    pub(crate) async fn open(
+        &self,
+        stream: &str,
+        records_lead: Direction,
+        age: Option<Duration>,
+    ) -> Result<Allowed, Refusal> {
         if let Some((sender, version)) = self.looks.of(stream) {
             return Ok(Allowed { opened: Opened::Carry(sender), version, remembered: true });
         }
-        self.look(stream, records_lead).await
+        let is_recent = age.is_none_or(|age| age <= Duration::from_secs(RECENT_SECONDS));
+        self.look(stream, records_lead, is_recent).await
     }
 
     /// Has the retrofit's row still this version? By a look at it now.
@@ -124,17 +132,21 @@ impl Replicator {
         version: u64,
     ) -> Result<bool, Refusal> {
         self.looks.forget();
-        Ok(self.look(stream, records_lead).await?.version == version)
+        Ok(self.look(stream, records_lead, false).await?.version == version)
     }
 
     /// Reads the retrofit's row, strongly consistent: one read unit buys that nothing is written under a mapping or in a phase that
-    /// is over. What follows from the row of a version is kept.
-    async fn look(&self, stream: &str, records_lead: Direction) -> Result<Allowed, Refusal> {
+    /// is over. What follows from the row of a version is kept. Who `answers` says so if somebody asks about the way back.
+    async fn look(&self, stream: &str, records_lead: Direction, answers: bool) -> Result<Allowed, Refusal> {
         let mapping = self.mapping()?;
         let looking = self.looking(mapping);
         let begun = self.looks.begin();
         let head = looking.head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
+        // Before the streams are compared: the way back may have to follow another one than before.
+        if answers && head.would_carry(records_lead) {
+            self.answer_reverse(mapping, &head, stream).await;
+        }
         match (records_lead, &head.back) {
             (Direction::There, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
             (Direction::Back, Some(_)) => head.check_back_stream(stream).map_err(RetrofitError::from)?,
@@ -171,6 +183,15 @@ impl Replicator {
         };
         self.keep(Kept { version: head.version, records_lead, opened: opened.clone() });
         Ok(opened)
+    }
+
+    /// Says whether it could carry these records too, if somebody asks. A failure is none of the batch: whoever asks sees that there
+    /// is no answer.
+    async fn answer_reverse(&self, mapping: &Mapping, head: &Head, stream: &str) {
+        let Some(job) = head.leading_job(mapping) else { return };
+        if let Err(error) = self.sender(job).answer_reverse(stream).await {
+            tracing::warn!(target: keyfold_edge::log::TARGET, retrofit = self.retrofit, code = error.code(), %error, "not answered");
+        }
     }
 
     /// What notes something of the direction that items are carried in now.

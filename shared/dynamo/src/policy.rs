@@ -1,5 +1,7 @@
 //! A table's resource-based policy, and whether it has reached the doors that requests come through.
 
+use std::collections::HashMap;
+
 use aws_sdk_dynamodb::types::AttributeValue;
 use keyfold_core::model::{ScalarType, Table};
 
@@ -15,6 +17,13 @@ const NOT_FOUND: &str = "PolicyNotFoundException";
 const ACCESS_DENIED: &str = "AccessDeniedException";
 /// The value of a key that no condition lets through.
 const PROBE: &str = "keyfold-probe";
+
+/// A kind of write that is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tried {
+    Put,
+    Delete,
+}
 
 /// A policy as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,24 +81,34 @@ pub(crate) async fn change_policy(
     }
 }
 
-/// May this client write to the table? It sends a write whose condition never holds, so nothing changes either way. Rights come
-/// before conditions.
-pub(crate) async fn may_write(client: &Client, table: &Table) -> Result<bool, DynamoError> {
+/// May this client write to the table in this way? It sends a write whose condition never holds, so nothing changes either way. Rights
+/// come before conditions.
+pub(crate) async fn may_write(client: &Client, table: &Table, tried: Tried) -> Result<bool, DynamoError> {
+    const NEVER: &str = "attribute_exists(#key) AND attribute_not_exists(#key)";
     let value = |kind: ScalarType| match kind {
         ScalarType::S => AttributeValue::S(PROBE.to_owned()),
         ScalarType::N => AttributeValue::N("0".to_owned()),
         ScalarType::B => AttributeValue::B(PROBE.as_bytes().into()),
     };
-    let mut call = client
-        .delete_item()
-        .table_name(&table.name)
-        .condition_expression("attribute_exists(#key) AND attribute_not_exists(#key)")
-        .expression_attribute_names("#key", &table.partition.name);
-    for key in table.key_attributes() {
-        call = call.key(&key.name, value(key.scalar));
-    }
-    match call.send().await.map_err(|error| DynamoError::of(Call::new("DeleteItem", &table.name), error)) {
-        Err(DynamoError::ConditionFailed { .. }) | Ok(_) => Ok(true),
+    let key: HashMap<_, _> =
+        table.key_attributes().map(|key| (key.name.clone(), value(key.scalar))).collect();
+    let name = &table.partition.name;
+    let sent = match tried {
+        Tried::Put => {
+            let call = client.put_item().table_name(&table.name).set_item(Some(key));
+            let call = call.condition_expression(NEVER).expression_attribute_names("#key", name);
+            let sent = call.send().await.map(drop);
+            sent.map_err(|error| DynamoError::of(Call::new("PutItem", &table.name), error))
+        }
+        Tried::Delete => {
+            let call = client.delete_item().table_name(&table.name).set_key(Some(key));
+            let call = call.condition_expression(NEVER).expression_attribute_names("#key", name);
+            let sent = call.send().await.map(drop);
+            sent.map_err(|error| DynamoError::of(Call::new("DeleteItem", &table.name), error))
+        }
+    };
+    match sent {
+        Err(DynamoError::ConditionFailed { .. }) | Ok(()) => Ok(true),
         // Credentials that are no longer good are denied too, and say nothing of the policy.
         Err(DynamoError::Denied { reason, .. }) if reason == ACCESS_DENIED => Ok(false),
         Err(error) => Err(error),

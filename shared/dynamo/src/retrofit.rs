@@ -19,6 +19,7 @@ mod pace;
 mod preflight;
 mod readiness;
 mod replicate;
+mod reverse;
 mod sender;
 mod status;
 mod stop;

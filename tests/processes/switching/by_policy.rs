@@ -112,6 +112,10 @@ async fn writers_that_never_stop_by_themselves_lose_nothing() {
     }
     tokio::time::sleep(WRITE_TIME).await;
     let (truth, written, denied) = writers.finish().await;
+    // What was written last has arrived: a late write of an item is a change of it.
+    for poller in &pollers {
+        poller.drained(WAIT_MAX).await.unwrap();
+    }
     late(&stage.deployment, rounds % 2, &truth).await;
     for poller in pollers {
         poller.drained(WAIT_MAX).await.unwrap();
@@ -156,6 +160,12 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     let output = command.env("KEYFOLD_EXEMPT", &stage.exempt).output().await.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stage.closed(), [true, false]);
+
+    let status = stage.deployment.done(&["status", RETROFIT]).await;
+    assert_eq!(
+        status["denied"],
+        serde_json::json!([{ "table": "old", "who": "all but those who carry changes to it" }])
+    );
 
     // Somebody writes over it. The row knows what must be there.
     stage.policies.overwrite("old-events", None);

@@ -34,7 +34,7 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
         None => "not compared".to_owned(),
         Some(verdict) => format!("{}, {} ago", verdict.differences, ago(verdict.age_seconds)),
     };
-    vec![
+    let mut rows = vec![
         row("phase", head.shown()),
         row("", head.meaning().to_owned()),
         row("protocol", head.protocol.name().to_owned()),
@@ -44,7 +44,14 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
         row("quarantine", quarantine(evidence)),
         row("lag", lag(status)),
         row("gates", listed(gates)),
-    ]
+    ];
+    rows.extend(
+        status.denied.iter().map(|(table, who)| row("denied", format!("writes of {who} to table `{table}`"))),
+    );
+    if status.late > 0 {
+        rows.push(row("late", format!("{}: see `keyfold retrofit late {}`", status.late, head.retrofit)));
+    }
+    rows
 }
 
 /// What is known of the replicator's lag. It says something only after a batch: if nothing changes, it is silent.

@@ -1,6 +1,7 @@
 //! `keyfold retrofit switch` and `return`: the writers of one table are stopped, all that they wrote arrives at the other one, what
 //! was begun before is sealed, and the writers of the other table may write. Until that moment everything can be taken back.
 
+mod reverse;
 mod streams;
 mod taken_back;
 
@@ -72,8 +73,8 @@ struct Switch<'a> {
     sender: RequestSender,
     head: Head,
     drain: Drain,
-    /// The target's stream, which the way back follows.
-    back_stream: String,
+    /// The stream of the table that follows, by which items are to be carried the other way afterwards.
+    reverse_stream: String,
     args: &'a RetrofitSwitchArgs,
     out: &'a Output,
     /// The last time that records came.
@@ -135,6 +136,12 @@ async fn run(
     if switch.writers().is_none() {
         refuse!("writers-not-stopped", "{}", switch.stop_first());
     }
+    if !stopped_before {
+        line.during(switch.proven(), || {
+            "asking the replicator about the way back; writers may go on".to_owned()
+        })
+        .await?;
+    }
     let stop = watched(out);
     let begun = Instant::now();
     switch.stop().await?;
@@ -195,26 +202,24 @@ impl<'a> Switch<'a> {
         }
         let (stream, back_stream) = streams(&sender, &head, way).await?;
         let settings = settings(args.target.endpoint.as_deref())?;
-        let open = match way.lead {
-            Direction::There => (mapping.source(), &stream),
-            Direction::Back => (mapping.target(), &back_stream),
-        };
-        let closed = match way.lead {
-            Direction::There => (mapping.target(), &back_stream),
-            Direction::Back => (mapping.source(), &stream),
+        let sides = ((mapping.source(), &stream), (mapping.target(), &back_stream));
+        let (open, closed) = match way.lead {
+            Direction::There => sides,
+            Direction::Back => (sides.1, sides.0),
         };
         let reader = StreamReader::open(&settings, &open.0.id, open.1).await;
         let other = match head.was_reversed() {
             true => Some(StreamReader::open(&settings, &closed.0.id, closed.1).await),
             false => None,
         };
+        let reverse_stream = closed.1.clone();
         let drain = Drain::new(mapping, reader, other);
         Ok(Switch {
             way,
             sender,
             head,
             drain,
-            back_stream,
+            reverse_stream,
             args,
             out,
             quiet_since: Instant::now(),
@@ -338,17 +343,18 @@ impl<'a> Switch<'a> {
             }
             _ => Vec::new(),
         };
+        let (reverse, reverse_text) = self.last_answer().await?;
         let (closes, opens) = self.tables();
         if self.out.json {
             self.out.value(&json!({
                 "retrofit": self.head.retrofit, "phase": self.head.phase.name(), "closes": closes, "opens": opens,
-                "items": backlog.items, "waiting": backlog.waiting, "differing": backlog.differing, "unseen": backlog.unseen,
+                "reverse": reverse, "items": backlog.items, "waiting": backlog.waiting, "differing": backlog.differing, "unseen": backlog.unseen,
                 "readUnits": backlog.items * READS_OF_ITEM, "writeUnits": writes(&backlog),
                 "policies": policies.iter().map(enforce::document).collect::<Vec<_>>(),
             }))?;
         } else {
             self.out.text(format!(
-                "retrofit `{}` can {}: all gates are open\n{}\nit takes about {} read units and {} write units\n",
+                "retrofit `{}` can {}: all gates are open\n{}\n{reverse_text}it takes about {} read units and {} write units\n",
                 self.head.retrofit,
                 self.way.command,
                 self.arrived(&backlog),
@@ -467,10 +473,10 @@ impl<'a> Switch<'a> {
             return Ok(Err(TakenBack::Moved(backlog)));
         }
         // A stream that is gone may have taken changes with it.
-        streams(&self.sender, &self.head, self.way).await?;
+        self.check_reverse_stream(&streams(&self.sender, &self.head, self.way).await?)?;
         let next = match self.way.to {
             Phase::Reversed => {
-                self.head.with_way_back(&self.back_stream).and_then(|head| head.to(self.way.to))
+                self.head.with_way_back(&self.reverse_stream).and_then(|head| head.to(self.way.to))
             }
             to => self.head.to(to),
         };

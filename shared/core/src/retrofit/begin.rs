@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::fence::{Epoch, Fence};
 use super::job::Job;
+use super::mapping::FENCE_ATTRIBUTE;
 use super::protocol::ItemMachine;
 use super::quarantine::{QuarantineReason, Quarantined};
 use super::record::{ChangeRecord, Received, UnreadableRecord};
@@ -60,6 +61,18 @@ impl Job {
     /// Reads a source item again and makes the target what it should be.
     pub fn repair(&self, key: &Item) -> ItemTask {
         self.repair_after(key, None)
+    }
+
+    /// Writes this item of the target once more, as the source has it: the target's stream shows it then. `None` if another item
+    /// has to be taken. Only once each change has a row.
+    pub fn rewrite(&self, target: &Item) -> Option<ItemTask> {
+        // An item without a fence may be somebody else's, until the target had writers of its own.
+        let is_ours = self.rows_decide() || target.contains_key(FENCE_ATTRIBUTE);
+        let place = self.mapping().target().key_of(target).filter(|_| is_ours)?;
+        let key = Arc::new(self.mapping().origin(&place)?);
+        let source = SourceKey::of(self.mapping().source(), &key)?;
+        let begun = ItemMachine::rewrite(self, &source, &key);
+        Some(ItemTask::new(key, source, begun))
     }
 
     /// The same for an item in quarantine, which leaves it then. An entry that names no item cannot be repaired; it is

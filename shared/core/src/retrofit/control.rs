@@ -5,6 +5,7 @@
 //! | `retrofit#NAME` | `head` | [`Head`]: phase, mapping, epoch, stream |
 //! | `retrofit#NAME` | `mark` | that something is written from here on |
 //! | `retrofit#NAME` | `lag` | how far behind the replicator is |
+//! | `retrofit#NAME` | `reverse` | whether items can be carried in this direction, which is the other one now |
 //! | `segments#NAME` | `PASS#000003/000008` | how far a segment is |
 //! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |
@@ -13,7 +14,7 @@
 //! | `seal#NAME#nnnn` | a generation | that nothing of this generation is written any more |
 //! | `late#NAME` | an item's key and a sequence number | a change that came to the closed table, with both images |
 //!
-//! Of the way back, the partitions of rows and quarantine have `<` after the name.
+//! Of the way back, the partitions of rows, quarantine and `reverse` have `<` after the name.
 
 mod delivery;
 mod phase;

@@ -93,6 +93,11 @@ impl ItemMachine {
         }
     }
 
+    /// Makes the target's item what it should be, by a write even if it is; only where each change has a row.
+    pub(super) fn rewrite(job: &Job, source: &SourceKey, key: &Item) -> (ItemMachine, Turn) {
+        rowed(Rowed::rewrite(job, source, key))
+    }
+
     /// Looks at a change of the table that is written to, whose stream has this epoch. `key` is the item's key in the other one.
     pub(super) fn late(
         job: &Job,

@@ -41,6 +41,17 @@ pub enum TableDoor {
     Shut,
 }
 
+impl TableDoor {
+    /// Whose writes a policy denies; `None` if nobody's.
+    pub fn denied(self) -> Option<&'static str> {
+        match self {
+            TableDoor::Open => None,
+            TableDoor::Followers => Some("all but those who carry changes to it"),
+            TableDoor::Shut => Some("everybody"),
+        }
+    }
+}
+
 /// Why a policy cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {

@@ -547,6 +547,27 @@ fn with_rows_a_scan_and_a_repair_go_the_same_way() {
 }
 
 #[test]
+fn an_item_is_written_once_more_where_it_is_right_and_only_where_it_is() {
+    let job = keeping(Kept::Rows);
+    let joe = event("1", "joe");
+    let right = fenced(job.mapping().target_item(&joe).unwrap().unwrap(), "5");
+    let rewrite = |target: Option<&Item>, source| {
+        let mut task = job.rewrite(&right).unwrap();
+        after_reads(&job, &mut task, Some(&row("5")), target, source)
+    };
+    let [row, target] = transaction(rewrite(Some(&right), Some(&joe)));
+    for (write, attribute) in [(&row, control::FENCE), (&target, mapping::FENCE_ATTRIBUTE)] {
+        assert_eq!(write.guard, Guard::equals(attribute, fence("5").value()), "only what was read");
+    }
+    assert_eq!(put_item(&row)[control::FENCE], fence("5").repaired().value());
+    assert_eq!(put_item(&target)[mapping::FENCE_ATTRIBUTE], fence("5").repaired().value());
+    assert!(mapping::same_item(put_item(&target), &right, &mapping::OWN_ATTRIBUTES), "nothing else changes");
+    assert_eq!(rewrite(None, None), TaskStep::Done(TaskResult::Unchanged), "there is nothing to be shown");
+    // Nobody knows whose it is.
+    assert_eq!(job.rewrite(&joe), None);
+}
+
+#[test]
 fn a_head_that_keeps_rows_never_takes_that_back_and_earlier_releases_cannot_read_it() {
     let job = job("moved");
     let begun = Head::begun(job.mapping(), Some("stream-1"));

@@ -1,6 +1,6 @@
 //! How far a retrofit is, read from the control table and from the tables themselves.
 
-use keyfold_core::retrofit::control::{self, ControlError, Head};
+use keyfold_core::retrofit::control::{self, ControlError, Direction, Head};
 use keyfold_core::retrofit::gates::{Evidence, Gate, closed};
 use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Lag, Mapping, Misfits, Pass, Quarantined, progress};
@@ -33,12 +33,16 @@ pub struct Status {
     pub lag: Option<Lag>,
     /// How long ago it said so, in seconds.
     pub lag_age_seconds: u64,
+    /// The tables that policies of the retrofit close, each with those whose writes are denied.
+    pub denied: Vec<(String, &'static str)>,
+    /// Changes that came to a closed table, and that nobody has dealt with.
+    pub late: u64,
 }
 
 impl Status {
     /// As `keyfold retrofit status --json` prints it.
     pub fn json(&self) -> Value {
-        let Status { head, evidence, gates, misfits, lag, lag_age_seconds } = self;
+        let Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late } = self;
         let gates: Vec<_> =
             gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
         json!({
@@ -60,6 +64,8 @@ impl Status {
             "misfits": misfits.json(),
             "lagMilliseconds": lag.map(|lag| lag.behind_ms),
             "lagSecondsAgo": lag.map(|_| lag_age_seconds),
+            "denied": denied.iter().map(|(table, who)| json!({ "table": table, "who": who })).collect::<Vec<_>>(),
+            "late": late,
         })
     }
 }
@@ -87,7 +93,15 @@ impl RequestSender {
         let gates = closed(&head, &evidence);
         let lag = if head.stream.is_some() { self.lag().await? } else { None };
         let lag_age_seconds = lag.map_or(0, |lag| now_seconds().saturating_sub(lag.told));
-        Ok(Status { head, evidence, gates, misfits: misfits(&entries), lag, lag_age_seconds })
+        let there = self.job().mapping().there();
+        let doors = [(Direction::There, there.source()), (Direction::Back, there.target())];
+        let denied =
+            doors.into_iter().filter_map(|(side, table)| Some((table.id.clone(), head.door(side).denied()?)));
+        let denied = denied.collect();
+        // Nothing is late before the writers have moved.
+        let late = if head.was_reversed() { self.late().await?.len() as u64 } else { 0 };
+        let misfits = misfits(&entries);
+        Ok(Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late })
     }
 
     /// The segments of every pass that were begun in this epoch, pass by pass.

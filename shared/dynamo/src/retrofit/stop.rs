@@ -9,7 +9,7 @@ use keyfold_core::retrofit::control::{Direction, Head};
 use keyfold_core::retrofit::stop::{TableDoor, same_policy};
 
 use super::{RequestSender, RetrofitError};
-use crate::policy::{change_policy, may_write, policy};
+use crate::policy::{Tried, change_policy, may_write, policy};
 use crate::table::description;
 
 /// How long a change of a policy is tried: DynamoDB takes none for 15 seconds after another one.
@@ -117,7 +117,8 @@ impl RequestSender {
 
     /// Is every one of several writes denied that are tried at once? Their condition never holds, so none changes anything.
     pub async fn is_denied(&self, table: &Table) -> Result<bool, RetrofitError> {
-        let tried = (0..PROBES).map(|_| self.with_retries(|| may_write(self.client(), table).boxed()));
+        let tried =
+            (0..PROBES).map(|_| self.with_retries(|| may_write(self.client(), table, Tried::Delete).boxed()));
         Ok(!try_join_all(tried).await?.contains(&true))
     }
 }

@@ -53,6 +53,8 @@ enum RowedAim {
     Scan,
     /// A repair. With the newest change that failed, if one is known.
     Repair(Option<Fence>),
+    /// The target's stream has to show the item once more.
+    Rewrite,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +79,11 @@ impl Rowed {
     /// Both sides are read again.
     pub(super) fn repair(job: &Job, source: &SourceKey, key: &Item, failed: Option<Fence>) -> (Rowed, Turn) {
         Rowed::begun(job, source, key, RowedAim::Repair(failed))
+    }
+
+    /// The same, and what is there is written again even if it is right.
+    pub(super) fn rewrite(job: &Job, source: &SourceKey, key: &Item) -> (Rowed, Turn) {
+        Rowed::begun(job, source, key, RowedAim::Rewrite)
     }
 
     fn begun(job: &Job, source: &SourceKey, key: &Item, aim: RowedAim) -> (Rowed, Turn) {
@@ -146,7 +153,7 @@ impl Rowed {
             // Something at least as new was written, by somebody who read the source after that change.
             RowedAim::Record(fence) => known.as_ref() >= Some(fence),
             RowedAim::Scan => known >= Some(Fence::of_scan(job.epoch())),
-            RowedAim::Repair(_) => false,
+            RowedAim::Repair(_) | RowedAim::Rewrite => false,
         };
         if superseded {
             return Turn::Done(TaskResult::Superseded);
@@ -215,7 +222,8 @@ impl Rowed {
     fn nothing_to_do(&self, job: &Job, wanted: &Item, gone: bool) -> Option<TaskResult> {
         let failed = match &self.aim {
             RowedAim::Record(_) => return None,
-            RowedAim::Scan => None,
+            RowedAim::Rewrite if self.target.is_some() => return None,
+            RowedAim::Scan | RowedAim::Rewrite => None,
             RowedAim::Repair(failed) => failed.as_ref(),
         };
         let known = self.known(job);
@@ -261,23 +269,25 @@ impl Rowed {
     }
 
     fn next_fence(&self, job: &Job) -> Fence {
-        let scan = Fence::of_scan(job.epoch());
         match &self.aim {
             RowedAim::Record(fence) => fence.clone(),
-            RowedAim::Scan => scan,
-            // Above what is there and above the change that failed; below the next record of the item.
-            RowedAim::Repair(failed) => {
-                // Where there is no row, the item's own: the retrofit knows its writes by fences that rise.
-                let known = self.known(job).or_else(|| self.target_fence()).map(|known| known.repaired());
-                known.into_iter().chain(failed.clone()).fold(scan, Fence::max)
-            }
+            RowedAim::Scan => Fence::of_scan(job.epoch()),
+            RowedAim::Repair(failed) => self.above(job, failed.as_ref()),
+            RowedAim::Rewrite => self.above(job, None),
         }
+    }
+
+    /// Above what is there and above the change that failed; below the next record of the item.
+    fn above(&self, job: &Job, failed: Option<&Fence>) -> Fence {
+        // Where there is no row, the item's own: the retrofit knows its writes by fences that rise.
+        let known = self.known(job).or_else(|| self.target_fence()).map(|known| known.repaired());
+        known.into_iter().chain(failed.cloned()).fold(Fence::of_scan(job.epoch()), Fence::max)
     }
 
     fn enter(&self, job: &Job, reason: QuarantineReason) -> Turn {
         let fence = match &self.aim {
             RowedAim::Record(fence) => fence.clone(),
-            RowedAim::Scan | RowedAim::Repair(None) => Fence::of_scan(job.epoch()),
+            RowedAim::Scan | RowedAim::Repair(None) | RowedAim::Rewrite => Fence::of_scan(job.epoch()),
             RowedAim::Repair(Some(failed)) => failed.clone(),
         };
         Turn::Enter(reason, fence)

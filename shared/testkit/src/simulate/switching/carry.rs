@@ -14,7 +14,7 @@ use super::super::exhaustive::hash::{mix, of_outcome};
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
 use super::scene::{Due, Jobs, control_partition};
-use super::world::{KEYS, World, index};
+use super::world::{KEYS, World, index, other};
 
 /// In so many turns a weakened way back notices that writers were moved.
 const NOTICE_TURNS: u64 = 40;
@@ -111,7 +111,7 @@ impl World {
                 self.busy[index(side)][number] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
-                self.start(task, Errand { job, remembered, lead: super::world::other(side), records, late });
+                self.start(task, Errand { job, remembered, lead: other(side), records, late });
             }
             Due::Nothing => self.streams[index(side)][first].dealt_with = true,
         }
@@ -184,7 +184,7 @@ impl World {
             }
             Due::Late { job, epoch } => {
                 let (task, late) = (job.late(&record, epoch), Some((side, at)));
-                let lead = super::world::other(side);
+                let lead = other(side);
                 self.start(task, Errand { job, remembered, lead, records: None, late });
             }
             Due::Nothing => {}
@@ -206,8 +206,11 @@ impl World {
         let task = match self.random.any(&entries) {
             Some(entry) => job.release(entry),
             None => {
-                let number = self.random.below(KEYS);
-                Some(job.repair(self.key(lead, number)))
+                let (number, again) = (self.random.below(KEYS), self.random.chance(50));
+                // Or an item is written once more, so that a stream shows it.
+                let there = self.item(other(lead), number).filter(|_| again);
+                let rewrite = there.and_then(|item| job.rewrite(item));
+                rewrite.or_else(|| Some(job.repair(self.key(lead, number))))
             }
         };
         let Some(task) = task else { return };

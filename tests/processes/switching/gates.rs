@@ -1,0 +1,142 @@
+//! Every reason not to move writers, one after the other: the command is refused, and the retrofit is in the phase that it was in.
+
+use std::process::Stdio;
+use std::sync::Mutex;
+
+use keyfold_core::retrofit::{Action, Epoch, Fence, Job, Mapping, Quarantined, control};
+use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_harness::{Between, Proxy, Request};
+use serde_json::json;
+
+use super::*;
+
+const CONTROL: &str = "keyfold-control";
+
+/// A member that the description of a table has, whatever it has there.
+#[derive(Default)]
+struct Described(Mutex<Option<(&'static str, &'static str, Value)>>);
+
+impl Described {
+    fn as_if(&self, said: Option<(&'static str, &'static str, Value)>) {
+        *self.0.lock().unwrap() = said;
+    }
+}
+
+impl Between for Described {
+    fn after(&self, request: &Request, answer: &mut Value) {
+        if let Some((table, member, value)) = &*self.0.lock().unwrap()
+            && request.operation == "DescribeTable"
+            && request.body["TableName"] == *table
+        {
+            answer["Table"][member] = value.clone();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_gate_of_a_move_closes_by_itself() {
+    let mut deployment = Deployment::start(TABLES[0]).await;
+    let described = Arc::new(Described::default());
+    let between: Arc<Described> = Arc::clone(&described);
+    deployment.endpoint = Proxy::start(deployment.dynamo.endpoint(), between).endpoint().to_owned();
+    enable_stream(&deployment.dynamo.client(), deployment.table(TABLES[1])).await.unwrap();
+    let deployment = deployment;
+    let mapping = Mapping::of(deployment.model(), RETROFIT).unwrap();
+    let job = Job::new(mapping.clone(), Epoch::FIRST);
+    let sender = RequestSender::new(deployment.dynamo.client(), job, CONTROL);
+    let attested = |command: &'static str, quiet: &'static str, stop_max: &'static str| {
+        // No replicator runs here.
+        let quick = ["--quiet", quiet, "--stop-max", stop_max, "--unproven"];
+        [&[command, RETROFIT, "--writers", "attested"][..], &quick].concat()
+    };
+    let switch = attested("switch", "0", "30");
+    let is_refused = async |words: &[&str], code: &str, says: &str| {
+        let before = sender.head().await.unwrap();
+        let said = refused(&deployment, words).await;
+        assert!(
+            said.contains(&format!("\"code\":\"{code}\"")) && said.contains(says),
+            "{code}, {says}: {said}"
+        );
+        assert_eq!(sender.head().await.unwrap().phase, before.phase, "{code}");
+    };
+
+    deployment.done(&["start", RETROFIT]).await;
+    deployment.done(&["backfill", RETROFIT]).await;
+    is_refused(&switch, "wrong-phase", "running").await;
+    deployment.done(&["tidy", RETROFIT, "--wait", "0"]).await;
+    is_refused(&switch, "gates-closed", "were not compared").await;
+    verified(&deployment, RETROFIT, "0").await;
+    let entered = quarantined(&deployment, &mapping).await;
+    is_refused(&switch, "gates-closed", "in quarantine").await;
+    left(&deployment, &entered).await;
+    is_refused(&["switch", RETROFIT, "--unproven"], "writers-not-stopped", "--check").await;
+
+    let replicas = json!([{ "RegionName": "eu-west-1", "ReplicaStatus": "ACTIVE" }]);
+    described.as_if(Some(("old-events", "Replicas", replicas)));
+    let policy =
+        ["switch", RETROFIT, "--writers", "policy", "--exempt", "arn:aws:iam::1:role/r", "--unproven"];
+    is_refused(&policy, "global-table", "old").await;
+    described.as_if(None);
+
+    // As an earlier release has tidied it.
+    let tidy = sender.head().await.unwrap();
+    let former = Head { generation: None, version: tidy.version + 1, ..tidy.clone() };
+    sender.store(&former, Some(&tidy)).await.unwrap();
+    is_refused(&switch, "seals-missing", "tidy").await;
+    let tidy = Head { version: former.version + 1, ..tidy };
+    sender.store(&tidy, Some(&former)).await.unwrap();
+    verified(&deployment, RETROFIT, "0").await;
+
+    // Somebody goes on writing.
+    let going_on = going_on(&deployment);
+    is_refused(&attested("switch", "1", "3"), "stop-too-long", "nothing was switched").await;
+    going_on.abort();
+    deployment.done(&["repair", RETROFIT, "--lag", "0"]).await;
+    verified(&deployment, RETROFIT, "0").await;
+
+    // The way back would follow a stream that is replaced during the stop.
+    let words = attested("switch", "4", "30");
+    let begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while sender.head().await.unwrap().phase.name() != "closing" {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let another = json!("arn:aws:dynamodb:us-east-1:1:table/switched-events/stream/another");
+    described.as_if(Some(("switched-events", "LatestStreamArn", another)));
+    let ended = begun.wait_with_output().await.unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("stream-replaced"), "{said}");
+    described.as_if(None);
+    assert_eq!(deployment.done(&["switch", RETROFIT, "--take-back"]).await["phase"], "tidy");
+
+    verified(&deployment, RETROFIT, "0").await;
+    assert_eq!(deployment.done(&switch).await["phase"], "reversed");
+    let entered = quarantined(&deployment, &mapping.back().unwrap()).await;
+    is_refused(&attested("return", "0", "30"), "gates-closed", "in quarantine").await;
+    left(&deployment, &entered).await;
+    assert_eq!(deployment.done(&attested("return", "0", "30")).await["phase"], "tidy");
+}
+
+/// Somebody's entry in the quarantine.
+async fn quarantined(deployment: &Deployment, mapping: &Mapping) -> Item {
+    let entry = Quarantined::set_aside("s3://bucket/batch", Fence::of_scan(Epoch::FIRST));
+    let Action::Put(row) = entry.enter(mapping).action else { panic!("an entry is put") };
+    put(&deployment.dynamo.client(), &control::table(CONTROL), row.clone()).await.unwrap();
+    row
+}
+
+async fn left(deployment: &Deployment, row: &Item) {
+    let control = control::table(CONTROL);
+    let key = control.key_of(row).unwrap();
+    delete(&deployment.dynamo.client(), &control, &key, &Expected::nothing()).await.unwrap();
+}
+
+/// A writer that was not stopped.
+fn going_on(deployment: &Deployment) -> JoinHandle<()> {
+    let (client, table) = (deployment.dynamo.client(), deployment.table(TABLES[0]).clone());
+    tokio::spawn(async move {
+        for number in 0.. {
+            put(&client, &table, event("i0000", number, true)).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+}

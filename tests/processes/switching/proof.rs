@@ -1,0 +1,107 @@
+//! The replicator cannot carry anything back, for one reason after the other: nobody is stopped, and nothing is changed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use keyfold_harness::{Between, Proxy, Request, needs};
+use serde_json::json;
+
+use super::*;
+
+/// What is wrong at the moment, for the replicator and the operator.
+#[derive(Default)]
+struct Wrong {
+    /// The replicator may not put items of the old table.
+    denied: AtomicBool,
+    /// The new table has another stream than the one that is followed.
+    replaced: AtomicBool,
+}
+
+impl Between for Wrong {
+    fn before(&self, request: &Request) -> Option<(u16, Value)> {
+        let is_put =
+            |action: &str, table: &str| action == "dynamodb:PutItem" && table.ends_with("table/old-events");
+        let denied = self.denied.load(Ordering::Relaxed)
+            && needs(request).iter().any(|needed| is_put(&needed.action, &needed.resource));
+        denied.then(|| {
+            (400, json!({ "__type": "com.amazon.coral.service#AccessDeniedException", "message": "" }))
+        })
+    }
+
+    fn after(&self, request: &Request, answer: &mut Value) {
+        let of_target =
+            request.operation == "DescribeTable" && request.body["TableName"] == "switched-events";
+        if of_target && self.replaced.load(Ordering::Relaxed) {
+            answer["Table"]["LatestStreamArn"] =
+                "arn:aws:dynamodb:us-east-1:1:table/switched-events/stream/another".into();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_do_not_move_before_the_replicator_has_shown_that_it_can_carry_items_back() {
+    let mut deployment = Deployment::start(TABLES[0]).await;
+    let wrong = Arc::new(Wrong::default());
+    let proxy = |wrong: &Arc<Wrong>| {
+        let between: Arc<Wrong> = Arc::clone(wrong);
+        Proxy::start(deployment.dynamo.endpoint(), between).endpoint().to_owned()
+    };
+    let [operator, replicating] = [proxy(&wrong), proxy(&wrong)];
+    deployment.endpoint = operator;
+    enable_stream(&deployment.dynamo.client(), deployment.table(TABLES[1])).await.unwrap();
+    let function = replicator(&deployment, &replicating, RETROFIT);
+    let there = follow(&deployment, &function, TABLES[0]).await;
+    deployment.done(&["start", RETROFIT]).await;
+    deployment.done(&["backfill", RETROFIT]).await;
+    deployment.done(&["tidy", RETROFIT, "--wait", "0"]).await;
+    verified(&deployment, RETROFIT, "0").await;
+
+    let words = |command: &'static str, proof_max: &'static str| {
+        [command, RETROFIT, "--writers", "attested", "--quiet", "0", "--proof-max", proof_max]
+    };
+    // Somebody forgot the way back: nobody follows the new table.
+    assert_eq!(asked(&deployment).await, "never-asked");
+    let said = refused(&deployment, &words("switch", "1")).await;
+    assert!(said.contains("reverse-unproven") && said.contains("FollowBack"), "{said}");
+    assert_eq!((phase(&deployment).await, asked(&deployment).await), both("tidy", "no-answer"));
+
+    // It is followed, and the old table cannot be written.
+    wrong.denied.store(true, Ordering::Relaxed);
+    let back = follow(&deployment, &function, TABLES[1]).await;
+    let said = refused(&deployment, &words("switch", "2")).await;
+    assert!(said.contains("reverse-denied"), "{said}");
+    assert_eq!((phase(&deployment).await, asked(&deployment).await), both("tidy", "denied"));
+    wrong.denied.store(false, Ordering::Relaxed);
+
+    // The stream that is followed is not the one that the table has.
+    wrong.replaced.store(true, Ordering::Relaxed);
+    let said = refused(&deployment, &words("switch", "2")).await;
+    assert!(said.contains("reverse-unproven") && said.contains("another one now"), "{said}");
+    assert_eq!((phase(&deployment).await, asked(&deployment).await), both("tidy", "other-stream"));
+    wrong.replaced.store(false, Ordering::Relaxed);
+
+    // All is well, and nothing that was tried before has voided the comparison.
+    assert_eq!(deployment.done(&words("switch", "30")).await["phase"], "reversed");
+
+    // The other way round: the flow that ran before the switch may have been switched off since.
+    there.stop().await.unwrap();
+    let said = refused(&deployment, &words("return", "1")).await;
+    assert!(said.contains("reverse-unproven") && said.contains("FollowStream"), "{said}");
+    assert_eq!(phase(&deployment).await, "reversed");
+    let anyhow = [&words("return", "1")[..], &["--unproven"]].concat();
+    assert_eq!(deployment.done(&anyhow).await["phase"], "tidy");
+    back.stop().await.unwrap();
+}
+
+fn both(phase: &str, asked: &str) -> (String, String) {
+    (phase.to_owned(), asked.to_owned())
+}
+
+async fn phase(deployment: &Deployment) -> String {
+    deployment.done(&["status", RETROFIT]).await["phase"].as_str().unwrap().to_owned()
+}
+
+/// What `--check` says of the way back. Every gate is open still.
+async fn asked(deployment: &Deployment) -> String {
+    let checked = deployment.done(&["switch", RETROFIT, "--check"]).await;
+    checked["reverse"]["said"].as_str().unwrap().to_owned()
+}
