@@ -72,7 +72,7 @@ impl Job {
         let key = Arc::new(self.mapping().origin(&place)?);
         let source = SourceKey::of(self.mapping().source(), &key)?;
         let begun = ItemMachine::rewrite(self, &source, &key);
-        Some(ItemTask::new(key, source, begun))
+        Some(ItemTask::new(key, begun))
     }
 
     /// The same for an item in quarantine, which leaves it then. An entry that names no item cannot be repaired; it is
