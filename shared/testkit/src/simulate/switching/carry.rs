@@ -5,8 +5,8 @@ use std::rc::Rc;
 use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole, TaskStep, Write,
-    control,
+    Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole, TaskResult,
+    TaskStep, Write, control,
 };
 use keyfold_core::value::Item;
 
@@ -14,10 +14,12 @@ use super::super::exhaustive::hash::{mix, of_outcome};
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
 use super::scene::{Due, Jobs, control_partition};
-use super::world::{KEYS, World, index};
+use super::world::{KEYS, World, index, other};
 
 /// In so many turns a weakened way back notices that writers were moved.
 const NOTICE_TURNS: u64 = 40;
+/// A process that sleeps does so for so many turns.
+const SLEEP_TURNS: (usize, usize) = (30, 400);
 /// The most records of one item in a batch.
 const BATCH_MAX: usize = 3;
 
@@ -29,6 +31,8 @@ pub(super) struct Work {
     request: Request,
     /// A digest of what it began with and has heard: two tasks with the same go on the same way.
     heard: u64,
+    /// It sleeps until this turn.
+    sleeps_until: u64,
 }
 
 impl Work {
@@ -45,6 +49,8 @@ pub(super) struct Zombie {
     request: Request,
     /// What tells it from others.
     pub(super) sent: u64,
+    /// Does it ask for no seal?
+    is_unsealed: bool,
 }
 
 /// On whose behalf a task runs.
@@ -57,9 +63,23 @@ struct Errand {
     records: Option<(Direction, Vec<usize>)>,
     /// The record of the closed table that it looks at.
     late: Option<(Direction, usize)>,
+    /// How often it was in another item's way.
+    blocked: u8,
+}
+
+impl Errand {
+    fn of(job: Rc<Job>, lead: Direction) -> Errand {
+        Errand { job, lead, records: None, late: None, blocked: 0 }
+    }
 }
 
 impl World {
+    /// Can something still be written that asks for no seal?
+    pub(super) fn is_unsealed_under_way(&self) -> bool {
+        self.zombies.iter().any(|zombie| zombie.is_unsealed)
+            || self.works.iter().any(|work| work.errand.job.generation().is_none())
+    }
+
     /// Records of a table that are in its stream, of items that nobody has at work, and were not dealt with.
     pub(super) fn deliverable(&self, side: Direction) -> Vec<usize> {
         let stream = &self.streams[index(side)];
@@ -90,13 +110,14 @@ impl World {
                     return;
                 }
                 self.busy[index(side)][number] = true;
-                self.start(task, Errand { job, lead: side, records: Some((side, records)), late: None });
+                let records = Some((side, records));
+                self.start(task, Errand { records, ..Errand::of(job, side) });
             }
             Due::Late { job, epoch } => {
                 self.busy[index(side)][number] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
-                self.start(task, Errand { job, lead: super::world::other(side), records, late });
+                self.start(task, Errand { records, late, ..Errand::of(job, other(side)) });
             }
             Due::Nothing => self.streams[index(side)][first].dealt_with = true,
         }
@@ -115,6 +136,12 @@ impl World {
             Due::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Due::Nothing,
             Due::Late { .. } if side == Direction::There && self.bites(SwitchMutant::CarriesOn) => {
                 Due::Carry(Rc::clone(&jobs.there))
+            }
+            Due::Nothing if self.head.phase == Phase::Settled && side == Direction::There => {
+                match self.bites(SwitchMutant::CarriesOn) {
+                    true => Due::Carry(Rc::clone(&jobs.there)),
+                    false => Due::Nothing,
+                }
             }
             due => due,
         }
@@ -136,11 +163,11 @@ impl World {
         match self.delivery(side) {
             Due::Carry(job) => {
                 let task = job.apply(&record);
-                self.start(task, Errand { job, lead: side, records: None, late: None });
+                self.start(task, Errand::of(job, side));
             }
             Due::Late { job, epoch } => {
                 let (task, late) = (job.late(&record, epoch), Some((side, at)));
-                self.start(task, Errand { job, lead: super::world::other(side), records: None, late });
+                self.start(task, Errand { late, ..Errand::of(job, other(side)) });
             }
             Due::Nothing => {}
         }
@@ -148,11 +175,13 @@ impl World {
 
     /// Somebody takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
-        let reversed = self.head.phase == Phase::Reversed;
-        let forward = reversed && self.bites(SwitchMutant::RepairsForward);
+        let switched = self.head.phase == self.scene.switched();
+        let forward = switched && self.bites(SwitchMutant::RepairsForward);
         let phase = if forward { Phase::Tidy } else { self.head.phase };
         let (job, lead) = match phase {
-            Phase::Tidy => (Jobs::of(&self.head).leading(Direction::There), Direction::There),
+            Phase::Running | Phase::Tidy => {
+                (Jobs::of(&self.head).leading(Direction::There), Direction::There)
+            }
             Phase::Reversed => (Jobs::of(&self.head).leading(Direction::Back), Direction::Back),
             _ => return,
         };
@@ -162,12 +191,12 @@ impl World {
             Some(entry) => job.release(entry),
             None => {
                 let number = self.random.below(KEYS);
-                Some(job.repair(self.key(lead, number)))
+                Some(job.repair(&self.key(lead, number)))
             }
         };
         let Some(task) = task else { return };
         self.note(|| format!("a repair of {lead:?}"));
-        self.start(task, Errand { job, lead, records: None, late: None });
+        self.start(task, Errand::of(job, lead));
     }
 
     /// What is in quarantine.
@@ -178,11 +207,11 @@ impl World {
 
     fn start(&mut self, mut task: ItemTask, errand: Errand) {
         self.note(|| {
-            let Errand { job, lead, records, late } = &errand;
+            let Errand { job, lead, records, late, .. } = &errand;
             format!("work for {lead:?} on {records:?}, late {late:?}, generation {:?}", job.generation())
         });
         let step = task.start(&errand.job);
-        let Errand { job, lead, records, late } = &errand;
+        let Errand { job, lead, records, late, .. } = &errand;
         let of = (
             records.clone(),
             *late,
@@ -194,9 +223,18 @@ impl World {
         self.step(task, errand, step, heard);
     }
 
-    fn step(&mut self, task: ItemTask, errand: Errand, step: TaskStep, heard: u64) {
+    fn step(&mut self, mut task: ItemTask, mut errand: Errand, step: TaskStep, heard: u64) {
         match step {
-            TaskStep::Send(request) => self.works.push(Work { task, errand, request, heard }),
+            TaskStep::Send(request) => {
+                self.works.push(Work { task, errand, request, heard, sleeps_until: 0 });
+            }
+            // As the functions do: once more, then it is parked.
+            TaskStep::Done(TaskResult::Blocked) if errand.blocked < 2 => {
+                errand.blocked += 1;
+                let first = errand.blocked == 1;
+                let step = if first { task.again(&errand.job) } else { task.park(&errand.job) };
+                self.step(task, errand, step, heard);
+            }
             TaskStep::Done(result) => {
                 self.note(|| format!("  {:?} {:?}: {}", errand.lead, errand.records, result.name()));
                 self.over(errand.records, result.is_settled());
@@ -215,7 +253,17 @@ impl World {
 
     /// Moves a task on by one request.
     pub(super) fn advance(&mut self, at: usize) {
-        let work = self.works.swap_remove(at);
+        if self.works[at].sleeps_until > self.turns && !self.ending {
+            return;
+        }
+        let mut work = self.works.swap_remove(at);
+        if self.faults.sleeps && self.random.chance(4) {
+            self.note(|| format!("  {:?} {:?} sleeps", work.errand.lead, work.errand.records));
+            work.sleeps_until = self.turns + self.random.between(SLEEP_TURNS.0, SLEEP_TURNS.1) as u64;
+            // Somebody else gets its records.
+            self.over(work.errand.records.take(), false);
+            return self.works.push(work);
+        }
         if self.faults.crashes && self.random.chance(3) {
             self.note(|| format!("  {:?} {:?} dies", work.errand.lead, work.errand.records));
             return self.over(work.errand.records, false);
@@ -228,7 +276,8 @@ impl World {
         if self.faults.zombies && writes(&work.request) && self.random.chance(8) {
             self.note(|| "  the request is under way for long".to_owned());
             let (lead, request) = (work.errand.lead, work.request.clone());
-            self.zombies.push(Zombie { lead, request, sent: work.heard });
+            let is_unsealed = work.errand.job.generation().is_none();
+            self.zombies.push(Zombie { lead, request, sent: work.heard, is_unsealed });
             return match self.random.chance(50) {
                 true => self.over(work.errand.records, false),
                 false => self.works.push(work),
@@ -296,7 +345,7 @@ impl World {
             return None;
         }
         let image = self.streams[index(*side)][*records.last()?].record.new.clone();
-        let there = self.item(*side, self.number(*side, key)).cloned();
+        let there = self.at(*side, key).cloned();
         (image != there && self.bites(SwitchMutant::RecordImage)).then_some(image)
     }
 
