@@ -41,7 +41,7 @@ const MOVED: Retrofit =
     Retrofit { name: "moved", source: "old", target: "new", tidies: true, switches: false };
 const SWITCHED: Retrofit = Retrofit { name: "switched", target: "switched", switches: true, ..MOVED };
 const KEYED: Retrofit =
-    Retrofit { name: "keyed", source: "old", target: "keyed", tidies: false, switches: false };
+    Retrofit { name: "keyed", source: "old", target: "keyed", tidies: true, switches: false };
 const IN_PLACE: Retrofit =
     Retrofit { name: "inPlace", source: "same", target: "same", tidies: false, switches: false };
 

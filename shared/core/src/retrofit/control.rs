@@ -511,14 +511,17 @@ impl Head {
         self.epoch.next().ok_or_else(|| ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() })
     }
 
-    /// The row of a retrofit that was given up and begins again. What it wrote stayed: the next epoch is newer than all of it.
+    /// The row of a retrofit that was given up and begins again. What it wrote stayed. With another stream, the next epoch is newer than
+    /// all of it. Records of the same stream can come again, though, and must stay older than what was written after them: there the
+    /// epoch stays too, and what was not carried over meanwhile is found by a comparison.
     fn begun_anew(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
         if self.rows {
             return Err(self.cannot_revise("its target was tidied, and what was deleted since may be in it"));
         }
         self.check_fixed(mapping)?;
-        let (epoch, version) = (self.next_epoch()?, self.version + 1);
-        Ok(Head { epoch, version, ..Head::begun(mapping, stream) })
+        let same = self.stream.as_deref() == stream;
+        let epoch = if same { self.epoch } else { self.next_epoch()? };
+        Ok(Head { epoch, version: self.version + 1, ..Head::begun(mapping, stream) })
     }
 
     /// The row once the manifest is mended: from now on, items are written by this mapping. Whoever read the row before may still write

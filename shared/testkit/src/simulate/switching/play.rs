@@ -160,7 +160,10 @@ impl World {
     fn mend_source(&mut self) {
         let side = Direction::There;
         for (number, value) in VALUES.iter().enumerate().take(KEYS) {
-            let mut item = self.made(side);
+            let Some(there) = self.item(side, number).filter(|there| there["a"] != text(value)) else {
+                continue;
+            };
+            let mut item = there.clone();
             item.insert("a".to_owned(), text(value));
             let item = self.keyed(side, number, item);
             self.application_writes_this(side, number, Some(&item));
