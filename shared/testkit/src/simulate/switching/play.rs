@@ -153,7 +153,10 @@ impl World {
             Some(Direction::There) if self.scene.layout == Layout::Crowded => self.mend_source(),
             _ => {}
         }
-        self.repair();
+        // Many repairs of one item would keep each other from coming to an end.
+        if self.works.len() < KEYS {
+            self.repair();
+        }
     }
 
     /// No two items want one place.

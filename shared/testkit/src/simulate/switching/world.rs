@@ -404,7 +404,7 @@ impl World {
         }
         self.changed = true;
         let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
-        let Some(number) = item.as_ref().or(old.as_ref()).map(number_of) else { return None };
+        let number = item.as_ref().or(old.as_ref()).map(number_of)?;
         self.sequences[at][number] += self.random.rise();
         let Ok(sequence) = SequenceNumber::parse(&self.sequences[at][number].to_string()) else {
             unreachable!("these are digits")
@@ -599,7 +599,7 @@ impl World {
 
     /// A limit of the protocol: the deletion of an item without a fence is taken for the retrofit's own, if it removed the same one
     /// last, or saw it there before it removed another one without a fence.
-    fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
+    pub(super) fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
         let row = self.row_of(other(side), number).and_then(LedgerRow::read);
         if natural(item) != *item {
             // So is that of an old copy, whose fence the retrofit deleted before.
