@@ -396,6 +396,9 @@ impl ControlError {
             ControlError::HeadLost { in_place: false, .. } => Some(
                 "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finalised with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
             ),
+            ControlError::WrongPhase { phase: Phase::Running, wanted: Phase::Closing, .. } => {
+                Some("run `keyfold retrofit tidy` first")
+            }
             ControlError::NothingToTidy { .. }
             | ControlError::WrongPhase { .. }
             | ControlError::Closed { .. }

@@ -593,6 +593,9 @@ fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
     let Action::Put(row) = tidy.store(None).action else { panic!() };
     assert_eq!(row["protocol"], AttributeValue::S("ledger and seal".to_owned()));
     assert_eq!(Head::read("rekeyed", Some(&row)), Ok(tidy.clone()));
+    let sequence = SequenceNumber::parse("5").unwrap();
+    let may_lack_row = |head: &Head| drain::Newest::of(head, sequence.clone(), 0).may_lack_row;
+    assert!(may_lack_row(&Head::begun(self::job("moved").mapping(), None)) && !may_lack_row(&tidy));
     let first = |head: &Head| {
         let job = head.job(job.mapping().clone());
         let mut task = job.apply(&record("5", "1", Some(event("1", "joe"))));
