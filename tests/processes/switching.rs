@@ -224,7 +224,8 @@ impl Writers {
                     let id = format!("i{:04}", random.usize(..IDS) * WRITERS + number);
                     let before = written.get(&id).or_else(|| known.get(&id)).cloned();
                     let client = deployment.dynamo.client();
-                    let item = write(&client, &deployment, open, &id, before.as_ref(), &mut random).await;
+                    let item =
+                        write(&client, &deployment, open, &id, before.as_ref(), true, &mut random).await;
                     written.insert(id, item.unwrap());
                 }
                 written
@@ -246,13 +247,14 @@ impl Writers {
     }
 }
 
-/// Puts or deletes an item, and says what it is now.
+/// Puts or deletes an item, and says what it is now. Some items lack an attribute, if that may be.
 async fn write(
     client: &Client,
     deployment: &Deployment,
     open: usize,
     id: &str,
     before: Option<&Plain>,
+    partial: bool,
     random: &mut fastrand::Rng,
 ) -> Result<Plain, WriteError> {
     let table = deployment.table(TABLES[open]);
@@ -262,7 +264,7 @@ async fn write(
         delete(client, table, &key, &Expected::nothing()).await?;
         return Ok(Plain::new());
     }
-    let said = plain(&event(id, random.usize(..1000), random.u8(..10) > 0));
+    let said = plain(&event(id, random.usize(..1000), !partial || random.u8(..10) > 0));
     put(client, table, item(&if open == 0 { said.clone() } else { switched(&said) })).await?;
     Ok(said)
 }

@@ -150,7 +150,8 @@ const VERIFY_CONTROL: Row = (
 /// What they call with a ledger: an item is written in a transaction with its row, which says where it was.
 const LEDGER: [Row; 8] = [
     (Worker::Replicator, On::Target, "WriteTheTarget", &["DeleteItem", "PutItem"]),
-    (Worker::Replicator, On::Control, "KeepLedgerAndQuarantine", &["BatchGetItem", "PutItem"]),
+    // Once it is tidied, transactions ask for a seal by deleting what is not there.
+    (Worker::Replicator, On::Control, "KeepLedgerAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
     (Worker::Backfiller, On::Source, "ScanTheSource", &["DescribeTable", "Scan"]),
     (Worker::Backfiller, On::Target, "WriteTheTarget", &["DeleteItem", "DescribeTable", "PutItem"]),
     // Rows of items that are not selected are inserted alone.

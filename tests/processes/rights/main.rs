@@ -37,13 +37,19 @@ fn manifest() -> String {
     text
 }
 
-const MOVED: Retrofit =
-    Retrofit { name: "moved", source: "old", target: "new", tidies: true, switches: false };
+const MOVED: Retrofit = Retrofit {
+    name: "moved",
+    source: "old",
+    target: "new",
+    tidies: true,
+    tidies_late: false,
+    switches: false,
+};
 const SWITCHED: Retrofit = Retrofit { name: "switched", target: "switched", switches: true, ..MOVED };
 const KEYED: Retrofit =
-    Retrofit { name: "keyed", source: "old", target: "keyed", tidies: false, switches: false };
+    Retrofit { name: "keyed", target: "keyed", tidies: false, tidies_late: true, ..MOVED };
 const IN_PLACE: Retrofit =
-    Retrofit { name: "inPlace", source: "same", target: "same", tidies: false, switches: false };
+    Retrofit { name: "inPlace", source: "same", target: "same", tidies: false, ..MOVED };
 
 async fn played(retrofit: Retrofit) {
     let stage = Stage::of(&manifest()).await;

@@ -24,6 +24,8 @@ pub(crate) struct Retrofit {
     pub(crate) target: &'static str,
     /// Is the target rid of tombstones on the way?
     pub(crate) tidies: bool,
+    /// The same at the end: rows of items that a ledger does not take are inserted alone before.
+    pub(crate) tidies_late: bool,
     /// Do writers move to the target, and back?
     pub(crate) switches: bool,
 }
@@ -95,6 +97,10 @@ impl Retrofit {
             play.next_epoch().await;
         }
         play.raced().await;
+        if self.tidies_late {
+            stage.keyfold(&["retrofit", "tidy", self.name, "--wait", "0"]).await;
+            play.late().await;
+        }
         play.compare(true).await;
         play.compare(false).await;
         stage.keyfold(&["retrofit", "repair", self.name, "--lag", "0"]).await;

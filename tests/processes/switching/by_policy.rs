@@ -85,7 +85,7 @@ async fn writers_that_never_stop_by_themselves_lose_nothing() {
     let mut random = fastrand::Rng::with_seed(seed);
     let stage = Stage::start(RETROFIT).await;
     let pollers = stage.prepared(RETROFIT).await;
-    let writers = Restless::start(&stage, random.u64(..));
+    let writers = Restless::start(&stage, true, random.u64(..));
     let (mut killed, mut commands) = (0, 0);
     for round in 0..rounds {
         let open = round % 2;
@@ -194,25 +194,42 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
 /// What `drop` takes off is not in the new table, so nothing could lead back. The writers move all the same, if that is said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writers_move_for_good_where_nothing_leads_back() {
-    const FOR_GOOD: &str = "moved";
-    let seed = fastrand::u64(..);
-    println!("{FOR_GOOD} for good: seed {seed}");
+    for_good("moved", "new", true, crate::own::moved).await;
+}
+
+/// With nearly every write an item's key in the new table changes too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writers_move_for_good_where_keys_move() {
+    for_good("keyed", "keyed", false, crate::own::keyed).await;
+}
+
+async fn for_good(retrofit: &str, target: &str, partial: bool, mapped: fn(&Plain) -> Plain) {
+    let seed: u64 =
+        std::env::var("KEYFOLD_SEED").map_or_else(|_| fastrand::u64(..), |text| text.parse().unwrap());
+    println!("{retrofit} for good: KEYFOLD_SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let stage = Stage::start(FOR_GOOD).await;
-    let pollers = stage.prepared(FOR_GOOD).await;
-    let writers = Restless::start(&stage, random.u64(..));
-    tokio::time::sleep(WRITE_TIME).await;
-    verified(&stage.deployment, FOR_GOOD, "2").await;
-    let words = ["switch", FOR_GOOD, "--writers", "policy", "--quiet", "1", "--denied", "2"];
+    let stage = Stage::start(retrofit).await;
+    let pollers = stage.prepared(retrofit).await;
+    let writers = Restless::start(&stage, partial, random.u64(..));
+    let (until, mut killed) = (Instant::now() + WRITE_TIME, 0);
+    while Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(random.u64(20..60))).await;
+        if killed < KILLS_MAX {
+            killed += usize::from(stage.replicator.kill(random.usize(..REPLICATORS)) == Some(true));
+        }
+    }
+    verified(&stage.deployment, retrofit, "2").await;
+    let words = ["switch", retrofit, "--writers", "policy", "--quiet", "1", "--denied", "2"];
     assert_eq!(stage.refused(&words, &stage.exempt).await, "no-way-back");
     let words = [&words[..], &["--no-way-back"]].concat();
-    moved(&stage.deployment, &words, &[("KEYFOLD_EXEMPT", stage.exempt.as_str())], &mut random).await;
+    let exempt = [("KEYFOLD_EXEMPT", stage.exempt.as_str())];
+    let commands = moved(&stage.deployment, &words, &exempt, &mut random).await;
     let (truth, written, denied) = writers.finish().await;
-    println!("{written} writes, {denied} denied");
+    println!("{written} writes, {denied} denied; {killed} functions and {commands} commands killed");
     assert!(written > 0 && denied > 0);
-    assert_eq!(stage.deployment.done(&["status", FOR_GOOD]).await["phase"], "settled");
-    let wanted: Vec<Plain> = truth.values().filter(|item| !item.is_empty()).map(crate::own::moved).collect();
-    let mut found = stage.deployment.items("new").await;
+    assert_eq!(stage.deployment.done(&["status", retrofit]).await["phase"], "settled");
+    let wanted: Vec<Plain> = truth.values().filter(|item| !item.is_empty()).map(mapped).collect();
+    let mut found = stage.deployment.items(target).await;
     found.retain(|item| truth.contains_key(&item["id"]));
     found.iter_mut().for_each(|item| item.retain(|name, _| !name.starts_with("keyfold_")));
     assert_eq!(differences(&wanted, &found), [""; 0]);
@@ -235,7 +252,7 @@ struct Restless {
 }
 
 impl Restless {
-    fn start(stage: &Stage, seed: u64) -> Restless {
+    fn start(stage: &Stage, partial: bool, seed: u64) -> Restless {
         let (open, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let counts = Counts::default();
         let writers = (0..WRITERS).map(|number| {
@@ -247,7 +264,7 @@ impl Restless {
                 while !over.load(Ordering::Relaxed) {
                     let id = format!("i{:04}", random.usize(..IDS) * WRITERS + number);
                     let (table, before) = (open.load(Ordering::Relaxed), written.get(&id));
-                    match write(&client, &deployment, table, &id, before, &mut random).await {
+                    match write(&client, &deployment, table, &id, before, partial, &mut random).await {
                         Ok(item) => {
                             written.insert(id, item);
                             counts.lock().unwrap().0 += 1;
@@ -257,7 +274,8 @@ impl Restless {
                             counts.lock().unwrap().1 += 1;
                         }
                     }
-                    tokio::time::sleep(Duration::from_millis(5)).await;
+                    // What is carried in transactions of four parts takes longer.
+                    tokio::time::sleep(Duration::from_millis(if partial { 5 } else { 40 })).await;
                 }
                 written
             })

@@ -6,7 +6,7 @@ use anyhow::bail;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, Step, TableRole};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Pass, Protocol, Step, TableRole};
 use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError};
 use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
@@ -48,6 +48,11 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     };
     if before.as_ref() != Some(&head) {
         sender.store(&head, before.as_ref()).await.map_err(explained)?;
+    }
+    if before.is_some_and(|before| before.phase == Phase::Abandoned) {
+        // In the same epoch they would count as backfilled.
+        let (sender, _) = started(model, &args.target).await?;
+        sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
     }
     report(out, &head, &Step::Started.message(&head, mapping))
 }

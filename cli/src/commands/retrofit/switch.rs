@@ -89,7 +89,7 @@ pub(super) async fn there(
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
     let mapping = mapping(model, args)?;
-    let for_good = mapping.protocol() == Protocol::Fenced && mapping.back().is_err() && args.no_way_back;
+    let for_good = mapping.protocol() != Protocol::InPlace && mapping.back().is_err() && args.no_way_back;
     run(model, if for_good { &FOR_GOOD } else { &THERE }, args, out).await
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::{ControlError, LOOK_WAIT_SECONDS, Phase};
+use keyfold_core::retrofit::control::{LOOK_WAIT_SECONDS, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
@@ -29,18 +29,16 @@ const LOOK: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let (sender, head) = started(model, &args.target).await?;
-    if head.protocol != Protocol::Fenced {
-        return Err(explained(ControlError::NothingToTidy { retrofit: head.retrofit }.into()));
-    }
+    let first = head.tidied_first().map_err(|error| explained(error.into()))?;
     if args.check {
         price(model, &sender, &head, args, out).await?;
         return Ok(ExitCode::SUCCESS);
     }
     if !head.phase.is_filling() {
         // Says which phase it is in.
-        head.to(Phase::Tidying).map_err(|error| explained(error.into()))?;
+        head.to(first).map_err(|error| explained(error.into()))?;
     }
-    if head.leaves_tombstones() {
+    if !is_tidy(&head) {
         price(model, &sender, &head, args, out).await?;
     }
     let stop = watched(out);
@@ -51,12 +49,12 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
             sender.store(&head.with_seals(), Some(&head)).await.map_err(explained)?;
             continue;
         }
-        if !head.leaves_tombstones() {
+        if is_tidy(&head) {
             return done(out, &head, sender.job().mapping(), &BTreeMap::new());
         }
         if head.phase == Phase::Running {
             may_begin(&sender, &head).await?;
-            enter(&sender, &head, Phase::Tidying, out).await?;
+            enter(&sender, &head, first, out).await?;
             continue;
         }
         if !waited(&sender, &head, args.wait, &stop, out).await? {
@@ -68,12 +66,19 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
             continue;
         }
         let sender = sender.paced(args.rate);
-        let Some(counts) = cleaned(&sender, Pass::Tidy, &args.work, &stop, out).await? else {
-            return interrupted(out);
+        let counts = match head.leaves_tombstones() {
+            true => cleaned(&sender, Pass::Tidy, &args.work, &stop, out).await?,
+            false => Some(BTreeMap::new()),
         };
+        let Some(counts) = counts else { return interrupted(out) };
         sender.store(&head.swept(), Some(&head)).await.map_err(explained)?;
         return done(out, &head.swept(), sender.job().mapping(), &counts);
     }
+}
+
+/// Is nothing left to be done?
+fn is_tidy(head: &Head) -> bool {
+    head.rows && head.swept
 }
 
 /// What is still to be paid and waited for.
@@ -84,11 +89,13 @@ async fn price(
     args: &RetrofitTidyArgs,
     out: &Output,
 ) -> anyhow::Result<()> {
-    let (items, units) = sender.target_about().await.map_err(explained)?;
+    let scans = head.protocol == Protocol::Fenced;
+    let (items, units) = if scans { sender.target_about().await.map_err(explained)? } else { (0, 0) };
     let reads = model.prices.dollars_for_reads(ReadUnits::from_halves(units.saturating_mul(2)));
     let writes = model.prices.dollars_for_writes(WriteUnits::new(items));
     let waits = match head.phase {
-        Phase::Running | Phase::Tidying => 2,
+        Phase::Running | Phase::Tidying if scans => 2,
+        Phase::Running => 1,
         Phase::Tidy if !head.swept => 1,
         _ => 0,
     };
@@ -99,6 +106,14 @@ async fn price(
         }));
     }
     let retrofit = &head.retrofit;
+    if !scans {
+        out.note(format!(
+            "tidying `{retrofit}`: {waits} wait of {} s; from its beginning, a change costs 2 write units more\n\
+             the replicator needs `dynamodb:DeleteItem` on the control table\n",
+            args.wait
+        ));
+        return Ok(());
+    }
     out.note(format!(
         "tidying `{retrofit}`: {waits} waits of {} s; one scan of the target, {units} read units ({reads}); 1 write unit for each \
 tombstone (all {items} items would be {writes})\n\

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fence::{Epoch, Fence};
+use super::fence::{Epoch, Fence, SequenceNumber};
 use super::job::Job;
 use super::mapping::FENCE_ATTRIBUTE;
 use super::protocol::ItemMachine;
@@ -75,11 +75,17 @@ impl Job {
         Some(ItemTask::new(key, begun))
     }
 
+    /// Carries an item over as its table has it now, because this change of it has not arrived. The record's own image is not written:
+    /// it can be older than what the item's row stands for.
+    pub fn carry_now(&self, key: &Item, change: SequenceNumber) -> ItemTask {
+        self.repair_after(key, Some(Fence::of_record(self.epoch(), change)))
+    }
+
     /// The same for an item in quarantine, which leaves it then. An entry that names no item cannot be repaired; it is
     /// for [`dismiss`](Self::dismiss).
     pub fn release(&self, entry: &Quarantined) -> Option<ItemTask> {
         let key = entry.key.as_ref()?;
-        Some(self.repair_after(key, Some(entry)))
+        Some(self.repair_after(key, Some(entry.fence.clone())).freeing(Some(entry.clone())))
     }
 
     /// Takes an entry out of the quarantine: after a complete verification found nothing.
@@ -120,13 +126,12 @@ impl Job {
         ItemTask::entering(self, entry)
     }
 
-    fn repair_after(&self, key: &Item, entry: Option<&Quarantined>) -> ItemTask {
+    fn repair_after(&self, key: &Item, failed: Option<Fence>) -> ItemTask {
         let Some(source) = SourceKey::of(self.mapping().source(), key) else {
             return ItemTask::over(key.clone(), TaskResult::Unchanged);
         };
-        let failed = entry.map(|entry| entry.fence.clone());
         let key = Arc::new(key.clone());
         let begun = ItemMachine::repair(self, &source, &key, failed);
-        ItemTask::new(key, begun).freeing(entry.cloned())
+        ItemTask::new(key, begun)
     }
 }

@@ -165,13 +165,13 @@ pub struct Head {
     pub stream: Option<String>,
     /// Rises with every change of the row.
     pub version: u64,
-    /// Does each item that changes leave a row in the control table? Never taken back: the rows know of items what the
-    /// target no longer does.
+    /// Was the target tidied, or is it being so? Then each item that changes leaves a row in the control table. Never taken back:
+    /// the rows know of items what the target no longer does.
     pub rows: bool,
     /// The second since 1970 from which on no worker begins to write as in the phase before. Requests that were sent before
     /// may still be under way.
     pub since: Option<u64>,
-    /// Is the target swept? Then it has no tombstones, and gets none any more.
+    /// Is the target tidy? Then it has no tombstones and gets none any more, and no write of before can still be carried out.
     pub swept: bool,
     /// The second since 1970 by which every change leaves a row: what was deleted before may have left nothing.
     pub rows_since: Option<u64>,
@@ -203,6 +203,8 @@ pub struct WayBack {
 const FENCED_WITH_ROWS: &str = "fence and row";
 /// The same, once each write asks for its seal.
 const FENCED_WITH_SEALS: &str = "fence, row and seal";
+/// The same of a ledger, whose rows were always there.
+const LEDGER_WITH_SEALS: &str = "ledger and seal";
 
 pub(super) const OTHER_TABLE: &str = "it is about another table, or a table with another key";
 pub(super) const OTHER_KEYS: &str = "its tables, its protocol or the primary keys of its target are others";
@@ -268,8 +270,8 @@ pub enum ControlError {
         /// The phase that one is in.
         phase: Phase,
     },
-    /// Its protocol leaves no tombstones.
-    #[error("retrofit `{retrofit}` has nothing to tidy: its protocol leaves no tombstones")]
+    /// It reads and writes one table.
+    #[error("retrofit `{retrofit}` has nothing to tidy: it leaves no tombstones, and nobody moves")]
     NothingToTidy {
         /// The retrofit.
         retrofit: String,
@@ -400,6 +402,9 @@ impl ControlError {
             ControlError::HeadLost { in_place: false, .. } => Some(
                 "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finalised with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
             ),
+            ControlError::WrongPhase { phase: Phase::Running, wanted: Phase::Closing, .. } => {
+                Some("run `keyfold retrofit tidy` first")
+            }
             ControlError::NothingToTidy { .. }
             | ControlError::WrongPhase { .. }
             | ControlError::Closed { .. }
@@ -515,14 +520,17 @@ impl Head {
         self.epoch.next().ok_or_else(|| ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() })
     }
 
-    /// The row of a retrofit that was given up and begins again. What it wrote stayed: the next epoch is newer than all of it.
+    /// The row of a retrofit that was given up and begins again. What it wrote stayed. With another stream, the next epoch is newer than
+    /// all of it. Records of the same stream can come again, though, and must stay older than what was written after them: there the
+    /// epoch stays too, and what was not carried over meanwhile is found by a comparison.
     fn begun_anew(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
         if self.rows {
             return Err(self.cannot_revise("its target was tidied, and what was deleted since may be in it"));
         }
         self.check_fixed(mapping)?;
-        let (epoch, version) = (self.next_epoch()?, self.version + 1);
-        Ok(Head { epoch, version, ..Head::begun(mapping, stream) })
+        let same = self.stream.as_deref() == stream;
+        let epoch = if same { self.epoch } else { self.next_epoch()? };
+        Ok(Head { epoch, version: self.version + 1, ..Head::begun(mapping, stream) })
     }
 
     /// The row once the manifest is mended: from now on, items are written by this mapping. Whoever read the row before may still write
@@ -581,22 +589,32 @@ impl Head {
         if phase == Phase::Closing && self.generation.is_none() {
             return Err(self.wrong_phase(phase));
         }
-        if phase == Phase::Tidying && self.protocol != Protocol::Fenced {
-            return Err(ControlError::NothingToTidy { retrofit: self.retrofit.clone() });
-        }
-        if !self.phase.followers(self.rows).contains(&phase) {
+        let tidies = self.phase == Phase::Running && matches!(phase, Phase::Tidying | Phase::Tidy);
+        if tidies && phase != self.tidied_first()? {
             return Err(self.wrong_phase(phase));
         }
-        let rows = self.rows || phase == Phase::Tidying;
+        if !tidies && !self.phase.followers(self.rows).contains(&phase) {
+            return Err(self.wrong_phase(phase));
+        }
+        let rows = self.rows || tidies;
         // Whoever ends a stop has sealed what was before, and it cannot be unsealed.
         let stopped = matches!(self.phase, Phase::Closing | Phase::Returning);
         let turned = phase.direction() != self.phase.direction();
         let generation = match self.generation {
             Some(generation) if stopped || turned => Some(generation.next()),
-            None if phase == Phase::Tidying => Some(Generation::FIRST),
+            None if tidies => Some(Generation::FIRST),
             generation => generation,
         };
         Ok(Head { phase, rows, generation, since: None, version: self.version + 1, ..self.clone() })
+    }
+
+    /// The phase in which it begins to be tidied. A ledger has its rows already, and leaves no tombstones.
+    pub fn tidied_first(&self) -> Result<Phase, ControlError> {
+        match self.protocol {
+            Protocol::InPlace => Err(ControlError::NothingToTidy { retrofit: self.retrofit.clone() }),
+            Protocol::Fenced => Ok(Phase::Tidying),
+            Protocol::Ledger => Ok(Phase::Tidy),
+        }
     }
 
     /// The row of a target that an earlier release tidied, from which on each write asks whether its generation is over: a
@@ -647,6 +665,11 @@ impl Head {
             _ => self.rows_since,
         };
         Head { since: Some(seconds), rows_since, version: self.version + 1, ..self.clone() }
+    }
+
+    /// Is it still to be completed that the target is tidied?
+    pub fn is_tidying(&self) -> bool {
+        self.rows && !self.swept
     }
 
     /// The row once the target was swept.
@@ -781,6 +804,7 @@ impl Head {
         row.insert("phase".to_owned(), text(self.phase.name()));
         row.insert("mapping".to_owned(), text(self.mapping.as_str()));
         let protocol = match self.rows {
+            true if self.protocol == Protocol::Ledger => LEDGER_WITH_SEALS,
             true if self.generation.is_some() => FENCED_WITH_SEALS,
             true => FENCED_WITH_ROWS,
             false => self.protocol.name(),
@@ -820,16 +844,18 @@ impl Head {
 
     fn of_row(retrofit: &str, row: &Item) -> Option<Head> {
         let protocols = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
-        let named = text(row, "protocol")?;
-        let rows = matches!(named, FENCED_WITH_ROWS | FENCED_WITH_SEALS);
-        let named = if rows { Protocol::Fenced.name() } else { named };
+        let (protocol, rows) = match text(row, "protocol")? {
+            FENCED_WITH_ROWS | FENCED_WITH_SEALS => (Protocol::Fenced, true),
+            LEDGER_WITH_SEALS => (Protocol::Ledger, true),
+            named => (protocols.into_iter().find(|protocol| protocol.name() == named)?, false),
+        };
         Some(Head {
             retrofit: retrofit.to_owned(),
             phase: Phase::named(text(row, "phase")?)?,
             mapping: MappingHash::stored(text(row, "mapping")?),
             adopted: text(row, "adopted").map(MappingHash::stored),
             indexes: texts(row, "indexes"),
-            protocol: protocols.into_iter().find(|protocol| protocol.name() == named)?,
+            protocol,
             epoch: Epoch::new(u16::try_from(whole(row, "epoch")?).ok()?)?,
             stream: text(row, "stream").map(str::to_owned),
             version: whole(row, "version")?,

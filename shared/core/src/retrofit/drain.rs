@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::control::Head;
 use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
-use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, same_item};
+use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, Protocol, same_item};
 use super::protocol::{LedgerRow, fence_text, mark};
 use super::record::ChangeRecord;
 use crate::value::Item;
@@ -38,10 +38,10 @@ pub struct Newest {
 }
 
 impl Newest {
-    /// This change, which happened at that second.
+    /// This change, which happened at that second. With a ledger, every change leaves a row from the beginning.
     pub fn of(head: &Head, sequence: SequenceNumber, seconds: u64) -> Newest {
-        let rows_since = head.rows_since.unwrap_or(u64::MAX);
-        Newest { sequence, may_lack_row: seconds <= rows_since.saturating_add(CLOCK_SECONDS_MAX) }
+        let rows_since = head.rows_since.unwrap_or(u64::MAX).saturating_add(CLOCK_SECONDS_MAX);
+        Newest { sequence, may_lack_row: head.protocol != Protocol::Ledger && seconds <= rows_since }
     }
 }
 
@@ -65,6 +65,14 @@ impl Sign {
 }
 
 impl Job {
+    /// Where an item of the source is in the target, by its key and its row; `None` if it is nowhere, or has no place there.
+    pub fn place(&self, key: &Item, row: Option<&Item>) -> Option<Item> {
+        match self.mapping().protocol() {
+            Protocol::Ledger => LedgerRow::read(row?)?.target,
+            Protocol::InPlace | Protocol::Fenced => self.mapping().target_key(key).ok().flatten(),
+        }
+    }
+
     /// Was this change carried over?
     pub fn has_arrived(&self, newest: &Newest, sides: Sides<'_>) -> bool {
         let fence = Fence::of_record(self.epoch(), newest.sequence.clone());

@@ -70,6 +70,8 @@ pub enum Gate {
     Stream,
     /// Readers of the target would meet tombstones.
     Tombstones,
+    /// What was begun before the target was tidied may still be written.
+    Tidying,
     /// The manifest was mended, and somebody may still write by the one before.
     Revision,
 }
@@ -87,6 +89,7 @@ impl Gate {
             Gate::Index { .. } => "index-not-active",
             Gate::Stream => "stream-changed",
             Gate::Tombstones => "tombstones",
+            Gate::Tidying => "tidying-incomplete",
             Gate::Revision => "revision-incomplete",
         }
     }
@@ -122,6 +125,7 @@ impl fmt::Display for Gate {
                 write!(f, "the manifest was mended, and `revise` is not complete: run it again")
             }
             Gate::Tombstones => write!(f, "readers of the target would meet tombstones: it is not tidy"),
+            Gate::Tidying => write!(f, "`tidy` is not complete: run it again"),
         }
     }
 }
@@ -154,6 +158,8 @@ pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
     }
     if head.leaves_tombstones() {
         gates.push(Gate::Tombstones);
+    } else if head.is_tidying() {
+        gates.push(Gate::Tidying);
     }
     if head.revising {
         gates.push(Gate::Revision);
@@ -185,7 +191,11 @@ mod tests {
         for head in [running, tidy] {
             assert_eq!(closed(&head, &well), [Gate::Tombstones]);
         }
-        assert_eq!(closed(&Head::begun(job("rekeyed").mapping(), Some("stream-1")), &well), []);
+        let ledger = Head::begun(job("rekeyed").mapping(), Some("stream-1"));
+        assert_eq!(closed(&ledger, &well), []);
+        let ledger = ledger.to(Phase::Tidy).unwrap();
+        assert_eq!(closed(&ledger, &well), [Gate::Tidying]);
+        assert_eq!(closed(&ledger.swept(), &well), []);
         let found = |differences, age_seconds| Some(Verdict { differences, age_seconds });
         for (code, evidence) in [
             ("backfill-incomplete", Evidence { segments_done: 3, ..well.clone() }),

@@ -9,6 +9,9 @@ impl Head {
     pub fn meaning(&self) -> &'static str {
         match self.protocol {
             Protocol::InPlace => in_place(self.phase),
+            Protocol::Ledger if self.phase == Phase::Tidy => {
+                "readers and writers use the source; each change asks whether the writers have moved"
+            }
             Protocol::Fenced | Protocol::Ledger => between_tables(self.phase),
         }
     }

@@ -141,6 +141,9 @@ impl Step {
                 "{}; nothing is written to table `{target}` any more: you can delete it once nobody else uses it",
                 abandoned_source(head, source)
             ),
+            Step::Tidied { .. } if mapping.protocol() == Protocol::Ledger => format!(
+                "nothing of before is written any more: `keyfold retrofit switch {retrofit} --no-way-back` moves the writers"
+            ),
             Step::Tidied { swept, revived } => {
                 let kept = match revived {
                     0 => String::new(),
@@ -193,6 +196,9 @@ impl Head {
     pub fn shown(&self) -> String {
         let name = self.phase.name();
         match self.phase {
+            Phase::Tidy if self.swept && self.protocol == Protocol::Ledger => {
+                format!("{name}: the writers can be moved")
+            }
             Phase::Tidy if self.swept => format!("{name}: the target has no tombstones"),
             Phase::Tidying | Phase::Tidy => {
                 format!("{name}: not complete, run `keyfold retrofit tidy {}`", self.retrofit)

@@ -23,7 +23,6 @@ pub struct ItemTask {
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a step lives only until it is sent")]
 pub enum TaskStep {
     /// Send this, and tell what came of it.
     Send(Request),

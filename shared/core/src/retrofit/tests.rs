@@ -595,13 +595,46 @@ fn a_head_that_keeps_rows_never_takes_that_back_and_earlier_releases_cannot_read
             ["in place", "fence and tombstone", "ledger"].map(|name| AttributeValue::S(name.to_owned()));
         assert!(!known.contains(&row["protocol"]), "{:?}", head.phase);
     }
-    for other in ["rekeyed", "inPlace"].map(self::job) {
-        let head = Head::begun(other.mapping(), Some("stream-1"));
-        assert_eq!(head.to(Phase::Tidying).unwrap_err().code(), "nothing-to-tidy");
+    let in_place = Head::begun(self::job("inPlace").mapping(), Some("stream-1"));
+    for phase in [Phase::Tidying, Phase::Tidy] {
+        assert_eq!(in_place.to(phase).unwrap_err().code(), "nothing-to-tidy");
     }
     assert_eq!(tidying.check_filling(job.mapping()), Ok(()));
     let next = tidy.restarted(job.mapping(), Some("stream-2")).unwrap();
     assert_eq!((next.epoch.number(), next.phase, next.rows), (2, Phase::Tidy, true));
+}
+
+#[test]
+fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
+    let job = job("rekeyed");
+    let begun = Head::begun(job.mapping(), Some("stream-1"));
+    assert_eq!(begun.to(Phase::Tidying).unwrap_err().code(), "wrong-phase");
+    let tidy = begun.to(Phase::Tidy).unwrap();
+    assert!(tidy.is_tidying() && !tidy.swept().is_tidying() && !tidy.leaves_tombstones());
+    let Action::Put(row) = tidy.store(None).action else { panic!() };
+    assert_eq!(row["protocol"], AttributeValue::S("ledger and seal".to_owned()));
+    assert_eq!(Head::read("rekeyed", Some(&row)), Ok(tidy.clone()));
+    let sequence = SequenceNumber::parse("5").unwrap();
+    let may_lack_row = |head: &Head| drain::Newest::of(head, sequence.clone(), 0).may_lack_row;
+    assert!(may_lack_row(&Head::begun(self::job("moved").mapping(), None)) && !may_lack_row(&tidy));
+    let first = |head: &Head| {
+        let job = head.job(job.mapping().clone());
+        let mut task = job.apply(&record("5", "1", Some(event("1", "joe"))));
+        let TaskStep::Send(Request::Get { .. }) = task.start(&job) else { panic!("it reads the row") };
+        match task.respond(&job, Response::Got(None)) {
+            TaskStep::Send(Request::Transact(writes)) => (task, job, writes),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (_, _, before) = first(&begun);
+    let (mut task, job, writes) = first(&tidy);
+    assert_eq!((before.len(), writes.len()), (2, 3));
+    assert!(matches!(writes[2].action, Action::Delete(_)) && writes[2].guard == Guard::Absent);
+    // Sealed: it is for somebody who knows the next generation. Else only what did not hold is looked at again.
+    let sealed = task.clone().respond(&job, Response::Cancelled(vec![true, true, false]));
+    assert_eq!(sealed, TaskStep::Done(TaskResult::Busy));
+    let again = task.respond(&job, Response::Cancelled(vec![false, true, true]));
+    assert!(matches!(again, TaskStep::Send(Request::Get { .. })));
 }
 
 #[test]

@@ -259,8 +259,8 @@ impl RequestSender {
 
     /// Is the retrofit still in a phase in which items are written as this sender writes them?
     pub(super) async fn check_kept(&self) -> Result<(), RetrofitError> {
-        // In place and with a ledger, items are written in one way.
-        let one_way = self.job().mapping().protocol() != Protocol::Fenced;
+        // In place, items are written in one way.
+        let one_way = self.job().mapping().protocol() == Protocol::InPlace;
         if one_way || self.head().await?.kept() == self.job().kept() {
             return Ok(());
         }

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::retrofit::control::{Delivery, Direction, Head};
 use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
-use keyfold_core::retrofit::{ChangeKind, ChangeRecord, LedgerRow, Mapping, SourceKey, TableRole};
+use keyfold_core::retrofit::{ChangeRecord, LedgerRow, Mapping, SourceKey, TableRole, TaskResult};
 use keyfold_core::value::Item;
 
+use super::backfill::unblock;
 use super::late::one;
 use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
 use crate::read::BATCH_GET_KEYS_MAX;
@@ -179,15 +180,10 @@ impl Drain {
         let changes = late.filter_map(|(key, _)| self.seen.newest.get(key));
         stream::iter(changes.filter(|change| change.seconds < before_seconds).map(Ok))
             .try_for_each_concurrent(IN_FLIGHT_DEFAULT, |change| async move {
-                // What is written is what the item says now.
-                let record = ChangeRecord {
-                    sequence: change.newest.sequence.clone(),
-                    key: change.key.clone(),
-                    kind: ChangeKind::Modify,
-                    old: None,
-                    new: None,
-                };
-                sender.carry(&mut sender.job().apply(&record)).await?;
+                let mut task = sender.job().carry_now(&change.key, change.newest.sequence.clone());
+                if let TaskResult::Blocked = sender.carry(&mut task).await? {
+                    unblock(sender, &mut task).await?;
+                }
                 Ok(())
             })
             .await
@@ -219,11 +215,11 @@ impl Drain {
         let mapping = sender.job().mapping();
         let rows: Vec<Item> = part.iter().map(|(key, ..)| LedgerRow::key(mapping, key)).collect();
         let keys: Vec<Item> = part.iter().map(|(_, item, _)| (*item).clone()).collect();
+        let rows = sender.look_up(TableRole::Control, &rows, 1).await?;
         // An item without a place in the other table has none that could be read.
         let places: Vec<Option<Item>> =
-            keys.iter().map(|key| mapping.target_key(key).ok().flatten()).collect();
+            keys.iter().zip(&rows).map(|(key, row)| sender.job().place(key, row.as_ref())).collect();
         let there: Vec<Item> = places.iter().flatten().cloned().collect();
-        let rows = sender.look_up(TableRole::Control, &rows, 1).await?;
         let sources = sender.look_up(TableRole::Source, &keys, 1).await?;
         let mut targets = sender.look_up(TableRole::Target, &there, 1).await?.into_iter();
         let mut lacking = Vec::new();

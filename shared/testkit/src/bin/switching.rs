@@ -1,6 +1,6 @@
 //! Plays histories of a switch and its return: `cargo run --release -p keyfold-testkit --bin switching -- --histories 10000`.
 //!
-//! `--histories N`, `--seed S` the first seed; `--mutant NAME` plays one weakened protocol, `--mutants` all of them;
+//! `--histories N`, `--seed S` the first seed, `--ledger` only those of them whose target has keys that can move; `--mutant NAME` plays one weakened protocol, `--mutants` all of them;
 //! `--trace` prints what happened. `--walk` takes every order of a few things instead, for one item: `--changes A,B,C` on the source, on the
 //! target after the switch, on the source after the return; `--moves M` of writers; `--faults AGAIN,LONG,LATE,DEATHS,BACK` records that come
 //! again, requests carried out long after, late writes on the closed table, operators who die, stops that are taken back.
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use keyfold_testkit::simulate::Violation;
-use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, history, walk};
+use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, has_ledger, history, walk};
 
 const HISTORIES_DEFAULT: u64 = 10_000;
-const USAGE: &str = "switching [--histories N] [--seed S] [--mutant NAME | --mutants] [--trace] \
+const USAGE: &str = "switching [--histories N] [--seed S] [--ledger] [--mutant NAME | --mutants] [--trace] \
 [--walk [--changes A,B,C] [--moves M] [--faults AGAIN,LONG,LATE,DEATHS,BACK] [--states N]]";
 /// What `--walk` walks.
 const BOUNDS: WalkBounds = WalkBounds {
@@ -32,6 +32,7 @@ const BOUNDS: WalkBounds = WalkBounds {
 struct Arguments {
     histories: u64,
     seed: u64,
+    ledger: bool,
     mutant: Option<SwitchMutant>,
     mutants: bool,
     trace: bool,
@@ -65,6 +66,7 @@ fn arguments() -> Option<Arguments> {
     let mut read = Arguments {
         histories: HISTORIES_DEFAULT,
         seed: 0,
+        ledger: false,
         mutant: None,
         mutants: false,
         trace: false,
@@ -76,6 +78,7 @@ fn arguments() -> Option<Arguments> {
         match word.as_str() {
             "--histories" => read.histories = words.next()?.parse().ok()?,
             "--seed" => read.seed = words.next()?.parse().ok()?,
+            "--ledger" => read.ledger = true,
             "--mutant" => read.mutant = Some(SwitchMutant::from_name(&words.next()?)?),
             "--mutants" => read.mutants = true,
             "--trace" => read.trace = true,
@@ -130,6 +133,7 @@ fn play(arguments: &Arguments, mutant: Option<SwitchMutant>) -> Sum {
     let part = |first: u64| {
         let mut sum = Sum::default();
         let seeds = (arguments.seed + first..arguments.seed + arguments.histories).step_by(threads as usize);
+        let seeds = seeds.filter(|seed| !arguments.ledger || has_ledger(*seed));
         for seed in seeds.take_while(|seed| *seed < worst.load(Ordering::Relaxed)) {
             let played = history(seed, mutant, false);
             sum.histories += 1;
@@ -201,7 +205,8 @@ fn plain(arguments: &Arguments) -> bool {
 /// Every weakened protocol must be caught.
 fn mutants(arguments: &Arguments) -> bool {
     let mut survivors = 0;
-    for mutant in SwitchMutant::ALL {
+    let all = if arguments.ledger { &SwitchMutant::OF_LEDGER[..] } else { SwitchMutant::ALL };
+    for mutant in all {
         let sum = play(arguments, Some(*mutant));
         let Some((seed, wrong)) = sum.wrong else {
             survivors += 1;
@@ -214,6 +219,6 @@ fn mutants(arguments: &Arguments) -> bool {
             println!("{:<20} NOT BY ITS WEAKNESS: it made no difference", mutant.name());
         }
     }
-    println!("{} weakened protocols of the switch, {survivors} survive", SwitchMutant::ALL.len());
+    println!("{} weakened protocols of the switch, {survivors} survive", all.len());
     survivors == 0
 }

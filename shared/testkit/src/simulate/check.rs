@@ -171,7 +171,9 @@ impl SimulationState<'_> {
                 // Deleted while there was no stream: no scan finds that.
                 KeyState::Ghost if self.unseen[number] => true,
                 // A mended manifest is carried over by repairs: what they cannot place is found by verification.
-                KeyState::Occupied if self.revised => true,
+                KeyState::Occupied if self.revised || self.restarted => true,
+                // Nor could the place be looked at, if another item has it.
+                KeyState::Unmappable if self.restarted && self.is_taken(number) => true,
                 // Found by verification, as is what could not be written where it stood.
                 KeyState::Occupied | KeyState::Stale | KeyState::Ghost
                     if self.scenario.protocol == Protocol::Fenced && self.obstructed[number] =>

@@ -18,6 +18,8 @@ use super::work::{LateRequest, TaskOrigin, Waiter};
 const ROUNDS_MAX: usize = 6;
 /// Turns of one verification.
 const VERIFY_TURNS_MAX: usize = 2_000;
+/// Records that come again after a restart.
+const DUPLICATES: usize = 4;
 /// How often finalising begins anew.
 const FINALISE_MAX: usize = 20;
 
@@ -38,9 +40,15 @@ impl SimulationState<'_> {
             self.tidy_to_the_end()?;
         }
         self.replay_given_up()?;
-        if self.revised && !self.bites(Mutant::RevisionForgotten) {
+        let revised = self.revised && !self.bites(Mutant::RevisionForgotten);
+        if revised || self.restarted {
             self.wait_for_looks();
             self.carry_over_again()?;
+        }
+        // What was dealt with before the retrofit was abandoned comes again when everything is right.
+        if self.restarted && self.faults.is_on(Fault::Duplicate) && !self.stream.records.is_empty() {
+            (0..DUPLICATES).for_each(|_| self.duplicate());
+            self.drain()?;
         }
         self.check_drained()?;
         if self.faults.are_on() {

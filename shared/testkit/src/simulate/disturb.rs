@@ -1,5 +1,6 @@
 //! Something unusual happens: what comes again, what stands still, what somebody else does.
 
+use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{Action, Quarantined, Request, TableRole, control, finalise};
 use keyfold_core::value::Item;
 
@@ -23,6 +24,8 @@ impl SimulationState<'_> {
                 }
             }
             1 if self.stream.is_off() => self.reenable(),
+            0..6 if self.head.phase == Phase::Abandoned => self.restart(),
+            4 if self.faults.is_on(Fault::Restart) && self.may_restart() => self.abandon(),
             1 if self.stream.on && self.faults.is_on(Fault::Reenable) && self.epoch + 1 < EPOCHS.into() => {
                 self.faults.hit(Fault::Reenable);
                 self.note(|| "the stream is switched off".to_owned());
@@ -44,7 +47,10 @@ impl SimulationState<'_> {
     pub(super) fn disturb_quietly(&mut self) {
         match self.random.below(10) {
             0..3 if self.faults.is_on(Fault::Duplicate) => self.duplicate(),
-            3 if self.faults.is_on(Fault::Redrive) && !self.stream.shards.is_empty() => self.redrive(),
+            // A limit: what was given up for good while the retrofit was abandoned must not come again.
+            3 if self.faults.is_on(Fault::Redrive) && !self.stream.shards.is_empty() && !self.restarted => {
+                self.redrive();
+            }
             4 | 5 if self.faults.is_on(Fault::Repair) => {
                 self.faults.hit(Fault::Repair);
                 // Of an item that changes just now, or of any.
@@ -154,6 +160,40 @@ impl SimulationState<'_> {
         if !self.bites(Mutant::NoRescan) {
             self.begin_backfill();
         }
+    }
+
+    /// Once: a second restart is as the first.
+    fn may_restart(&self) -> bool {
+        let between_tables = !self.scenario.is_in_place() && !self.scenario.tidies;
+        between_tables && self.stream.on && !self.restarted && self.head.phase == Phase::Running
+    }
+
+    fn abandon(&mut self) {
+        self.faults.hit(Fault::Restart);
+        self.note(|| "the retrofit is abandoned".to_owned());
+        match self.head.to(Phase::Abandoned) {
+            Ok(head) => self.head = head,
+            Err(error) => unreachable!("{error}"),
+        }
+        self.runs.clear();
+    }
+
+    /// The retrofit is started again, with the stream that it followed.
+    pub(super) fn restart(&mut self) {
+        self.note(|| "the retrofit is started again".to_owned());
+        self.restarted = true;
+        let mapping = self.mapping();
+        let anew = self.has(Mutant::RestartAnew) && self.epoch + 1 < EPOCHS.into();
+        match self.head.restarted(mapping, Some(&stream_name(self.epoch))) {
+            Ok(head) => self.head = head,
+            Err(error) => unreachable!("{error}"),
+        }
+        if anew && self.bites(Mutant::RestartAnew) {
+            let before = self.epoch;
+            self.epoch += 1;
+            self.stream.goes_on_in(before, self.epoch);
+        }
+        self.begin_backfill();
     }
 
     fn finalise_early(&mut self) {

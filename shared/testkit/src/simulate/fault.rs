@@ -104,6 +104,9 @@ Fault {
     WritersFold = "writers-that-fold",
     /// In place: no stream is followed, and every writer folds. Then the scan alone must reach all older items.
     NoStream = "no-stream",
+    /// The retrofit is abandoned and started again, with the same stream. Records meanwhile are refused, and those that are given up then
+    /// leave no note. Those that were dealt with before may come again all the same.
+    Restart = "abandoned-and-restarted",
     /// A replicator remembers for a while that the retrofit's row said yes. A record can then be younger than the look by which it is
     /// dealt with: the phase, the epoch or the mapping may be others by now.
     Remembered = "remembered-look",

@@ -1,5 +1,6 @@
 //! Invocations of the replicator: batches from a shard, and what their ends mean for it.
 
+use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Job, Kept, Received, TaskResult};
 
 use super::fault::Fault;
@@ -20,6 +21,14 @@ impl<'s> SimulationState<'s> {
         let most = of.halved.map_or(BATCH_MAX, |(half, _)| half);
         let count = self.random.between(1, most).min(of.records.len() - of.at);
         let records = of.records[of.at..of.at + count].to_vec();
+        if self.head.phase == Phase::Abandoned {
+            // They come again, until they are given up for good: nobody is there who could note that.
+            if self.random.chance(30) {
+                self.note(|| format!("records {records:?} are refused and given up"));
+                self.stream.shards[shard].at += records.len();
+            }
+            return;
+        }
         if self.faults.strikes(Fault::Discard, &mut self.random, 6) {
             return self.discard(shard, records);
         }

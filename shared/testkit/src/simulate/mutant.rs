@@ -87,6 +87,9 @@ Mutant {
     EpochIgnored = "epoch-ignored",
     /// A new stream begins without a new scan: changes made while there was no stream are never read.
     NoRescan = "no-rescan",
+    /// A retrofit that is started again with the same stream begins the next epoch: a record that was dealt with before is newer than the
+    /// new scan then.
+    RestartAnew = "restarted-anew",
     /// The retrofit is finalised while records are under way: they arrive when the fences are gone.
     FinaliseEarly = "finalise-early",
     /// Records are applied while the retrofit is being finalised: they put fences on items that were cleaned already.

@@ -1,6 +1,7 @@
 //! One history: writers, stream, replicator and segments take turns as the seed says, then everything drains.
 
 use keyfold_core::retrofit::Quarantined;
+use keyfold_core::retrofit::control::Phase;
 
 use super::check::Violation;
 use super::fault::Fault;
@@ -42,6 +43,9 @@ impl SimulationState<'_> {
         }
         if self.stream.is_off() {
             self.reenable();
+        }
+        if self.head.phase == Phase::Abandoned {
+            self.restart();
         }
         self.drain()?;
         self.conclude()
@@ -117,7 +121,8 @@ impl SimulationState<'_> {
     /// One turn while writers write.
     fn turn(&mut self) {
         self.check_readers();
-        let can_mend = !self.revised && !self.unfollowed && !self.scenario.tidies;
+        let running = self.head.phase == Phase::Running;
+        let can_mend = running && !self.revised && !self.unfollowed && !self.scenario.tidies;
         if can_mend && self.faults.strikes(Fault::Revision, &mut self.random, 1) {
             self.revise();
         }

@@ -91,6 +91,8 @@ pub(super) struct SimulationState<'s> {
     pub(super) next_id: u64,
     /// Was the manifest mended? Then the other version of the mapping is the retrofit's.
     pub(super) revised: bool,
+    /// Was it abandoned and started again? Then what was not carried over meanwhile is found by a comparison.
+    pub(super) restarted: bool,
     /// What replicators remember of the retrofit's row.
     pub(super) looks: Vec<Look>,
     /// How far the target is tidied.
@@ -145,6 +147,7 @@ impl<'s> SimulationState<'s> {
             given_up: Vec::new(),
             next_id: 0,
             revised: false,
+            restarted: false,
             looks: Vec::new(),
             tidying: Tidying::default(),
             turns: 0,

@@ -83,6 +83,13 @@ impl SimulatedStream {
         self.shards = vec![Shard::new(None, 0, 0)];
     }
 
+    /// Its records are of another epoch from now on.
+    pub(super) fn goes_on_in(&mut self, before: usize, epoch: usize) {
+        self.epoch = epoch;
+        let own = self.records.iter_mut().filter(|record| record.epoch == before);
+        own.for_each(|record| record.epoch = epoch);
+    }
+
     /// Takes a change down, if it is one. `as_text` makes numbers that only a comparison of texts would order so.
     pub(super) fn push(&mut self, random: &mut Random, change: &SourceChange<'_>, as_text: bool) -> bool {
         if !self.on || change.old == change.new {

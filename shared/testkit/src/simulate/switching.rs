@@ -40,6 +40,11 @@ pub struct SwitchHistory {
     pub trace: Vec<String>,
 }
 
+/// Can the target's key move in the history of this seed? Then writers move once and for all.
+pub fn has_ledger(seed: u64) -> bool {
+    scene::Layout::of(seed) != scene::Layout::Fixed
+}
+
 /// Plays the history of this seed.
 pub fn history(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> SwitchHistory {
     let mut world = world::World::new(seed, mutant, trace);

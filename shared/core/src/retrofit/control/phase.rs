@@ -98,7 +98,8 @@ impl Phase {
     /// The phases that may follow. A retrofit that keeps rows never goes back to a phase without them.
     pub(super) fn followers(self, rows: bool) -> &'static [Phase] {
         match self {
-            Phase::Running => &[Phase::Tidying, Phase::CutOver, Phase::Abandoned],
+            // And the first phase of the tidying, which depends on the protocol.
+            Phase::Running => &[Phase::CutOver, Phase::Abandoned],
             Phase::Tidying => &[Phase::Tidy, Phase::Abandoned],
             Phase::Tidy => &[Phase::Closing, Phase::CutOver, Phase::Abandoned],
             // Without a way back, the switch is the end of it.

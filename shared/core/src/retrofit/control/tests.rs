@@ -51,8 +51,10 @@ fn a_tidied_target_takes_no_other_manifest_and_no_second_beginning() {
     let given_up = tidying.to(Phase::Abandoned).unwrap();
     assert!(why(given_up.restarted(job("moved").mapping(), Some("stream-1"))).contains("was tidied"));
     let given_up = begun("moved").to(Phase::Abandoned).unwrap();
-    let again = given_up.restarted(&mended("moved"), Some("stream-1")).unwrap();
-    assert_eq!((again.phase, again.epoch.number()), (Phase::Running, 2));
+    let again = |stream| given_up.restarted(&mended("moved"), Some(stream)).unwrap();
+    // A record that comes again must stay older than what was written after it.
+    assert_eq!((again("stream-1").phase, again("stream-1").epoch.number()), (Phase::Running, 1));
+    assert_eq!((again("stream-2").phase, again("stream-2").epoch.number()), (Phase::Running, 2));
 }
 
 #[test]

@@ -63,7 +63,6 @@ impl NoWayBack {
             NoWayBack::SameTable => {
                 "nobody has to move: once all gates are open, `keyfold retrofit cutover` lets queries use what was filled"
             }
-            NoWayBack::KeyCanMove => "`keyfold retrofit cutover` moves readers and writers once and for all",
             _ => "`--no-way-back` moves the writers once and for all",
         }
     }

@@ -2,6 +2,9 @@
 //! one transaction with the target.
 //!
 //! What holds after every transaction: the target items that a source item owns are exactly the one its row names.
+//!
+//! Once the retrofit is tidied, each transaction also asks that its generation be open still ([`seal`]): so none is carried out once
+//! the writers have moved.
 
 use super::mark::mark;
 use super::turn::Turn;
@@ -13,6 +16,7 @@ use crate::retrofit::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, same_i
 use crate::retrofit::quarantine::{QuarantineReason, Quarantined, map_of};
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
+use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::{AttributeValue, Item};
 
@@ -237,7 +241,13 @@ impl Move {
         let entry = Quarantined::item(&self.key, &self.source, &QuarantineReason::Collision, fence.clone());
         let row = self.put_row(job, &LedgerRow { fence, target: None, removed: Removed::default() });
         let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
-        let mut writes: Vec<Write> = [Some(row), self.delete_old(job), entry].into_iter().flatten().collect();
+        self.send(job, [Some(row), self.delete_old(job), entry])
+    }
+
+    /// Sends these writes together, while their generation is not sealed.
+    fn send(&self, job: &Job, writes: impl IntoIterator<Item = Option<Write>>) -> Turn {
+        let mut writes: Vec<Write> = writes.into_iter().flatten().collect();
+        writes.extend(seal::unsealed(job, &self.source));
         match writes.len() {
             1 => Turn::Send(Request::Write(writes.remove(0))),
             _ => Turn::Send(Request::Transact(writes)),
@@ -260,6 +270,14 @@ impl Move {
         if let Response::Rejected(code) = response {
             return Turn::Enter(QuarantineReason::Rejected(code), self.next_fence(job));
         }
+        let response = match response {
+            // The last part is the seal's. If the generation is over, whoever knows the next one tries again.
+            Response::Cancelled(mut held) if job.generation().is_some() => match held.pop() {
+                Some(false) => return Turn::Done(TaskResult::Busy),
+                _ => Response::Cancelled(held),
+            },
+            response => response,
+        };
         match (self.phase, response) {
             (MovePhase::ReadingRow, Response::Got(row)) => self.know_row(job, row.as_ref()),
             (MovePhase::ReadingSource, Response::Got(item)) => self.know_source(job, item.as_ref()),
@@ -370,12 +388,8 @@ impl Move {
     /// Sends the transaction that moves the item.
     fn move_on(&mut self, job: &Job) -> Turn {
         self.phase = MovePhase::Moving;
-        let parts = self.parts(job);
-        let mut writes: Vec<Write> = parts.iter().map(|part| self.write(job, *part)).collect();
-        match writes.len() {
-            1 => Turn::Send(Request::Write(writes.remove(0))),
-            _ => Turn::Send(Request::Transact(writes)),
-        }
+        let writes = self.parts(job).into_iter().map(|part| Some(self.write(job, part)));
+        self.send(job, writes)
     }
 
     fn parts(&self, job: &Job) -> Vec<MovePart> {
@@ -459,8 +473,7 @@ impl Move {
             job,
             &LedgerRow { fence: self.released_fence(job), target: None, removed: Removed::default() },
         );
-        let writes = [Some(row), self.delete_old(job)];
-        Turn::Send(Request::Transact(writes.into_iter().flatten().collect()))
+        self.send(job, [Some(row), self.delete_old(job)])
     }
 
     /// Newer than the row, older than what is still to be done.

@@ -87,7 +87,10 @@ fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, Head)> {
     let back = Some(WayBack { stream: "back".to_owned(), epoch: Epoch::FIRST });
     let returned = Head { back, swept: true, ..rowed.clone() };
     let tidied = mapping.protocol() == Protocol::Fenced;
+    let ledger = mapping.protocol() == Protocol::Ledger;
     match phase {
+        Phase::Tidy if ledger => vec![("", rowed.clone()), (", swept", rowed.swept())],
+        Phase::Closing | Phase::Settled if ledger => vec![("", rowed.swept())],
         Phase::Tidying if tidied => vec![("", rowed)],
         Phase::Tidy if tidied => vec![("", rowed.clone()), (", swept", rowed.swept())],
         Phase::Closing | Phase::Reversed | Phase::Returning | Phase::Settled if tidied => {
@@ -106,6 +109,12 @@ fn steps(head: &Head) -> Vec<Step> {
     match head.phase {
         Phase::Running => vec![Step::Started, Step::Undone, Step::Revised],
         Phase::Tidying | Phase::Finalising => Vec::new(),
+        Phase::Tidy if head.swept && head.protocol == Protocol::Ledger => {
+            vec![Step::Tidied { swept: 0, revived: 0 }, Step::Undone]
+        }
+        Phase::Settled if head.protocol == Protocol::Ledger => {
+            vec![Step::MovedForGood { items: 7, milliseconds: 12_345 }]
+        }
         Phase::Tidy if head.swept => vec![
             Step::Tidied { swept: 3, revived: 0 },
             Step::Tidied { swept: 3, revived: 2 },
@@ -145,7 +154,11 @@ fn gates(mapping: &Mapping) -> Vec<Gate> {
         Gate::Stream,
         Gate::Revision,
     ];
-    gates.extend((mapping.protocol() == Protocol::Fenced).then_some(Gate::Tombstones));
+    gates.extend(match mapping.protocol() {
+        Protocol::InPlace => None,
+        Protocol::Fenced => Some(Gate::Tombstones),
+        Protocol::Ledger => Some(Gate::Tidying),
+    });
     gates
 }
 
@@ -171,7 +184,7 @@ fn refusals(mapping: &Mapping) -> Vec<ControlError> {
         ControlError::EpochsUsedUp { retrofit: retrofit() },
         ControlError::Unreadable { retrofit: retrofit() },
     ];
-    if mapping.protocol() != Protocol::Fenced {
+    if in_place {
         refusals.push(ControlError::NothingToTidy { retrofit: retrofit() });
     }
     refusals.extend(match in_place {

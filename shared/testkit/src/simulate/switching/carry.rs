@@ -18,6 +18,8 @@ use super::world::{KEYS, World, index, other};
 
 /// In so many turns a weakened way back notices that writers were moved.
 const NOTICE_TURNS: u64 = 40;
+/// A process that sleeps does so for so many turns.
+const SLEEP_TURNS: (usize, usize) = (30, 400);
 /// The most records of one item in a batch.
 const BATCH_MAX: usize = 3;
 /// For so many turns a look at the row is remembered.
@@ -31,6 +33,8 @@ pub(super) struct Work {
     request: Request,
     /// A digest of what it began with and has heard: two tasks with the same go on the same way.
     heard: u64,
+    /// It sleeps until this turn.
+    sleeps_until: u64,
 }
 
 impl Work {
@@ -47,6 +51,8 @@ pub(super) struct Zombie {
     request: Request,
     /// What tells it from others.
     pub(super) sent: u64,
+    /// Does it ask for no seal?
+    is_unsealed: bool,
 }
 
 /// A look at the row that said yes, as a function remembers it.
@@ -56,6 +62,12 @@ pub(super) struct Look {
     job: Rc<Job>,
     version: u64,
     turn: u64,
+}
+
+impl Look {
+    fn is_remembered(&self, turns: u64) -> bool {
+        turns <= self.turn + LOOK_TURNS
+    }
 }
 
 /// On whose behalf a task runs.
@@ -70,9 +82,25 @@ struct Errand {
     records: Option<(Direction, Vec<usize>)>,
     /// The record of the closed table that it looks at.
     late: Option<(Direction, usize)>,
+    /// How often it was in another item's way.
+    blocked: u8,
+}
+
+impl Errand {
+    fn of(job: Rc<Job>, lead: Direction) -> Errand {
+        Errand { job, remembered: None, lead, records: None, late: None, blocked: 0 }
+    }
 }
 
 impl World {
+    /// Can something still be written that asks for no seal, or be begun by a look of before?
+    pub(super) fn is_unsealed_under_way(&self) -> bool {
+        let remembers = |look: &Look| look.job.generation().is_none() && look.is_remembered(self.turns);
+        self.looks.iter().flatten().any(remembers)
+            || self.zombies.iter().any(|zombie| zombie.is_unsealed)
+            || self.works.iter().any(|work| work.errand.job.generation().is_none())
+    }
+
     /// Records of a table that are in its stream, of items that nobody has at work, and were not dealt with.
     pub(super) fn deliverable(&self, side: Direction) -> Vec<usize> {
         let stream = &self.streams[index(side)];
@@ -105,13 +133,13 @@ impl World {
                 }
                 self.busy[index(side)][number] = true;
                 let records = Some((side, records));
-                self.start(task, Errand { job, remembered, lead: side, records, late: None });
+                self.start(task, Errand { records, remembered, ..Errand::of(job, side) });
             }
             Due::Late { job, epoch } => {
                 self.busy[index(side)][number] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
-                self.start(task, Errand { job, remembered, lead: other(side), records, late });
+                self.start(task, Errand { records, late, remembered, ..Errand::of(job, other(side)) });
             }
             Due::Nothing => self.streams[index(side)][first].dealt_with = true,
         }
@@ -131,7 +159,7 @@ impl World {
         let function = self.random.below(self.looks.len());
         let turns = self.turns;
         let known = self.looks[function].as_ref();
-        if let Some(look) = known.filter(|look| look.side == side && turns <= look.turn + LOOK_TURNS) {
+        if let Some(look) = known.filter(|look| look.side == side && look.is_remembered(turns)) {
             return (Due::Carry(Rc::clone(&look.job)), Some(look.version));
         }
         let due = self.delivery(side);
@@ -159,6 +187,12 @@ impl World {
             Due::Late { .. } if side == Direction::There && self.bites(SwitchMutant::CarriesOn) => {
                 Due::Carry(Rc::clone(&jobs.there))
             }
+            Due::Nothing if self.head.phase == Phase::Settled && side == Direction::There => {
+                match self.bites(SwitchMutant::CarriesOn) {
+                    true => Due::Carry(Rc::clone(&jobs.there)),
+                    false => Due::Nothing,
+                }
+            }
             due => due,
         }
     }
@@ -180,12 +214,11 @@ impl World {
         match due {
             Due::Carry(job) => {
                 let task = job.apply(&record);
-                self.start(task, Errand { job, remembered, lead: side, records: None, late: None });
+                self.start(task, Errand { remembered, ..Errand::of(job, side) });
             }
             Due::Late { job, epoch } => {
                 let (task, late) = (job.late(&record, epoch), Some((side, at)));
-                let lead = other(side);
-                self.start(task, Errand { job, remembered, lead, records: None, late });
+                self.start(task, Errand { late, remembered, ..Errand::of(job, other(side)) });
             }
             Due::Nothing => {}
         }
@@ -193,11 +226,13 @@ impl World {
 
     /// Somebody takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
-        let reversed = self.head.phase == Phase::Reversed;
-        let forward = reversed && self.bites(SwitchMutant::RepairsForward);
+        let switched = self.head.phase == self.scene.switched();
+        let forward = switched && self.bites(SwitchMutant::RepairsForward);
         let phase = if forward { Phase::Tidy } else { self.head.phase };
         let (job, lead) = match phase {
-            Phase::Tidy => (Jobs::of(&self.head).leading(Direction::There), Direction::There),
+            Phase::Running | Phase::Tidy => {
+                (Jobs::of(&self.head).leading(Direction::There), Direction::There)
+            }
             Phase::Reversed => (Jobs::of(&self.head).leading(Direction::Back), Direction::Back),
             _ => return,
         };
@@ -210,12 +245,12 @@ impl World {
                 // Or an item is written once more, so that a stream shows it.
                 let there = self.item(other(lead), number).filter(|_| again);
                 let rewrite = there.and_then(|item| job.rewrite(item));
-                rewrite.or_else(|| Some(job.repair(self.key(lead, number))))
+                rewrite.or_else(|| Some(job.repair(&self.key(lead, number))))
             }
         };
         let Some(task) = task else { return };
         self.note(|| format!("a repair of {lead:?}"));
-        self.start(task, Errand { job, remembered: None, lead, records: None, late: None });
+        self.start(task, Errand::of(job, lead));
     }
 
     /// What is in quarantine.
@@ -242,9 +277,18 @@ impl World {
         self.step(task, errand, step, heard);
     }
 
-    fn step(&mut self, task: ItemTask, errand: Errand, step: TaskStep, heard: u64) {
+    fn step(&mut self, mut task: ItemTask, mut errand: Errand, step: TaskStep, heard: u64) {
         match step {
-            TaskStep::Send(request) => self.works.push(Work { task, errand, request, heard }),
+            TaskStep::Send(request) => {
+                self.works.push(Work { task, errand, request, heard, sleeps_until: 0 });
+            }
+            // As the functions do: once more, then it is parked.
+            TaskStep::Done(TaskResult::Blocked) if errand.blocked < 2 => {
+                errand.blocked += 1;
+                let first = errand.blocked == 1;
+                let step = if first { task.again(&errand.job) } else { task.park(&errand.job) };
+                self.step(task, errand, step, heard);
+            }
             TaskStep::Done(result) => {
                 self.note(|| format!("  {:?} {:?}: {}", errand.lead, errand.records, result.name()));
                 let settled = result.is_settled() && self.may_end(&errand, &result);
@@ -264,7 +308,17 @@ impl World {
 
     /// Moves a task on by one request.
     pub(super) fn advance(&mut self, at: usize) {
-        let work = self.works.swap_remove(at);
+        if self.works[at].sleeps_until > self.turns && !self.ending {
+            return;
+        }
+        let mut work = self.works.swap_remove(at);
+        if self.faults.sleeps && self.random.chance(4) {
+            self.note(|| format!("  {:?} {:?} sleeps", work.errand.lead, work.errand.records));
+            work.sleeps_until = self.turns + self.random.between(SLEEP_TURNS.0, SLEEP_TURNS.1) as u64;
+            // Somebody else gets its records.
+            self.over(work.errand.records.take(), false);
+            return self.works.push(work);
+        }
         if self.faults.crashes && self.random.chance(3) {
             self.note(|| format!("  {:?} {:?} dies", work.errand.lead, work.errand.records));
             return self.over(work.errand.records, false);
@@ -277,7 +331,8 @@ impl World {
         if self.faults.zombies && writes(&work.request) && self.random.chance(8) {
             self.note(|| "  the request is under way for long".to_owned());
             let (lead, request) = (work.errand.lead, work.request.clone());
-            self.zombies.push(Zombie { lead, request, sent: work.heard });
+            let is_unsealed = work.errand.job.generation().is_none();
+            self.zombies.push(Zombie { lead, request, sent: work.heard, is_unsealed });
             return match self.random.chance(50) {
                 true => self.over(work.errand.records, false),
                 false => self.works.push(work),
@@ -345,7 +400,7 @@ impl World {
             return None;
         }
         let image = self.streams[index(*side)][*records.last()?].record.new.clone();
-        let there = self.item(*side, self.number(*side, key)).cloned();
+        let there = self.at(*side, key).cloned();
         (image != there && self.bites(SwitchMutant::RecordImage)).then_some(image)
     }
 

@@ -1,11 +1,13 @@
 //! What must hold after every turn, and at the end.
 
-use keyfold_core::retrofit::control::{self, Direction};
+use keyfold_core::retrofit::LedgerRow;
+use keyfold_core::retrofit::control::{self, Direction, Phase};
 use keyfold_core::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
 use super::super::work::short;
+use super::scene::Layout;
 use super::world::{KEYS, LateWrite, World, index, natural, other};
 
 impl World {
@@ -26,11 +28,14 @@ impl World {
         let side = self.truth_of;
         let there = self.item(side, number).map(natural);
         // Once the direction is turned, a table follows the other one, though that has no writers yet.
-        let leads = self.head.phase.direction() == Some(side);
+        let leads = self.head.phase.direction() == Some(side) || self.head.phase == Phase::Settled;
         if leads && there != self.expected[number] {
             let said = |item: &Option<Item>| item.as_ref().map_or("nothing".to_owned(), short);
             let (there, wanted) = (said(&there), said(&self.expected[number]));
             self.fail(format!("k{number} of {side:?} is {there}, and its last writer wrote {wanted}"));
+        }
+        if self.places(number).count() > 1 {
+            self.fail(format!("k{number} is at two places of the target"));
         }
         let buried =
             self.item(Direction::Back, number).is_some_and(|item| item.contains_key(TOMBSTONE_ATTRIBUTE));
@@ -40,14 +45,30 @@ impl World {
         let carried = self.carried(side, self.expected[number].as_ref());
         let mut late = std::mem::take(&mut self.late);
         for write in late.iter_mut().filter(|write| write.number == number && write.side == other(side)) {
-            write.said |= carried == self.seen(write.side, write.new.as_ref());
+            write.said |= carried == self.seen(write.side, write.new.as_ref()) || self.looks_own(write);
         }
         self.late = late;
+    }
+
+    /// A limit: a process that slept can have read an item without a fence that somebody deleted since, and take another one away for it.
+    fn looks_own(&self, write: &LateWrite) -> bool {
+        let mut records = self.streams[index(write.side)].iter().rev();
+        let is = |record: &&super::world::Published| {
+            record.number == write.number && record.record.sequence == write.sequence
+        };
+        let mut old = || records.find(is).and_then(|record| record.record.old.clone());
+        !write.said
+            && write.new.is_none()
+            && old().is_some_and(|old| self.looks_removed(write.side, write.number, &old))
     }
 
     /// Everything has drained.
     pub(super) fn conclude(&mut self) -> Result<(), Violation> {
         let Some(open) = self.open else { return Err(Violation::new("no table is open")) };
+        // What is written to the source after a switch for good is nobody's business any more.
+        if self.head.phase == Phase::Settled {
+            return Ok(());
+        }
         for number in 0..KEYS {
             let wanted = self.carried(open, self.item(open, number).map(natural).as_ref());
             let closed = self.item(other(open), number).map(natural);
@@ -66,16 +87,29 @@ impl World {
                 )));
             }
         }
+        self.check_ledger()?;
         self.check_notes()
+    }
+
+    /// Each row of a ledger says where its item is.
+    fn check_ledger(&self) -> Result<(), Violation> {
+        for number in (0..KEYS).filter(|_| self.scene.layout != Layout::Fixed) {
+            let row = self.row_of(Direction::There, number).and_then(LedgerRow::read);
+            let there = self.item(Direction::Back, number);
+            let place = there.and_then(|item| self.scene.mapping.target().key_of(item));
+            if row.and_then(|row| row.target) != place {
+                return Err(Violation::new(format!("the ledger does not say where k{number} is")));
+            }
+        }
+        Ok(())
     }
 
     /// Is the item in the quarantine of the direction that leads from this side? Nobody goes there any more but a person: the next
     /// switch waits for that.
     fn is_parked(&self, side: Direction, number: usize) -> bool {
         let key = self.key(side, number);
-        self.quarantine(self.mapping_from(side).rows_name())
-            .iter()
-            .any(|entry| entry.key.as_ref() == Some(key))
+        let Some(mapping) = self.mapping_from(side) else { return false };
+        self.quarantine(mapping.rows_name()).iter().any(|entry| entry.key.as_ref() == Some(&key))
     }
 
     /// What is noted was late, or came after a stop.
@@ -116,7 +150,7 @@ impl World {
     }
 
     fn is_noted(&self, write: &LateWrite) -> bool {
-        let key = map(self.key(write.side, write.number));
+        let key = map(&self.key(write.side, write.number));
         let new = |row: &Item| match row.get(control::NEW) {
             Some(AttributeValue::M(image)) => Some(natural(&Item::from(image.clone()))),
             _ => None,

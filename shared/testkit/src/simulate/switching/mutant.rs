@@ -5,6 +5,8 @@ use super::super::fault::named;
 named! {
 /// A switch without one of its guards.
 SwitchMutant {
+    /// Writers are stopped while something is under way that asks for no seal, because it was begun before there were any.
+    NoWait = "no-wait",
     /// Writes do not ask whether their generation is over.
     NoSeal = "no-seal",
     /// A row is written over whatever row is there.
@@ -39,8 +41,6 @@ SwitchMutant {
     DeletionIsOwn = "deletion-is-own",
     /// What was carried over before the switch counts as late.
     FormerRowIgnored = "former-row-ignored",
-    /// Writers of the source are let in while those of the target are.
-    ReturnUnclosed = "return-unclosed",
     /// What was written after the writers were stopped is not waited for: it may have been acknowledged before, and published late.
     EarlyLook = "early-look",
     /// A repair goes on from the source to the target while the target is the truth.
@@ -61,6 +61,23 @@ SwitchMutant {
 }
 
 impl SwitchMutant {
+    /// Those of them that a switch with a ledger has a guard against: nothing leads back from there.
+    pub const OF_LEDGER: [SwitchMutant; 13] = [
+        SwitchMutant::NoWait,
+        SwitchMutant::NoSeal,
+        SwitchMutant::NoRowGuard,
+        SwitchMutant::NotDrained,
+        SwitchMutant::DrainByPresence,
+        SwitchMutant::OpenBeforeSeals,
+        SwitchMutant::HalfSealed,
+        SwitchMutant::TakenBackUnsealed,
+        SwitchMutant::CarriesOn,
+        SwitchMutant::EarlyLook,
+        SwitchMutant::RepairsForward,
+        SwitchMutant::DiscardForgotten,
+        SwitchMutant::HeadUnguarded,
+    ];
+
     /// The one with this name.
     pub fn from_name(name: &str) -> Option<SwitchMutant> {
         SwitchMutant::ALL.iter().copied().find(|mutant| mutant.name() == name)

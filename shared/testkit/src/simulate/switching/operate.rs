@@ -76,6 +76,8 @@ impl World {
             return;
         };
         match known.phase {
+            Phase::Running => self.tidy(at, &known),
+            Phase::Tidy if !known.swept => self.end_tidying(at, &known),
             Phase::Tidy => self.stop(at, &known, Direction::There, Phase::Closing),
             Phase::Closing => self.end_stop(at, &known, Direction::There),
             Phase::Reversed => self.stop(at, &known, Direction::Back, Phase::Returning),
@@ -84,21 +86,35 @@ impl World {
         }
     }
 
+    /// From here on each write asks for its seal, sooner or later.
+    fn tidy(&mut self, at: usize, known: &Head) {
+        self.operators[at] = Operator::new();
+        if self.random.chance(25) {
+            self.replace(known, scene::tidied(known));
+        }
+    }
+
+    /// Waits until nothing is under way that does not ask for one.
+    fn end_tidying(&mut self, at: usize, known: &Head) {
+        self.operators[at] = Operator::new();
+        if !self.is_unsealed_under_way() || self.bites(SwitchMutant::NoWait) {
+            self.replace(known, known.swept());
+        }
+    }
+
     /// Stops the writers, sooner or later.
     fn stop(&mut self, at: usize, known: &Head, side: Direction, next: Phase) {
         self.operators[at] = Operator::new();
         // What could not be carried before the writers moved last counts too.
-        let names = [self.scene.mapping.rows_name(), self.scene.back.rows_name()];
-        let clean = names.into_iter().all(|name| self.quarantine(name).is_empty());
+        let (there, back) = (self.scene.mapping.rows_name(), self.scene.mapping.other_rows_name());
+        let clean = self.quarantine(there).is_empty() && self.quarantine(&back).is_empty();
         if self.moves_left() == 0 || !clean || !self.random.chance(25) {
             return;
         }
         if self.store(known, next) {
             self.stopped_at = [0, 1].map(|at| self.streams[at].len());
             self.note(|| format!("writers of {side:?} are stopped"));
-            if side == Direction::There || !self.bites(SwitchMutant::ReturnUnclosed) {
-                self.open = None;
-            }
+            self.open = None;
         }
     }
 
@@ -136,7 +152,7 @@ impl World {
         self.bites +=
             u64::from(self.seals_enough(side) < usize::from(seal::SEALS) && self.is_something_under_way(at));
         self.operators[at] = Operator::new();
-        let next = if side == Direction::There { Phase::Reversed } else { Phase::Tidy };
+        let next = if side == Direction::There { self.scene.switched() } else { Phase::Tidy };
         if self.store(known, next) {
             self.moves += 1;
             self.let_in(other(side), looked);
@@ -189,7 +205,9 @@ impl World {
         let end = (begun + SEALS_AT_ONCE).min(usize::from(seal::SEALS));
         self.operators[at].sealed = end;
         let trace = self.trace.take();
-        for (_, write) in scene::seals(generation).iter().filter(|(place, _)| (begun..end).contains(place)) {
+        for (_, write) in
+            scene::seals(self.scene, generation).iter().filter(|(place, _)| (begun..end).contains(place))
+        {
             self.carry_out(Direction::There, &Request::Write(write.clone()));
         }
         self.trace = trace;
@@ -202,6 +220,11 @@ impl World {
             next => known.to(next),
         };
         let Ok(next) = next else { unreachable!("one follows the other") };
+        self.replace(known, next)
+    }
+
+    /// Stores the row over the one that is known, if that is still there.
+    fn replace(&mut self, known: &Head, next: Head) -> bool {
         if !same_version(known, &self.head) && !self.bites(SwitchMutant::HeadUnguarded) {
             return false;
         }
@@ -238,7 +261,8 @@ impl World {
                 continue;
             };
             if !self.item_has_drained(at, &job, side, number) {
-                self.carry_to_the_end(job.apply(&record), &job, side);
+                let task = job.carry_now(&record.key, record.sequence.clone());
+                self.carry_to_the_end(task, &job, side);
             }
         }
     }
@@ -272,10 +296,15 @@ impl World {
         true
     }
 
-    fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> TaskResult {
+    pub(super) fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> TaskResult {
         let mut step = task.start(job);
+        let mut blocked = 0;
         loop {
             match step {
+                TaskStep::Done(TaskResult::Blocked) if blocked < 2 => {
+                    blocked += 1;
+                    step = if blocked == 1 { task.again(job) } else { task.park(job) };
+                }
                 TaskStep::Send(request) => {
                     let response = self.carry_out(lead, &request);
                     step = task.respond(job, response);
@@ -299,8 +328,10 @@ impl World {
             return true;
         }
         let newest = sequence.map(|sequence| Newest { sequence, may_lack_row: false });
-        let (source, target) = (self.item(side, number), self.item(other(side), number));
-        let sides = Sides { row: self.row_of(side, number), source, target };
+        let row = self.row_of(side, number);
+        let place = job.place(&self.key(side, number), row);
+        let target = place.and_then(|place| self.at(other(side), &place));
+        let sides = Sides { row, source: self.item(side, number), target };
         let arrived = newest.as_ref().is_none_or(|newest| job.has_arrived(newest, sides));
         let (present, agrees) = (target.is_some(), job.agrees(sides));
         let shown = !self.head.was_reversed()
@@ -402,7 +433,7 @@ impl World {
 
     /// What a state of a table is in the other one; the same for all that has no place there.
     pub(super) fn carried(&self, side: Direction, state: Option<&Item>) -> Option<Item> {
-        self.mapping_from(side).target_item(state?).ok().flatten()
+        self.mapping_from(side)?.target_item(state?).ok().flatten()
     }
 
     /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.

@@ -1,21 +1,28 @@
 //! The turns of a history, and its end.
 
 use keyfold_core::retrofit::Quarantined;
-use keyfold_core::retrofit::control::Direction;
+use keyfold_core::retrofit::control::{Direction, Phase};
 
 use super::super::Violation;
-use super::world::{KEYS, World, index};
+use super::scene::Layout;
+use super::world::{KEYS, VALUES, World, index, text};
 
 /// Turns of a history.
 const TURNS_MAX: usize = 1_200;
 /// Turns until everything must have drained.
 const END_TURNS_MAX: usize = 20_000;
+/// Turns after a switch for good.
+const SETTLED_TURNS_MAX: u64 = 300;
 
 impl World {
     /// Plays the history to its end.
     pub(super) fn play(&mut self) -> Result<(), Violation> {
         let turns = self.random.between(200, TURNS_MAX);
         for _ in 0..turns {
+            if self.settled_for >= SETTLED_TURNS_MAX {
+                break;
+            }
+            self.settled_for += u64::from(self.head.phase == Phase::Settled);
             self.turn();
             self.check()?;
         }
@@ -34,6 +41,7 @@ impl World {
         self.faults.discards = false;
         self.faults.conflicts = false;
         self.faults.remembered = false;
+        self.faults.sleeps = false;
         self.ending = true;
         for _ in 0..END_TURNS_MAX {
             if self.is_at_rest() {
@@ -141,10 +149,29 @@ impl World {
         if self.quarantined().is_empty() {
             return;
         }
-        if self.open == Some(Direction::Back) {
-            self.mend_target();
+        match self.open {
+            Some(Direction::Back) => self.mend_target(),
+            Some(Direction::There) if self.scene.layout == Layout::Crowded => self.mend_source(),
+            _ => {}
         }
-        self.repair();
+        // Many repairs of one item would keep each other from coming to an end.
+        if self.works.len() < KEYS {
+            self.repair();
+        }
+    }
+
+    /// No two items want one place.
+    fn mend_source(&mut self) {
+        let side = Direction::There;
+        for (number, value) in VALUES.iter().enumerate().take(KEYS) {
+            let Some(there) = self.item(side, number).filter(|there| there["a"] != text(value)) else {
+                continue;
+            };
+            let mut item = there.clone();
+            item.insert("a".to_owned(), text(value));
+            let item = self.keyed(side, number, item);
+            self.application_writes_this(side, number, Some(&item));
+        }
     }
 
     /// Where the source has an item that the retrofit does not take, the target's goes; else it is one that has a way back.
@@ -171,7 +198,11 @@ impl World {
 
     /// What could not be carried the way that things are carried now. What a late task entered for the other one is of no concern.
     fn quarantined(&self) -> Vec<Quarantined> {
-        let back = self.head.phase.direction() == Some(Direction::Back);
-        self.quarantine(if back { self.scene.back.rows_name() } else { self.scene.mapping.rows_name() })
+        let mapping = &self.scene.mapping;
+        match self.head.phase.direction() {
+            Some(Direction::There) => self.quarantine(mapping.rows_name()),
+            Some(Direction::Back) => self.quarantine(&mapping.other_rows_name()),
+            None => Vec::new(),
+        }
     }
 }

@@ -31,51 +31,153 @@ attributes = { id = "string", b = "string", kind = "string", made = "string" }
 [tables.new.indexes.byB]
 partition = "{b}"
 
+[tables.moving]
+name = "moving"
+partition = "{b}.{id}"
+attributes = { id = "string", b = "string", kind = "string", made = "string" }
+
+[tables.crowded]
+name = "crowded"
+partition = "at:{b}"
+attributes = { id = "string", b = "string", kind = "string", made = "string" }
+
 [retrofits.moved]
 from = "old"
 to = "new"
 only = { kind = "in" }
 rename = { a = "b" }
 set = { made = "old" }
+
+[retrofits.moving]
+from = "old"
+to = "moving"
+only = { kind = "in" }
+rename = { a = "b" }
+set = { made = "old" }
+
+[retrofits.crowded]
+from = "old"
+to = "crowded"
+only = { kind = "in" }
+rename = { a = "b" }
+set = { made = "old" }
 "#;
+/// Histories out of so many whose target's key can move: the first of them without collisions.
+const MOVING_OF: u64 = 8;
+const MOVING: u64 = 6;
+
+/// What the target's key is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Layout {
+    /// The source's key.
+    Fixed,
+    /// The source's key and an attribute that changes.
+    Moving,
+    /// An attribute that changes: two items can want one place.
+    Crowded,
+}
+
+impl Layout {
+    /// That of this seed's history.
+    pub(super) fn of(seed: u64) -> Layout {
+        match seed % MOVING_OF {
+            0..MOVING => Layout::Fixed,
+            MOVING => Layout::Moving,
+            _ => Layout::Crowded,
+        }
+    }
+
+    fn retrofit(self) -> &'static str {
+        match self {
+            Layout::Fixed => "moved",
+            Layout::Moving => "moving",
+            Layout::Crowded => "crowded",
+        }
+    }
+}
 
 /// The retrofit.
 pub(super) struct Scene {
+    pub(super) layout: Layout,
     pub(super) mapping: Mapping,
-    pub(super) back: Mapping,
+    /// `None` where the target's key can move.
+    back: Option<Mapping>,
     pub(super) control_table: Table,
-    keys: [[Item; KEYS]; 2],
+    source_keys: [Item; KEYS],
+    /// `None` where they can move.
+    target_keys: Option<[Item; KEYS]>,
 }
 
 impl Scene {
-    /// The only one.
-    pub(super) fn get() -> &'static Scene {
-        static SCENE: OnceLock<Scene> = OnceLock::new();
-        SCENE.get_or_init(|| {
+    /// The one with this layout.
+    pub(super) fn of(layout: Layout) -> &'static Scene {
+        static SCENES: [OnceLock<Scene>; 3] = [const { OnceLock::new() }; 3];
+        SCENES[layout as usize].get_or_init(|| {
             let parsed = parse("switching.toml", TABLES);
             let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
-            let Ok(mapping) = Mapping::of(&model, "moved") else { unreachable!("it is in the text above") };
-            let Ok(back) = mapping.back() else { unreachable!("nothing is dropped") };
-            let source = std::array::from_fn(source_key);
-            let target = std::array::from_fn(|number| match back.origin(&source_key(number)) {
-                Some(key) => key,
-                None => unreachable!("the source's key fixes the target's"),
+            let Ok(mapping) = Mapping::of(&model, layout.retrofit()) else {
+                unreachable!("it is in the text above")
+            };
+            let back = mapping.back().ok();
+            let source_keys = std::array::from_fn(source_key);
+            let target_keys = back.as_ref().map(|back| {
+                std::array::from_fn(|number| back.origin(&source_key(number)).unwrap_or_default())
             });
-            Scene { mapping, back, control_table: control::table("control"), keys: [source, target] }
+            let control_table = control::table("control");
+            Scene { layout, mapping, back, control_table, source_keys, target_keys }
         })
     }
 
-    /// The key of an item in the table of this side.
-    pub(super) fn key(&self, side: Direction, number: usize) -> &Item {
-        &self.keys[index(side)][number]
+    /// That of this retrofit's row.
+    fn of_row(head: &Head) -> &'static Scene {
+        let layouts = [Layout::Fixed, Layout::Moving, Layout::Crowded];
+        match layouts.into_iter().find(|layout| layout.retrofit() == head.retrofit) {
+            Some(layout) => Scene::of(layout),
+            None => unreachable!("each scene has its retrofit"),
+        }
     }
 
-    /// How items of this side's table become those of the other one.
-    pub(super) fn mapping_from(&self, side: Direction) -> &Mapping {
+    /// The key of an item of the source.
+    pub(super) fn source_key(&self, number: usize) -> &Item {
+        &self.source_keys[number]
+    }
+
+    /// The key of an item of the target, if it cannot move.
+    pub(super) fn target_key(&self, number: usize) -> Option<&Item> {
+        self.target_keys.as_ref().map(|keys| &keys[number])
+    }
+
+    /// How items of this side's table become those of the other one, if they do.
+    pub(super) fn mapping_from(&self, side: Direction) -> Option<&Mapping> {
         match side {
-            Direction::There => &self.mapping,
-            Direction::Back => &self.back,
+            Direction::There => Some(&self.mapping),
+            Direction::Back => self.back.as_ref(),
         }
+    }
+
+    /// The row of a retrofit whose target is tidy. With a ledger it still has to be tidied.
+    pub(super) fn begun(&self) -> Head {
+        let begun = Head::begun(&self.mapping, Some("s"));
+        match self.layout {
+            Layout::Fixed => tidied(&begun).swept(),
+            Layout::Moving | Layout::Crowded => begun,
+        }
+    }
+
+    /// The phase in which the target's writers may write.
+    pub(super) fn switched(&self) -> Phase {
+        if self.back.is_some() { Phase::Reversed } else { Phase::Settled }
+    }
+}
+
+/// The row once the target is tidied, but for what of before is still under way.
+pub(super) fn tidied(begun: &Head) -> Head {
+    let first = begun.tidied_first().and_then(|first| begun.to(first));
+    let tidy =
+        first.and_then(|head| if head.phase == Phase::Tidying { head.to(Phase::Tidy) } else { Ok(head) });
+    match tidy {
+        Ok(tidy) => tidy,
+        Err(error) => unreachable!("{error}"),
     }
 }
 
@@ -103,7 +205,7 @@ impl Jobs {
     }
 
     fn made(head: &Head) -> Jobs {
-        let mapping = &Scene::get().mapping;
+        let mapping = &Scene::of_row(head).mapping;
         let due = [Direction::There, Direction::Back].map(|side| match head.delivery(mapping, side) {
             Delivery::Carry(job) => Due::Carry(Rc::new(job)),
             Delivery::Late { job, epoch } => Due::Late { job: Rc::new(job), epoch },
@@ -129,6 +231,7 @@ impl Jobs {
 /// Everything of a row that its jobs depend on.
 #[derive(PartialEq, Eq, Hash)]
 struct JobsKey {
+    layout: Layout,
     phase: &'static str,
     epoch: Epoch,
     back: Option<Epoch>,
@@ -138,9 +241,10 @@ struct JobsKey {
 
 impl JobsKey {
     fn of(head: &Head) -> JobsKey {
+        let layout = Scene::of_row(head).layout;
         let Head { phase, epoch, generation, rows, .. } = *head;
         let back = head.back.as_ref().map(|back| back.epoch);
-        JobsKey { phase: phase.name(), epoch, back, generation, rows }
+        JobsKey { layout, phase: phase.name(), epoch, back, generation, rows }
     }
 }
 
@@ -148,33 +252,27 @@ impl JobsKey {
 type Seals = Rc<[(usize, Write)]>;
 
 /// The seals of a generation that an item here asks for.
-pub(super) fn seals(generation: Generation) -> Seals {
-    thread_local! { static MADE: RefCell<HashMap<Generation, Seals>> = RefCell::default(); }
+pub(super) fn seals(scene: &Scene, generation: Generation) -> Seals {
+    thread_local! { static MADE: RefCell<HashMap<(Layout, Generation), Seals>> = RefCell::default(); }
     MADE.with_borrow_mut(|made| {
-        let seals = made.entry(generation).or_insert_with(|| {
-            let all = seal::seals(Scene::get().mapping.name(), generation).enumerate();
-            all.filter(|(_, write)| asked().contains(&control_partition(key_in(&write.action)))).collect()
+        let seals = made.entry((scene.layout, generation)).or_insert_with(|| {
+            let asked = asked(scene);
+            let all = seal::seals(scene.mapping.name(), generation).enumerate();
+            all.filter(|(_, write)| asked.contains(&control_partition(key_in(&write.action)))).collect()
         });
         Rc::clone(seals)
     })
 }
 
 /// The partitions of the seals that an item here asks for.
-fn asked() -> &'static BTreeSet<String> {
-    static ASKED: OnceLock<BTreeSet<String>> = OnceLock::new();
-    ASKED.get_or_init(|| {
-        let scene = Scene::get();
-        let begun = Head::begun(&scene.mapping, Some("s"));
-        let tidy = begun.to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
-        let Ok(head) = tidy.and_then(|head| head.with_way_back("t")) else { unreachable!("they follow") };
-        let jobs = Jobs::of(&head);
-        let sides = [Direction::There, Direction::Back];
-        let of = |side: Direction| {
-            let job = jobs.leading(side);
-            (0..KEYS).filter_map(move |number| asked_by(job.as_deref()?, scene.key(side, number)))
-        };
-        sides.into_iter().flat_map(of).collect()
-    })
+fn asked(scene: &Scene) -> BTreeSet<String> {
+    let Ok(head) = tidied(&Head::begun(&scene.mapping, Some("s"))).with_way_back("t") else {
+        unreachable!("it is the first")
+    };
+    let jobs = Jobs::of(&head);
+    let there = (0..KEYS).filter_map(|number| asked_by(&jobs.there, scene.source_key(number)));
+    let back = (0..KEYS).filter_map(|number| asked_by(jobs.back.as_deref()?, scene.target_key(number)?));
+    there.chain(back).collect()
 }
 
 /// The partition of the seal that a write of this item asks for.

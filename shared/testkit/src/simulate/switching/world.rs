@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::{Direction, Head, Phase};
+use keyfold_core::retrofit::control::{Direction, Head};
 use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey,
@@ -18,10 +18,10 @@ use super::carry::{Look, Work, Zombie};
 use super::choices::{Choices, Told};
 use super::mutant::SwitchMutant;
 use super::operate::Operator;
-use super::scene::Scene;
+use super::scene::{Jobs, Layout, Scene};
 
 /// What items say.
-const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
+pub(super) const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
 /// How many items there can be.
 pub(super) const KEYS: usize = 3;
 /// How often writers are moved at the most.
@@ -78,6 +78,8 @@ pub(super) struct SwitchFaults {
     pub(super) conflicts: bool,
     /// Functions remember for a while that the row said yes.
     pub(super) remembered: bool,
+    /// Processes sleep in the middle of a task, and go on long after.
+    pub(super) sleeps: bool,
 }
 
 /// A record of a stream.
@@ -170,6 +172,8 @@ pub(super) struct World {
     /// How many operators died, and how many stops were taken back.
     pub(super) died: u64,
     pub(super) taken_back: u64,
+    /// For how many turns writers have been moved for good.
+    pub(super) settled_for: u64,
     /// The last stop has begun.
     pub(super) ending: bool,
     /// Something changed since it was last looked whether all is right.
@@ -197,8 +201,9 @@ impl World {
             discards: fault(25),
             conflicts: fault(25),
             remembered: fault(40),
+            sleeps: fault(30),
         };
-        let mut world = World::with(random, faults, mutant, trace);
+        let mut world = World::with(Layout::of(seed), random, faults, mutant, trace);
         // They have nothing to do with each other across items, as those of different shards.
         let mut first = || world.random.below(3) as u64 * 45 + 3;
         let firsts = [(); 2].map(|()| [(); KEYS].map(|()| first()));
@@ -210,7 +215,7 @@ impl World {
     /// The world of a walk: one item, the same on both sides, and one operator.
     pub(super) fn walked(mutant: Option<SwitchMutant>) -> World {
         let random = Choices::Told(Told::default());
-        let mut world = World::with(random, SwitchFaults::default(), mutant, false);
+        let mut world = World::with(Layout::Fixed, random, SwitchFaults::default(), mutant, false);
         world.operators.truncate(1);
         let mut item = Item::default();
         item.insert("a".to_owned(), text("w0"));
@@ -221,11 +226,14 @@ impl World {
     }
 
     /// Nothing has happened yet, and there is no item.
-    fn with(random: Choices, faults: SwitchFaults, mutant: Option<SwitchMutant>, trace: bool) -> World {
-        let scene = Scene::get();
-        let tidy =
-            Head::begun(&scene.mapping, Some("s")).to(Phase::Tidying).and_then(|head| head.to(Phase::Tidy));
-        let Ok(tidy) = tidy else { unreachable!("one follows the other") };
+    fn with(
+        layout: Layout,
+        random: Choices,
+        faults: SwitchFaults,
+        mutant: Option<SwitchMutant>,
+        trace: bool,
+    ) -> World {
+        let scene = Scene::of(layout);
         World {
             random,
             faults,
@@ -237,7 +245,7 @@ impl World {
             scene,
             tables: Default::default(),
             control: ItemStore::default(),
-            head: tidy.swept(),
+            head: scene.begun(),
             streams: Default::default(),
             sequences: [[0; KEYS]; 2],
             open: Some(Direction::There),
@@ -262,6 +270,7 @@ impl World {
             doubts: if faults.hesitant { 12 } else { 1 },
             died: 0,
             taken_back: 0,
+            settled_for: 0,
             ending: false,
             changed: true,
         }
@@ -280,13 +289,19 @@ impl World {
     }
 
     fn carried_over(&mut self, number: usize, item: Item) {
+        self.tables[0].set(self.scene.mapping.source(), &item.clone(), Some(item.clone()));
+        self.expected[number] = Some(item.clone());
+        if self.scene.layout != Layout::Fixed {
+            let job = Jobs::of(&self.head).there.clone();
+            self.carry_to_the_end(job.backfill(item, false), &job, Direction::There);
+            self.streams[1].clear();
+            return;
+        }
         if let Ok(Some(mut carried)) = self.scene.mapping.target_item(&item) {
             let fence = Fence::of_scan(self.head.epoch);
             carried.insert(OWN_ATTRIBUTES[0].to_owned(), fence.value());
             self.tables[1].set(self.scene.mapping.target(), &carried.clone(), Some(carried));
         }
-        self.tables[0].set(self.scene.mapping.source(), &item.clone(), Some(item.clone()));
-        self.expected[number] = Some(item);
     }
 
     pub(super) fn has(&self, mutant: SwitchMutant) -> bool {
@@ -323,9 +338,21 @@ impl World {
         }
     }
 
-    /// The key of an item in the table of this side.
-    pub(super) fn key(&self, side: Direction, number: usize) -> &'static Item {
-        self.scene.key(side, number)
+    /// The key of an item in the table of this side; of one that is not there, in a table where it can move, no key.
+    pub(super) fn key(&self, side: Direction, number: usize) -> Item {
+        match (side, self.scene.target_key(number)) {
+            (Direction::There, _) => self.scene.source_key(number).clone(),
+            (Direction::Back, Some(key)) => key.clone(),
+            (Direction::Back, None) => {
+                let there = self.places(number).next();
+                there.and_then(|item| self.model(side).key_of(item)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Everything in the target that is of this item.
+    pub(super) fn places(&self, number: usize) -> impl Iterator<Item = &Item> {
+        self.tables[1].iter().map(|(_, item)| item).filter(move |item| number_of(item) == number)
     }
 
     /// The item with its key, as a writer of this side stores it.
@@ -362,7 +389,15 @@ impl World {
 
     /// The item of a table.
     pub(super) fn item(&self, side: Direction, number: usize) -> Option<&Item> {
-        self.tables[index(side)].get(self.model(side), self.key(side, number))
+        match side {
+            Direction::There => self.tables[0].get(self.model(side), self.scene.source_key(number)),
+            Direction::Back => self.places(number).next(),
+        }
+    }
+
+    /// The item at this place of the target.
+    pub(super) fn at(&self, side: Direction, key: &Item) -> Option<&Item> {
+        self.tables[index(side)].get(self.model(side), key)
     }
 
     /// Changes a table; its stream takes it down. Gives the record's place back, if there is one.
@@ -375,7 +410,7 @@ impl World {
         }
         self.changed = true;
         let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
-        let number = self.number(side, &key);
+        let number = item.as_ref().or(old.as_ref()).map(number_of)?;
         self.sequences[at][number] += self.random.rise();
         let Ok(sequence) = SequenceNumber::parse(&self.sequences[at][number].to_string()) else {
             unreachable!("these are digits")
@@ -397,10 +432,6 @@ impl World {
         Some(self.streams[at].len() - 1)
     }
 
-    pub(super) fn number(&self, side: Direction, key: &Item) -> usize {
-        (0..KEYS).find(|number| self.key(side, *number) == key).unwrap_or(0)
-    }
-
     /// Carries a request out for a job of this direction.
     pub(super) fn carry_out(&mut self, lead: Direction, request: &Request) -> Response {
         let response = match request {
@@ -416,10 +447,14 @@ impl World {
                 Some(_) => Response::Refused(keyfold_core::retrofit::ItemSeen::Unknown),
             },
             Request::Transact(writes) => {
-                let writes = self.weakened(writes);
-                match self.write_all(lead, &writes) {
+                let sent = self.weakened(writes);
+                match self.write_all(lead, &sent) {
                     None => Response::Written,
-                    Some(held) => Response::Cancelled(held),
+                    // What was not asked held.
+                    Some(mut held) => {
+                        held.resize(writes.len(), true);
+                        Response::Cancelled(held)
+                    }
                 }
             }
         };
@@ -453,11 +488,10 @@ impl World {
             let key = key_in(&write.action).clone();
             match self.place(lead, write.place) {
                 Some(side) => {
-                    let number = self.number(side, &key);
-                    let before =
-                        self.item(side, number).filter(|before| natural(before) == **before).cloned();
-                    if item.is_none() && before.is_some() {
-                        self.removed_bare[index(side)][number] = before;
+                    let before = self.at(side, &key).filter(|before| natural(before) == **before).cloned();
+                    if let (None, Some(before)) = (&item, before) {
+                        let number = number_of(&before);
+                        self.removed_bare[index(side)][number] = Some(before);
                     }
                     self.set(side, &key, item);
                 }
@@ -474,13 +508,13 @@ impl World {
 
     /// The row of an item, for the direction that leads from this side.
     pub(super) fn row_of(&self, side: Direction, number: usize) -> Option<&Item> {
-        let mapping = self.mapping_from(side);
-        let source = SourceKey::of(mapping.source(), self.key(side, number))?;
+        let mapping = self.mapping_from(side)?;
+        let source = SourceKey::of(mapping.source(), &self.key(side, number))?;
         self.row(&LedgerRow::key(mapping, &source))
     }
 
     /// How items of this side's table become those of the other one.
-    pub(super) fn mapping_from(&self, side: Direction) -> &'static Mapping {
+    pub(super) fn mapping_from(&self, side: Direction) -> Option<&'static Mapping> {
         self.scene.mapping_from(side)
     }
 
@@ -519,8 +553,7 @@ impl World {
         let images = self.streams[index(side)].iter().filter_map(|record| record.record.new.as_ref());
         let images: Vec<Item> = images.cloned().collect();
         let Some(copy) = self.random.any(&images).cloned() else { return };
-        let Some(key) = self.model(side).key_of(&copy) else { unreachable!("every item has a key") };
-        let number = self.number(side, &key);
+        let number = number_of(&copy);
         let copy = self.keyed(side, number, copy);
         self.copied[index(side)][number] = true;
         self.copied_late[number] |= self.open != Some(side);
@@ -534,9 +567,8 @@ impl World {
             let said = new.map_or("nothing".to_owned(), short);
             format!("{}writer of {side:?}: k{number} is {said}", if leaked { "LATE " } else { "" })
         });
-        let key = self.key(side, number);
         let before = self.item(side, number).cloned();
-        let Some(at) = self.set(side, key, new.cloned()) else { return };
+        let Some(at) = self.store_item(side, number, new) else { return };
         let hidden = self.streams[index(side)][at].visible_at > self.turns;
         if leaked || hidden {
             self.leaked.push((index(side), at));
@@ -557,9 +589,23 @@ impl World {
         }
     }
 
+    /// Stores the item where it belongs, if nobody else is there; where it was before, nothing stays. Gives the record's place back.
+    fn store_item(&mut self, side: Direction, number: usize, new: Option<&Item>) -> Option<usize> {
+        let before = self.item(side, number).and_then(|item| self.model(side).key_of(item));
+        let key = new.and_then(|new| self.model(side).key_of(new));
+        let Some(key) = key else { return self.set(side, &before?, None) };
+        if self.at(side, &key).is_some_and(|there| number_of(there) != number) {
+            return None;
+        }
+        if let Some(before) = before.filter(|before| *before != key) {
+            self.set(side, &before, None);
+        }
+        self.set(side, &key, new.cloned())
+    }
+
     /// A limit of the protocol: the deletion of an item without a fence is taken for the retrofit's own, if it removed the same one
     /// last, or saw it there before it removed another one without a fence.
-    fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
+    pub(super) fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
         let row = self.row_of(other(side), number).and_then(LedgerRow::read);
         if natural(item) != *item {
             // So is that of an old copy, whose fence the retrofit deleted before.
@@ -575,6 +621,14 @@ impl World {
 fn looks_newer(before: Option<&Item>, stored: &Item) -> bool {
     let fence = |item: &Item| item.get(OWN_ATTRIBUTES[0]).and_then(Fence::read);
     fence(stored) > before.and_then(fence)
+}
+
+/// Which item it is, by the attribute that both tables have.
+pub(super) fn number_of(item: &Item) -> usize {
+    match item.get("id") {
+        Some(AttributeValue::S(id)) => id.get(1..).and_then(|digits| digits.parse().ok()).unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// An item without what the retrofit keeps on it.
