@@ -316,7 +316,11 @@ impl<'a> Switch<'a> {
 
     /// The row of the stop.
     fn stopping(&self) -> anyhow::Result<Head> {
-        let next = self.head.to(self.way.stop).map_err(|error| explained(error.into()))?;
+        let next = match (self.way.stop, self.way.to) {
+            (Phase::Closing, Phase::Reversed) => self.head.closing(&self.reverse_stream),
+            (stop, _) => self.head.to(stop),
+        };
+        let next = next.map_err(|error| explained(error.into()))?;
         Ok(Head { exempt: self.exempt().to_vec(), ..next })
     }
 

@@ -641,6 +641,13 @@ impl Head {
         Ok(Head { back: Some(WayBack { stream: stream.to_owned(), epoch }), ..self.clone() })
     }
 
+    /// The row of a stop of the source's writers. What comes late to the target, closed since a return, is judged by the stream that it has
+    /// now: if that is another one than the way back followed, the next epoch begins.
+    pub fn closing(&self, target_stream: &str) -> Result<Head, ControlError> {
+        let head = if self.was_reversed() { self.with_way_back(target_stream)? } else { self.clone() };
+        head.to(Phase::Closing)
+    }
+
     /// The row from which on policies on the tables stop writers, but for these roles; without any, writers stop by themselves.
     #[must_use]
     pub fn exempting(&self, exempt: &[String]) -> Head {

@@ -74,3 +74,21 @@ fn a_row_of_an_earlier_release_is_completed_by_a_start_with_the_manifest_of_befo
     let started = earlier.restarted(job("moved").mapping(), Some("stream-1")).unwrap();
     assert!(started.revised(&mended("moved")).is_ok());
 }
+
+#[test]
+fn a_target_that_got_another_stream_since_a_return_is_closed_under_the_next_epoch() {
+    let tidy = Head { phase: Phase::Tidy, ..begun("moved") };
+    assert_eq!(tidy.closing("t").unwrap().back, None, "nobody has written the target yet");
+    let returned = Head { phase: Phase::Tidy, ..tidy.with_way_back("t").unwrap() };
+    let epoch = |stream: &str| returned.closing(stream).unwrap().back.unwrap().epoch.number();
+    assert_eq!((epoch("t"), epoch("another")), (1, 2));
+    // Records of that stream are looked at, and judged by its epoch.
+    let closing = returned.closing("another").unwrap();
+    closing.check_back_stream("another").unwrap();
+    assert!(closing.check_back_stream("t").is_err());
+    let mapping = job("moved").mapping().clone();
+    let Delivery::Late { epoch, .. } = closing.delivery(&mapping, Direction::Back) else {
+        panic!("it is closed")
+    };
+    assert_eq!(epoch.number(), 2);
+}

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use keyfold_core::retrofit::control::{Direction, Head, Phase};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole, TaskResult,
-    TaskStep, Write, control,
+    Action, Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole,
+    TaskResult, TaskStep, Write, control,
 };
 use keyfold_core::value::Item;
 
@@ -328,6 +328,13 @@ impl World {
             self.note(|| "  a transaction meets another one".to_owned());
             return self.works.push(work);
         }
+        if self.faults.refusals && puts_an_item(&work.request) && self.random.chance(3) {
+            self.note(|| "  the item is refused".to_owned());
+            if self.bites(SwitchMutant::RefusalForgotten) {
+                return self.over(work.errand.records, true);
+            }
+            return self.respond(work, Response::Rejected("item-too-large".to_owned()));
+        }
         if self.faults.zombies && writes(&work.request) && self.random.chance(8) {
             self.note(|| "  the request is under way for long".to_owned());
             let (lead, request) = (work.errand.lead, work.request.clone());
@@ -458,4 +465,14 @@ fn partition_of(write: &Write) -> String {
 /// The row of the retrofit, stored.
 pub(super) fn same_version(a: &Head, b: &Head) -> bool {
     a.version == b.version
+}
+
+/// Does it put an item into a table of the application's?
+fn puts_an_item(request: &Request) -> bool {
+    let puts = |write: &Write| write.place != TableRole::Control && matches!(write.action, Action::Put(_));
+    match request {
+        Request::Get { .. } => false,
+        Request::Write(write) => puts(write),
+        Request::Transact(writes) => writes.iter().any(puts),
+    }
 }

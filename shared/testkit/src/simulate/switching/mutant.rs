@@ -47,6 +47,8 @@ SwitchMutant {
     RepairsForward = "repairs-forward",
     /// A record that was given up on its way is forgotten.
     DiscardForgotten = "discard-forgotten",
+    /// A record whose item is refused is dealt with.
+    RefusalForgotten = "refusal-forgotten",
     /// The record's image is written in place of what the open table says now.
     RecordImage = "record-image",
     /// A return that is taken back forgets the way back.

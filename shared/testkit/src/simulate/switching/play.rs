@@ -42,6 +42,7 @@ impl World {
         self.faults.conflicts = false;
         self.faults.remembered = false;
         self.faults.sleeps = false;
+        self.faults.refusals = false;
         self.ending = true;
         for _ in 0..END_TURNS_MAX {
             if self.is_at_rest() {

@@ -80,6 +80,8 @@ pub(super) struct SwitchFaults {
     pub(super) remembered: bool,
     /// Processes sleep in the middle of a task, and go on long after.
     pub(super) sleeps: bool,
+    /// DynamoDB refuses items: they are too large for the other table, or a value does not fit there.
+    pub(super) refusals: bool,
 }
 
 /// A record of a stream.
@@ -202,6 +204,7 @@ impl World {
             conflicts: fault(25),
             remembered: fault(40),
             sleeps: fault(30),
+            refusals: fault(20),
         };
         let mut world = World::with(Layout::of(seed), random, faults, mutant, trace);
         // They have nothing to do with each other across items, as those of different shards.
