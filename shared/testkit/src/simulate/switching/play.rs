@@ -147,7 +147,8 @@ impl World {
 
     /// Writers of the target write anew what has no way back, and somebody takes it out of the quarantine.
     fn mend(&mut self) {
-        if self.quarantined().is_empty() {
+        // Many changes and repairs of one item would keep each other from coming to an end.
+        if self.quarantined().is_empty() || self.works.len() >= KEYS {
             return;
         }
         match self.open {
@@ -155,10 +156,7 @@ impl World {
             Some(Direction::There) if self.scene.layout == Layout::Crowded => self.mend_source(),
             _ => {}
         }
-        // Many repairs of one item would keep each other from coming to an end.
-        if self.works.len() < KEYS {
-            self.repair();
-        }
+        self.repair();
     }
 
     /// No two items want one place.
