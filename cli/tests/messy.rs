@@ -286,7 +286,8 @@ async fn a_retrofit_that_was_given_up_begins_again_under_its_name() {
     assert!(live.refused(&["start", "fill"]).contains("live-attributes"));
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
     let started = live.done(&["start", "fill"]);
-    assert_eq!((&started["phase"], &started["epoch"]), (&json!("running"), &json!(2)));
+    // The stream is the same, so its numbers mean what they meant; the comparison finds what the former mapping wrote.
+    assert_eq!((&started["phase"], &started["epoch"]), (&json!("running"), &json!(1)));
     live.done(&BACKFILL);
     live.done(&["repair", "fill", "--lag", "0"]);
     live.done(&VERIFY);

@@ -77,7 +77,8 @@ fn a_row_of_an_earlier_release_is_completed_by_a_start_with_the_manifest_of_befo
 
 #[test]
 fn a_target_that_got_another_stream_since_a_return_is_closed_under_the_next_epoch() {
-    let tidy = Head { phase: Phase::Tidy, ..begun("moved") };
+    let tidying = begun("moved").to(Phase::Tidying).unwrap();
+    let tidy = tidying.to(Phase::Tidy).unwrap().swept();
     assert_eq!(tidy.closing("t").unwrap().back, None, "nobody has written the target yet");
     let returned = Head { phase: Phase::Tidy, ..tidy.with_way_back("t").unwrap() };
     let epoch = |stream: &str| returned.closing(stream).unwrap().back.unwrap().epoch.number();
