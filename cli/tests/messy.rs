@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -258,8 +259,12 @@ async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_af
     let revise = ["revise", "fill", "--wait", "600"];
     let mut waiting = {
         let mut command = live.command(&[&["retrofit"], &revise[..]].concat());
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
+    // Two seconds more than it is told: a look of before can be relied on for a moment longer.
+    let mut lines = BufReader::new(waiting.stderr.take().unwrap()).lines();
+    let said = lines.find_map(|line| line.ok().filter(|line| line.contains("waiting"))).unwrap();
+    assert!(said.contains("waiting 602 s"), "{said}");
     // Until the row is written, the mended manifest is refused.
     while !live.retrofit(&["status", "fill"]).status.success() {
         std::thread::sleep(Duration::from_millis(50));
@@ -281,6 +286,10 @@ async fn a_retrofit_that_was_given_up_begins_again_under_its_name() {
     let live = Live::begin("").await;
     live.done(&["start", "fill"]);
     live.done(&BACKFILL);
+    live.done(&["abandon", "fill"]);
+    // With the same manifest and stream, what was backfilled before is backfilled anew.
+    live.done(&["start", "fill"]);
+    assert!(live.gates().contains(&json!("backfill-incomplete")));
     live.done(&["abandon", "fill"]);
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = { default = \"am\" }");
     assert!(live.refused(&["start", "fill"]).contains("live-attributes"));

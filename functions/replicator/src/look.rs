@@ -2,7 +2,7 @@
 //!
 //! Only what is written may rest on it: its writes are guarded, and one may as well have been under way since the look. Before a
 //! record is dropped, the row is read again. Commands that change the row wait for this moment too
-//! (`keyfold_core::retrofit::control::LOOK_WAIT_SECONDS`).
+//! (`keyfold_core::retrofit::control::wait_after_change`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};

@@ -136,7 +136,7 @@ impl Replicator {
     }
 
     /// Reads the retrofit's row, strongly consistent: one read unit buys that nothing is written under a mapping or in a phase that
-    /// is over. What follows from the row of a version is kept. Who `answers` says so if somebody asks about the way back.
+    /// is over. What follows from the row of a version is kept. `answers`: if an operator asks about the way back, this batch may answer.
     async fn look(&self, stream: &str, records_lead: Direction, answers: bool) -> Result<Allowed, Refusal> {
         let mapping = self.mapping()?;
         let looking = self.looking(mapping);

@@ -207,7 +207,7 @@ impl Condition {
     /// Do all the attributes that it looks at pass this test?
     pub fn only_uses(&self, allowed: &dyn Fn(&str) -> bool) -> bool {
         let mut all = true;
-        self.each(&mut |path, _| all &= allowed(path.root.as_str()));
+        self.each(&mut |path, _| all &= allowed(&path.root));
         all
     }
 

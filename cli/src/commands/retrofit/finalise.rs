@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::{ControlError, LOOK_WAIT_SECONDS, Phase};
+use keyfold_core::retrofit::control::{ControlError, Phase, wait_after_change};
 use keyfold_core::retrofit::{Pass, Protocol, Step, finalise};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::json;
@@ -79,7 +79,7 @@ async fn settled(sender: &RequestSender, head: Head, settle: u64, out: &Output) 
             (since, next)
         }
     };
-    let until = since.saturating_add(settle).saturating_add(LOOK_WAIT_SECONDS);
+    let until = since.saturating_add(wait_after_change(settle));
     let left = until.saturating_sub(now_seconds());
     if left > 0 {
         let line = Line::new(out);

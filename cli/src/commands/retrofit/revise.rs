@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::Step;
-use keyfold_core::retrofit::control::{Head, LOOK_WAIT_SECONDS};
+use keyfold_core::retrofit::control::{Head, wait_after_change};
 use keyfold_dynamo::retrofit::RequestSender;
 
 use super::line::{Line, wait};
@@ -41,7 +41,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitReviseArgs, out: &Output) 
         RequestSender::new(sender.client().clone(), revised.job(mapping.clone()), &args.target.control);
     sender.carry_on(&before).await.map_err(explained)?;
     let line = Line::new(out);
-    let seconds = args.wait.saturating_add(LOOK_WAIT_SECONDS);
+    let seconds = wait_after_change(args.wait);
     line.note(&format!("waiting {seconds} s until nobody writes by the manifest before"));
     wait(&line, seconds, "until nobody writes by the manifest before", || false).await;
     // Somebody may have read the row just before it changed.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::{LOOK_WAIT_SECONDS, Phase};
+use keyfold_core::retrofit::control::{Phase, wait_after_change};
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
@@ -162,7 +162,7 @@ async fn waited(
             since
         }
     };
-    let until = since.saturating_add(seconds).saturating_add(LOOK_WAIT_SECONDS);
+    let until = since.saturating_add(wait_after_change(seconds));
     if now_seconds() < until {
         out.note(format!(
             "waiting until {} UTC: until then, what was begun in the phase before may still be written; the same command continues\n",

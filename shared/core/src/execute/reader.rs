@@ -168,7 +168,7 @@ fn with_looked_at(
     if !plan.count {
         plan.order.iter().for_each(|by| add(&by.attribute));
     }
-    Condition::each(&access.recheck, &mut |path, _| add(path.root.as_str()));
+    Condition::each(&access.recheck, &mut |path, _| add(&path.root));
     shape.names().iter().for_each(|name| add(name));
     // What is read behind an entry can have become a tombstone since.
     if access.hydration == Hydration::ByKey {

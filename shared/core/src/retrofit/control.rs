@@ -63,8 +63,11 @@ pub const NEW: &str = "new";
 
 /// For so many milliseconds a replicator may rely on a look at the row that said yes, at the most.
 pub const LOOK_MS_MAX: u64 = 1_000;
-/// So much longer, in seconds, is every wait until nothing begun before a change of the row can still be written.
-pub const LOOK_WAIT_SECONDS: u64 = 2;
+/// How many seconds to wait after a change of the row until nothing begun before can still be written, if what is begun ends within so many:
+/// a look of before can be relied on for a second more, and times in the row are cut to whole seconds.
+pub fn wait_after_change(seconds: u64) -> u64 {
+    seconds.saturating_add(2)
+}
 
 const HEAD_SORT: &str = "head";
 pub(in crate::retrofit) const LEDGER_SORT: &str = "ledger";

@@ -223,8 +223,7 @@ impl RequestSender {
 
     /// Notes that something will be written: what was compared before says nothing any more.
     pub async fn begin_writing(&self) -> Result<(), RetrofitError> {
-        let mark = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
-        self.note(progress::store_mark(self.job(), &mark)).await
+        self.note(progress::store_mark(self.job(), &unique())).await
     }
 
     /// Notes how far behind the replicator is.
@@ -294,4 +293,9 @@ impl RequestSender {
         };
         Ok(matches!(verdict, TaskResult::Written | TaskResult::Unchanged | TaskResult::NotSelected))
     }
+}
+
+/// A text that nobody had before.
+pub(super) fn unique() -> String {
+    format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }

@@ -4,6 +4,7 @@
 use futures_util::FutureExt;
 use keyfold_core::retrofit::{Reverse, ReverseAnswer, TableRole, TaskResult};
 
+use super::control::unique;
 use super::worker_lease::now_seconds;
 use super::{RequestSender, RetrofitError};
 use crate::policy::{Tried, may_write};
@@ -21,8 +22,7 @@ impl RequestSender {
 
     /// Asks whether items can be carried the other way.
     pub async fn ask_reverse(&self) -> Result<Reverse, RetrofitError> {
-        let question = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
-        let asked = Reverse::asked(question, now_seconds());
+        let asked = Reverse::asked(unique(), now_seconds());
         self.note(asked.store(self.job())).await?;
         Ok(asked)
     }

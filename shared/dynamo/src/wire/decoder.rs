@@ -42,8 +42,7 @@ pub(crate) struct Wire<T> {
 
 /// How the answers of an operation are decoded: its name in the SDK, its output there, what we make of it, and how.
 macro_rules! wires {
-    ($($(#[$doc:meta])* $wire:ident = $operation:ident, $output:ident, $decoded:ty, $decode:path;)*) => {$(
-        $(#[$doc])*
+    ($($wire:ident = $operation:ident, $output:ident, $decoded:ty, $decode:path;)*) => {$(
         pub(crate) static $wire: Wire<$decoded> = Wire {
             decode: $decode,
             nothing: || Output::erase($output::builder().build()),

@@ -84,7 +84,7 @@ impl<'a> Certain<'a> {
             (None, Comparison::Exists(false)) => return,
             _ => Known::Present,
         };
-        self.learn(path.root.as_str(), known);
+        self.learn(&path.root, known);
     }
 
     fn learn(&mut self, name: &'a str, new: Known<'a>) {
@@ -118,7 +118,7 @@ impl<'a> Certain<'a> {
     }
 
     fn compares(&self, path: &Path, comparison: &Comparison) -> Certainty {
-        match (self.about(path.root.as_str()), path.as_attribute(), comparison) {
+        match (self.about(&path.root), path.as_attribute(), comparison) {
             (Some(Known::Absent), _, _) if comparison.holds(None) => Certainty::Holds,
             (Some(Known::Absent), _, _) => Certainty::Fails,
             (Some(Known::Present | Known::OneOf(_)), Some(_), Comparison::Exists(true)) => Certainty::Holds,

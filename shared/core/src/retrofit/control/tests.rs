@@ -76,6 +76,13 @@ fn a_row_of_an_earlier_release_is_completed_by_a_start_with_the_manifest_of_befo
 }
 
 #[test]
+fn who_waits_waits_longer_than_a_look_is_remembered() {
+    let cut_off_ms = 1_000;
+    assert!(wait_after_change(900) * 1_000 >= 900_000 + LOOK_MS_MAX + cut_off_ms);
+    assert_eq!(wait_after_change(u64::MAX), u64::MAX);
+}
+
+#[test]
 fn a_target_that_got_another_stream_since_a_return_is_closed_under_the_next_epoch() {
     let tidying = begun("moved").to(Phase::Tidying).unwrap();
     let tidy = tidying.to(Phase::Tidy).unwrap().swept();
