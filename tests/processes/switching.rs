@@ -64,7 +64,7 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
         let writers = Writers::start(&deployment, open, &truth, random.u64(..));
         while !writers.is_over() {
             tokio::time::sleep(Duration::from_millis(random.u64(20..60))).await;
-            if killed < KILLS_MAX * (round + 1) {
+            if killed < kills() * (round + 1) {
                 killed += usize::from(function.kill(random.usize(..REPLICATORS)) == Some(true));
             }
         }
@@ -160,6 +160,10 @@ async fn verified(deployment: &Deployment, retrofit: &str, lag: &str) {
 }
 
 /// Runs the command until it is through; it is killed on the way. How often.
+fn kills() -> usize {
+    std::env::var("KEYFOLD_SWITCH_KILLS").map_or(KILLS_MAX, |text| text.parse().unwrap())
+}
+
 async fn moved(
     deployment: &Deployment,
     words: &[&str],
@@ -174,7 +178,7 @@ async fn moved(
             command.envs(environment.iter().copied());
             tokio::spawn(async move { process.run(command).await })
         };
-        if killed < KILLS_MAX {
+        if killed < kills() {
             tokio::time::sleep(Duration::from_millis(random.u64(50..2_500))).await;
             killed += usize::from(process.kill());
         }

@@ -89,10 +89,10 @@ async fn writers_that_never_stop_by_themselves_lose_nothing() {
     let (mut killed, mut commands) = (0, 0);
     for round in 0..rounds {
         let open = round % 2;
-        let until = Instant::now() + WRITE_TIME;
+        let until = Instant::now() + WRITE_TIME * u32::try_from(kills().div_ceil(KILLS_MAX)).unwrap();
         while Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(random.u64(20..60))).await;
-            if killed < KILLS_MAX * (round + 1) {
+            if killed < kills() * (round + 1) {
                 killed += usize::from(stage.replicator.kill(random.usize(..REPLICATORS)) == Some(true));
             }
         }
@@ -214,7 +214,7 @@ async fn for_good(retrofit: &str, target: &str, partial: bool, mapped: fn(&Plain
     let (until, mut killed) = (Instant::now() + WRITE_TIME, 0);
     while Instant::now() < until {
         tokio::time::sleep(Duration::from_millis(random.u64(20..60))).await;
-        if killed < KILLS_MAX {
+        if killed < kills() {
             killed += usize::from(stage.replicator.kill(random.usize(..REPLICATORS)) == Some(true));
         }
     }

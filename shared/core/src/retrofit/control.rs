@@ -45,12 +45,8 @@ pub const FENCE: &str = "fence";
 pub const CODE: &str = "code";
 /// The key of a source item.
 pub const SOURCE_KEY: &str = "source";
-/// In the row of an item: the mark of the target item that was deleted last.
+/// In the row of an item: the fence of the target item that was deleted last.
 pub const REMOVED: &str = "removed";
-/// In the row of an item: the mark of the last deleted target item that had no fence.
-pub const REMOVED_BARE: &str = "removedBare";
-/// In the row of an item: the newest fence that a deleted target item had.
-pub const REMOVED_FENCE: &str = "removedFence";
 /// The key of a target item.
 pub const TARGET_KEY: &str = "target";
 

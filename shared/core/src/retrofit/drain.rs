@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use super::control::Head;
 use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
-use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, Protocol, same_item};
-use super::protocol::{LedgerRow, fence_text, mark};
+use super::mapping::{OWN_ATTRIBUTES, Protocol, same_item};
+use super::protocol::LedgerRow;
 use super::record::ChangeRecord;
 use crate::value::Item;
 
@@ -48,18 +48,18 @@ impl Newest {
 /// What a record of the other table's stream shows of an item: by it a write of the retrofit is known again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sign {
-    /// The item got this fence; an empty text without one.
-    Fence(String),
-    /// The item with this mark was deleted.
-    Removed(String),
+    /// The item got this fence, or none.
+    Fence(Option<Fence>),
+    /// An item with this fence, or none, was deleted.
+    Removed(Option<Fence>),
 }
 
 impl Sign {
     /// What this record shows.
     pub fn of(record: &ChangeRecord) -> Sign {
         match (&record.new, &record.old) {
-            (None, Some(old)) => Sign::Removed(mark(old)),
-            (new, _) => Sign::Fence(fence_text(new.as_ref())),
+            (None, Some(old)) => Sign::Removed(Fence::on(old)),
+            (new, _) => Sign::Fence(new.as_ref().and_then(Fence::on)),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Job {
         let row = sides.row.and_then(LedgerRow::read).map(|row| row.fence);
         let on_item = match self.rows_decide() {
             true => None,
-            false => sides.target.and_then(|item| Fence::read(item.get(FENCE_ATTRIBUTE)?)),
+            false => sides.target.and_then(Fence::on),
         };
         // What was carried over before there were rows may have left none. Its tombstone was swept, or a scan was enough.
         let before_rows = newest.may_lack_row && sides.row.is_none();
@@ -90,13 +90,11 @@ impl Job {
     /// been seen too, also by somebody who should not have written: records of one item come in their order.
     pub fn shows_last_write(&self, sides: Sides<'_>, seen: &[Sign]) -> bool {
         let row = sides.row.and_then(LedgerRow::read);
-        let removed = row.and_then(|row| row.removed.last);
-        let wanted = match (sides.target, removed) {
-            (Some(_), _) => Sign::Fence(fence_text(sides.target)),
-            (None, Some(removed)) => Sign::Removed(removed),
-            (None, None) => return true,
+        let (fence, sign): (_, fn(_) -> Sign) = match sides.target {
+            Some(item) => (Fence::on(item), Sign::Fence),
+            None => (row.and_then(|row| row.removed), Sign::Removed),
         };
-        wanted == Sign::Fence(String::new()) || seen.contains(&wanted)
+        fence.is_none() || seen.contains(&sign(fence))
     }
 
     /// Is the target's item what the source's item maps to? Nobody may write meanwhile.

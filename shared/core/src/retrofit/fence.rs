@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::value::AttributeValue;
+use super::mapping::FENCE_ATTRIBUTE;
+use crate::value::{AttributeValue, Item};
 
 /// The digits that a sequence number is padded to: DynamoDB's have 21 to 40.
 pub const SEQUENCE_DIGITS: usize = 40;
@@ -129,6 +130,11 @@ impl Fence {
     /// As it is stored: `0001.<40 digits>.000000`.
     pub fn value(&self) -> AttributeValue {
         AttributeValue::S(self.to_string())
+    }
+
+    /// An item's, if it has one.
+    pub fn on(item: &Item) -> Option<Fence> {
+        Fence::read(item.get(FENCE_ATTRIBUTE)?)
     }
 
     /// Reads what [`value`](Self::value) wrote.

@@ -8,7 +8,6 @@ mod fenced;
 mod in_place;
 mod late;
 mod ledger;
-mod mark;
 mod rowed;
 mod turn;
 
@@ -31,7 +30,6 @@ use ledger::Move;
 use rowed::Rowed;
 
 pub use ledger::LedgerRow;
-pub(super) use mark::{fence_text, mark};
 pub(super) use turn::Turn;
 
 /// One item on its way, by the protocol of its retrofit.

@@ -473,18 +473,47 @@ fn a_delete_leaves_a_tombstone_while_tidying_and_nothing_once_tidy() {
     let of = |kept| {
         let job = keeping(kept);
         let mut task = job.apply(&record("5", "1", None));
-        transaction(after_reads(&job, &mut task, Some(&row("2")), Some(&there), None))
+        transaction(after_reads(&job, &mut task, Some(&row("3")), Some(&there), None))
     };
     let [_, tombstone] = of(Kept::TombstonesAndRows);
     assert!(put_item(&tombstone).contains_key(mapping::TOMBSTONE_ATTRIBUTE));
     let [row, delete] = of(Kept::Rows);
     assert!(matches!(delete.action, Action::Delete(_)));
-    for (write, attribute, known) in [
-        (&row, control::FENCE, "2"),
-        (&delete, mapping::FENCE_ATTRIBUTE, "3"),
-        (&tombstone, mapping::FENCE_ATTRIBUTE, "3"),
-    ] {
-        assert_eq!(write.guard, Guard::equals(attribute, fence(known).value()), "only what was read");
+    for (write, attribute) in
+        [(&row, control::FENCE), (&delete, mapping::FENCE_ATTRIBUTE), (&tombstone, mapping::FENCE_ATTRIBUTE)]
+    {
+        assert_eq!(write.guard, Guard::equals(attribute, fence("3").value()), "only what was read");
+    }
+}
+
+#[test]
+fn what_the_retrofit_did_not_write_last_gets_a_fence_before_it_is_deleted() {
+    let job = keeping(Kept::Rows).by_rows_alone();
+    let bare = event("1", "joe");
+    let (copied, other) = (fenced(bare.clone(), "2"), fenced(bare.clone(), "3"));
+    let mut unreadable = bare.clone();
+    unreadable.insert(mapping::FENCE_ATTRIBUTE.to_owned(), AttributeValue::S("mine".to_owned()));
+    for (there, known) in [(&bare, None), (&bare, Some("3")), (&copied, Some("3")), (&unreadable, Some("3"))]
+    {
+        let mut task = job.apply(&record("5", "1", None));
+        let known = known.map(row);
+        let [row, mark] = transaction(after_reads(&job, &mut task, known.as_ref(), Some(there), None));
+        let fence = Fence::read(&put_item(&row)[control::FENCE]).unwrap();
+        assert!(fence < self::fence("5"), "the record is still to be carried over");
+        assert!(known.is_none_or(|known| fence > Fence::read(&known[control::FENCE]).unwrap()), "it rises");
+        let Action::Update { set, remove, .. } = &mark.action else { panic!("{:?}", mark.action) };
+        assert_eq!(set, &[(mapping::FENCE_ATTRIBUTE.to_owned(), fence.value())]);
+        assert!(remove.is_empty() && mark.guard.holds(Some(there)), "only as it was read");
+        assert!(!mark.guard.holds(Some(&other)) && !mark.guard.holds(None));
+
+        let [row, delete] = transaction(task.respond(&job, Response::Written));
+        assert!(matches!(delete.action, Action::Delete(_)));
+        for (write, attribute) in [(&row, control::FENCE), (&delete, mapping::FENCE_ATTRIBUTE)] {
+            assert_eq!(write.guard, Guard::equals(attribute, fence.value()), "nobody wrote meanwhile");
+        }
+        assert_eq!(put_item(&row)[control::REMOVED], fence.value());
+        assert_eq!(put_item(&row)[control::FENCE], self::fence("5").value());
+        assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
     }
 }
 

@@ -209,7 +209,7 @@ impl Repair {
         target: Option<&Item>,
         fence: &Fence,
     ) -> Turn {
-        let known = target.and_then(|item| Fence::read(item.get(FENCE_ATTRIBUTE)?));
+        let known = target.and_then(Fence::on);
         // An item without a fence was not written by this retrofit. A repair must not overwrite it.
         if target.is_some() && known.is_none() {
             return Turn::Enter(QuarantineReason::Foreign, fence.clone());

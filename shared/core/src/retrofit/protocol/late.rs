@@ -8,7 +8,6 @@
 use std::borrow::Cow;
 
 use super::ledger::LedgerRow;
-use super::mark::fence_text;
 use super::rowed::Rowed;
 use super::turn::Turn;
 use crate::condition::Comparison;
@@ -117,11 +116,15 @@ impl Late {
     fn is_own(&self, row: &LedgerRow) -> bool {
         match &self.record.new {
             Some(new) => {
-                let before = fence_text(self.record.old.as_ref());
-                let now = fence_text(Some(new));
-                now > before && now <= row.fence.to_string()
+                let before = self.record.old.as_ref().and_then(Fence::on);
+                let now = Fence::on(new);
+                now > before && now.as_ref() <= Some(&row.fence)
             }
-            None => self.record.old.as_ref().is_some_and(|old| row.removed.has(old)),
+            // What it deletes has a fence: without one it gets one first.
+            None => {
+                let fence = self.record.old.as_ref().and_then(Fence::on);
+                fence.is_some() && fence <= row.removed
+            }
         }
     }
 

@@ -6,13 +6,12 @@
 //! Once the retrofit is tidied, each transaction also asks that its generation be open still ([`seal`]): so none is carried out once
 //! the writers have moved.
 
-use super::mark::mark;
 use super::turn::Turn;
 use crate::condition::Comparison;
 use crate::retrofit::control;
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
-use crate::retrofit::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, same_item};
+use crate::retrofit::mapping::{Mapping, OWNER_ATTRIBUTE, same_item};
 use crate::retrofit::quarantine::{QuarantineReason, Quarantined, map_of};
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
@@ -30,8 +29,8 @@ pub struct LedgerRow {
     pub fence: Fence,
     /// Where the source item is in the target; `None` if it is not there.
     pub target: Option<Item>,
-    /// The target items that were deleted: by this their deletion is known again on the target's stream.
-    pub removed: Removed,
+    /// The fence of the target item that was deleted last: by this the deletion is known again on the target's stream.
+    pub removed: Option<Fence>,
 }
 
 impl LedgerRow {
@@ -47,12 +46,7 @@ impl LedgerRow {
             Some(AttributeValue::M(key)) => Some(Item::from(key.clone())),
             _ => None,
         };
-        let text = |name: &str| control::text(row, name).map(str::to_owned);
-        let removed = Removed {
-            last: text(control::REMOVED),
-            newest: text(control::REMOVED_FENCE),
-            bare: text(control::REMOVED_BARE),
-        };
+        let removed = row.get(control::REMOVED).and_then(Fence::read);
         Some(LedgerRow { fence, target, removed })
     }
 
@@ -78,45 +72,10 @@ impl LedgerRow {
         if let Some(target) = &self.target {
             row.insert(control::TARGET_KEY.to_owned(), AttributeValue::M(map_of(target)));
         }
-        let Removed { last, newest, bare } = &self.removed;
-        for (name, mark) in
-            [(control::REMOVED, last), (control::REMOVED_FENCE, newest), (control::REMOVED_BARE, bare)]
-        {
-            row.extend(mark.iter().map(|mark| (name.to_owned(), AttributeValue::S(mark.clone()))));
+        if let Some(removed) = &self.removed {
+            row.insert(control::REMOVED.to_owned(), removed.value());
         }
         row
-    }
-}
-
-/// Which items of the target were deleted.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Removed {
-    /// The mark of the last one.
-    pub last: Option<String>,
-    /// The newest fence that one had.
-    pub newest: Option<String>,
-    /// The mark of the last one without a fence.
-    pub bare: Option<String>,
-}
-
-impl Removed {
-    /// The same, after this item too.
-    pub(super) fn and(&self, item: &Item) -> Removed {
-        let mark = mark(item);
-        match item.contains_key(FENCE_ATTRIBUTE) {
-            true => Removed {
-                newest: self.newest.clone().max(Some(mark.clone())),
-                last: Some(mark),
-                bare: self.bare.clone(),
-            },
-            false => Removed { last: Some(mark.clone()), bare: Some(mark), newest: self.newest.clone() },
-        }
-    }
-
-    /// Was this item one of them? Of those without a fence, the last one is known.
-    pub fn has(&self, item: &Item) -> bool {
-        let mark = Some(mark(item));
-        if item.contains_key(FENCE_ATTRIBUTE) { mark <= self.newest } else { mark == self.bare }
     }
 }
 
@@ -239,7 +198,7 @@ impl Move {
         self.phase = MovePhase::Parking;
         let fence = self.next_fence(job);
         let entry = Quarantined::item(&self.key, &self.source, &QuarantineReason::Collision, fence.clone());
-        let row = self.put_row(job, &LedgerRow { fence, target: None, removed: Removed::default() });
+        let row = self.put_row(job, &LedgerRow { fence, target: None, removed: None });
         let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
         self.send(job, [Some(row), self.delete_old(job), entry])
     }
@@ -284,11 +243,7 @@ impl Move {
             (MovePhase::ReadingTarget, Response::Got(item)) => self.know_target(job, item.as_ref()),
             (MovePhase::Moving, Response::Written) => Turn::Done(TaskResult::Written),
             (MovePhase::Releasing, Response::Written) => {
-                self.row = Some(LedgerRow {
-                    fence: self.released_fence(job),
-                    target: None,
-                    removed: Removed::default(),
-                });
+                self.row = Some(LedgerRow { fence: self.released_fence(job), target: None, removed: None });
                 self.move_on(job)
             }
             (MovePhase::Parking, Response::Written) => {
@@ -409,11 +364,7 @@ impl Move {
         match part {
             MovePart::Row => self.put_row(
                 job,
-                &LedgerRow {
-                    fence: self.next_fence(job),
-                    target: self.new_key(job),
-                    removed: Removed::default(),
-                },
+                &LedgerRow { fence: self.next_fence(job), target: self.new_key(job), removed: None },
             ),
             MovePart::Old => match self.delete_old(job) {
                 Some(write) => write,
@@ -469,10 +420,8 @@ impl Move {
     fn release(&mut self, job: &Job) -> Turn {
         self.phase = MovePhase::Releasing;
         self.released = true;
-        let row = self.put_row(
-            job,
-            &LedgerRow { fence: self.released_fence(job), target: None, removed: Removed::default() },
-        );
+        let row =
+            self.put_row(job, &LedgerRow { fence: self.released_fence(job), target: None, removed: None });
         self.send(job, [Some(row), self.delete_old(job)])
     }
 

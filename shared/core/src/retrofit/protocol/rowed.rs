@@ -10,6 +10,7 @@
 //! written. Items whose tombstones were swept have no row, and a late record of one must not bring it back.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::fenced::{same_but_fence, state};
 use super::ledger::LedgerRow;
@@ -57,11 +58,13 @@ enum RowedAim {
     Rewrite,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum RowedPhase {
     ReadingRow,
     ReadingTarget,
     ReadingSource,
+    /// The target's item gets this fence, so that it can be deleted.
+    Marking(Fence),
     Writing,
 }
 
@@ -111,7 +114,7 @@ impl Rowed {
     }
 
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
-        match (self.phase, response) {
+        match (&self.phase, response) {
             (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
             (RowedPhase::ReadingRow, Response::Got(row)) => {
                 self.row = row.as_ref().and_then(LedgerRow::read);
@@ -121,13 +124,17 @@ impl Rowed {
             (RowedPhase::ReadingTarget, Response::Got(target)) => self.know_target(job, target),
             (RowedPhase::ReadingSource, Response::Got(source)) => self.write(job, source.as_ref()),
             (RowedPhase::Writing, Response::Written) => Turn::Done(TaskResult::Written),
+            (RowedPhase::Marking(fence), Response::Written) => {
+                let fence = fence.clone();
+                self.remove_marked(job, fence)
+            }
             // Its generation is over. Whoever knows the next one tries again.
-            (RowedPhase::Writing, Response::Cancelled(held))
+            (RowedPhase::Marking(_) | RowedPhase::Writing, Response::Cancelled(held))
                 if job.generation().is_some() && held.last() == Some(&false) =>
             {
                 Turn::Done(TaskResult::Busy)
             }
-            (RowedPhase::Writing, Response::Cancelled(_)) => self.read_row(job),
+            (RowedPhase::Marking(_) | RowedPhase::Writing, Response::Cancelled(_)) => self.read_row(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }
     }
@@ -193,10 +200,51 @@ impl Rowed {
         if let Some(result) = self.nothing_to_do(job, &wanted, gone) {
             return Turn::Done(result);
         }
+        match &self.target {
+            Some(target) if gone && job.kept() == Kept::Rows && !self.is_last_write(target) => self.mark(job),
+            _ => self.write_both(job, wanted, gone),
+        }
+    }
+
+    fn write_both(&mut self, job: &Job, wanted: Item, gone: bool) -> Turn {
         self.phase = RowedPhase::Writing;
-        let row = self.row_with(fence, gone);
+        let fence = self.next_fence(job);
+        let target = match gone && job.kept() == Kept::Rows {
+            true => Action::Delete(self.target_key.clone()),
+            false => Action::Put(wanted),
+        };
+        self.send_both(job, self.row_with(fence, gone), target)
+    }
+
+    /// Is it what this retrofit wrote last, so that a deletion of it is known again by its fence?
+    fn is_last_write(&self, target: &Item) -> bool {
+        let fence = Fence::on(target);
+        fence.is_some() && self.row.as_ref().is_none_or(|row| Some(&row.fence) == fence.as_ref())
+    }
+
+    /// Gives the target's item a fence of its own before it is deleted. Nobody could tell the deletion of an item without one
+    /// from somebody else's, and a guard could not tell that item from another one without a fence.
+    fn mark(&mut self, job: &Job) -> Turn {
+        let fence = self.above(job, None);
+        let set = vec![(FENCE_ATTRIBUTE.to_owned(), fence.value())];
+        let target = Action::Update { key: Arc::new(self.target_key.clone()), set, remove: Vec::new() };
+        self.phase = RowedPhase::Marking(fence.clone());
+        self.send_both(job, self.row_with(fence, false), target)
+    }
+
+    /// It has this fence now, and nobody has written since the source was read: it goes.
+    fn remove_marked(&mut self, job: &Job, fence: Fence) -> Turn {
+        self.row = Some(self.row_with(fence.clone(), false));
+        if let Some(target) = &mut self.target {
+            target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
+        }
+        self.write_both(job, Item::default(), true)
+    }
+
+    /// Sends the row and this write of the target, if both are as they were read.
+    fn send_both(&self, job: &Job, row: LedgerRow, target: Action) -> Turn {
         let row = row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key);
-        let target = self.write_target(job, wanted, gone);
+        let target = Write { place: TableRole::Target, action: target, guard: self.same_target() };
         self.send(job, vec![row, target])
     }
 
@@ -209,9 +257,9 @@ impl Rowed {
     /// The row with this fence. It keeps the fence of the last item that was deleted here: by it the deletion is known again
     /// on the target's stream.
     fn row_with(&self, fence: Fence, gone: bool) -> LedgerRow {
-        let before = self.row.as_ref().map(|row| row.removed.clone()).unwrap_or_default();
+        let before = self.row.as_ref().and_then(|row| row.removed.clone());
         let removed = match &self.target {
-            Some(target) if gone => before.and(target),
+            Some(target) if gone => Fence::on(target),
             _ => before,
         };
         LedgerRow { fence, target: None, removed }
@@ -243,22 +291,17 @@ impl Rowed {
         }
     }
 
-    fn write_target(&self, job: &Job, wanted: Item, gone: bool) -> Write {
-        let guard = match (self.target_fence(), &self.target) {
-            (Some(fence), _) => Guard::equals(FENCE_ATTRIBUTE, fence.value()),
-            (None, Some(_)) => Guard::Present(is(FENCE_ATTRIBUTE, Comparison::Exists(false))),
-            (None, None) => Guard::Absent,
-        };
-        // Deleting what is not there changes nothing: it asks that nothing be there still.
-        let action = match gone && job.kept() == Kept::Rows {
-            true => Action::Delete(self.target_key.clone()),
-            false => Action::Put(wanted),
-        };
-        Write { place: TableRole::Target, action, guard }
+    /// Is the target as it was read? To delete what is not there asks that nothing be there still.
+    fn same_target(&self) -> Guard {
+        match self.target.as_ref().map(|target| target.get(FENCE_ATTRIBUTE)) {
+            Some(Some(fence)) => Guard::equals(FENCE_ATTRIBUTE, fence.clone()),
+            Some(None) => Guard::Present(is(FENCE_ATTRIBUTE, Comparison::Exists(false))),
+            None => Guard::Absent,
+        }
     }
 
     fn target_fence(&self) -> Option<Fence> {
-        Fence::read(self.target.as_ref()?.get(FENCE_ATTRIBUTE)?)
+        Fence::on(self.target.as_ref()?)
     }
 
     /// How new that is which was written last. What was written before there were rows has its fence on the item alone; what

@@ -433,7 +433,7 @@ impl World {
         let fence = Fence::of_record(epoch, sequence);
         let mut row = Item::default();
         row.insert(control::FENCE.to_owned(), fence.value());
-        row.insert(control::REMOVED_FENCE.to_owned(), fence.value());
+        row.insert(control::REMOVED.to_owned(), fence.value());
         Some(Response::Got(Some(row)))
     }
 
@@ -451,6 +451,12 @@ impl World {
                 let holds = write.guard.holds(self.row(super::super::store::key_in(&write.action)));
                 self.bites += u64::from(!holds);
                 write.guard = super::operate::anything();
+            }
+            // In one with the row, as if the deletion needed nothing else.
+            if let Action::Update { key, .. } = &write.action
+                && self.bites(SwitchMutant::Unmarked)
+            {
+                write.action = Action::Delete(key.as_ref().clone());
             }
             sent.push(write);
         }

@@ -2,7 +2,7 @@
 
 use keyfold_core::retrofit::LedgerRow;
 use keyfold_core::retrofit::control::{self, Direction, Phase};
-use keyfold_core::retrofit::mapping::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use keyfold_core::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
@@ -45,21 +45,9 @@ impl World {
         let carried = self.carried(side, self.expected[number].as_ref());
         let mut late = std::mem::take(&mut self.late);
         for write in late.iter_mut().filter(|write| write.number == number && write.side == other(side)) {
-            write.said |= carried == self.seen(write.side, write.new.as_ref()) || self.looks_own(write);
+            write.said |= carried == self.seen(write.side, write.new.as_ref());
         }
         self.late = late;
-    }
-
-    /// A limit: a process that slept can have read an item without a fence that somebody deleted since, and take another one away for it.
-    fn looks_own(&self, write: &LateWrite) -> bool {
-        let mut records = self.streams[index(write.side)].iter().rev();
-        let is = |record: &&super::world::Published| {
-            record.number == write.number && record.record.sequence == write.sequence
-        };
-        let mut old = || records.find(is).and_then(|record| record.record.old.clone());
-        !write.said
-            && write.new.is_none()
-            && old().is_some_and(|old| self.looks_removed(write.side, write.number, &old))
     }
 
     /// Everything has drained.
@@ -79,10 +67,7 @@ impl World {
         }
         for write in &self.late {
             // In quarantine it stands where a person sees it: no switch begins before it is dealt with.
-            let is_known = write.said
-                || self.is_noted(write)
-                || self.is_parked(write.side, write.number)
-                || self.looks_removed_before(write);
+            let is_known = write.said || self.is_noted(write) || self.is_parked(write.side, write.number);
             if !is_known {
                 return Err(Violation::new(format!(
                     "a late write of k{} to {:?} in turn {} is neither carried over nor noted, nor in quarantine",
@@ -92,23 +77,6 @@ impl World {
         }
         self.check_ledger()?;
         self.check_notes()
-    }
-
-    /// A limit: the retrofit took an item without a fence away before the stream showed it, and one with the same content had been
-    /// deleted there before. The drain takes the deletion of then for its own.
-    fn looks_removed_before(&self, write: &LateWrite) -> bool {
-        let records = self.streams[index(write.side)].iter();
-        let of_item: Vec<_> = records.filter(|record| record.number == write.number).collect();
-        let Some(at) = of_item.iter().position(|record| record.record.sequence == write.sequence) else {
-            return false;
-        };
-        let removes = |published: &&super::world::Published| {
-            let record = &published.record;
-            record.new.is_none() && record.old.is_some() && record.old == write.new
-        };
-        let is_bare = write.new.as_ref().is_some_and(|item| !item.contains_key(FENCE_ATTRIBUTE));
-        let was_hidden = write.visible_at > write.turn;
-        is_bare && was_hidden && of_item.get(at + 1).is_some_and(removes) && of_item[..at].iter().any(removes)
     }
 
     /// Each row of a ledger says where its item is.

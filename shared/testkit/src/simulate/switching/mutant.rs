@@ -19,6 +19,10 @@ SwitchMutant {
     StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",
+    /// The same where only what came late is to be shown.
+    LateUnseen = "late-unseen",
+    /// An item without a fence is deleted without getting one first.
+    Unmarked = "unmarked",
     /// What is under way counts as arrived as soon as the item is in the other table.
     DrainByPresence = "drain-by-presence",
     /// Writers are let in before the former generation is sealed.

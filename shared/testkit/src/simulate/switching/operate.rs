@@ -324,8 +324,8 @@ impl World {
         let sequence = seen(side).map(|record| record.record.sequence.clone()).max();
         // Of an item that nobody wrote to in the open table, what came late to the closed one still counts.
         let late = self.operators[at].late.contains(&number);
-        if sequence.is_none() && !late {
-            return true;
+        if sequence.is_none() && (!late || self.has(SwitchMutant::LateUnseen)) {
+            return !late || self.bites(SwitchMutant::LateUnseen);
         }
         let newest = sequence.map(|sequence| Newest { sequence, may_lack_row: false });
         let row = self.row_of(side, number);

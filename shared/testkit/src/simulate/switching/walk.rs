@@ -248,8 +248,8 @@ fn walk_hash(world: &World, left: &WalkBounds) -> u64 {
     let mut hash = |part: &dyn Fn(&mut DefaultHasher)| part(&mut hasher);
     for side in SIDES {
         let at = index(side);
-        let (there, removed) = (world.item(side, 0).map(of_item), item(&world.removed_bare[at][0]));
-        hash(&|hasher| (there, removed, world.busy[at], world.sequences[at][0]).hash(hasher));
+        let there = world.item(side, 0).map(of_item);
+        hash(&|hasher| (there, world.busy[at], world.sequences[at][0]).hash(hasher));
         for published in &world.streams[at] {
             let record = &published.record;
             let images = (item(&record.old), item(&record.new));

@@ -154,8 +154,6 @@ pub(super) struct World {
     pub(super) operators: Vec<Operator>,
     /// What two functions remember of the row.
     pub(super) looks: [Option<Look>; 2],
-    /// The item without a fence that the retrofit deleted last, of each table and key: the same once more is taken for it.
-    pub(super) removed_bare: [[Option<Item>; KEYS]; 2],
     pub(super) wrong: Option<Violation>,
     /// A time to live is over: what is deleted now is so by nobody.
     expiring: bool,
@@ -262,7 +260,6 @@ impl World {
             busy: Default::default(),
             operators: vec![Operator::new(), Operator::new()],
             looks: [None, None],
-            removed_bare: Default::default(),
             wrong: None,
             expiring: false,
             copied: Default::default(),
@@ -491,11 +488,6 @@ impl World {
             let key = key_in(&write.action).clone();
             match self.place(lead, write.place) {
                 Some(side) => {
-                    let before = self.at(side, &key).filter(|before| natural(before) == **before).cloned();
-                    if let (None, Some(before)) = (&item, before) {
-                        let number = number_of(&before);
-                        self.removed_bare[index(side)][number] = Some(before);
-                    }
                     self.set(side, &key, item);
                 }
                 None => self.control.set(&self.scene.control_table, &key, item),
@@ -606,24 +598,17 @@ impl World {
         self.set(side, &key, new.cloned())
     }
 
-    /// A limit of the protocol: the deletion of an item without a fence is taken for the retrofit's own, if it removed the same one
-    /// last, or saw it there before it removed another one without a fence.
-    pub(super) fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
+    /// A limit of the protocol: the deletion of an old copy, whose fence the retrofit deleted before, is taken for its own.
+    fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
         let row = self.row_of(other(side), number).and_then(LedgerRow::read);
-        if natural(item) != *item {
-            // So is that of an old copy, whose fence the retrofit deleted before.
-            let copied = self.copied[index(side)][number];
-            return copied && row.is_some_and(|row| row.removed.has(item));
-        }
-        self.removed_bare[index(side)][number].as_ref() == Some(item)
-            || row.is_some_and(|row| row.removed.has(item))
+        let fence = Fence::on(item);
+        self.copied[index(side)][number] && fence.is_some() && row.is_some_and(|row| fence <= row.removed)
     }
 }
 
 /// A limit of the protocol: an old copy with a fence that is newer than what was there is taken for the retrofit's own.
 fn looks_newer(before: Option<&Item>, stored: &Item) -> bool {
-    let fence = |item: &Item| item.get(OWN_ATTRIBUTES[0]).and_then(Fence::read);
-    fence(stored) > before.and_then(fence)
+    Fence::on(stored) > before.and_then(Fence::on)
 }
 
 /// Which item it is, by the attribute that both tables have.
