@@ -466,6 +466,40 @@ async fn after_a_switch_a_batch_of_the_target_is_carried_back_and_one_of_the_sou
 }
 
 #[tokio::test]
+async fn an_item_that_stays_out_holds_no_switch_up() {
+    let model = sample().model.unwrap();
+    let server = old_and_new(&model).await;
+    let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
+    enable_stream(&server.client(), new).await.unwrap();
+    done(&server, &["start", "auditV2"]);
+    done(&server, &["backfill", "auditV2", "--rate", FAST]);
+    done(&server, &["tidy", "auditV2", "--wait", "0", "--rate", FAST]);
+    let odd = |timestamp: &str| {
+        let mut item = event(ITEMS + 1);
+        item.insert("timestamp".to_owned(), AttributeValue::S(timestamp.to_owned()));
+        item
+    };
+    let switch =
+        ["switch", "auditV2", "--writers", "attested", "--quiet", "0", "--unproven", "--stop-max", "3"];
+    let verify = ["verify", "auditV2", "--lag", "0", "--rate", FAST];
+    let accept =
+        || done(&server, &["quarantine", "auditV2", "--accept", "of a test", "--by", "ann", "--all"]);
+    done(&server, &verify);
+    put(&server.client(), old, odd("yesterday")).await.unwrap();
+    let text = refused(&server, &switch);
+    assert!(text.contains("stop-too-long"), "nobody said that it stays out: {text}");
+    accept();
+    done(&server, &verify);
+    // It changes, and fits no better.
+    put(&server.client(), old, odd("tomorrow")).await.unwrap();
+    assert_eq!(done(&server, &switch)["phase"], "reversed");
+    let key = event_key(ITEMS + 1);
+    let read = BatchGet { table: old.name.clone(), keys: vec![key], ..BatchGet::default() };
+    assert_eq!(batch_get(&server.client(), &read).await.unwrap().items.len(), 1, "it stays in the source");
+    server.shutdown();
+}
+
+#[tokio::test]
 async fn the_items_of_a_batch_that_was_set_aside_are_read_anew() {
     let model = sample().model.unwrap();
     let server = old_and_new(&model).await;

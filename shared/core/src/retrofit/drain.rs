@@ -11,6 +11,7 @@ use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
 use super::mapping::{OWN_ATTRIBUTES, Protocol, same_item};
 use super::protocol::LedgerRow;
+use super::quarantine::Quarantined;
 use super::record::ChangeRecord;
 use crate::value::Item;
 
@@ -95,6 +96,18 @@ impl Job {
             None => (row.and_then(|row| row.removed), Sign::Removed),
         };
         fence.is_none() || seen.contains(&sign(fence))
+    }
+
+    /// Does the source's item not fit, and is nothing in its place? Then it is out of the target, if nobody minds.
+    pub fn is_out(&self, sides: Sides<'_>) -> bool {
+        let fits = |item| self.mapping().carried(Cow::Borrowed(item)).is_ok();
+        sides.target.is_none() && sides.source.is_some_and(|item| !fits(item))
+    }
+
+    /// Does this entry of the quarantine say so of this change, and that it is accepted?
+    pub fn is_accepted(&self, entry: &Quarantined, newest: Option<&Newest>) -> bool {
+        let fence = newest.map(|newest| Fence::of_record(self.epoch(), newest.sequence.clone()));
+        entry.accepted.is_some() && fence.is_none_or(|fence| entry.fence >= fence)
     }
 
     /// Is the target's item what the source's item maps to? Nobody may write meanwhile.

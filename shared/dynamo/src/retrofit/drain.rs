@@ -1,7 +1,7 @@
 //! What is still to arrive while writers are stopped: both streams, read from their oldest record, and the rows of the items that
 //! they name. `keyfold_core::retrofit::drain` says what counts as arrived.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::retrofit::control::{Delivery, Direction, Head};
@@ -75,6 +75,8 @@ impl Backlog {
 #[derive(Debug, Clone, Copy)]
 enum Lack {
     Arrival,
+    /// Somebody has to accept that it stays out.
+    Acceptance,
     Agreement,
     Sight,
 }
@@ -155,7 +157,7 @@ impl Drain {
         let mut backlog = Backlog { items: self.seen.newest.len() as u64, ..Backlog::default() };
         for (key, lack) in self.lacking(sender, head).await? {
             *match lack {
-                Lack::Arrival => &mut backlog.waiting,
+                Lack::Arrival | Lack::Acceptance => &mut backlog.waiting,
                 Lack::Agreement => &mut backlog.differing,
                 Lack::Sight => &mut backlog.unseen,
             } += 1;
@@ -176,7 +178,7 @@ impl Drain {
         before_seconds: u64,
     ) -> Result<(), RetrofitError> {
         let lacking = self.lacking(sender, head).await?.into_iter();
-        let late = lacking.filter(|(_, lack)| matches!(lack, Lack::Arrival));
+        let late = lacking.filter(|(_, lack)| matches!(lack, Lack::Arrival | Lack::Acceptance));
         let changes = late.filter_map(|(key, _)| self.seen.newest.get(key));
         stream::iter(changes.filter(|change| change.seconds < before_seconds).map(Ok))
             .try_for_each_concurrent(IN_FLIGHT_DEFAULT, |change| async move {
@@ -202,7 +204,24 @@ impl Drain {
             .buffered(IN_FLIGHT_DEFAULT)
             .try_collect()
             .await?;
-        Ok(parts.into_iter().flatten().collect())
+        let mut lacking: Vec<(&SourceKey, Lack)> = parts.into_iter().flatten().collect();
+        if lacking.iter().any(|(_, lack)| matches!(lack, Lack::Acceptance)) {
+            let accepted = self.accepted(sender).await?;
+            lacking.retain(|(key, lack)| !matches!(lack, Lack::Acceptance) || !accepted.contains(key));
+        }
+        Ok(lacking)
+    }
+
+    /// The items of which somebody said that they stay out, as they were changed last.
+    async fn accepted(&self, sender: &RequestSender) -> Result<BTreeSet<SourceKey>, RetrofitError> {
+        let table = sender.table(TableRole::Source);
+        let entries = sender.quarantine().await?.into_iter();
+        let accepted = entries.filter_map(|entry| {
+            let key = SourceKey::of(table, entry.key.as_ref()?)?;
+            let newest = self.seen.newest.get(&key).map(|change| &change.newest);
+            sender.job().is_accepted(&entry, newest).then_some(key)
+        });
+        Ok(accepted.collect())
     }
 
     /// Of these items, those that are not as they must be. Rows are read first: a row that has risen stays risen.
@@ -232,6 +251,7 @@ impl Drain {
             let shown = !head.was_reversed() || job.shows_last_write(sides, signs);
             let arrived = newest.is_none_or(|newest| job.has_arrived(newest, sides));
             let lack = match (arrived, job.agrees(sides), shown) {
+                _ if job.is_out(sides) => Lack::Acceptance,
                 (false, _, _) => Lack::Arrival,
                 (_, false, _) => Lack::Agreement,
                 (_, _, false) => Lack::Sight,

@@ -101,6 +101,11 @@ impl World {
             || self.works.iter().any(|work| work.errand.job.generation().is_none())
     }
 
+    /// Has somebody records of this table at work?
+    pub(super) fn is_at_work_for(&self, side: Direction) -> bool {
+        self.works.iter().any(|work| work.errand.records.as_ref().is_some_and(|(of, _)| *of == side))
+    }
+
     /// Records of a table that are in its stream, of items that nobody has at work, and were not dealt with.
     pub(super) fn deliverable(&self, side: Direction) -> Vec<usize> {
         let stream = &self.streams[index(side)];
@@ -199,8 +204,8 @@ impl World {
 
     /// A record comes once more.
     pub(super) fn deliver_again(&mut self, side: Direction) {
-        let stream = &self.streams[index(side)];
-        let dealt_with: Vec<usize> = (0..stream.len()).filter(|at| stream[*at].dealt_with).collect();
+        let dealt_with = self.told(side).filter(|(_, record)| record.dealt_with);
+        let dealt_with: Vec<usize> = dealt_with.map(|(at, _)| at).collect();
         if let Some(&at) = self.random.any(&dealt_with) {
             self.deliver_this_again(side, at);
         }

@@ -15,6 +15,10 @@ SwitchMutant {
     NotDrained = "not-drained",
     /// Nobody looks at what came to the closed table before the direction is turned.
     ClosedUnseen = "closed-unseen",
+    /// A stream that the target got since a return counts as the one before.
+    EpochStays = "epoch-stays",
+    /// The same until the target's writers are let in.
+    ClosedEpoch = "closed-epoch",
     /// What is found in the closed table's stream is called late by a row that was read before.
     StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.

@@ -43,6 +43,7 @@ impl World {
         self.faults.remembered = false;
         self.faults.sleeps = false;
         self.faults.refusals = false;
+        self.faults.streams = false;
         self.ending = true;
         for _ in 0..END_TURNS_MAX {
             if self.is_at_rest() {

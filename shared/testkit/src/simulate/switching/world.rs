@@ -82,6 +82,8 @@ pub(super) struct SwitchFaults {
     pub(super) sleeps: bool,
     /// DynamoDB refuses items: they are too large for the other table, or a value does not fit there.
     pub(super) refusals: bool,
+    /// The target gets another stream before its writers are let in once more: its numbers begin anew.
+    pub(super) streams: bool,
 }
 
 /// A record of a stream.
@@ -134,6 +136,10 @@ pub(super) struct World {
     pub(super) control: ItemStore,
     pub(super) head: Head,
     pub(super) streams: [Vec<Published>; 2],
+    /// Where the stream that a table has now begins.
+    stream_begins: [usize; 2],
+    /// How many streams the target had.
+    target_streams: u64,
     /// The newest sequence number of each item: only those of one item have an order.
     pub(super) sequences: [[u64; KEYS]; 2],
     /// Whose writers may write.
@@ -203,12 +209,10 @@ impl World {
             remembered: fault(40),
             sleeps: fault(30),
             refusals: fault(20),
+            streams: fault(30),
         };
         let mut world = World::with(Layout::of(seed), random, faults, mutant, trace);
-        // They have nothing to do with each other across items, as those of different shards.
-        let mut first = || world.random.below(3) as u64 * 45 + 3;
-        let firsts = [(); 2].map(|()| [(); KEYS].map(|()| first()));
-        world.sequences = firsts;
+        world.sequences = [world.first_numbers(), world.first_numbers()];
         world.begin();
         world
     }
@@ -248,6 +252,8 @@ impl World {
             control: ItemStore::default(),
             head: scene.begun(),
             streams: Default::default(),
+            stream_begins: [0; 2],
+            target_streams: 1,
             sequences: [[0; KEYS]; 2],
             open: Some(Direction::There),
             truth_of: Direction::There,
@@ -274,6 +280,36 @@ impl World {
             ending: false,
             changed: true,
         }
+    }
+
+    /// They have nothing to do with each other across items, as those of different shards.
+    fn first_numbers(&mut self) -> [u64; KEYS] {
+        [(); KEYS].map(|()| self.random.below(3) as u64 * 45 + 3)
+    }
+
+    /// The target's stream is switched off and on again, once all that it told is dealt with.
+    pub(super) fn replace_target_stream(&mut self) {
+        let at = index(Direction::Back);
+        if self.streams[at].iter().any(|record| !record.dealt_with) || self.is_at_work_for(Direction::Back) {
+            return;
+        }
+        self.stream_begins[at] = self.streams[at].len();
+        self.sequences[at] = self.first_numbers();
+        if !self.bites(SwitchMutant::EpochStays) {
+            self.target_streams += 1;
+        }
+        self.note(|| "the target gets another stream".to_owned());
+    }
+
+    /// The name of the target's stream.
+    pub(super) fn target_stream(&self) -> String {
+        format!("t{}", self.target_streams)
+    }
+
+    /// What the stream of this table has told so far, with the place of each record.
+    pub(super) fn told(&self, side: Direction) -> impl Iterator<Item = (usize, &Published)> {
+        let all = self.streams[index(side)].iter().enumerate();
+        all.skip(self.stream_begins[index(side)]).filter(|(_, record)| record.visible_at <= self.turns)
     }
 
     /// What a backfill carried over, with the fence of a scan.
