@@ -1,10 +1,10 @@
 //! From a record's text to a change, or to what is left of a record that cannot be read.
 
+use std::borrow::Cow;
+
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Received, SequenceNumber, SourceKey, UnreadableRecord,
-};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::retrofit::{ChangeKind, ChangeRecord, Received, SequenceNumber, UnreadableRecord};
+use keyfold_core::value::{AttributeValue, Item, equal};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -45,12 +45,15 @@ fn change(
     let (sequence, key) = (sequence?.clone(), key?.clone());
     raw.stream()?;
     let image = |image: Option<&str>| -> Option<Option<Item>> {
-        image.map_or(Some(None), |image| serde_json::from_str(image).ok().map(Some))
+        image.map_or(Some(None), |image| item(image).map(Some))
     };
     let new = image(raw.new_image())?;
     let old = if with_old { image(raw.old_image())? } else { None };
-    let same_key = |item: &Item| SourceKey::of(source, item) == SourceKey::of(source, &key);
-    let kind = match (raw.event_name()?.as_str(), &new) {
+    let same_key = |item: &Item| {
+        let same = |name: &String| Some(equal(item.get(name)?, key.get(name)?));
+        source.key_attributes().all(|attribute| same(&attribute.name) == Some(true))
+    };
+    let kind = match (&*raw.event_name()?, &new) {
         ("INSERT", Some(item)) if same_key(item) => ChangeKind::Insert,
         ("MODIFY", Some(item)) if same_key(item) => ChangeKind::Modify,
         ("REMOVE", None) => ChangeKind::Remove { expired: has_expired(raw) },
@@ -61,7 +64,7 @@ fn change(
 
 /// The primary key, if it can be one: an empty value would be refused wherever it is sent.
 fn key(source: &Table, keys: &str) -> Option<Item> {
-    let keys: Item = serde_json::from_str(keys).ok()?;
+    let keys = item(keys)?;
     let key = source.key_of(&keys)?;
     let empty = |value: &AttributeValue| match value {
         AttributeValue::S(text) => text.is_empty(),
@@ -71,6 +74,11 @@ fn key(source: &Table, keys: &str) -> Option<Item> {
     (!key.values().any(empty)).then_some(key)
 }
 
+/// An item of a record. What the fast reader is not sure of is read by the one that knows all of JSON.
+fn item(text: &str) -> Option<Item> {
+    keyfold_dynamo::read_item(text).or_else(|| serde_json::from_str(text).ok())
+}
+
 fn has_expired(raw: &RawRecord<'_>) -> bool {
     let identity = raw.user_identity().and_then(|text| serde_json::from_str::<UserIdentity>(text).ok());
     identity.is_some_and(|who| who.r#type == EXPIRY_TYPE && who.principal_id == EXPIRY_PRINCIPAL)
@@ -78,7 +86,7 @@ fn has_expired(raw: &RawRecord<'_>) -> bool {
 
 /// A name for a record that says neither its key nor its number.
 fn name(raw: &RawRecord<'_>) -> String {
-    let usable = |id: &String| {
+    let usable = |id: &Cow<'_, str>| {
         (1..=NAME_CHARS_MAX).contains(&id.len()) && id.chars().all(|letter| letter.is_ascii_graphic())
     };
     match raw.event_id().filter(usable) {

@@ -3,6 +3,8 @@
 //!
 //! <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>
 
+use std::borrow::Cow;
+
 use keyfold_core::retrofit::batch::BATCH_RECORDS_MAX;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -18,10 +20,10 @@ struct Event<'t> {
     records: Vec<&'t RawValue>,
 }
 
-/// A record's members, each still to be read: one that cannot be read hides no other.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Outer<'t> {
+/// A record's members, each still to be read: one that cannot be read hides no other. `D`: as what its inner object is read.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "D: Deserialize<'de>"))]
+struct Outer<'t, D> {
     #[serde(rename = "eventID", borrow, default)]
     event_id: Option<&'t RawValue>,
     #[serde(borrow, default)]
@@ -30,8 +32,14 @@ struct Outer<'t> {
     stream: Option<&'t RawValue>,
     #[serde(borrow, default)]
     user_identity: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    dynamodb: Option<&'t RawValue>,
+    #[serde(default)]
+    dynamodb: Option<D>,
+}
+
+impl<D> Default for Outer<'_, D> {
+    fn default() -> Self {
+        Outer { event_id: None, event_name: None, stream: None, user_identity: None, dynamodb: None }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -56,8 +64,7 @@ struct Inner<'t> {
 pub(crate) struct RawRecord<'t> {
     /// All of it.
     pub(crate) text: &'t str,
-    outer: Outer<'t>,
-    inner: Inner<'t>,
+    outer: Outer<'t, Inner<'t>>,
 }
 
 /// A batch that may be worked on: all of one stream with both images.
@@ -78,7 +85,7 @@ impl<'t> RawBatch<'t> {
         }
         let records: Vec<_> = event.records.into_iter().map(RawRecord::read).collect();
         if let Some(view) = records.iter().filter_map(RawRecord::view).find(|view| view != VIEW) {
-            return Err(Refusal::ViewType { view });
+            return Err(Refusal::ViewType { view: view.into_owned() });
         }
         let mut streams = records.iter().filter_map(RawRecord::stream);
         let stream = streams.next();
@@ -88,44 +95,57 @@ impl<'t> RawBatch<'t> {
         if stream.is_none() && !records.is_empty() {
             return Err(malformed("no record names its stream"));
         }
+        let stream = stream.map(Cow::into_owned);
         Ok(RawBatch { records, stream })
     }
 }
 
 impl<'t> RawRecord<'t> {
     fn read(raw: &'t RawValue) -> RawRecord<'t> {
-        let outer: Outer<'t> = serde_json::from_str(raw.get()).unwrap_or_default();
-        let inner = outer.dynamodb.and_then(|inner| serde_json::from_str(inner.get()).ok());
-        RawRecord { text: raw.get(), outer, inner: inner.unwrap_or_default() }
+        let text = raw.get();
+        let outer = serde_json::from_str(text).unwrap_or_else(|_| RawRecord::part_by_part(text));
+        RawRecord { text, outer }
     }
 
-    pub(crate) fn event_id(&self) -> Option<String> {
+    /// A record whose inner object is perhaps none.
+    fn part_by_part(text: &'t str) -> Outer<'t, Inner<'t>> {
+        let Outer { event_id, event_name, stream, user_identity, dynamodb }: Outer<'t, &'t RawValue> =
+            serde_json::from_str(text).unwrap_or_default();
+        let dynamodb = dynamodb.and_then(|inner| serde_json::from_str(inner.get()).ok());
+        Outer { event_id, event_name, stream, user_identity, dynamodb }
+    }
+
+    fn inner(&self) -> Option<&Inner<'t>> {
+        self.outer.dynamodb.as_ref()
+    }
+
+    pub(crate) fn event_id(&self) -> Option<Cow<'t, str>> {
         text(self.outer.event_id)
     }
 
-    pub(crate) fn event_name(&self) -> Option<String> {
+    pub(crate) fn event_name(&self) -> Option<Cow<'t, str>> {
         text(self.outer.event_name)
     }
 
-    pub(crate) fn stream(&self) -> Option<String> {
+    pub(crate) fn stream(&self) -> Option<Cow<'t, str>> {
         text(self.outer.stream)
     }
 
     /// The number as the stream gave it: Lambda knows it by these very digits.
-    pub(crate) fn sequence(&self) -> Option<String> {
-        text(self.inner.sequence_number)
+    pub(crate) fn sequence(&self) -> Option<Cow<'t, str>> {
+        text(self.inner()?.sequence_number)
     }
 
     pub(crate) fn keys(&self) -> Option<&'t str> {
-        self.inner.keys.map(RawValue::get)
+        self.inner()?.keys.map(RawValue::get)
     }
 
     pub(crate) fn new_image(&self) -> Option<&'t str> {
-        self.inner.new_image.map(RawValue::get)
+        self.inner()?.new_image.map(RawValue::get)
     }
 
     pub(crate) fn old_image(&self) -> Option<&'t str> {
-        self.inner.old_image.map(RawValue::get)
+        self.inner()?.old_image.map(RawValue::get)
     }
 
     pub(crate) fn user_identity(&self) -> Option<&'t str> {
@@ -134,16 +154,22 @@ impl<'t> RawRecord<'t> {
 
     /// When the change happened, in seconds since 1970.
     pub(crate) fn seconds(&self) -> Option<f64> {
-        serde_json::from_str(self.inner.approximate_creation_date_time?.get()).ok()
+        serde_json::from_str(self.inner()?.approximate_creation_date_time?.get()).ok()
     }
 
-    fn view(&self) -> Option<String> {
-        text(self.inner.stream_view_type)
+    fn view(&self) -> Option<Cow<'t, str>> {
+        text(self.inner()?.stream_view_type)
     }
 }
 
-fn text(raw: Option<&RawValue>) -> Option<String> {
-    serde_json::from_str(raw?.get()).ok()
+/// The text that a value is. It is a copy only if something in it is escaped.
+fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let json = raw?.get();
+    let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match inside.filter(|inside| !inside.contains('\\')) {
+        Some(plain) => Some(Cow::Borrowed(plain)),
+        None => serde_json::from_str(json).ok().map(Cow::Owned),
+    }
 }
 
 /// The place where Lambda has set a batch aside, if the event is EventBridge's of a new object in a bucket.

@@ -71,7 +71,7 @@ async fn carry_over(
     let is_late = late.is_some();
     let before = sender.spent();
     let mut done = match late {
-        None => replicate(sender, &records, &options).await,
+        None => replicate(sender, records, &options).await,
         // Both images are noted.
         Some(epoch) => look_at_late(sender, &read(table, &batch.records, true).await, epoch, &options).await,
     };
@@ -81,7 +81,7 @@ async fn carry_over(
         && !done.is_all_written()
         && !in_time(stop, replicator.is_still(stream, lead, allowed.version)).await?
     {
-        done = Replicated::again(records.len(), sender.job().mapping().name());
+        done = Replicated::again(batch.records.len(), sender.job().mapping().name());
     }
     report.count(&done);
     tell_failure(report, &done, sender);

@@ -213,7 +213,8 @@ impl Condition {
 
     /// All of these as one condition, flat.
     pub fn all(parts: impl IntoIterator<Item = Condition>) -> Condition {
-        let mut flat = Vec::new();
+        let parts = parts.into_iter();
+        let mut flat = Vec::with_capacity(parts.size_hint().0);
         for part in parts {
             match part {
                 Condition::All(inner) => flat.extend(inner),

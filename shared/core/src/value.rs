@@ -1,12 +1,13 @@
 //! The words that every module shares: items, attribute values, and DynamoDB's numbers.
 //!
-//! Items and values are those of `serde_dynamo`: neutral types with conversions to the SDK and to stream events, so
-//! that neither is known here.
+//! Values are those of `serde_dynamo`: neutral types with conversions to the SDK and to stream events, so that neither is known
+//! here. Items convert to and from its items.
 
 mod canonical;
 mod compare;
 mod hidden;
 mod injective;
+mod item;
 mod number;
 mod same;
 mod type_letter;
@@ -15,8 +16,9 @@ pub(crate) use canonical::canonical;
 pub use compare::compare;
 pub use hidden::Hidden;
 pub use injective::{injective, put_injective};
+pub use item::{Attributes, Item};
 pub use number::{Number, NumberError};
 pub use same::equal;
 pub(crate) use same::has_duplicates;
-pub use serde_dynamo::{AttributeValue, Item};
+pub use serde_dynamo::AttributeValue;
 pub use type_letter::type_letter;

@@ -29,5 +29,6 @@ pub(crate) use body::{
 #[cfg(test)]
 pub(crate) use body::{Said, said};
 pub(crate) use decoder::{BATCH_GET, DELETE, Decoder, PUT, QUERY, SCAN, STATEMENTS, UPDATE};
+pub use item::read_item;
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

@@ -105,10 +105,9 @@ fn key_attributes(keys: &At<'_>, table: &mut TableDraft) -> Result<(String, Opti
 
 /// A row: an item in DynamoDB's notation. Cells that the editor left empty are no attributes.
 fn read_row(at: &At<'_>) -> Result<Item, ReadError> {
-    let item = read_item(at)?;
-    let kept: std::collections::HashMap<String, AttributeValue> =
-        item.into_inner().into_iter().filter(|(_, value)| !is_blank(value)).collect();
-    Ok(Item::from(kept))
+    let mut item = read_item(at)?;
+    item.retain(|_, value| !is_blank(value));
+    Ok(item)
 }
 
 fn is_blank(value: &AttributeValue) -> bool {

@@ -2,12 +2,17 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::index::error::{ItemError, ItemPlace};
 use crate::index::key_text::key_text;
 use crate::key::FoldError;
 use crate::model::{EntityId, FoldRule, KeyAttribute, KeySource, Table, WhenTest};
 use crate::value::{AttributeValue, Item, type_letter};
+
+/// Folded key attributes with their values. Most tables have few.
+type FoldedKeys<'t> = SmallVec<[(&'t str, Option<String>); 4]>;
 
 impl Table {
     /// The entity whose `when` the item fulfils; `None` if it fulfils none, an error if two.
@@ -32,8 +37,12 @@ impl Table {
     /// in it; `None` if it must be absent.
     pub fn folded(&self, item: &Item) -> Result<Vec<(&str, Option<String>)>, ItemError> {
         let item = &*self.with_key_parts(item);
-        let entity = self.entity_of(item)?;
-        let mut folded: Vec<(&str, Option<String>)> = Vec::new();
+        Ok(self.folded_as(self.entity_of(item)?, item)?.into_vec())
+    }
+
+    /// The same of an item with the attributes that only its keys hold, whose entity is known.
+    fn folded_as(&self, entity: Option<EntityId>, item: &Item) -> Result<FoldedKeys<'_>, ItemError> {
+        let mut folded = FoldedKeys::new();
         for (index, key) in self.every_key() {
             let KeySource::Folded(rules) = &key.source else { continue };
             if folded.iter().any(|(name, _)| *name == key.name) {
@@ -71,8 +80,8 @@ impl Table {
         if let Cow::Owned(whole) = self.with_key_parts(&item) {
             item = whole;
         }
-        let folded = self.folded(&item)?;
         let entity = self.entity_of(&item)?;
+        let folded = self.folded_as(entity, &item)?;
         item.reserve(folded.len());
         for (name, value) in folded {
             match value {

@@ -1,7 +1,5 @@
 //! The entry that an index holds for a stored item, or why it holds none.
 
-use std::collections::HashMap;
-
 use crate::index::key_rules::{KeyProblem, index_keys, key_problem};
 use crate::index::size::attribute_bytes;
 use crate::model::{Index, Projection, Table};
@@ -75,9 +73,10 @@ impl Index {
         if self.projection == Projection::All {
             return Entry::In(stored.clone());
         }
-        let mut attributes = HashMap::with_capacity(self.projected_max(table).min(stored.len()));
-        attributes.extend(self.projected(table, stored).map(|(name, value)| (name.clone(), value.clone())));
-        Entry::In(Item::from(attributes))
+        let mut entry = Item::default();
+        entry.reserve(self.projected_max(table).min(stored.len()));
+        entry.extend(self.projected(table, stored).map(|(name, value)| (name.clone(), value.clone())));
+        Entry::In(entry)
     }
 
     /// Why a stored item is not in this index; `None` if it is.

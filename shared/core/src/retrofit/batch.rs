@@ -1,6 +1,6 @@
 //! A batch of stream records: which are applied, in what order, and which are given back.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::job::Job;
 use super::record::Received;
@@ -45,7 +45,7 @@ pub enum Disposition {
 impl Batch {
     /// The batch of these records, in the order in which the stream gave them.
     pub fn of(job: &Job, records: &[Received]) -> Batch {
-        let mut last: BTreeMap<SourceKey, usize> = BTreeMap::new();
+        let mut last: HashMap<SourceKey, usize> = HashMap::with_capacity(records.len());
         let mut fates = vec![Fate::Open; records.len()];
         for (at, record) in records.iter().enumerate() {
             let Received::Change(record) = record else { continue };

@@ -1,5 +1,6 @@
 //! What a retrofit makes of a record, a scanned item, a repair or a failure: the task that deals with it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::fence::{Epoch, Fence, SequenceNumber};
@@ -22,14 +23,28 @@ impl Job {
         }
     }
 
+    /// The same of a record that nobody needs any more: nothing of it is copied.
+    pub fn take(&self, record: Received) -> ItemTask {
+        match record {
+            Received::Change(ChangeRecord { sequence, key, new, .. }) => {
+                self.carry_over(sequence, key, new.map(Cow::Owned))
+            }
+            Received::Unreadable(record) => self.unreadable(&record),
+        }
+    }
+
     /// Carries a change of the stream over. Any record of an item may be left out if a later one of it is applied.
     pub fn apply(&self, record: &ChangeRecord) -> ItemTask {
-        let fence = Fence::of_record(self.epoch(), record.sequence.clone());
-        let Some(source) = SourceKey::of(self.mapping().source(), &record.key) else {
+        self.carry_over(record.sequence.clone(), record.key.clone(), record.new.as_ref().map(Cow::Borrowed))
+    }
+
+    fn carry_over(&self, sequence: SequenceNumber, key: Item, new: Option<Cow<'_, Item>>) -> ItemTask {
+        let fence = Fence::of_record(self.epoch(), sequence);
+        let Some(source) = SourceKey::of(self.mapping().source(), &key) else {
             return ItemTask::entering(self, Quarantined::record(fence));
         };
-        let key = Arc::new(record.key.clone());
-        let begun = ItemMachine::apply(self, &source, &key, record.new.as_ref(), fence);
+        let key = Arc::new(key);
+        let begun = ItemMachine::apply(self, &source, &key, new, fence);
         ItemTask::new(key, begun)
     }
 

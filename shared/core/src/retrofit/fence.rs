@@ -129,7 +129,18 @@ impl Fence {
 
     /// As it is stored: `0001.<40 digits>.000000`.
     pub fn value(&self) -> AttributeValue {
-        AttributeValue::S(self.to_string())
+        AttributeValue::S(self.text())
+    }
+
+    /// Each item that is written gets this text: it takes one allocation.
+    fn text(&self) -> String {
+        let mut text = String::with_capacity("0001..000000".len() + SEQUENCE_DIGITS);
+        push_digits(&mut text, u32::from(self.epoch.0), 4);
+        text.push('.');
+        text.push_str(self.sequence.padded());
+        text.push('.');
+        push_digits(&mut text, self.revision, 6);
+        text
     }
 
     /// An item's, if it has one.
@@ -148,14 +159,19 @@ impl Fence {
             sequence: SequenceNumber::parse(sequence).ok()?,
             revision: revision.parse().ok().filter(|&number| number <= REVISION_MAX)?,
         };
-        (whole && fence.to_string() == *text).then_some(fence)
+        (whole && fence.text() == *text).then_some(fence)
     }
 }
 
 impl fmt::Display for Fence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}.{}.{:06}", self.epoch.0, self.sequence.padded(), self.revision)
+        f.write_str(&self.text())
     }
+}
+
+/// Adds the last so many digits of a number.
+fn push_digits(text: &mut String, number: u32, digits: u32) {
+    text.extend((0..digits).rev().filter_map(|place| char::from_digit(number / 10_u32.pow(place) % 10, 10)));
 }
 
 #[cfg(test)]

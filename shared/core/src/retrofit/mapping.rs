@@ -382,13 +382,14 @@ impl Mapping {
         if set.is_empty() && remove.is_empty() {
             return Ok(None);
         }
+        // The mapped item is not needed any more: its names and values are taken.
         let mut before = |name: &String| match written.binary_search_by_key(&name, |(name, _)| name) {
-            Ok(at) => written[at].1.clone(),
-            Err(_) => wanted.remove(name),
+            Ok(at) => written[at].1.clone().map(|value| (name.clone(), value)),
+            Err(_) => wanted.remove_entry(name),
         };
-        let same = |name: &String| {
-            let comparison = before(name).map_or(Comparison::Exists(false), Comparison::Equal);
-            super::request::is(name, comparison)
+        let same = |name: &String| match before(name) {
+            Some((name, value)) => super::request::is(name, Comparison::Equal(value)),
+            None => super::request::is(name, Comparison::Exists(false)),
         };
         let unchanged = Condition::all(self.inputs.iter().map(same));
         Ok(Some(InPlaceUpdate { set, remove, unchanged }))

@@ -36,7 +36,7 @@ pub(super) use turn::Turn;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ItemMachine {
     InPlace(InPlace),
-    Fenced(Box<Fenced>),
+    Fenced(Fenced),
     Rowed(Box<Rowed>),
     Ledger(Box<Move>),
     Late(Box<Late>),
@@ -48,14 +48,14 @@ impl ItemMachine {
         job: &Job,
         source: &SourceKey,
         key: &Arc<Item>,
-        new: Option<&Item>,
+        new: Option<Cow<'_, Item>>,
         fence: Fence,
     ) -> (ItemMachine, Turn) {
         match job.mapping().protocol() {
-            Protocol::InPlace => in_place(InPlace::of_item(job, key, new.map(Cow::Borrowed), fence)),
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, new, fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::apply(job, source, key, fence)),
             Protocol::Fenced => fenced(Fenced::apply(job, key, new, fence)),
-            Protocol::Ledger => ledger(Move::to_state(job, source, key, new, fence)),
+            Protocol::Ledger => ledger(Move::to_state(job, source, key, new.as_deref(), fence)),
         }
     }
 
@@ -141,7 +141,7 @@ fn in_place((machine, turn): (InPlace, Turn)) -> (ItemMachine, Turn) {
 }
 
 fn fenced((machine, turn): (Fenced, Turn)) -> (ItemMachine, Turn) {
-    (ItemMachine::Fenced(Box::new(machine)), turn)
+    (ItemMachine::Fenced(machine), turn)
 }
 
 fn rowed((machine, turn): (Rowed, Turn)) -> (ItemMachine, Turn) {

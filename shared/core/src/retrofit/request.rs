@@ -43,7 +43,7 @@ pub struct Write {
 }
 
 /// A comparison with one attribute.
-pub(super) fn is(attribute: &str, comparison: Comparison) -> Condition {
+pub(super) fn is(attribute: impl Into<String>, comparison: Comparison) -> Condition {
     Condition::Is(Path::attribute(attribute), comparison)
 }
 

@@ -12,6 +12,9 @@ use crate::value::{AttributeValue, Item, Number};
 /// A longer text is replaced by its digest in rows' keys, which have less room than two keys of a table.
 const ROW_KEY_BYTES_MAX: usize = 900;
 
+/// Room for a text: most keys are of an id or two.
+const BYTES_GUESSED: usize = 64;
+
 /// The key of one source item: two items have the same text only if DynamoDB takes them for one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceKey(String);
@@ -19,7 +22,7 @@ pub struct SourceKey(String);
 impl SourceKey {
     /// The key of this item of the table; `None` if it lacks a key attribute.
     pub fn of(table: &Table, item: &Item) -> Option<SourceKey> {
-        let mut text = String::new();
+        let mut text = String::with_capacity(BYTES_GUESSED);
         for key in table.key_attributes() {
             if !text.is_empty() {
                 text.push('|');

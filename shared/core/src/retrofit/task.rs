@@ -18,7 +18,7 @@ pub struct ItemTask {
     /// What comes first, until it is asked for.
     first: Option<Turn>,
     /// The quarantine entry that a success takes out.
-    entry: Option<Quarantined>,
+    entry: Option<Box<Quarantined>>,
 }
 
 /// What comes next.
@@ -70,7 +70,7 @@ impl ItemTask {
 
     /// The same task; its success takes this entry out of the quarantine.
     pub(super) fn freeing(self, entry: Option<Quarantined>) -> ItemTask {
-        ItemTask { entry, ..self }
+        ItemTask { entry: entry.map(Box::new), ..self }
     }
 
     /// The source item's key.

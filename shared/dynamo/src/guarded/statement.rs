@@ -25,7 +25,7 @@ pub const STATEMENTS_MAX: usize = 25;
 /// The longest statement that DynamoDB takes.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementRequest.html>
 pub const STATEMENT_CHARS_MAX: usize = 8192;
-/// Room for the values of a statement: most items are of a few hundred bytes.
+/// Room for the values of a statement, and for the text of an UPDATE: most items are of a few hundred bytes.
 const STATEMENT_BYTES_GUESSED: usize = 512;
 /// Room for the values of an UPDATE: its keys, and what these are made of.
 const PARAMETERS_GUESSED: usize = 16;
@@ -35,11 +35,24 @@ const PARAMETERS_GUESSED: usize = 16;
 pub(crate) struct Statement(Hidden<String>);
 
 impl Statement {
-    /// Of this text, escaped as it stands in JSON, and of these values for its question marks.
-    fn of<'v>(text: &str, parameters: impl Iterator<Item = &'v AttributeValue>) -> Statement {
-        let mut json = String::with_capacity(text.len() + STATEMENT_BYTES_GUESSED);
-        json.push_str("{\"Statement\":\"");
-        json.push_str(text);
+    /// What is written up to its text.
+    const OPENING: &str = "{\"Statement\":\"";
+
+    /// A statement whose text comes next, escaped as it stands in JSON. `bytes`: how long the text will be, about.
+    fn opened(bytes: usize) -> String {
+        let mut json = String::with_capacity(bytes + STATEMENT_BYTES_GUESSED);
+        json.push_str(Statement::OPENING);
+        json
+    }
+
+    /// The statement, if its text is not too long. With its escapes, so some that DynamoDB would take go as requests of their own.
+    fn short<'v>(json: String, parameters: impl Iterator<Item = &'v AttributeValue>) -> Option<Statement> {
+        let is_short = json.len() - Statement::OPENING.len() <= STATEMENT_CHARS_MAX;
+        is_short.then(|| Statement::closed(json, parameters))
+    }
+
+    /// The statement: after its text, these values for its question marks.
+    fn closed<'v>(mut json: String, parameters: impl Iterator<Item = &'v AttributeValue>) -> Statement {
         json.push_str("\",\"Parameters\":");
         wire::elements(&mut json, parameters, wire::value);
         json.push('}');
@@ -68,13 +81,13 @@ pub(crate) fn put_as_insert(table: &str, action: &Action, guard: &Guard) -> Opti
 
 /// The statement that writes an item where none has its key.
 pub(crate) fn insert(table: &str, item: &Item) -> Statement {
-    let (text, attributes) = insert_text(table, item);
-    Statement::of(&text, attributes.into_iter().map(|(_, value)| value))
+    let (json, attributes) = insert_text(table, item);
+    Statement::closed(json, attributes.into_iter().map(|(_, value)| value))
 }
 
 fn short_insert(table: &str, item: &Item) -> Option<Statement> {
-    let (text, attributes) = insert_text(table, item);
-    short_enough(&text).then(|| Statement::of(&text, attributes.into_iter().map(|(_, value)| value)))
+    let (json, attributes) = insert_text(table, item);
+    Statement::short(json, attributes.into_iter().map(|(_, value)| value))
 }
 
 type Attributes<'i> = Vec<(&'i String, &'i AttributeValue)>;
@@ -84,7 +97,7 @@ fn insert_text<'i>(table: &str, item: &'i Item) -> (String, Attributes<'i>) {
     // Sorted, so that items with the same attributes have the same text, which DynamoDB need not parse anew.
     attributes.sort_unstable_by_key(|(name, _)| *name);
     let room = attributes.iter().map(|(name, _)| name.len() + "'': ?, ".len()).sum::<usize>();
-    let mut text = String::with_capacity(HEAD.len() + table.len() + room + "\"\" VALUE {}".len());
+    let mut text = Statement::opened(HEAD.len() + table.len() + room + "\"\" VALUE {}".len());
     head(&mut text, table);
     for (at, (name, _)) in attributes.iter().enumerate() {
         text.push_str(if at == 0 { "{'" } else { ", '" });
@@ -115,11 +128,6 @@ fn head(text: &mut String, table: &str) {
     text.push_str(" VALUE ");
 }
 
-/// With its escapes, so some that DynamoDB would take go as requests of their own.
-fn short_enough(text: &str) -> bool {
-    text.len() <= STATEMENT_CHARS_MAX
-}
-
 fn update(
     table: &str,
     key: &Item,
@@ -128,7 +136,7 @@ fn update(
     condition: &Condition,
 ) -> Option<Statement> {
     let mut parameters = Vec::with_capacity(PARAMETERS_GUESSED);
-    let mut text = String::with_capacity(STATEMENT_BYTES_GUESSED);
+    let mut text = Statement::opened(STATEMENT_BYTES_GUESSED);
     text.push_str("UPDATE ");
     quote(&mut text, table);
     for (name, value) in set {
@@ -151,7 +159,7 @@ fn update(
         parameters.push(value);
     }
     test(condition, key, &mut text, &mut parameters)?;
-    short_enough(&text).then(|| Statement::of(&text, parameters.into_iter()))
+    Statement::short(text, parameters.into_iter())
 }
 
 /// Adds the condition's parts after the key; `None` if it has one that is not written here.
@@ -404,7 +412,8 @@ mod tests {
             let case = Case::new(seed);
             let items: Vec<&Item> = case.items.iter().map(|item| &item.stored).collect();
             let sdk = items.iter().map(|item| {
-                let (text, attributes) = insert_text("T", item);
+                let (json, attributes) = insert_text("T", item);
+                let text = &json[Statement::OPENING.len()..];
                 let text: String = serde_json::from_str(&format!("\"{text}\"")).unwrap();
                 let values = attributes.into_iter().map(|(_, value)| value.clone().into()).collect();
                 BatchStatementRequest::builder().statement(text).set_parameters(Some(values)).build().unwrap()

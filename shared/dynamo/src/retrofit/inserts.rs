@@ -23,8 +23,8 @@ pub(super) struct Inserts {
 pub(super) struct Tried {
     /// How a record ended, or what has to be sent for it by itself.
     pub(super) after: Vec<After>,
-    /// The places of those that were not looked at.
-    pub(super) untried: Vec<usize>,
+    /// Those that were not looked at, with their places.
+    pub(super) untried: Vec<(usize, Received)>,
 }
 
 impl Inserts {
@@ -37,19 +37,14 @@ impl Inserts {
         matches!(record, Received::Change(change) if change.kind == ChangeKind::Insert)
     }
 
-    /// Tries these records, at most 25.
-    pub(super) async fn try_all(
-        &self,
-        sender: &RequestSender,
-        records: &[Received],
-        places: Vec<usize>,
-    ) -> Tried {
-        if places.len() < 2 || !self.hopeful.load(Ordering::Relaxed) {
-            return Tried { after: Vec::new(), untried: places };
+    /// Tries these records, each with its place, at most 25.
+    pub(super) async fn try_all(&self, sender: &RequestSender, records: Vec<(usize, Received)>) -> Tried {
+        if records.len() < 2 || !self.hopeful.load(Ordering::Relaxed) {
+            return Tried { after: Vec::new(), untried: records };
         }
-        let (mut after, mut batch) = (Vec::with_capacity(places.len()), Vec::new());
-        for at in places {
-            let mut task = Box::new(sender.job().receive(&records[at]));
+        let (mut after, mut batch) = (Vec::with_capacity(records.len()), Vec::new());
+        for (at, record) in records {
+            let mut task = Box::new(sender.job().take(record));
             let step = task.start(sender.job());
             match After::of(at, task, step) {
                 After::Wants(waiting) => match waiting.statement(sender, insert) {

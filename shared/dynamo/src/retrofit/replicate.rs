@@ -1,5 +1,6 @@
 //! A batch of stream records, carried over: new items many at once, what is left of them and all others each by itself.
 
+use std::iter;
 use std::pin::pin;
 use std::time::Instant;
 
@@ -61,10 +62,10 @@ impl Replicated {
 /// Carries a batch over: each item's newest record, different items at once.
 pub async fn replicate(
     sender: &RequestSender,
-    records: &[Received],
+    records: Vec<Received>,
     options: &ReplicateOptions,
 ) -> Replicated {
-    let mut batch = Batch::of(sender.job(), records);
+    let mut batch = Batch::of(sender.job(), &records);
     let mut done = Replicated { covered: batch.covered(), ..Replicated::default() };
     let all = all(sender, records, &mut batch, &mut done, options);
     match options.deadline {
@@ -81,7 +82,7 @@ pub async fn replicate(
 
 async fn all(
     sender: &RequestSender,
-    records: &[Received],
+    records: Vec<Received>,
     batch: &mut Batch,
     done: &mut Replicated,
     options: &ReplicateOptions,
@@ -93,18 +94,23 @@ async fn all(
         return;
     }
     let in_flight_max = options.in_flight_max.max(1);
-    let (new, mut others): (Vec<_>, Vec<_>) =
-        batch.open().into_iter().partition(|&at| Inserts::is_for(&records[at]));
+    let mut open = batch.open().into_iter().peekable();
+    let open = records.into_iter().enumerate().filter(|(at, _)| open.next_if_eq(at).is_some());
+    let (new, mut others): (Vec<_>, Vec<_>) = open.partition(|(_, record)| Inserts::is_for(record));
     let (mut left, mut blocked) = (Vec::new(), Vec::new());
 
     let inserts = Inserts::new();
-    let groups: Vec<Vec<usize>> = new.chunks(STATEMENTS_MAX).map(<[usize]>::to_vec).collect();
+    let mut new = new.into_iter();
+    let groups = iter::from_fn(|| {
+        let group: Vec<_> = new.by_ref().take(STATEMENTS_MAX).collect();
+        (!group.is_empty()).then_some(group)
+    });
     let groups = stream::iter(groups).then(|group| async move {
         // What was sent before goes out now.
         yield_now().await;
         group
     });
-    let trying = groups.map(|group| inserts.try_all(sender, records, group)).buffer_unordered(in_flight_max);
+    let trying = groups.map(|group| inserts.try_all(sender, group)).buffer_unordered(in_flight_max);
     let mut trying = pin!(trying);
     while let Some(tried) = trying.next().await {
         others.extend(tried.untried);
@@ -117,8 +123,8 @@ async fn all(
     }
 
     // A task is made when its turn comes, while the server works for those before it.
-    let others = others.into_iter().map(|at| {
-        let mut task = Box::new(sender.job().receive(&records[at]));
+    let others = others.into_iter().map(|(at, record)| {
+        let mut task = Box::new(sender.job().take(record));
         let step = task.start(sender.job());
         (at, task, step)
     });

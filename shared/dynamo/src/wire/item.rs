@@ -11,6 +11,9 @@ use super::json::{DEPTH_MAX, Reader};
 /// Attributes that an item may get here: a retrofit gives it a key and a fence. An item that grows is copied.
 const ADDED: usize = 2;
 
+/// So many attributes a single item is thought to have.
+const ATTRIBUTES_GUESSED: usize = 12;
+
 /// Items one after another. Those of one page are alike: each has room for as many attributes as the one before, and a few.
 #[derive(Debug, Default)]
 pub(super) struct Items {
@@ -27,6 +30,15 @@ impl Items {
             Some(())
         })
     }
+}
+
+/// The item of a text: as a stream's record has it, for one. `None` also of a text that only a slower reader may judge, which is
+/// asked then.
+pub fn read_item(text: &str) -> Option<Item> {
+    let mut reader = Reader::of(text.as_bytes())?;
+    let item = item(&mut reader, ATTRIBUTES_GUESSED)?;
+    reader.end()?;
+    Some(item)
 }
 
 /// One item. `attributes`: so many it is thought to have.

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, StatementAnswer};
 use super::decoder::{Decoder, QUERY};
+use super::item::read_item;
 use super::oracle::{agrees_with_the_sdk, sdk_page};
 use super::write;
 
@@ -200,6 +201,27 @@ fn a_changed_body_is_never_read_as_something_else() {
         if agrees_with_the_sdk(&body).contains(&true) { taken += 1 } else { left += 1 }
     }
     // Else the mutations say nothing.
+    assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
+}
+
+#[test]
+fn an_item_of_a_record_is_read_as_serde_reads_it() {
+    let (mut taken, mut left) = (0, 0);
+    for seed in 0..20_000 {
+        let random = &mut Random::new(seed);
+        let mut text = written(&item(random, 3), random).into_bytes();
+        for _ in 0..random.below(3) {
+            change(&mut text, random);
+        }
+        let Ok(text) = String::from_utf8(text) else { continue };
+        match read_item(&text) {
+            Some(item) => {
+                assert_eq!(serde_json::from_str(&text).ok(), Some(item), "{text}");
+                taken += 1;
+            }
+            None => left += 1,
+        }
+    }
     assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
 }
 

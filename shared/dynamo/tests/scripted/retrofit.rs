@@ -135,7 +135,7 @@ async fn batch(kind: ChangeKind, count: usize, answers: Vec<Answer>) -> (Replica
     };
     let records: Vec<Received> = (0..count).map(record).collect();
     let options = ReplicateOptions { in_flight_max: 1, ..ReplicateOptions::default() };
-    let done = replicate(&sender(client), &records, &options).await;
+    let done = replicate(&sender(client), records, &options).await;
     let requests = requests.lock().unwrap();
     let sent = requests.iter().map(|(operation, body)| {
         if operation == "PutItem" {

@@ -81,7 +81,7 @@ fn indexed() -> Table {
 fn naive(table: &Table, index: &Index, old: Option<&Item>, new: Option<&Item>) -> (IndexAction, u64) {
     let entry = |item: Option<&Item>| item.and_then(|item| index.entry(table, item).item());
     let units = |entry: &Item| item_bytes(entry).div_ceil(1024).max(1);
-    let whole = |entry: &Item| AttributeValue::M(entry.inner().clone());
+    let whole = |entry: &Item| AttributeValue::M(entry.clone().into());
     let key = |entry: &Item| -> Vec<AttributeValue> {
         index.key_attributes().map(|key| entry.get(&key.name).unwrap().clone()).collect()
     };

@@ -33,7 +33,7 @@ enum FencedPhase {
     Looking(Box<Write>),
     /// A refused write looks what it met.
     Asking,
-    Repairing(Repair),
+    Repairing(Box<Repair>),
 }
 
 /// A repair: the target is read, then the source, then the target is written if it is still the same.
@@ -48,11 +48,16 @@ struct Repair {
 
 impl Fenced {
     /// The state that a record tells.
-    pub(super) fn apply(job: &Job, key: &Arc<Item>, new: Option<&Item>, fence: Fence) -> (Fenced, Turn) {
+    pub(super) fn apply(
+        job: &Job,
+        key: &Arc<Item>,
+        new: Option<Cow<'_, Item>>,
+        fence: Fence,
+    ) -> (Fenced, Turn) {
         // Records come twice and late. Without this guard an old one overwrites a newer state, or brings a deleted item back.
         // An item without a fence does not pass either: it is somebody else's.
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
-        let turn = match state(job.mapping(), key, new.map(Cow::Borrowed), &fence) {
+        let turn = match state(job.mapping(), key, new, &fence) {
             Err(reason) => Turn::Enter(reason, fence.clone()),
             Ok(item) => put(item, Guard::AbsentOr(older)),
         };
@@ -104,7 +109,7 @@ impl Fenced {
             Ok(Some(target_key)) => {
                 let repair = Repair { target_key, failed, target: None, rounds: 0 };
                 let turn = repair.read_target();
-                begun(key, fence, FencedPhase::Repairing(repair), turn)
+                begun(key, fence, FencedPhase::Repairing(Box::new(repair)), turn)
             }
             Ok(None) => unreachable!("the protocol applies only where the source's key fixes the target's"),
             Err(error) => {
