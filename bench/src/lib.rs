@@ -7,6 +7,7 @@
 pub mod allocations;
 pub mod data;
 pub mod figure;
+pub mod goal;
 pub mod machine;
 pub mod micro;
 pub mod page;
@@ -19,6 +20,7 @@ pub mod setting;
 pub mod start;
 pub mod statistics;
 
+pub use goal::Goal;
 pub use report::Report;
 pub use section::SECTIONS;
 pub use setting::{Scale, Setting};

@@ -22,7 +22,7 @@ cargo run --release -p keyfold-bench
 Things that are compared are measured in turns, round by round, so that other work of the machine affects all of them alike. A figure is a
 median; the brackets after it are the quartiles. A ratio is computed within each round, then its median is taken. **Absolute times are
 those of one machine** on which client and server share the cores; the ratios carry over to others. Where a peer is ahead, the section says so
-and why.
+and why. Where a ratio has a goal, the table has a column that says whether its median meets the goal.
 ";
 
 /// Writes the page and its plots, and says where the page is.

@@ -1,7 +1,10 @@
 //! What is measured: one module each, in the order of the page.
 
 mod coldstart;
+mod compared;
+mod comparison;
 mod keys;
+mod pace;
 mod packages;
 mod planning;
 mod query;
@@ -21,11 +24,12 @@ pub struct Section {
 }
 
 /// All of them.
-pub const SECTIONS: [Section; 8] = [
+pub const SECTIONS: [Section; 9] = [
     Section { name: "keys", run: keys::run },
     Section { name: "planning", run: planning::run },
     Section { name: "query", run: query::run },
     Section { name: "retrofit", run: retrofit::run },
+    Section { name: "comparison", run: comparison::run },
     Section { name: "streams", run: streams::run },
     Section { name: "coldstart", run: coldstart::run },
     Section { name: "simulation", run: simulation::run },

@@ -23,6 +23,7 @@ pub fn report(report: &Report) -> String {
 }
 
 fn table(table: &Table) -> String {
+    let table = &plain(table);
     let widths = table.widths();
     let line = |cells: &[String]| {
         let padded: Vec<String> = cells.iter().zip(&widths).enumerate().map(padded).collect();
@@ -33,6 +34,12 @@ fn table(table: &Table) -> String {
         let _ = writeln!(out, "{}", line(row));
     }
     out
+}
+
+/// The table without marks of Markdown.
+fn plain(table: &Table) -> Table {
+    let row = |cells: &Vec<String>| cells.iter().map(|cell| cell.replace("**", "")).collect();
+    Table { rows: table.rows.iter().map(row).collect(), ..table.clone() }
 }
 
 /// Texts to the left, figures to the right.
@@ -47,7 +54,7 @@ mod tests {
     #[test]
     fn columns_stand_below_each_other_and_what_is_absent_is_loud() {
         let mut table = Table::new("Times, ns", ["what", "ns"]);
-        table.row(["fold", "61.2"].map(str::to_owned));
+        table.row(["fold", "**61.2**"].map(str::to_owned));
         table.row(["a plain join", "7"].map(str::to_owned));
         let shown = Report {
             tables: vec![table],

@@ -29,7 +29,7 @@ struct Starts {
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let mut report = Report::new(
-        "6. Cold start and size",
+        "7. Cold start and size",
         "First, the time from the start of the process to its first request for an event, with the template's settings and the AWS client created. Then, with a DynamoDB on this machine, the time to the first answer to a question, and the time of each later answer. The Node function asks the same question on the same index with ElectroDB, over the same Runtime API, in a loop of 30 lines. A function has a whole core here; Lambda gives it a share of a core that depends on its memory.",
     );
     let (binaries, how_built) = binaries::find(setting)?;

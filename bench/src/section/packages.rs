@@ -33,7 +33,7 @@ type Times = BTreeMap<String, [Vec<f64>; 2]>;
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let mut report = Report::new(
-        "8. The npm package",
+        "9. The npm package",
         "What a writer and a reader in Node pay: CPU time of the process, for one call. Keyfold's core runs as WebAssembly. ElectroDB has the same table and index, and is told which index to ask; Keyfold finds it. Load is what a new process does before its first call.",
     );
     match prepared(setting) {

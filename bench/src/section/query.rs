@@ -11,7 +11,7 @@ use anyhow::ensure;
 use cpu_time::ThreadTime;
 
 use crate::report::{Bars, Plot, Table};
-use crate::{Report, Setting, Spread, figure};
+use crate::{Goal, Report, Setting, Spread, figure};
 use requests::{Question, REQUESTS};
 use stage::QueryStage;
 
@@ -37,7 +37,7 @@ struct ComparedQuestion {
 
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
-    let (events, calls) = setting.scale.of((2000, 50), (20_000, 300));
+    let (events, calls) = setting.scale.of((2000, 50), (20_000, 1000));
     let runtime = super::one_thread()?;
     runtime.block_on(async {
         let stage = QueryStage::new(events).await?;
@@ -98,6 +98,7 @@ fn report(asked: &[ComparedQuestion], events: usize) -> Report {
         "SDK, CPU µs",
         "ours, CPU µs",
         "CPU",
+        "goal",
         "SDK, wall µs",
         "ours, wall µs",
         "wall",
@@ -107,12 +108,14 @@ fn report(asked: &[ComparedQuestion], events: usize) -> Report {
     let mut table = Table::new("One answer. Requests and read units: SDK / ours.", columns);
     let mut bars = Bars::new("query", "CPU of the client for one answer", "microseconds");
     for asked in asked {
+        let cpu = Spread::of_ratios(&asked.ours.cpu, &asked.raw.cpu);
         let ComparedQuestion { name, raw, ours, spent: [by_sdk, by_us], .. } = asked;
         table.row([
             (*name).to_owned(),
             figure::spread(Spread::of(&raw.cpu)),
             figure::spread(Spread::of(&ours.cpu)),
-            figure::ratio(Spread::of_ratios(&ours.cpu, &raw.cpu)),
+            figure::ratio(cpu),
+            Goal::cell(asked.kind.goal(), cpu),
             figure::spread(Spread::of(&raw.wall)),
             figure::spread(Spread::of(&ours.wall)),
             figure::ratio(Spread::of_ratios(&ours.wall, &raw.wall)),

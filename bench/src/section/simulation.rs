@@ -77,7 +77,7 @@ fn rate(protocol: Protocol, name: &str, campaign: Campaign) -> anyhow::Result<f6
 
 fn report(rates: &[[Vec<f64>; 2]; 3], threads: u64) -> Report {
     let mut report = Report::new(
-        "7. Simulation",
+        "8. Simulation",
         "A history is one simulated retrofit from start to end in memory, with writers, faults, repairs and checks. The more histories run per second, the more mistakes they find before a change is merged.",
     );
     let columns = ["", "1 thread", &format!("{threads} threads"), "more by threads"];

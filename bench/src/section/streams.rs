@@ -1,37 +1,25 @@
 //! What follows a table and what writes to it: replicator, audit writer, and the library below them.
 
 mod library;
-mod pace;
 mod replicator;
 mod stage;
 mod writer;
 
-use crate::report::{Bars, Plot, Table};
+use super::compared::{self, Compared};
+use crate::report::{Bars, Plot};
 use crate::{Report, Setting, figure};
-use pace::Paces;
 use stage::StreamStage;
 
 /// Puts under way at once where they are sent by hand.
 const IN_FLIGHT: usize = keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 
-/// Two ways to do the same, in the same rounds.
-#[derive(Debug)]
-struct Compared {
-    name: String,
-    raw: Paces,
-    ours: Paces,
-}
-
-impl Compared {
-    fn new(name: String) -> Compared {
-        Compared { name, raw: Paces::default(), ours: Paces::default() }
-    }
-}
+/// What ours is compared with.
+const PUTS: &str = "puts alone";
 
 /// Measures the section.
 pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     let mut report = Report::new(
-        "5. Streams and writes",
+        "6. Streams and writes",
         "The replicator's handler gets batches of stream records as Lambda delivers them; the audit writer's handler gets lists of events. They are compared with the conditional puts alone: the same items, with keys computed in advance, and the same number of parallel requests. Only our figures include reading the event and writing the answer. Changes are records of items that are already in the target, with an older fence.",
     );
     super::one_thread()?.block_on(async {
@@ -39,8 +27,8 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
         let replicated = replicator::measure(&stage, setting.scale).await?;
         let written = writer::measure(&stage, setting.scale).await?;
         let by_library = library::measure(&stage, setting.scale).await?;
-        report.tables.push(pairs("Replicator, records per second.", &replicated));
-        report.tables.push(pairs("Audit writer, events per second.", &written));
+        report.tables.push(compared::table("Replicator, records per second.", PUTS, &replicated));
+        report.tables.push(compared::table("Audit writer, events per second.", PUTS, &written));
         report.tables.push(library::table(&by_library));
         let both = || replicated.iter().chain(&written);
         report.plots.push(Plot::Bars(bars(both())));
@@ -53,26 +41,9 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
     })
 }
 
-fn pairs(caption: &str, pairs: &[Compared]) -> Table {
-    let columns = ["", "puts alone", "ours", "rate", "puts alone, CPU µs", "ours, CPU µs", "CPU"];
-    let mut table = Table::new(caption, columns);
-    for Compared { name, raw, ours } in pairs {
-        table.row([
-            name.clone(),
-            figure::spread(raw.rate()),
-            figure::spread(ours.rate()),
-            figure::ratio(ours.rate_beside(raw)),
-            figure::spread(raw.cpu()),
-            figure::spread(ours.cpu()),
-            figure::ratio(ours.cpu_beside(raw)),
-        ]);
-    }
-    table
-}
-
 fn bars<'p>(pairs: impl Iterator<Item = &'p Compared>) -> Bars {
     let mut bars = Bars::new("streams", "Records and events per second", "per second");
-    for Compared { name, raw, ours } in pairs {
+    for Compared { name, raw, ours, .. } in pairs {
         bars.peer(format!("{name}: puts alone"), raw.rate());
         bars.ours(format!("{name}: ours"), ours.rate());
     }

@@ -1,6 +1,7 @@
 //! A request is checked, planned and answered. The order matters: nothing is read before everything that could refuse the
 //! request has had its say.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use keyfold_core::model::Table;
@@ -117,7 +118,10 @@ async fn prepare<'a>(
     record: &mut Record,
 ) -> Result<Planned<'a>, Problem> {
     let Asker { api, caller, .. } = asker;
-    let request = QueryRequest { scan: request.scan && api.limits.allow_scan, ..request.clone() };
+    let request = match request.scan && !api.limits.allow_scan {
+        true => Cow::Owned(QueryRequest { scan: false, ..request.clone() }),
+        false => Cow::Borrowed(request),
+    };
     record.table = api.model.table(&request.table).map(|table| table.id.clone());
     // A table with a scope refuses a caller without its claims, whatever the settings say.
     let checked = check(&api.model, &request, caller)?;

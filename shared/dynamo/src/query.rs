@@ -35,15 +35,24 @@ pub async fn run(
     options: &RunOptions,
 ) -> Result<Answer, QueryError> {
     let mut execution = Execution::new(table, plan, from, options)?;
-    let mut under_way = FuturesUnordered::new();
+    let mut under_way = None;
     loop {
-        match execution.step()? {
+        let mut requests = match execution.step()? {
             Next::Answer(answer) => return Ok(answer),
-            Next::Send(requests) => {
-                under_way.extend(requests.into_iter().map(|request| read(client, request)));
+            Next::Send(requests) => requests,
+        };
+        let done = match requests.pop() {
+            // Most plans read one page after another: such a read needs no place beside others.
+            Some(request) if under_way.is_none() && requests.is_empty() => read(client, request).await,
+            last => {
+                let under_way = under_way.get_or_insert_with(FuturesUnordered::new);
+                under_way.extend(requests.into_iter().chain(last).map(|request| read(client, request)));
+                let Some(done) = under_way.next().await else {
+                    unreachable!("a run that waits has sent something")
+                };
+                done
             }
-        }
-        let Some(done) = under_way.next().await else { unreachable!("a run that waits has sent something") };
+        };
         let (access, brought) = done?;
         execution.arrived(access, brought)?;
     }

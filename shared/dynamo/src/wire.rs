@@ -7,11 +7,11 @@
 //! Requests of reads and of writes are written here too: the values go from core's words into the text, and the SDK's items are
 //! never made.
 //!
-//! Start with [`Decoder`] and [`BodyText`].
+//! Start with [`Exchange`] and [`BodyText`].
 
 mod answer;
 mod body;
-mod decoder;
+mod exchange;
 mod item;
 mod json;
 #[cfg(any(test, fuzzing))]
@@ -28,7 +28,7 @@ pub(crate) use body::{
 };
 #[cfg(test)]
 pub(crate) use body::{Said, said};
-pub(crate) use decoder::{BATCH_GET, DELETE, Decoder, PUT, QUERY, SCAN, STATEMENTS, UPDATE};
+pub(crate) use exchange::{BATCH_GET, DELETE, Exchange, PUT, QUERY, SCAN, STATEMENTS, UPDATE};
 pub use item::read_item;
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

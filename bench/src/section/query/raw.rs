@@ -8,22 +8,22 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ConsumedCapacity, KeysAndAttributes, ReturnConsumedCapacity};
 use futures_util::future::try_join_all;
 
-use super::requests::{LIMIT, RESOURCE, SHARDS, TOP};
+use super::requests::{LIMIT, RESOURCE, SHARDS};
 use super::stage::{Answered, Spent};
 use crate::data::BUSY_USER;
 
 const TABLE: &str = "benchEvents";
 type SdkItem = HashMap<String, AttributeValue>;
 
-pub(super) async fn one_page(client: &Client) -> anyhow::Result<Answered> {
+pub(super) async fn folded(client: &Client) -> anyhow::Result<Answered> {
     let key = format!("{RESOURCE}-viewed-{BUSY_USER}");
     let query = query(client, "byResourceActionUser", "byResourceActionUser_pk", &key, LIMIT);
     let (items, spent) = send(query.scan_index_forward(true)).await?;
     answered(&items, spent)
 }
 
-pub(super) async fn top(client: &Client) -> anyhow::Result<Answered> {
-    let query = query(client, "byUser", "accessedBy", BUSY_USER, TOP);
+pub(super) async fn latest(client: &Client, limit: u32) -> anyhow::Result<Answered> {
+    let query = query(client, "byUser", "accessedBy", BUSY_USER, limit);
     let (items, spent) = send(query.scan_index_forward(false)).await?;
     answered(&items, spent)
 }

@@ -47,9 +47,9 @@ impl QueryStage {
     /// By the SDK alone.
     pub(super) async fn raw(&self, kind: Question) -> anyhow::Result<Answered> {
         match kind {
-            Question::OnePage => raw::one_page(&self.client).await,
+            Question::Latest(limit) => raw::latest(&self.client, limit).await,
+            Question::Folded => raw::folded(&self.client).await,
             Question::FanOut => raw::fan_out(&self.client).await,
-            Question::Top => raw::top(&self.client).await,
             Question::Hydration => raw::hydration(&self.client).await,
         }
     }

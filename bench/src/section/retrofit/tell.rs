@@ -4,10 +4,12 @@ use super::Where;
 use super::matrix::Matrix;
 use crate::report::{Bars, Line, Lines, Plot, Table};
 use crate::retrofit::Done;
-use crate::{Report, Spread, figure};
+use crate::{Goal, Report, Spread, figure};
 
 /// Which row others are compared with.
 const RAW: usize = 0;
+/// What a backfill is to cost beside the raw loop.
+const GOAL: Goal = Goal::CpuAtMost(0.95);
 /// What grows by no more than this, from the smallest table to the largest, is called the same for all sizes.
 const STEADY: f64 = 1.25;
 
@@ -47,7 +49,8 @@ pub(super) fn add(matrix: &Matrix, report: &mut Report) {
 }
 
 fn table(matrix: &Matrix, name: &str) -> Table {
-    let columns = ["", "items", "items/s", "time beside raw", "CPU µs per item", "CPU beside raw", "peak MB"];
+    let columns =
+        ["", "items", "items/s", "time beside raw", "CPU µs per item", "CPU beside raw", "goal", "peak MB"];
     let mut table =
         Table::new(format!("{name}. Programs that are missing at a size would take too long."), columns);
     for items in matrix.sizes() {
@@ -56,13 +59,15 @@ fn table(matrix: &Matrix, name: &str) -> Table {
             if of(Done::rate).median.is_nan() {
                 continue;
             }
+            let cpu = matrix.beside(at, RAW, items, Done::cpu_microseconds);
             table.row([
                 program.name().to_owned(),
                 figure::count(items),
                 figure::spread(of(Done::rate)),
                 figure::ratio(matrix.beside(at, RAW, items, |done| done.seconds)),
                 figure::spread(of(Done::cpu_microseconds)),
-                figure::ratio(matrix.beside(at, RAW, items, Done::cpu_microseconds)),
+                figure::ratio(cpu),
+                Goal::cell(program.is_ours().then_some(GOAL), cpu),
                 figure::spread(of(Done::peak_mb)),
             ]);
         }

@@ -5,7 +5,7 @@ use futures_util::stream::{self, TryStreamExt};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{PutNew, PutNewOptions, put_new, put_new_all};
 
-use super::pace::Paces;
+use super::super::pace::Paces;
 use super::stage::StreamStage;
 use crate::report::Table;
 use crate::{Scale, data, figure};

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::stage::{RETROFIT, SdkItem, StreamStage};
 use super::{Compared, IN_FLIGHT};
-use crate::{Scale, data};
+use crate::{Goal, Scale, data};
 
 /// Batches of one kind.
 struct BatchShape {
@@ -22,16 +22,51 @@ struct BatchShape {
     changes: bool,
     /// Records of a batch.
     records: usize,
+    /// What it is to reach beside the puts alone.
+    goal: Option<Goal>,
     /// How many batches a round has, quick and full.
     batches: [usize; 2],
 }
 
+const SINGLE: Option<Goal> = Some(Goal::RateAtLeast(0.9));
+const CHANGES: Option<Goal> = Some(Goal::CpuAtMost(1.0));
+
 const SHAPES: [BatchShape; 5] = [
-    BatchShape { name: "new items, 1 in a batch", changes: false, records: 1, batches: [50, 400] },
-    BatchShape { name: "new items, 100 in a batch", changes: false, records: 100, batches: [4, 20] },
-    BatchShape { name: "new items, 10000 in a batch", changes: false, records: 10_000, batches: [1, 1] },
-    BatchShape { name: "changes, 100 in a batch", changes: true, records: 100, batches: [4, 20] },
-    BatchShape { name: "changes, 10000 in a batch", changes: true, records: 10_000, batches: [1, 1] },
+    BatchShape {
+        name: "new items, 1 in a batch",
+        changes: false,
+        records: 1,
+        goal: SINGLE,
+        batches: [50, 400],
+    },
+    BatchShape {
+        name: "new items, 100 in a batch",
+        changes: false,
+        records: 100,
+        goal: None,
+        batches: [4, 20],
+    },
+    BatchShape {
+        name: "new items, 10000 in a batch",
+        changes: false,
+        records: 10_000,
+        goal: None,
+        batches: [1, 1],
+    },
+    BatchShape {
+        name: "changes, 100 in a batch",
+        changes: true,
+        records: 100,
+        goal: CHANGES,
+        batches: [4, 20],
+    },
+    BatchShape {
+        name: "changes, 10000 in a batch",
+        changes: true,
+        records: 10_000,
+        goal: CHANGES,
+        batches: [1, 1],
+    },
 ];
 
 pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result<Vec<Compared>> {
@@ -46,7 +81,7 @@ pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result
     let replicator = Replicator::new(Mapping::of(&stage.model, RETROFIT), stage.client.clone(), settings);
     let mut pairs = Vec::new();
     for (number, kind) in SHAPES.iter().enumerate() {
-        let mut pair = Compared::new(kind.name.to_owned());
+        let mut pair = Compared::new(kind.name.to_owned(), kind.goal);
         for round in 0..=scale.of(1, 5) {
             for turn in 0..2 {
                 // Each goes first as often as the other.
@@ -71,8 +106,7 @@ pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result
                 }
             }
             if round == 0 {
-                pair.raw.forget();
-                pair.ours.forget();
+                pair.forget();
             }
         }
         pairs.push(pair);

@@ -30,7 +30,7 @@ pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result
     let writer = Writer::new(stage.target()?.clone(), stage.client.clone(), settings)?;
     let (mut pairs, events) = (Vec::new(), scale.of(EVENTS[0], EVENTS[1]));
     for size in LISTS {
-        let mut pair = Compared::new(format!("events by {size}"));
+        let mut pair = Compared::new(format!("events by {size}"), None);
         for round in 0..=scale.of(1, 9) {
             for turn in 0..2 {
                 let is_raw = (turn + round) % 2 == 0;
@@ -53,8 +53,7 @@ pub(super) async fn measure(stage: &StreamStage, scale: Scale) -> anyhow::Result
                 }
             }
             if round == 0 {
-                pair.raw.forget();
-                pair.ours.forget();
+                pair.forget();
             }
         }
         pairs.push(pair);

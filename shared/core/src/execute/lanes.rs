@@ -60,11 +60,15 @@ impl Lanes {
         start: &[Progress],
         options: &RunOptions,
     ) -> Result<Lanes, AnswerError> {
-        let readers: Vec<Reader> =
-            plan.accesses.iter().map(|access| Reader::new(table, plan, access)).collect::<Result<_, _>>()?;
-        let lanes = start.iter().zip(&readers).map(|(from, reader)| Lane::new(from, &reader.shape));
+        // A list collected from results would have room for four: more than an allocator keeps at hand for the usual one.
+        let (mut readers, mut lanes) = (Vec::with_capacity(start.len()), Vec::with_capacity(start.len()));
+        for (access, from) in plan.accesses.iter().zip(start) {
+            let reader = Reader::new(table, plan, access)?;
+            lanes.push(Lane::new(from, &reader.shape)?);
+            readers.push(reader);
+        }
         Ok(Lanes {
-            lanes: lanes.collect::<Result<_, _>>()?,
+            lanes,
             under_way: readers.iter().map(|_| None).collect(),
             under_way_count: 0,
             readers,

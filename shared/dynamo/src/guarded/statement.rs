@@ -16,7 +16,7 @@ use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError, Hidden};
 use crate::wire::write as wire;
 use crate::wire::{
-    BATCH_EXECUTE_STATEMENT, Body, BodyText, Decoder, STATEMENTS, StatementAnswer, StatementsAnswer,
+    BATCH_EXECUTE_STATEMENT, Body, BodyText, Exchange, STATEMENTS, StatementAnswer, StatementsAnswer,
 };
 
 /// The most statements that DynamoDB takes in one request.
@@ -213,16 +213,15 @@ pub(crate) async fn execute(
 ) -> Result<(Vec<StatementResult>, Consumed), DynamoError> {
     let call = Call::new("BatchExecuteStatement", table);
     let count = statements.len();
-    let decoder = Decoder::of(&STATEMENTS);
+    let exchange = Exchange::of(&STATEMENTS, body(&statements));
     let answer = client
         .batch_execute_statement()
         .customize()
-        .interceptor(body(&statements))
-        .interceptor(decoder.clone())
+        .interceptor(exchange.clone())
         .send()
         .await
         .map_err(|error| DynamoError::of(call.clone(), error))?;
-    let (mut results, consumed) = match decoder.take() {
+    let (mut results, consumed) = match exchange.take() {
         Some(StatementsAnswer { answers, consumed }) => {
             (answers.into_iter().map(StatementResult::from).collect(), consumed)
         }

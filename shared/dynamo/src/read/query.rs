@@ -7,7 +7,7 @@ use keyfold_core::value::Item;
 use super::page::{SdkPage, call};
 use super::request;
 use crate::error::DynamoError;
-use crate::wire::{Decoder, QUERY};
+use crate::wire::{Exchange, QUERY};
 
 /// Reads one page of a Query.
 pub async fn query_page(client: &Client, query: &QueryPage) -> Result<Page, DynamoError> {
@@ -22,17 +22,16 @@ pub(crate) async fn query_from(
     limit: Option<u32>,
 ) -> Result<Page, DynamoError> {
     let page = &query.page;
-    let decoder = Decoder::of(&QUERY);
+    let exchange = Exchange::of(&QUERY, request::query(query, start, limit));
     let answer = client
         .query()
         .table_name(&page.table)
         .customize()
-        .interceptor(request::query(query, start, limit))
-        .interceptor(decoder.clone())
+        .interceptor(exchange.clone())
         .send()
         .await
         .map_err(|error| DynamoError::of(call(page, "Query"), error))?;
-    if let Some(page) = decoder.take() {
+    if let Some(page) = exchange.take() {
         return Ok(page);
     }
     let answer = SdkPage {

@@ -7,7 +7,7 @@ use keyfold_core::value::Item;
 use super::page::{SdkPage, call};
 use super::request;
 use crate::error::DynamoError;
-use crate::wire::{Decoder, SCAN};
+use crate::wire::{Exchange, SCAN};
 
 /// Reads one page of a Scan.
 pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoError> {
@@ -22,19 +22,18 @@ pub(crate) async fn scan_from(
     limit: Option<u32>,
 ) -> Result<Page, DynamoError> {
     let page = &scan.page;
-    let decoder = Decoder::of(&SCAN);
+    let exchange = Exchange::of(&SCAN, request::scan(scan, start, limit));
     let answer = client
         .scan()
         .table_name(&page.table)
         // Without our request this would be a scan of everything: DynamoDB refuses one of no items.
         .limit(0)
         .customize()
-        .interceptor(request::scan(scan, start, limit))
-        .interceptor(decoder.clone())
+        .interceptor(exchange.clone())
         .send()
         .await
         .map_err(|error| DynamoError::of(call(page, "Scan"), error))?;
-    if let Some(page) = decoder.take() {
+    if let Some(page) = exchange.take() {
         return Ok(page);
     }
     let answer = SdkPage {

@@ -1,6 +1,6 @@
 //! Many items by their keys, each beside the key that it was asked for by.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::{SourceKey, TableRole};
@@ -20,16 +20,20 @@ impl RequestSender {
     ) -> Result<Vec<Option<Item>>, DynamoError> {
         let table = self.table(place);
         let names: Vec<_> = keys.iter().map(|key| SourceKey::of(table, key)).collect();
-        let mut wanted: HashMap<&SourceKey, &Item> = HashMap::with_capacity(keys.len());
-        wanted.extend(names.iter().zip(keys).filter_map(|(name, key)| Some((name.as_ref()?, key))));
-        let wanted: Vec<Item> = wanted.into_values().cloned().collect();
-        let batches: Vec<Vec<Item>> = wanted.chunks(BATCH_GET_KEYS_MAX).map(<[Item]>::to_vec).collect();
+        let mut asked: HashSet<&SourceKey> = HashSet::with_capacity(keys.len());
+        let is_new = |(name, key)| asked.insert(Option::as_ref(name)?).then_some(key);
+        let wanted: Vec<&Item> = names.iter().zip(keys).filter_map(is_new).collect();
+        let batches: Vec<Vec<Item>> =
+            wanted.chunks(BATCH_GET_KEYS_MAX).map(|keys| keys.iter().copied().cloned().collect()).collect();
         let mut reads =
             stream::iter(batches).map(|batch| self.read(place, batch)).buffer_unordered(in_flight_max.max(1));
-        let mut found: HashMap<SourceKey, Item> = HashMap::with_capacity(keys.len());
+        let mut found: HashMap<SourceKey, Item> = HashMap::with_capacity(wanted.len());
         while let Some(items) = reads.next().await {
             found.extend(items?.into_iter().filter_map(|item| Some((SourceKey::of(table, &item)?, item))));
         }
-        Ok(names.iter().map(|name| name.as_ref().and_then(|name| found.get(name)).cloned()).collect())
+        // Only an item that is asked for twice is copied.
+        let is_each_once = asked.len() == keys.len();
+        let mut item_of = |name| if is_each_once { found.remove(name) } else { found.get(name).cloned() };
+        Ok(names.iter().map(|name| name.as_ref().and_then(&mut item_of)).collect())
     }
 }

@@ -3,7 +3,7 @@
 use keyfold_core::execute::{Consumed, Page};
 use keyfold_core::value::Item;
 
-use super::item::{Items, item};
+use super::item::{Items, KEY_ATTRIBUTES, item};
 use super::json::Reader;
 
 /// What one BatchGetItem returned.
@@ -43,7 +43,7 @@ pub(super) fn page(body: &[u8]) -> Option<Page> {
         "Items" => once(&mut items, all_items(reader)),
         "Count" => once(&mut count, self::count(reader)),
         "ScannedCount" => once(&mut scanned, self::count(reader)),
-        "LastEvaluatedKey" => once(&mut last_key, item(reader, 0)),
+        "LastEvaluatedKey" => once(&mut last_key, item(reader, KEY_ATTRIBUTES)),
         "ConsumedCapacity" => once(&mut consumed, self::consumed(reader)),
         _ => reader.skip(0),
     })?;

@@ -1,20 +1,20 @@
-//! How our request comes in place of the SDK's: by the same public interceptors as our decoder.
+//! Our request, which comes in place of the SDK's.
 //!
 //! The SDK's input then holds only what the endpoint depends on, the table's name. The SDK keeps everything else, as for answers.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::sync::{Mutex, PoisonError};
 
-use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
-use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
 use aws_sdk_dynamodb::error::BoxError;
-use aws_smithy_runtime_api::client::interceptors::context::Input;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
-use aws_smithy_runtime_api::client::ser_de::{SerializeRequest, SharedRequestSerializer};
 use aws_smithy_types::body::SdkBody;
 #[cfg(test)]
-use aws_smithy_types::config_bag::FrozenLayer;
+use {
+    aws_smithy_runtime_api::client::interceptors::context::Input,
+    aws_smithy_runtime_api::client::ser_de::{SerializeRequest, SharedRequestSerializer},
+    aws_smithy_types::config_bag::{ConfigBag, FrozenLayer},
+};
 
 use super::write;
 
@@ -109,7 +109,7 @@ pub(crate) const BATCH_EXECUTE_STATEMENT: Operation = Operation("DynamoDB_201208
 impl Body {
     /// What it sends.
     pub(crate) fn said(&self) -> Said {
-        read(&self.serialize_input(Input::doesnt_matter(), &mut ConfigBag::base()).unwrap())
+        read(&self.request().unwrap())
     }
 }
 
@@ -137,33 +137,9 @@ fn read(request: &HttpRequest) -> Said {
     (headers, serde_json::from_slice(body).unwrap())
 }
 
-impl fmt::Debug for Body {
-    /// It holds items.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Body of {}", self.target)
-    }
-}
-
-impl Intercept for Body {
-    fn name(&self) -> &'static str {
-        "keyfold request"
-    }
-
-    fn read_before_execution(
-        &self,
-        _: &BeforeSerializationInterceptorContextRef<'_>,
-        cfg: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let body = Body { target: self.target, text: Mutex::new(text) };
-        cfg.interceptor_state().store_put(SharedRequestSerializer::new(body));
-        Ok(())
-    }
-}
-
-impl SerializeRequest for Body {
-    /// Called once for a call: what is sent again is a copy of the request.
-    fn serialize_input(&self, _: Input, _: &mut ConfigBag) -> Result<HttpRequest, BoxError> {
+impl Body {
+    /// The request. It is made once for a call: what is sent again is a copy of it.
+    pub(super) fn request(&self) -> Result<HttpRequest, BoxError> {
         let text = self.text.lock().unwrap_or_else(PoisonError::into_inner).take();
         let text = text.ok_or("the request was written already")?;
         let length = text.len().to_string();

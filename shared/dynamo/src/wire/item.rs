@@ -11,14 +11,22 @@ use super::json::{DEPTH_MAX, Reader};
 /// Attributes that an item may get here: a retrofit gives it a key and a fence. An item that grows is copied.
 const ADDED: usize = 2;
 
-/// So many attributes a single item is thought to have.
-const ATTRIBUTES_GUESSED: usize = 12;
+/// So many attributes a single item, and the first one of a page, is thought to have.
+const ATTRIBUTES_GUESSED: usize = 8;
+/// And the key of one: those of an index and those of its table.
+pub(super) const KEY_ATTRIBUTES: usize = 4;
 
 /// Items one after another. Those of one page are alike: each has room for as many attributes as the one before, and a few.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Items {
     pub(super) all: Vec<Item>,
     attributes: usize,
+}
+
+impl Default for Items {
+    fn default() -> Items {
+        Items { all: Vec::new(), attributes: ATTRIBUTES_GUESSED }
+    }
 }
 
 impl Items {

@@ -14,7 +14,7 @@ use aws_smithy_types::config_bag::ConfigBag;
 use keyfold_core::execute::Page;
 
 use super::answer::{self, BatchAnswer, StatementAnswer, StatementsAnswer};
-use super::decoder::{BATCH_GET, DELETE, PUT, QUERY, STATEMENTS, UPDATE, Wire};
+use super::exchange::{BATCH_GET, DELETE, PUT, QUERY, STATEMENTS, UPDATE, Wire};
 use crate::consumed::{self, Consumed};
 use crate::error::Call;
 use crate::guarded::{StatementResult, sdk_results};

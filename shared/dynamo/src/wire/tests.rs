@@ -24,7 +24,8 @@ use keyfold_testkit::generate::Random;
 use serde_json::{Value, json};
 
 use super::answer::{self, StatementAnswer};
-use super::decoder::{Decoder, QUERY};
+use super::body::{BodyText, QUERY_ITEMS};
+use super::exchange::{Exchange, QUERY};
 use super::item::read_item;
 use super::oracle::{agrees_with_the_sdk, sdk_page};
 use super::write;
@@ -367,36 +368,36 @@ fn an_empty_last_key_means_that_there_is_no_more() {
     assert_eq!(page, Some(Page::default()));
 }
 
-/// One decoder over all attempts of a call: what does it keep, and what does the SDK get?
+/// One exchange over all attempts of a call: what does it keep, and what does the SDK get?
 #[test]
 fn each_attempt_is_decoded_by_the_right_decoder() {
-    let decoder = Decoder::of(&QUERY);
+    let exchange = exchange();
     let attempt = |status: u16, body: &str| {
         let response = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body));
-        let output = decoder.deserialize_nonstreaming_with_config(&response, &ConfigBag::base());
+        let output = exchange.deserialize_nonstreaming_with_config(&response, &ConfigBag::base());
         output.map(|output| output.downcast::<QueryOutput>().unwrap().count)
     };
     let broken = &GOOD[..GOOD.len() - 1];
     let refused = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}"#;
 
     assert_eq!(attempt(200, GOOD).unwrap(), 0, "the SDK gets nothing");
-    assert_eq!(decoder.take(), Some(good()));
+    assert_eq!(exchange.take(), Some(good()));
 
     attempt(200, GOOD).unwrap();
     assert!(attempt(400, refused).is_err(), "an error is the SDK's");
-    assert_eq!(decoder.take(), None, "and leaves nothing of the attempt before");
+    assert_eq!(exchange.take(), None, "and leaves nothing of the attempt before");
 
     // The body of an error can look like a page.
     assert!(attempt(500, GOOD).is_err());
     assert!(attempt(200, broken).is_err());
-    assert_eq!(decoder.take(), None);
+    assert_eq!(exchange.take(), None);
 
     // A body that only the SDK knows is its output.
     assert_eq!(attempt(200, r#"{"Items":null,"Count":3}"#).unwrap(), 3);
-    assert_eq!(decoder.take(), None);
+    assert_eq!(exchange.take(), None);
 
     attempt(200, GOOD).unwrap();
-    assert_eq!(decoder.take(), Some(good()), "the last attempt counts");
+    assert_eq!(exchange.take(), Some(good()), "the last attempt counts");
 }
 
 /// A connection that gives these answers, one after another, and then none.
@@ -430,6 +431,11 @@ fn scripted(answers: &[(u16, &str)]) -> (Client, Script) {
     (Client::from_conf(config.build()), script)
 }
 
+/// A call whose request nobody reads.
+fn exchange() -> Exchange<Page> {
+    Exchange::of(&QUERY, BodyText::of(&QUERY_ITEMS, 2).done())
+}
+
 fn request() -> PageRequest {
     PageRequest { table: "t".to_owned(), ..PageRequest::default() }
 }
@@ -437,10 +443,10 @@ fn request() -> PageRequest {
 #[tokio::test]
 async fn a_page_comes_from_our_decoder_also_after_a_failed_attempt() {
     let (client, _) = scripted(&[(500, "{}"), (200, GOOD)]);
-    let decoder = Decoder::of(&QUERY);
+    let exchange = exchange();
     let output =
-        client.query().table_name("t").customize().interceptor(decoder.clone()).send().await.unwrap();
-    assert_eq!((decoder.take(), output.count), (Some(good()), 0));
+        client.query().table_name("t").customize().interceptor(exchange.clone()).send().await.unwrap();
+    assert_eq!((exchange.take(), output.count), (Some(good()), 0));
 
     let (client, _) = scripted(&[(200, GOOD)]);
     let query = QueryPage { page: request(), key_condition: "#k = :k".to_owned(), forward: true };
@@ -474,14 +480,14 @@ async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
         [[(200, broken), (400, refused), (400, refused)], [(200, broken), (200, GOOD), (200, GOOD)]]
     {
         let ((ours, left_ours), (sdks, left_sdks)) = (scripted(&answers), scripted(&answers));
-        let decoder = Decoder::of(&QUERY);
-        let ours = ours.query().table_name("t").customize().interceptor(decoder.clone()).send().await;
+        let exchange = exchange();
+        let ours = ours.query().table_name("t").customize().interceptor(exchange.clone()).send().await;
         let sdks = sdks.query().table_name("t").send().await;
         let told = |answer: &Result<QueryOutput, SdkError<QueryError>>| match answer {
             Ok(output) => output.count.to_string(),
             Err(error) => format!("{:?}", error.as_service_error()),
         };
-        match decoder.take() {
+        match exchange.take() {
             Some(page) => assert_eq!(page.count.to_string(), told(&sdks)),
             None => assert_eq!(told(&ours), told(&sdks)),
         }

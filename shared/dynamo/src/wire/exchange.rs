@@ -1,4 +1,4 @@
-//! How our decoder comes between DynamoDB's answer and the SDK: by the SDK's public interceptors, one for each call.
+//! How our request and our decoder come in place of the SDK's: by one interceptor for each call, which is public in the SDK.
 //!
 //! The SDK keeps everything else: endpoint, credentials, signing, retries, time-outs, connections, errors.
 
@@ -18,14 +18,18 @@ use aws_sdk_dynamodb::operation::put_item::{PutItem, PutItemOutput};
 use aws_sdk_dynamodb::operation::query::{Query, QueryOutput};
 use aws_sdk_dynamodb::operation::scan::{Scan, ScanOutput};
 use aws_sdk_dynamodb::operation::update_item::{UpdateItem, UpdateItemOutput};
-use aws_smithy_runtime_api::client::interceptors::context::{Error, Output};
-use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::interceptors::context::{Error, Input, Output};
+use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
-use aws_smithy_runtime_api::client::ser_de::{DeserializeResponse, SharedResponseDeserializer};
+use aws_smithy_runtime_api::client::ser_de::{
+    DeserializeResponse, SerializeRequest, SharedRequestSerializer, SharedResponseDeserializer,
+};
 use aws_smithy_types::config_bag::FrozenLayer;
 use keyfold_core::execute::{Consumed, Page};
 
 use super::answer::{self, BatchAnswer, StatementsAnswer};
+use super::body::Body;
 
 /// Set to anything: every answer is decoded by the SDK. It is the way back if our decoder is ever found to be wrong.
 pub(crate) const SDK_DECODER: &str = "KEYFOLD_SDK_DECODER";
@@ -64,15 +68,16 @@ wires! {
     DELETE = DeleteItem, DeleteItemOutput, Consumed, answer::written;
 }
 
-/// Decodes the answer to one call, and keeps it until it is taken.
-pub(crate) struct Decoder<T: 'static> {
+/// One call: sends our request, decodes the answer, and keeps it until it is taken.
+pub(crate) struct Exchange<T: 'static> {
     wire: &'static Wire<T>,
+    body: Arc<Body>,
     decoded: Arc<Mutex<Option<T>>>,
 }
 
-impl<T> Decoder<T> {
-    pub(crate) fn of(wire: &'static Wire<T>) -> Decoder<T> {
-        Decoder { wire, decoded: Arc::default() }
+impl<T> Exchange<T> {
+    pub(crate) fn of(wire: &'static Wire<T>, body: Body) -> Exchange<T> {
+        Exchange { wire, body: Arc::new(body), decoded: Arc::default() }
     }
 
     /// What was decoded. `None` after a call that succeeded: the SDK has decoded it, and its output has the answer.
@@ -85,22 +90,23 @@ impl<T> Decoder<T> {
     }
 }
 
-impl<T> Clone for Decoder<T> {
-    fn clone(&self) -> Decoder<T> {
-        Decoder { wire: self.wire, decoded: Arc::clone(&self.decoded) }
+impl<T> Clone for Exchange<T> {
+    fn clone(&self) -> Exchange<T> {
+        Exchange { wire: self.wire, body: Arc::clone(&self.body), decoded: Arc::clone(&self.decoded) }
     }
 }
 
-impl<T> fmt::Debug for Decoder<T> {
+impl<T> fmt::Debug for Exchange<T> {
     /// What it holds are items.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Decoder")
+        f.write_str("Exchange")
     }
 }
 
-impl<T: Send> Intercept for Decoder<T> {
+#[dyn_dispatch_hint]
+impl<T: Send> Intercept for Exchange<T> {
     fn name(&self) -> &'static str {
-        "keyfold decoder"
+        "keyfold exchange"
     }
 
     fn read_before_execution(
@@ -108,6 +114,7 @@ impl<T: Send> Intercept for Decoder<T> {
         _: &BeforeSerializationInterceptorContextRef<'_>,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
+        cfg.interceptor_state().store_put(SharedRequestSerializer::new(self.clone()));
         if !wants_sdk() && (self.wire.sdk)().is_some() {
             cfg.interceptor_state().store_put(SharedResponseDeserializer::new(self.clone()));
         }
@@ -115,8 +122,14 @@ impl<T: Send> Intercept for Decoder<T> {
     }
 }
 
-impl<T: Send> DeserializeResponse for Decoder<T> {
-    /// One decoder serves all attempts of a call, and each attempt by itself: an error, and every body that we do not know, is
+impl<T: Send> SerializeRequest for Exchange<T> {
+    fn serialize_input(&self, _: Input, _: &mut ConfigBag) -> Result<HttpRequest, BoxError> {
+        self.body.request()
+    }
+}
+
+impl<T: Send> DeserializeResponse for Exchange<T> {
+    /// One exchange serves all attempts of a call, and each attempt by itself: an error, and every body that we do not know, is
     /// the SDK's to decode.
     fn deserialize_nonstreaming_with_config(
         &self,
