@@ -501,9 +501,9 @@ fn what_the_retrofit_did_not_write_last_gets_a_fence_before_it_is_deleted() {
         let fence = Fence::read(&put_item(&row)[control::FENCE]).unwrap();
         assert!(fence < self::fence("5"), "the record is still to be carried over");
         assert!(known.is_none_or(|known| fence > Fence::read(&known[control::FENCE]).unwrap()), "it rises");
-        let Action::Update { set, remove, .. } = &mark.action else { panic!("{:?}", mark.action) };
-        assert_eq!(set, &[(mapping::FENCE_ATTRIBUTE.to_owned(), fence.value())]);
-        assert!(remove.is_empty() && mark.guard.holds(Some(there)), "only as it was read");
+        assert_eq!(put_item(&mark)[mapping::FENCE_ATTRIBUTE], fence.value());
+        assert!(mapping::same_item(put_item(&mark), there, &mapping::OWN_ATTRIBUTES), "nothing else changes");
+        assert!(mark.guard.holds(Some(there)), "only as it was read");
         assert!(!mark.guard.holds(Some(&other)) && !mark.guard.holds(None));
 
         let [row, delete] = transaction(task.respond(&job, Response::Written));

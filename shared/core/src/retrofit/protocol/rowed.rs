@@ -10,7 +10,6 @@
 //! written. Items whose tombstones were swept have no row, and a late record of one must not bring it back.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use super::fenced::{same_but_fence, state};
 use super::ledger::LedgerRow;
@@ -201,7 +200,9 @@ impl Rowed {
             return Turn::Done(result);
         }
         match &self.target {
-            Some(target) if gone && job.kept() == Kept::Rows && !self.is_last_write(target) => self.mark(job),
+            Some(target) if gone && job.kept() == Kept::Rows && !self.is_last_write(target) => {
+                self.mark(job, target.clone())
+            }
             _ => self.write_both(job, wanted, gone),
         }
     }
@@ -224,12 +225,12 @@ impl Rowed {
 
     /// Gives the target's item a fence of its own before it is deleted. Nobody could tell the deletion of an item without one
     /// from somebody else's, and a guard could not tell that item from another one without a fence.
-    fn mark(&mut self, job: &Job) -> Turn {
+    fn mark(&mut self, job: &Job, mut target: Item) -> Turn {
         let fence = self.above(job, None);
-        let set = vec![(FENCE_ATTRIBUTE.to_owned(), fence.value())];
-        let target = Action::Update { key: Arc::new(self.target_key.clone()), set, remove: Vec::new() };
+        target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
         self.phase = RowedPhase::Marking(fence.clone());
-        self.send_both(job, self.row_with(fence, false), target)
+        // A put, as all else that is written there: an update would need one more right.
+        self.send_both(job, self.row_with(fence, false), Action::Put(target))
     }
 
     /// It has this fence now, and nobody has written since the source was read: it goes.

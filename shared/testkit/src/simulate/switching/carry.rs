@@ -14,7 +14,7 @@ use super::super::exhaustive::hash::{mix, of_outcome};
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
 use super::scene::{Due, Jobs, control_partition};
-use super::world::{KEYS, World, index, other};
+use super::world::{KEYS, World, index, natural, number_of, other};
 
 /// In so many turns a weakened way back notices that writers were moved.
 const NOTICE_TURNS: u64 = 40;
@@ -443,7 +443,7 @@ impl World {
     }
 
     /// A transaction as a weakened protocol sends it.
-    pub(super) fn weakened(&mut self, writes: &[Write]) -> Vec<Write> {
+    pub(super) fn weakened(&mut self, lead: Direction, writes: &[Write]) -> Vec<Write> {
         let mut sent = Vec::with_capacity(writes.len());
         for write in writes {
             let partition = partition_of(write);
@@ -458,14 +458,25 @@ impl World {
                 write.guard = super::operate::anything();
             }
             // In one with the row, as if the deletion needed nothing else.
-            if let Action::Update { key, .. } = &write.action
-                && self.bites(SwitchMutant::Unmarked)
-            {
-                write.action = Action::Delete(key.as_ref().clone());
+            if self.marks(lead, &write) && self.bites(SwitchMutant::Unmarked) {
+                write.action = Action::Delete(super::super::store::key_in(&write.action).clone());
             }
             sent.push(write);
         }
         sent
+    }
+}
+
+impl World {
+    /// Does this only give an item a fence, of which nothing is in the table that leads?
+    fn marks(&self, lead: Direction, write: &Write) -> bool {
+        match (write.place, &write.action) {
+            (TableRole::Target, Action::Put(item)) => {
+                self.item(lead, number_of(item)).is_none()
+                    && self.at(other(lead), item) == Some(&natural(item))
+            }
+            _ => false,
+        }
     }
 }
 

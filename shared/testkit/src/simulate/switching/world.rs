@@ -483,7 +483,7 @@ impl World {
                 Some(_) => Response::Refused(keyfold_core::retrofit::ItemSeen::Unknown),
             },
             Request::Transact(writes) => {
-                let sent = self.weakened(writes);
+                let sent = self.weakened(lead, writes);
                 match self.write_all(lead, &sent) {
                     None => Response::Written,
                     // What was not asked held.
