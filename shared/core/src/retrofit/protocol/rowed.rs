@@ -125,7 +125,7 @@ impl Rowed {
             (RowedPhase::Writing, Response::Written) => Turn::Done(TaskResult::Written),
             (RowedPhase::Marking(fence), Response::Written) => {
                 let fence = fence.clone();
-                self.remove_marked(job, fence)
+                self.remove_marked(job, &fence)
             }
             // Its generation is over. Whoever knows the next one tries again.
             (RowedPhase::Marking(_) | RowedPhase::Writing, Response::Cancelled(held))
@@ -214,7 +214,7 @@ impl Rowed {
             true => Action::Delete(self.target_key.clone()),
             false => Action::Put(wanted),
         };
-        self.send_both(job, self.row_with(fence, gone), target)
+        self.send_both(job, &self.row_with(fence, gone), target)
     }
 
     /// Is it what this retrofit wrote last, so that a deletion of it is known again by its fence?
@@ -230,11 +230,11 @@ impl Rowed {
         target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
         self.phase = RowedPhase::Marking(fence.clone());
         // A put, as all else that is written there: an update would need one more right.
-        self.send_both(job, self.row_with(fence, false), Action::Put(target))
+        self.send_both(job, &self.row_with(fence, false), Action::Put(target))
     }
 
     /// It has this fence now, and nobody has written since the source was read: it goes.
-    fn remove_marked(&mut self, job: &Job, fence: Fence) -> Turn {
+    fn remove_marked(&mut self, job: &Job, fence: &Fence) -> Turn {
         self.row = Some(self.row_with(fence.clone(), false));
         if let Some(target) = &mut self.target {
             target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
@@ -243,7 +243,7 @@ impl Rowed {
     }
 
     /// Sends the row and this write of the target, if both are as they were read.
-    fn send_both(&self, job: &Job, row: LedgerRow, target: Action) -> Turn {
+    fn send_both(&self, job: &Job, row: &LedgerRow, target: Action) -> Turn {
         let row = row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key);
         let target = Write { place: TableRole::Target, action: target, guard: self.same_target() };
         self.send(job, vec![row, target])
