@@ -635,7 +635,7 @@ impl World {
     }
 
     /// A limit of the protocol: the deletion of an old copy, whose fence the retrofit deleted before, is taken for its own.
-    fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
+    pub(super) fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
         let row = self.row_of(other(side), number).and_then(LedgerRow::read);
         let fence = Fence::on(item);
         self.copied[index(side)][number] && fence.is_some() && row.is_some_and(|row| fence <= row.removed)
