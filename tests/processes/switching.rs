@@ -32,8 +32,8 @@ const WRITERS: usize = 3;
 const IDS: usize = 60;
 /// Writes of each, while its table is open.
 const WRITES: usize = 120;
-/// So often a function is killed in each round, and the command until it is left alone.
-const KILLS_MAX: usize = 4;
+/// So often a function is killed in each round, and the command until it is left alone, unless `KEYFOLD_SWITCH_KILLS` says it.
+const KILLS_DEFAULT: usize = 4;
 /// How long anything may take.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long it may take until a comparison finds no difference, beside writers that never rest.
@@ -161,11 +161,12 @@ async fn verified(deployment: &Deployment, retrofit: &str, lag: &str) {
     }
 }
 
-/// Runs the command until it is through; it is killed on the way. How often.
+/// How often, in this run, a function is killed in each round, and the command in each move.
 fn kills() -> usize {
-    std::env::var("KEYFOLD_SWITCH_KILLS").map_or(KILLS_MAX, |text| text.parse().unwrap())
+    std::env::var("KEYFOLD_SWITCH_KILLS").map_or(KILLS_DEFAULT, |text| text.parse().unwrap())
 }
 
+/// Runs the command until it is through; it is killed on the way. How often.
 async fn moved(
     deployment: &Deployment,
     words: &[&str],

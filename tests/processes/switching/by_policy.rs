@@ -89,7 +89,7 @@ async fn writers_that_never_stop_by_themselves_lose_nothing() {
     let (mut killed, mut commands) = (0, 0);
     for round in 0..rounds {
         let open = round % 2;
-        let until = Instant::now() + WRITE_TIME * u32::try_from(kills().div_ceil(KILLS_MAX)).unwrap();
+        let until = Instant::now() + WRITE_TIME * u32::try_from(kills().div_ceil(KILLS_DEFAULT)).unwrap();
         while Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(random.u64(20..60))).await;
             if killed < kills() * (round + 1) {

@@ -91,11 +91,11 @@ impl Job {
     /// been seen too, also by somebody who should not have written: records of one item come in their order.
     pub fn shows_last_write(&self, sides: Sides<'_>, seen: &[Sign]) -> bool {
         let row = sides.row.and_then(LedgerRow::read);
-        let (fence, sign): (_, fn(_) -> Sign) = match sides.target {
-            Some(item) => (Fence::on(item), Sign::Fence),
-            None => (row.and_then(|row| row.removed), Sign::Removed),
+        let wanted = match sides.target {
+            Some(item) => Sign::Fence(Fence::on(item)),
+            None => Sign::Removed(row.and_then(|row| row.removed)),
         };
-        fence.is_none() || seen.contains(&sign(fence))
+        matches!(wanted, Sign::Fence(None) | Sign::Removed(None)) || seen.contains(&wanted)
     }
 
     /// Does the source's item not fit, and is nothing in its place? Then it is out of the target, if nobody minds.

@@ -1,6 +1,8 @@
 //! Tests of the protocols, one item at a time; the simulator in `testkit` has the histories.
 
 use super::control::{Head, Phase};
+use super::drain::{Newest, Sides};
+use super::quarantine::Acceptance;
 use super::*;
 use crate::index::fixture::item;
 use crate::manifest::parse;
@@ -497,14 +499,17 @@ fn what_the_retrofit_did_not_write_last_gets_a_fence_before_it_is_deleted() {
     {
         let mut task = job.apply(&record("5", "1", None));
         let known = known.map(row);
-        let [row, mark] = transaction(after_reads(&job, &mut task, known.as_ref(), Some(there), None));
+        let [row, given] = transaction(after_reads(&job, &mut task, known.as_ref(), Some(there), None));
         let fence = Fence::read(&put_item(&row)[control::FENCE]).unwrap();
         assert!(fence < self::fence("5"), "the record is still to be carried over");
         assert!(known.is_none_or(|known| fence > Fence::read(&known[control::FENCE]).unwrap()), "it rises");
-        assert_eq!(put_item(&mark)[mapping::FENCE_ATTRIBUTE], fence.value());
-        assert!(mapping::same_item(put_item(&mark), there, &mapping::OWN_ATTRIBUTES), "nothing else changes");
-        assert!(mark.guard.holds(Some(there)), "only as it was read");
-        assert!(!mark.guard.holds(Some(&other)) && !mark.guard.holds(None));
+        assert_eq!(put_item(&given)[mapping::FENCE_ATTRIBUTE], fence.value());
+        assert!(
+            mapping::same_item(put_item(&given), there, &mapping::OWN_ATTRIBUTES),
+            "nothing else changes"
+        );
+        assert!(given.guard.holds(Some(there)), "only as it was read");
+        assert!(!given.guard.holds(Some(&other)) && !given.guard.holds(None));
 
         let [row, delete] = transaction(task.respond(&job, Response::Written));
         assert!(matches!(delete.action, Action::Delete(_)));
@@ -515,6 +520,32 @@ fn what_the_retrofit_did_not_write_last_gets_a_fence_before_it_is_deleted() {
         assert_eq!(put_item(&row)[control::FENCE], self::fence("5").value());
         assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
     }
+}
+
+#[test]
+fn an_item_is_out_only_if_it_does_not_fit_and_nothing_is_in_its_place() {
+    let job = keeping(Kept::Rows);
+    let joe = event("1", "joe");
+    let mut odd = joe.clone();
+    odd.insert("accessedBy".to_owned(), AttributeValue::N("1".to_owned()));
+    let is_out = |source, target| job.is_out(Sides { row: None, source, target });
+    assert!(is_out(Some(&odd), None));
+    assert!(!is_out(Some(&odd), Some(&joe)), "readers would meet what it was before");
+    assert!(!is_out(Some(&joe), None) && !is_out(None, None));
+}
+
+#[test]
+fn an_acceptance_counts_for_the_newest_change_once_that_was_looked_at() {
+    let job = keeping(Kept::Rows);
+    let key = record("5", "1", None).key;
+    let source = SourceKey::of(job.mapping().source(), &key).unwrap();
+    let mut entry = Quarantined::item(&key, &source, &QuarantineReason::Foreign, fence("5"));
+    let newest =
+        |sequence| Newest { sequence: SequenceNumber::parse(sequence).unwrap(), may_lack_row: false };
+    assert!(!job.is_accepted(&entry, Some(&newest("5"))), "nobody accepted it");
+    entry.accepted = Some(Acceptance { because: "old".to_owned(), by: "ann".to_owned(), at: 1 });
+    assert!(job.is_accepted(&entry, Some(&newest("5"))) && job.is_accepted(&entry, None));
+    assert!(!job.is_accepted(&entry, Some(&newest("6"))), "it may not fit for another reason by now");
 }
 
 #[test]
@@ -644,7 +675,7 @@ fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
     assert_eq!(row["protocol"], AttributeValue::S("ledger and seal".to_owned()));
     assert_eq!(Head::read("rekeyed", Some(&row)), Ok(tidy.clone()));
     let sequence = SequenceNumber::parse("5").unwrap();
-    let may_lack_row = |head: &Head| drain::Newest::of(head, sequence.clone(), 0).may_lack_row;
+    let may_lack_row = |head: &Head| Newest::of(head, sequence.clone(), 0).may_lack_row;
     assert!(may_lack_row(&Head::begun(self::job("moved").mapping(), None)) && !may_lack_row(&tidy));
     let first = |head: &Head| {
         let job = head.job(job.mapping().clone());

@@ -63,7 +63,7 @@ enum RowedPhase {
     ReadingTarget,
     ReadingSource,
     /// The target's item gets this fence, so that it can be deleted.
-    Marking(Fence),
+    GivingFence(Fence),
     Writing,
 }
 
@@ -123,17 +123,17 @@ impl Rowed {
             (RowedPhase::ReadingTarget, Response::Got(target)) => self.know_target(job, target),
             (RowedPhase::ReadingSource, Response::Got(source)) => self.write(job, source.as_ref()),
             (RowedPhase::Writing, Response::Written) => Turn::Done(TaskResult::Written),
-            (RowedPhase::Marking(fence), Response::Written) => {
+            (RowedPhase::GivingFence(fence), Response::Written) => {
                 let fence = fence.clone();
-                self.remove_marked(job, &fence)
+                self.delete_with_fence(job, &fence)
             }
             // Its generation is over. Whoever knows the next one tries again.
-            (RowedPhase::Marking(_) | RowedPhase::Writing, Response::Cancelled(held))
+            (RowedPhase::GivingFence(_) | RowedPhase::Writing, Response::Cancelled(held))
                 if job.generation().is_some() && held.last() == Some(&false) =>
             {
                 Turn::Done(TaskResult::Busy)
             }
-            (RowedPhase::Marking(_) | RowedPhase::Writing, Response::Cancelled(_)) => self.read_row(job),
+            (RowedPhase::GivingFence(_) | RowedPhase::Writing, Response::Cancelled(_)) => self.read_row(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }
     }
@@ -200,21 +200,19 @@ impl Rowed {
             return Turn::Done(result);
         }
         match &self.target {
-            Some(target) if gone && job.kept() == Kept::Rows && !self.is_last_write(target) => {
-                self.mark(job, target.clone())
+            _ if !(gone && job.kept() == Kept::Rows) => {
+                self.phase = RowedPhase::Writing;
+                self.send_both(job, &self.row_with(fence, gone), Action::Put(wanted))
             }
-            _ => self.write_both(job, wanted, gone),
+            Some(target) if !self.is_last_write(target) => self.give_fence(job, target.clone()),
+            _ => self.delete(job),
         }
     }
 
-    fn write_both(&mut self, job: &Job, wanted: Item, gone: bool) -> Turn {
+    fn delete(&mut self, job: &Job) -> Turn {
         self.phase = RowedPhase::Writing;
-        let fence = self.next_fence(job);
-        let target = match gone && job.kept() == Kept::Rows {
-            true => Action::Delete(self.target_key.clone()),
-            false => Action::Put(wanted),
-        };
-        self.send_both(job, &self.row_with(fence, gone), target)
+        let row = self.row_with(self.next_fence(job), true);
+        self.send_both(job, &row, Action::Delete(self.target_key.clone()))
     }
 
     /// Is it what this retrofit wrote last, so that a deletion of it is known again by its fence?
@@ -225,21 +223,21 @@ impl Rowed {
 
     /// Gives the target's item a fence of its own before it is deleted. Nobody could tell the deletion of an item without one
     /// from somebody else's, and a guard could not tell that item from another one without a fence.
-    fn mark(&mut self, job: &Job, mut target: Item) -> Turn {
+    fn give_fence(&mut self, job: &Job, mut target: Item) -> Turn {
         let fence = self.above(job, None);
         target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
-        self.phase = RowedPhase::Marking(fence.clone());
+        self.phase = RowedPhase::GivingFence(fence.clone());
         // A put, as all else that is written there: an update would need one more right.
         self.send_both(job, &self.row_with(fence, false), Action::Put(target))
     }
 
     /// It has this fence now, and nobody has written since the source was read: it goes.
-    fn remove_marked(&mut self, job: &Job, fence: &Fence) -> Turn {
+    fn delete_with_fence(&mut self, job: &Job, fence: &Fence) -> Turn {
         self.row = Some(self.row_with(fence.clone(), false));
         if let Some(target) = &mut self.target {
             target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
         }
-        self.write_both(job, Item::default(), true)
+        self.delete(job)
     }
 
     /// Sends the row and this write of the target, if both are as they were read.

@@ -101,11 +101,6 @@ impl World {
             || self.works.iter().any(|work| work.errand.job.generation().is_none())
     }
 
-    /// Has somebody records of this table at work?
-    pub(super) fn is_at_work_for(&self, side: Direction) -> bool {
-        self.works.iter().any(|work| work.errand.records.as_ref().is_some_and(|(of, _)| *of == side))
-    }
-
     /// Records of a table that are in its stream, of items that nobody has at work, and were not dealt with.
     pub(super) fn deliverable(&self, side: Direction) -> Vec<usize> {
         let stream = &self.streams[index(side)];
@@ -457,19 +452,17 @@ impl World {
                 self.bites += u64::from(!holds);
                 write.guard = super::operate::anything();
             }
-            // In one with the row, as if the deletion needed nothing else.
-            if self.marks(lead, &write) && self.bites(SwitchMutant::Unmarked) {
+            // It is deleted at once.
+            if self.gives_fence(lead, &write) && self.bites(SwitchMutant::FenceSkipped) {
                 write.action = Action::Delete(super::super::store::key_in(&write.action).clone());
             }
             sent.push(write);
         }
         sent
     }
-}
 
-impl World {
     /// Does this only give an item a fence, of which nothing is in the table that leads?
-    fn marks(&self, lead: Direction, write: &Write) -> bool {
+    fn gives_fence(&self, lead: Direction, write: &Write) -> bool {
         match (write.place, &write.action) {
             (TableRole::Target, Action::Put(item)) => {
                 self.item(lead, number_of(item)).is_none()

@@ -26,7 +26,7 @@ SwitchMutant {
     /// The same where only what came late is to be shown.
     LateUnseen = "late-unseen",
     /// An item without a fence is deleted without getting one first.
-    Unmarked = "unmarked",
+    FenceSkipped = "fence-skipped",
     /// What is under way counts as arrived as soon as the item is in the other table.
     DrainByPresence = "drain-by-presence",
     /// Writers are let in before the former generation is sealed.

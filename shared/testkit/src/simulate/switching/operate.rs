@@ -111,9 +111,9 @@ impl World {
         if self.moves_left() == 0 || !clean || !self.random.chance(25) {
             return;
         }
-        // Of a stream that is replaced later, nobody knows until the next stop: this one does not end.
-        let first = side == Direction::There && known.was_reversed() && same_version(known, &self.head);
-        if first && self.faults.streams && self.random.chance(50) {
+        // Before the stop: a stream that is replaced during one keeps it from ending.
+        let is_before = side == Direction::There && known.was_reversed() && same_version(known, &self.head);
+        if is_before && self.faults.streams && self.random.chance(50) {
             self.replace_target_stream();
         }
         if self.store(known, next) {
@@ -223,8 +223,8 @@ impl World {
             Phase::Reversed if self.bites(SwitchMutant::ReverseUnusable) => known.to(next),
             Phase::Reversed => known.with_way_back(&self.target_stream()).and_then(|head| head.to(next)),
             Phase::Closing if self.has(SwitchMutant::ClosedEpoch) => {
-                self.bites +=
-                    u64::from(known.back.as_ref().is_some_and(|back| back.stream != self.target_stream()));
+                let followed = known.back.as_ref().map(|back| &back.stream);
+                self.bites += u64::from(followed.is_some_and(|stream| *stream != self.target_stream()));
                 known.to(next)
             }
             Phase::Closing => known.closing(&self.target_stream()),

@@ -290,7 +290,7 @@ impl World {
     /// The target's stream is switched off and on again, once all that it told is dealt with.
     pub(super) fn replace_target_stream(&mut self) {
         let at = index(Direction::Back);
-        if self.streams[at].iter().any(|record| !record.dealt_with) || self.is_at_work_for(Direction::Back) {
+        if self.streams[at].iter().any(|record| !record.dealt_with) {
             return;
         }
         self.stream_begins[at] = self.streams[at].len();
