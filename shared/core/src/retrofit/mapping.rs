@@ -9,7 +9,7 @@ mod released;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -354,11 +354,9 @@ impl Mapping {
             Protocol::Ledger => SourceKey::read(target.get(OWNER_ATTRIBUTE)?),
             Protocol::Fenced => {
                 target.get(FENCE_ATTRIBUTE)?;
-                let key = self.source.key_attributes().map(|key| {
-                    let name = self.retrofit.rename.get(&key.name).unwrap_or(&key.name);
-                    Some((key.name.clone(), target.get(name)?.clone()))
-                });
-                SourceKey::of(&self.source, &Item::from(key.collect::<Option<HashMap<_, _>>>()?))
+                SourceKey::by(&self.source, |name| {
+                    target.get(self.retrofit.rename.get(name).map_or(name, String::as_str))
+                })
             }
         }
     }
@@ -527,9 +525,12 @@ fn keeps(codec: &Codec) -> bool {
 
 /// Are these the same item, apart from the given attributes?
 pub(crate) fn same_item(a: &Item, b: &Item, apart_from: &[&str]) -> bool {
-    let counted = |item: &Item| item.keys().filter(|name| !apart_from.contains(&name.as_str())).count();
-    let in_b =
-        |(name, value): (&String, &AttributeValue)| b.get(name).is_some_and(|other| equal(value, other));
-    let mut own = a.iter().filter(|(name, _)| !apart_from.contains(&name.as_str()));
-    counted(a) == counted(b) && own.all(in_b)
+    let counts = |name: &str| !apart_from.contains(&name);
+    let mut counted = 0;
+    let mut in_b = |(name, value): (&String, &AttributeValue)| {
+        counted += 1;
+        b.get(name).is_some_and(|other| equal(value, other))
+    };
+    a.iter().filter(|(name, _)| counts(name)).all(&mut in_b)
+        && counted == b.keys().filter(|name| counts(name)).count()
 }

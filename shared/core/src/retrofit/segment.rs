@@ -325,7 +325,10 @@ impl Slice {
     pub fn counted(&mut self, page: PageNumber, name: &str) {
         let at = usize::try_from(page.0.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let Some(page) = self.pages.get_mut(at) else { return };
-        *page.counts.entry(name.to_owned()).or_default() += 1;
+        match page.counts.get_mut(name) {
+            Some(count) => *count += 1,
+            None => drop(page.counts.insert(name.to_owned(), 1)),
+        }
         page.open = page.open.saturating_sub(1);
         self.advance();
     }

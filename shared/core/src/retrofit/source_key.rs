@@ -22,12 +22,20 @@ pub struct SourceKey(String);
 impl SourceKey {
     /// The key of this item of the table; `None` if it lacks a key attribute.
     pub fn of(table: &Table, item: &Item) -> Option<SourceKey> {
+        SourceKey::by(table, |name| item.get(name))
+    }
+
+    /// The key that has these values, each given by its name.
+    pub(super) fn by<'v>(
+        table: &Table,
+        value: impl Fn(&str) -> Option<&'v AttributeValue>,
+    ) -> Option<SourceKey> {
         let mut text = String::with_capacity(BYTES_GUESSED);
         for key in table.key_attributes() {
             if !text.is_empty() {
                 text.push('|');
             }
-            push(&mut text, item.get(&key.name)?)?;
+            push(&mut text, value(&key.name)?)?;
         }
         Some(SourceKey(text))
     }

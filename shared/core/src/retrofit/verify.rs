@@ -13,18 +13,15 @@ pub mod expiry;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::control;
 use super::job::Job;
-use super::mapping::{
-    FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, Protocol, TOMBSTONE_ATTRIBUTE, same_item,
-};
+use super::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, Protocol, TOMBSTONE_ATTRIBUTE, same_item};
 use super::quarantine::{QuarantineReason, Quarantined, accepted_key};
 use super::request::{Request, Response, TableRole};
 use super::source_key::SourceKey;
 use crate::model::KeySource;
-use crate::value::Item;
+use crate::value::{Item, equal};
 
 /// The pauses, in seconds, after which a difference is looked at again.
 pub const PAUSES_SECONDS: [u64; 4] = [2, 8, 30, 120];
@@ -143,7 +140,7 @@ impl Class {
 pub struct Finding {
     /// What is the matter.
     pub class: Class,
-    /// The source item's key; `None` for a target item that names none.
+    /// The source item's key; `None` for one that is the same, and for a target item that names none.
     pub key: Option<Item>,
 }
 
@@ -161,17 +158,33 @@ pub enum CheckStep {
 /// The comparison of one item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    key: Option<Item>,
+    /// The source item that it is of.
+    of: Option<SourceKey>,
     /// Where a scan of the target found it.
     found_at: Option<Item>,
     options: CheckOptions,
-    source: Option<Item>,
+    source: Source,
     target: Option<Item>,
     phase: CheckPhase,
     looks: u32,
     /// What the look before saw of what the retrofit writes.
     before: Option<Option<Item>>,
     carried: bool,
+}
+
+/// What a look at the source found.
+#[derive(Debug, Clone, PartialEq)]
+enum Source {
+    /// No item.
+    Nothing,
+    /// In place, the item itself: it is both sides.
+    Stored(Item),
+    /// An item that the retrofit does not take.
+    NotTaken,
+    /// An item that has no form in the target, and whether a time to live may delete it any time.
+    Unmappable { expires: bool },
+    /// What the target should have for it, and the same.
+    Wanted { item: Item, expires: bool },
 }
 
 /// What is being read.
@@ -184,38 +197,58 @@ enum CheckPhase {
     Accepted(Box<Quarantined>),
 }
 
+impl Source {
+    /// Of the item that was read. Nobody needs it afterwards, so it becomes what the target should have.
+    fn of(job: &Job, item: Option<Item>, options: CheckOptions) -> Source {
+        let mapping = job.mapping();
+        let Some(item) = item else { return Source::Nothing };
+        if mapping.protocol() == Protocol::InPlace {
+            return Source::Stored(item);
+        }
+        let expires = expiry::goes_from_source(job, &item, options);
+        match mapping.mapped(Cow::Owned(item)) {
+            Ok(Some(item)) => {
+                Source::Wanted { expires: expires || expiry::goes_from_target(job, &item, options), item }
+            }
+            Ok(None) => Source::NotTaken,
+            Err(_) => Source::Unmappable { expires },
+        }
+    }
+}
+
 impl Check {
     /// A scanned source item, to be looked for in the target.
-    pub fn of_source(job: &Job, item: &Item, options: CheckOptions) -> (Check, CheckStep) {
-        let mut check = Check::new(job.mapping().source().key_of(item), None, options);
-        check.source = Some(item.clone());
+    pub fn of_source(job: &Job, item: Item, options: CheckOptions) -> (Check, CheckStep) {
+        let mut check = Check::new(SourceKey::of(job.mapping().source(), &item), None, options);
+        check.source = Source::of(job, Some(item), options);
         let step = check.after_source(job);
         (check, step)
     }
 
     /// A scanned target item, to be looked for in the source.
-    pub fn of_target(job: &Job, item: &Item, options: CheckOptions) -> (Check, CheckStep) {
+    pub fn of_target(job: &Job, item: Item, options: CheckOptions) -> (Check, CheckStep) {
         let mapping = job.mapping();
-        let key = owner(job, item).and_then(|owner| owner.item(mapping.source()));
-        let mut check = Check::new(key, mapping.target().key_of(item), options);
-        check.target = Some(item.clone());
-        let step = match &check.key {
-            _ if item.contains_key(TOMBSTONE_ATTRIBUTE) => check.done(Class::Same),
-            // On the way back: it never was carried over.
-            _ if !mapping.may_own(item) => check.done(Class::Same),
+        let of = owner(job, &item);
+        let key = of.as_ref().and_then(|of| of.item(mapping.source()));
+        let mut check = Check::new(key.as_ref().and(of), mapping.target().key_of(&item), options);
+        // On the way back: it never was carried over.
+        let is_no_item = item.contains_key(TOMBSTONE_ATTRIBUTE) || !mapping.may_own(&item);
+        check.target = Some(item);
+        let step = match key {
+            _ if is_no_item => check.done(job, Class::Same),
             // This retrofit did not write it.
-            None => check.done(check.or_expired(job, Class::Extra)),
-            Some(key) => CheckStep::Send(Request::Get { place: TableRole::Source, key: key.clone() }),
+            None => check.done(job, check.or_expired(job, Class::Extra)),
+            Some(key) => CheckStep::Send(Request::Get { place: TableRole::Source, key }),
         };
         (check, step)
     }
 
-    fn new(key: Option<Item>, found_at: Option<Item>, options: CheckOptions) -> Check {
+    fn new(of: Option<SourceKey>, found_at: Option<Item>, options: CheckOptions) -> Check {
         Check {
-            key,
+            of,
             found_at,
             options,
-            source: None,
+            source: Source::Nothing,
             target: None,
             phase: CheckPhase::Source,
             looks: 0,
@@ -225,13 +258,13 @@ impl Check {
     }
 
     /// Reads both sides again, after a pause.
-    pub fn paused(&mut self) -> CheckStep {
-        match &self.key {
+    pub fn paused(&mut self, job: &Job) -> CheckStep {
+        match self.key(job) {
             Some(key) => {
                 self.phase = CheckPhase::Source;
-                CheckStep::Send(Request::Get { place: TableRole::Source, key: key.clone() })
+                CheckStep::Send(Request::Get { place: TableRole::Source, key })
             }
-            None => self.done(Class::Extra),
+            None => self.done(job, Class::Extra),
         }
     }
 
@@ -240,7 +273,7 @@ impl Check {
         let Response::Got(item) = response else { unreachable!("a check only reads") };
         match &self.phase {
             CheckPhase::Source => {
-                self.source = item;
+                self.source = Source::of(job, item, self.options);
                 // The first look at a scanned target item has that item.
                 if self.looks == 0 && self.found_at.is_some() {
                     self.judge(job)
@@ -254,17 +287,23 @@ impl Check {
             }
             CheckPhase::Quarantine(class) => match item.as_ref().and_then(Quarantined::read) {
                 Some(entry) => self.ask_accepted(job, entry),
-                None => self.done(*class),
+                None => self.done(job, *class),
             },
             CheckPhase::Accepted(entry) => {
                 let entry = entry.as_ref().clone().noted(item.as_ref());
-                self.done(match entry.accepted {
+                let class = match entry.accepted {
                     Some(_) => Class::Accepted,
                     None if QuarantineReason::is_collision(&entry.code) => Class::Collision,
                     None => Class::Quarantined,
-                })
+                };
+                self.done(job, class)
             }
         }
+    }
+
+    /// The source item's key.
+    fn key(&self, job: &Job) -> Option<Item> {
+        self.of.as_ref()?.item(job.mapping().source())
     }
 
     /// Did somebody say that the item stays out?
@@ -285,10 +324,9 @@ impl Check {
     /// Reads the place where the item was found, or else where it should be.
     fn read_target(&mut self, job: &Job) -> CheckStep {
         self.phase = CheckPhase::Target;
-        let mapping = job.mapping();
-        let wanted = || {
-            let mapped = mapping.target_item(self.source.as_ref()?).ok()??;
-            mapping.target().key_of(&mapped)
+        let wanted = || match &self.source {
+            Source::Wanted { item, .. } => job.mapping().target().key_of(item),
+            _ => None,
         };
         match self.found_at.clone().or_else(wanted) {
             Some(key) => CheckStep::Send(Request::Get { place: TableRole::Target, key }),
@@ -302,16 +340,9 @@ impl Check {
 
     /// Compares the two sides as this look shows them.
     fn judge(&mut self, job: &Job) -> CheckStep {
-        let class = compare(
-            job,
-            self.key.as_ref(),
-            self.source.as_ref(),
-            self.target.as_ref(),
-            self.found_at.is_some(),
-        );
-        let class = self.or_expired(job, class);
+        let class = self.or_expired(job, self.compare(job));
         if class == Class::Same {
-            return self.done(Class::Same);
+            return self.done(job, Class::Same);
         }
         let now = self.written_by_retrofit(job);
         self.carried |= self.before.as_ref().is_some_and(|before| *before != now);
@@ -330,11 +361,10 @@ impl Check {
         if mapping.protocol() != Protocol::InPlace {
             return self.target.clone();
         }
-        let item = self.source.as_ref()?;
+        let Source::Stored(item) = &self.source else { return None };
         let folded =
             mapping.target().every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
-        let parts = folded.filter_map(|(_, key)| Some((key.name.clone(), item.get(&key.name)?.clone())));
-        Some(Item::from(parts.collect::<HashMap<_, _>>()))
+        Some(folded.filter_map(|(_, key)| Some((key.name.clone(), item.get(&key.name)?.clone()))).collect())
     }
 
     /// The difference, or that a time to live makes an end of it without anybody's doing.
@@ -343,9 +373,11 @@ impl Check {
             Class::Extra => {
                 self.target.as_ref().is_some_and(|item| expiry::goes_from_target(job, item, self.options))
             }
-            Class::Missing | Class::Different => {
-                self.source.as_ref().is_some_and(|item| expiry::goes_from_source(job, item, self.options))
-            }
+            Class::Missing | Class::Different => match &self.source {
+                Source::Nothing | Source::NotTaken => false,
+                Source::Unmappable { expires } | Source::Wanted { expires, .. } => *expires,
+                Source::Stored(item) => expiry::goes_in_place(job, item, self.options),
+            },
             _ => false,
         };
         if over { Class::Expired } else { class }
@@ -353,58 +385,53 @@ impl Check {
 
     /// A difference that is known is called by its name.
     fn ask_quarantine(&mut self, job: &Job, class: Class) -> CheckStep {
-        let mapping = job.mapping();
-        let Some(source) = self.key.as_ref().and_then(|key| SourceKey::of(mapping.source(), key)) else {
-            return self.done(class);
-        };
+        let Some(of) = &self.of else { return self.done(job, class) };
         self.phase = CheckPhase::Quarantine(class);
-        let partition = control::quarantine_partition(mapping.rows_name());
+        let partition = control::quarantine_partition(job.mapping().rows_name());
         CheckStep::Send(Request::Get {
             place: TableRole::Control,
-            key: control::key(&partition, &source.row_key()),
+            key: control::key(&partition, &of.row_key()),
         })
     }
 
-    fn done(&self, class: Class) -> CheckStep {
-        CheckStep::Done(Finding { class, key: self.key.clone() })
+    fn done(&self, job: &Job, class: Class) -> CheckStep {
+        // Most are the same, and then nobody asks which item it is.
+        let key = if class == Class::Same { None } else { self.key(job) };
+        CheckStep::Done(Finding { class, key })
     }
-}
 
-/// What two sides of one item say, at one look.
-fn compare(
-    job: &Job,
-    key: Option<&Item>,
-    source: Option<&Item>,
-    target: Option<&Item>,
-    at_target: bool,
-) -> Class {
-    let mapping = job.mapping();
-    if mapping.protocol() == Protocol::InPlace {
-        let lacks = |item: &Item| !matches!(mapping.in_place_update(Cow::Borrowed(item)), Ok(None));
-        return if source.is_some_and(lacks) { Class::Different } else { Class::Same };
-    }
-    let target = target.filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
-    let owner = key.and_then(|key| SourceKey::of(mapping.source(), key));
-    let theirs = target.is_some_and(|item| self::owner(job, item) != owner);
-    let Ok(wanted) = source.map_or(Ok(None), |item| mapping.target_item(item)) else {
-        // What cannot be mapped is in the quarantine, or is missing there.
-        return Class::Missing;
-    };
-    match (wanted, target) {
-        (None, None) => Class::Same,
-        // Another source item has taken the place over since the scan.
-        (_, Some(_)) if theirs && at_target => Class::Same,
-        (None, Some(item)) if !mapping.may_own(item) => Class::Same,
-        (None, Some(_)) => Class::Extra,
-        (Some(wanted), Some(item)) if at_target && !same_key(job, &wanted, item) => Class::Extra,
-        // It has left this place since the scan, and the source's side looks for it where it should be.
-        (Some(_), None) if at_target => Class::Same,
-        (Some(_), None) => Class::Missing,
-        (Some(_), Some(_)) if theirs => Class::Collision,
-        (Some(wanted), Some(item)) if same_item(&wanted, item, &[FENCE_ATTRIBUTE, OWNER_ATTRIBUTE]) => {
-            Class::Same
+    /// What two sides of one item say, at one look.
+    fn compare(&self, job: &Job) -> Class {
+        let mapping = job.mapping();
+        let at_target = self.found_at.is_some();
+        let wanted = match &self.source {
+            Source::Stored(item) => {
+                let lacks = !matches!(mapping.in_place_update(Cow::Borrowed(item)), Ok(None));
+                return if lacks { Class::Different } else { Class::Same };
+            }
+            // It is in the quarantine, or is missing there.
+            Source::Unmappable { .. } => return Class::Missing,
+            Source::Nothing | Source::NotTaken => None,
+            Source::Wanted { item, .. } => Some(item),
+        };
+        let target = self.target.as_ref().filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
+        let theirs = target.is_some_and(|item| owner(job, item) != self.of);
+        match (wanted, target) {
+            (None, None) => Class::Same,
+            // Another source item has taken the place over since the scan.
+            (_, Some(_)) if theirs && at_target => Class::Same,
+            (None, Some(item)) if !mapping.may_own(item) => Class::Same,
+            (None, Some(_)) => Class::Extra,
+            (Some(wanted), Some(item)) if at_target && !same_key(job, wanted, item) => Class::Extra,
+            // It has left this place since the scan, and the source's side looks for it where it should be.
+            (Some(_), None) if at_target => Class::Same,
+            (Some(_), None) => Class::Missing,
+            (Some(_), Some(_)) if theirs => Class::Collision,
+            (Some(wanted), Some(item)) if same_item(wanted, item, &[FENCE_ATTRIBUTE, OWNER_ATTRIBUTE]) => {
+                Class::Same
+            }
+            (Some(_), Some(_)) => Class::Different,
         }
-        (Some(_), Some(_)) => Class::Different,
     }
 }
 
@@ -419,8 +446,8 @@ fn owner(job: &Job, target: &Item) -> Option<SourceKey> {
 
 fn same_key(job: &Job, a: &Item, b: &Item) -> bool {
     let target = job.mapping().target();
-    match (target.key_of(a), target.key_of(b)) {
-        (Some(a), Some(b)) => same_item(&a, &b, &OWN_ATTRIBUTES),
+    target.key_attributes().all(|key| match (a.get(&key.name), b.get(&key.name)) {
+        (Some(a), Some(b)) => equal(a, b),
         _ => false,
-    }
+    })
 }

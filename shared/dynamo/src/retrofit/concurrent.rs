@@ -205,11 +205,12 @@ pub(super) type Responses = Vec<(Waiting, Option<Response>)>;
 async fn read_all(sender: &RequestSender, place: TableRole, batch: Vec<(Waiting, Item)>) -> Responses {
     let (waiting, keys): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     // After an error each is read by itself, so that its own error is known.
-    let got: Vec<_> = match sender.look_up(place, &keys, 1).await {
-        Ok(items) => items.into_iter().map(|item| Some(Response::Got(item))).collect(),
-        Err(_) => keys.iter().map(|_| None).collect(),
-    };
-    waiting.into_iter().zip(got).collect()
+    match sender.look_up(place, keys, 1).await {
+        Ok(items) => {
+            waiting.into_iter().zip(items.into_iter().map(|item| Some(Response::Got(item)))).collect()
+        }
+        Err(_) => waiting.into_iter().map(|waiting| (waiting, None)).collect(),
+    }
 }
 
 /// Sends the statements until each is carried out or refused, or the attempts are used up. What is left is sent by itself,

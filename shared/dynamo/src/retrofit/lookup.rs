@@ -1,6 +1,8 @@
 //! Many items by their keys, each beside the key that it was asked for by.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::iter;
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::{SourceKey, TableRole};
@@ -15,25 +17,42 @@ impl RequestSender {
     pub(super) async fn look_up(
         &self,
         place: TableRole,
-        keys: &[Item],
+        keys: Vec<Item>,
         in_flight_max: usize,
     ) -> Result<Vec<Option<Item>>, DynamoError> {
         let table = self.table(place);
-        let names: Vec<_> = keys.iter().map(|key| SourceKey::of(table, key)).collect();
-        let mut asked: HashSet<&SourceKey> = HashSet::with_capacity(keys.len());
-        let is_new = |(name, key)| asked.insert(Option::as_ref(name)?).then_some(key);
-        let wanted: Vec<&Item> = names.iter().zip(keys).filter_map(is_new).collect();
-        let batches: Vec<Vec<Item>> =
-            wanted.chunks(BATCH_GET_KEYS_MAX).map(|keys| keys.iter().copied().cloned().collect()).collect();
+        let mut items = vec![None; keys.len()];
+        // Where the item of each key goes, and where the same is asked for once more.
+        let mut first: HashMap<SourceKey, usize> = HashMap::with_capacity(keys.len());
+        let mut again = Vec::new();
+        let mut wanted = Vec::with_capacity(keys.len());
+        for (at, key) in keys.into_iter().enumerate() {
+            let Some(name) = SourceKey::of(table, &key) else { continue };
+            match first.entry(name) {
+                Entry::Occupied(entry) => again.push((at, *entry.get())),
+                Entry::Vacant(entry) => {
+                    entry.insert(at);
+                    wanted.push(key);
+                }
+            }
+        }
+        let mut wanted = wanted.into_iter();
+        let batches = iter::from_fn(|| {
+            let batch: Vec<Item> = wanted.by_ref().take(BATCH_GET_KEYS_MAX).collect();
+            (!batch.is_empty()).then_some(batch)
+        });
         let mut reads =
             stream::iter(batches).map(|batch| self.read(place, batch)).buffer_unordered(in_flight_max.max(1));
-        let mut found: HashMap<SourceKey, Item> = HashMap::with_capacity(wanted.len());
-        while let Some(items) = reads.next().await {
-            found.extend(items?.into_iter().filter_map(|item| Some((SourceKey::of(table, &item)?, item))));
+        while let Some(found) = reads.next().await {
+            for item in found? {
+                if let Some(at) = SourceKey::of(table, &item).and_then(|name| first.get(&name)) {
+                    items[*at] = Some(item);
+                }
+            }
         }
-        // Only an item that is asked for twice is copied.
-        let is_each_once = asked.len() == keys.len();
-        let mut item_of = |name| if is_each_once { found.remove(name) } else { found.get(name).cloned() };
-        Ok(names.iter().map(|name| name.as_ref().and_then(&mut item_of)).collect())
+        for (at, first) in again {
+            items[at] = items[first].clone();
+        }
+        Ok(items)
     }
 }

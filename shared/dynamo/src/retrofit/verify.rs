@@ -1,6 +1,7 @@
 //! One slice of a verification: of the source against the target, or the other way.
 
 use std::time::{Duration, Instant};
+use std::{iter, mem};
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::segment::PageNumber;
@@ -12,6 +13,7 @@ use super::backfill::{in_time, read_page, unblock};
 use super::worker_lease::{WorkerLease, now_seconds};
 use super::{RequestSender, RetrofitError, SliceOptions, Watch};
 use crate::error::DynamoError;
+use crate::read::BATCH_GET_KEYS_MAX;
 
 /// The most items whose difference waits for another look, over all pages.
 const PARKED_MAX: usize = 10_000;
@@ -92,38 +94,41 @@ async fn run(
             && options.may_begin(pages)
             && (pages == 0 || has_time(options))
             && sender.turn(options).await;
-        let mut open = if begins {
+        let page = if begins {
             let page = read_page(sender, place, slice, options).await?;
             let number = slice.page(page.items.len(), page.last_key);
             sender.carried(page.items.len());
             pages += 1;
-            page.items.iter().map(|item| Looking::begun(sender, pass, item, number, checks)).collect()
+            Some((number, page.items))
         } else if parked.is_empty() || options.is_stopped() {
             break;
         } else {
             let due = parked.iter().map(|looking: &Looking| looking.due).min().unwrap_or_else(Instant::now);
             tokio::time::sleep_until(due.min(Instant::now() + PARKED_SLEEP_MAX).into()).await;
-            Vec::new()
+            None
         };
         hold.keep(sender, slice.checkpoint()).await?;
         let now = Instant::now();
         let (due, later): (Vec<_>, Vec<_>) = parked.into_iter().partition(|looking| looking.due <= now);
         parked = later;
-        open.extend(due.into_iter().map(Looking::resumed));
-        let (ended, paused) = look_all(sender, open, options).await?;
+        let items =
+            page.into_iter().flat_map(|(number, items)| items.into_iter().map(move |item| (number, item)));
+        let begun = items.map(|(number, item)| Looking::begun(sender, pass, item, number, checks));
+        let resumed = due.into_iter().map(|looking| looking.resumed(sender));
+        let (ended, paused) = look_all(sender, begun.chain(resumed), options).await?;
         parked.extend(paused);
-        let mut ends = stream::iter(ended)
+        let (same, others): (Vec<_>, Vec<_>) =
+            ended.into_iter().partition(|(_, finding)| finding.class == Class::Same);
+        same.into_iter().for_each(|(page, finding)| slice.counted(page, finding.class.name()));
+        let mut ends = stream::iter(others)
             .map(async |(page, finding)| {
                 Ok::<_, RetrofitError>((page, repair && mend(sender, &finding).await?, finding))
             })
             .buffer_unordered(options.in_flight_max.max(1));
         while let Some(end) = ends.next().await {
             let (page, repaired, finding) = end?;
-            let name = if repaired { "repaired" } else { finding.class.name() };
-            slice.counted(page, name);
-            if finding.class != Class::Same {
-                found(RetrofitDifference { class: finding.class, key: finding.key, repaired });
-            }
+            slice.counted(page, if repaired { "repaired" } else { finding.class.name() });
+            found(RetrofitDifference { class: finding.class, key: finding.key, repaired });
         }
         drop(ends);
         if watch(slice.checkpoint()).is_break() {
@@ -168,7 +173,7 @@ impl Looking {
     fn begun(
         sender: &RequestSender,
         pass: Pass,
-        item: &Item,
+        item: Item,
         page: PageNumber,
         options: CheckOptions,
     ) -> Looking {
@@ -180,69 +185,70 @@ impl Looking {
     }
 
     /// Its pause is over.
-    fn resumed(mut self) -> Looking {
-        self.step = self.check.paused();
+    fn resumed(mut self, sender: &RequestSender) -> Looking {
+        self.step = self.check.paused(sender.job());
         Looking { paused: self.paused + 1, ..self }
+    }
+
+    /// It goes on with what it asked for.
+    fn told(mut self, sender: &RequestSender, item: Option<Item>) -> Looking {
+        self.step = self.check.respond(sender.job(), Response::Got(item));
+        self
     }
 }
 
 /// Findings, each with its page; and the checks that pause.
 type Looked = (Vec<(PageNumber, Finding)>, Vec<Looking>);
 
-/// Lets all of them look, until each has ended or pauses. Those that differ pause together, while other pages are read.
+/// Lets all of them look, until each has ended or pauses. Those that differ pause together, while other pages are read. Each batch
+/// of reads has its own checks, which let go of its items at once.
 async fn look_all(
+    sender: &RequestSender,
+    mut open: impl Iterator<Item = Looking>,
+    options: &SliceOptions,
+) -> Result<Looked, DynamoError> {
+    let batches = iter::from_fn(|| {
+        let batch: Vec<Looking> = open.by_ref().take(BATCH_GET_KEYS_MAX).collect();
+        (!batch.is_empty()).then_some(batch)
+    });
+    let mut looked = stream::iter(batches)
+        .map(|batch| look_batch(sender, batch, options))
+        .buffer_unordered(options.in_flight_max.max(1));
+    let (mut ended, mut paused) = Looked::default();
+    while let Some(batch) = looked.next().await {
+        let (more_ended, more_paused) = batch?;
+        ended.extend(more_ended);
+        paused.extend(more_paused);
+    }
+    Ok((ended, paused))
+}
+
+async fn look_batch(
     sender: &RequestSender,
     mut open: Vec<Looking>,
     options: &SliceOptions,
 ) -> Result<Looked, DynamoError> {
-    let (mut ended, mut paused) = (Vec::new(), Vec::new());
-    while !open.is_empty() {
-        let mut left = Vec::new();
-        for looking in look(sender, open, options).await? {
-            match looking.step {
+    let (mut ended, mut paused) = (Vec::with_capacity(open.len()), Vec::new());
+    let mut asked: [Vec<(Looking, Item)>; 3] = Default::default();
+    loop {
+        for mut looking in open {
+            match mem::replace(&mut looking.step, CheckStep::Pause) {
                 CheckStep::Done(finding) => ended.push((looking.page, finding)),
                 CheckStep::Pause => {
                     let due = Instant::now() + options.recheck_pause(looking.paused);
                     paused.push(Looking { due, ..looking });
                 }
-                CheckStep::Send(_) => left.push(looking),
+                CheckStep::Send(Request::Get { place, key }) => asked[at(place)].push((looking, key)),
+                CheckStep::Send(_) => unreachable!("a check only reads"),
             }
         }
-        open = left;
+        let Some(place) = PLACES.into_iter().find(|place| !asked[at(*place)].is_empty()) else {
+            return Ok((ended, paused));
+        };
+        let (checks, keys): (Vec<_>, Vec<_>) = mem::take(&mut asked[at(place)]).into_iter().unzip();
+        let items = sender.look_up(place, keys, 1).await?;
+        open = checks.into_iter().zip(items).map(|(looking, item)| looking.told(sender, item)).collect();
     }
-    Ok((ended, paused))
-}
-
-/// Reads what the checks want read, and tells them.
-async fn look(
-    sender: &RequestSender,
-    open: Vec<Looking>,
-    options: &SliceOptions,
-) -> Result<Vec<Looking>, DynamoError> {
-    let mut decided = Vec::with_capacity(open.len());
-    let mut wanted: [Vec<(Looking, Item)>; 3] = Default::default();
-    for looking in open {
-        match &looking.step {
-            CheckStep::Send(Request::Get { place, key }) => {
-                let (place, key) = (at(*place), key.clone());
-                wanted[place].push((looking, key));
-            }
-            CheckStep::Send(_) => unreachable!("a check only reads"),
-            CheckStep::Done(_) | CheckStep::Pause => decided.push(looking),
-        }
-    }
-    for (place, asked) in PLACES.into_iter().zip(wanted) {
-        if asked.is_empty() {
-            continue;
-        }
-        let (checks, keys): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
-        let items = sender.look_up(place, &keys, options.in_flight_max).await?;
-        for (mut looking, item) in checks.into_iter().zip(items) {
-            looking.step = looking.check.respond(sender.job(), Response::Got(item));
-            decided.push(looking);
-        }
-    }
-    Ok(decided)
 }
 
 const PLACES: [TableRole; 3] = [TableRole::Source, TableRole::Target, TableRole::Control];

@@ -176,7 +176,7 @@ impl<'s> SimulationState<'s> {
         self.scenario.job(0, self.revised, Kept::Tombstones).mapping()
     }
 
-    /// The manifest is mended. Whoever is at work goes on by the one before.
+    /// The manifest is mended. Whoever writes goes on by the one before; a comparison begins anew.
     pub(super) fn revise(&mut self) {
         let mended = self.scenario.job(0, true, Kept::Tombstones).mapping();
         match self.head.revised(mended) {
@@ -187,6 +187,7 @@ impl<'s> SimulationState<'s> {
             let wanted = self.truth.item(number).map(|item| self.wanted(item));
             wanted.into_iter().for_each(|wanted| self.truth.judged(number, wanted));
         }
+        self.verify_anew();
         self.note(|| "the manifest is mended".to_owned());
     }
 

@@ -67,6 +67,13 @@ impl Verification {
         }
     }
 
+    /// What it found until now says nothing: it crashed, or another manifest counts.
+    fn begins_anew(&mut self) {
+        self.looking = None;
+        self.findings.clear();
+        self.after.clear();
+    }
+
     /// One that runs while nothing else goes on.
     pub(super) fn alone(pass: Pass) -> Verification {
         Verification { alone: true, ..Verification::new(pass, false, PAUSE_TURNS.len()) }
@@ -88,6 +95,11 @@ impl SimulationState<'_> {
         if !self.scenario.is_in_place() {
             self.verifications.push(Verification::new(Pass::VerifyTarget, repairs, looks));
         }
+    }
+
+    /// A comparison by the manifest of before is one of another mapping.
+    pub(super) fn verify_anew(&mut self) {
+        self.verifications.iter_mut().for_each(Verification::begins_anew);
     }
 
     /// How many verifications do not pause.
@@ -123,8 +135,7 @@ impl SimulationState<'_> {
         let Some(looking) = verification.looking.take() else { return self.scan_next(verification) };
         if self.faults.strikes(Fault::CrashBefore, &mut self.random, 1) {
             self.note(|| "  the verifier crashes, and begins anew".to_owned());
-            verification.findings.clear();
-            verification.after.clear();
+            verification.begins_anew();
             return true;
         }
         self.look(verification, looking);
@@ -142,8 +153,8 @@ impl SimulationState<'_> {
         let options =
             CheckOptions { looks_again: verification.looks_again as u32, ..CheckOptions::default() };
         let (check, step) = match is_source {
-            true => Check::of_source(job, item, options),
-            false => Check::of_target(job, item, options),
+            true => Check::of_source(job, item.clone(), options),
+            false => Check::of_target(job, item.clone(), options),
         };
         let number = if is_source { Some(number_of(item)) } else { self.owner_of(item) };
         let remembered = self.has(Mutant::HastyVerifier).then(|| item.clone());
@@ -180,7 +191,7 @@ impl SimulationState<'_> {
         let step = std::mem::replace(&mut looking.step, CheckStep::Pause);
         looking.step = match step {
             CheckStep::Done(finding) => return self.found(verification, &looking, finding),
-            CheckStep::Pause => looking.check.paused(),
+            CheckStep::Pause => looking.check.paused(job),
             CheckStep::Send(request) => {
                 if self.is_scan_throttled() {
                     CheckStep::Send(request)

@@ -24,21 +24,24 @@ pub fn is_over(table: &Table, item: &Item, now_seconds: u64) -> bool {
     end <= now_seconds && now_seconds - end < PAST_SECONDS_MAX
 }
 
-/// Does a time to live end this source item, or what is made of it in the target? What the target holds now says nothing:
-/// the source's item may have been given more time, and then the target's copy must not go.
+/// Does the source's time to live end this source item? That of the target may end what is made of it, which is for
+/// [`goes_from_target`] to say. What the target holds now says nothing: the source's item may have been given more time, and then
+/// the target's copy must not go.
 pub(super) fn goes_from_source(job: &Job, item: &Item, options: CheckOptions) -> bool {
-    let Some(now) = options.now_seconds else { return false };
-    let mapping = job.mapping();
-    let mapped = || mapping.target_item(item).ok().flatten();
-    (options.source_expires && is_over(mapping.source(), item, now))
-        || (options.target_expires
-            && mapping.target().ttl.is_some()
-            && mapped().is_some_and(|mapped| is_over(mapping.target(), &mapped, now)))
+    let over = |now| is_over(job.mapping().source(), item, now);
+    options.source_expires && options.now_seconds.is_some_and(over)
 }
 
-/// Does a time to live end this target item, which the source has no more? The source's own time to live does not reach
-/// it: without a record in the stream it would stay for ever.
+/// Does a time to live end this item of the target? One that the source has no more is reached by the target's alone: without a
+/// record in the stream it would stay for ever.
 pub(super) fn goes_from_target(job: &Job, item: &Item, options: CheckOptions) -> bool {
     let over = |now| is_over(job.mapping().target(), item, now);
     options.target_expires && options.now_seconds.is_some_and(over)
+}
+
+/// Does the table's time to live end this item, as it is or as it will be? In place there is one table.
+pub(super) fn goes_in_place(job: &Job, item: &Item, options: CheckOptions) -> bool {
+    let mapped = || job.mapping().target_item(item).ok().flatten();
+    goes_from_source(job, item, options)
+        || mapped().is_some_and(|mapped| goes_from_target(job, &mapped, options))
 }

@@ -45,14 +45,14 @@ fn found_at(job: &Job, now: Option<u64>, source: Option<&Item>, target: Option<&
 
 fn found_by(job: &Job, options: CheckOptions, source: Option<&Item>, target: Option<&Item>) -> Class {
     let (mut check, mut step) = match (source, target) {
-        (Some(source), _) => Check::of_source(job, source, options),
-        (None, Some(target)) => Check::of_target(job, target, options),
+        (Some(source), _) => Check::of_source(job, source.clone(), options),
+        (None, Some(target)) => Check::of_target(job, target.clone(), options),
         (None, None) => panic!("nothing to compare"),
     };
     for _ in 0..100 {
         step = match step {
             CheckStep::Done(finding) => return finding.class,
-            CheckStep::Pause => check.paused(),
+            CheckStep::Pause => check.paused(job),
             CheckStep::Send(Request::Get { place, .. }) => {
                 let seen = match place {
                     TableRole::Source => source,
@@ -151,12 +151,12 @@ fn a_difference_is_looked_at_for_twice_the_lag() {
 fn found_in_turn(targets: &[Option<Item>]) -> (Class, usize) {
     let (job, source) = (job(false, false), thing("now", NOW));
     let options = CheckOptions { looks_again: 3, ..CheckOptions::default() };
-    let (mut check, mut step) = Check::of_source(&job, &source, options);
+    let (mut check, mut step) = Check::of_source(&job, source.clone(), options);
     let mut looks = 0;
     loop {
         step = match step {
             CheckStep::Done(finding) => return (finding.class, looks),
-            CheckStep::Pause => check.paused(),
+            CheckStep::Pause => check.paused(&job),
             CheckStep::Send(Request::Get { place: TableRole::Target, .. }) => {
                 looks += 1;
                 check.respond(&job, Response::Got(targets[looks - 1].clone()))
