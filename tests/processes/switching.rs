@@ -24,6 +24,7 @@ use crate::programs::program;
 
 const RETROFIT: &str = "switched";
 const TABLES: [&str; 2] = ["old", "switched"];
+const CONTROL: &str = "keyfold-control";
 /// Processes of the replicator at once.
 const REPLICATORS: usize = 3;
 /// Programs that write, each to ids of its own.

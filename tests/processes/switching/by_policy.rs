@@ -4,7 +4,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use keyfold_dynamo::{Settings, plain_client};
+use keyfold_core::retrofit::control;
+use keyfold_dynamo::{BatchGet, Settings, batch_get, plain_client};
 use keyfold_harness::{Policies, Principal, Proxy};
 
 use super::*;
@@ -176,6 +177,24 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     assert_eq!(enforced["policies"][0]["table"], "old-events");
     assert_eq!(stage.closed(), [true, false]);
     assert_eq!(stage.deployment.done(&["enforce", RETROFIT]).await["policies"], Value::Array(Vec::new()));
+
+    // The control table is lost. Nothing says who is denied any more, and the writers must be let in all the same.
+    let (client, control) = (stage.deployment.dynamo.client(), control::table(CONTROL));
+    let keys = vec![control::head_key(RETROFIT)];
+    let row = BatchGet { table: control.name.clone(), keys, consistent: true, ..BatchGet::default() };
+    let row = batch_get(&client, &row).await.unwrap().items.remove(0);
+    let key = control.key_of(&row).unwrap();
+    delete(&client, &control, &key, &Expected::nothing()).await.unwrap();
+    assert_eq!(stage.refused(&["enforce", RETROFIT], "").await, "retrofit-not-started");
+    let lifted = stage.deployment.done(&["enforce", RETROFIT, "--lift"]).await;
+    assert_eq!(
+        (lifted["phase"].clone(), lifted["policies"][0]["policy"].clone()),
+        (Value::Null, Value::Null)
+    );
+    assert_eq!(stage.closed(), [false, false]);
+    put(&client, &control, row).await.unwrap();
+    stage.deployment.done(&["enforce", RETROFIT]).await;
+    assert_eq!(stage.closed(), [true, false]);
 
     // Whoever stops writers by himself must not leave them behind.
     let attested = ["return", RETROFIT, "--writers", "attested", "--quiet", "0"];

@@ -10,8 +10,6 @@ use serde_json::json;
 
 use super::*;
 
-const CONTROL: &str = "keyfold-control";
-
 /// A member that the description of a table has, whatever it has there.
 #[derive(Default)]
 struct Described(Mutex<Option<(&'static str, &'static str, Value)>>);

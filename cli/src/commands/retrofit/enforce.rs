@@ -4,19 +4,21 @@
 use std::process::ExitCode;
 
 use keyfold_core::model::Model;
-use keyfold_dynamo::retrofit::{Head, PolicyChange, RequestSender};
+use keyfold_core::retrofit::control::ControlError;
+use keyfold_dynamo::DynamoError;
+use keyfold_dynamo::retrofit::{Head, PolicyChange, RequestSender, RetrofitError};
 use serde_json::{Value, json};
 
-use super::{explained, started};
+use super::{explained, started, unstarted};
 use crate::args::RetrofitEnforceArgs;
 use crate::output::Output;
 use crate::refusal::refuse;
 
 pub(super) async fn run(model: &Model, args: &RetrofitEnforceArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
     if args.lift {
-        return lift(&sender, &head, out).await;
+        return lift(&unstarted(model, &args.target).await?, out).await;
     }
+    let (sender, head) = started(model, &args.target).await?;
     if head.exempt.is_empty() {
         refuse!(
             "no-policy",
@@ -30,29 +32,44 @@ pub(super) async fn run(model: &Model, args: &RetrofitEnforceArgs, out: &Output)
         false => sender.enforce(&head).await,
     };
     let changes = changes.map_err(explained)?;
-    said(&head, &changes, if args.check { "would be changed" } else { "was changed" }, out)?;
+    let verb = if args.check { "would be changed" } else { "was changed" };
+    said(&head.retrofit, Some(&head), &changes, verb, out)?;
     Ok(ExitCode::from(u8::from(args.check && !changes.is_empty())))
 }
 
-/// The row first: whoever is killed in between is followed by one who does not apply the policies again.
-async fn lift(sender: &RequestSender, head: &Head, out: &Output) -> anyhow::Result<ExitCode> {
-    let open = head.exempting(&[]);
-    if !head.exempt.is_empty() {
-        sender.store(&open, Some(head)).await.map_err(explained)?;
+/// The row first: whoever is killed in between is followed by one who does not apply the policies again. Where there is no row, or no
+/// control table any more, its writers must be let in all the same.
+async fn lift(sender: &RequestSender, out: &Output) -> anyhow::Result<ExitCode> {
+    let head = match sender.head().await {
+        Ok(head) => Some(head),
+        Err(
+            RetrofitError::Control(ControlError::NotStarted { .. })
+            | RetrofitError::Dynamo(DynamoError::NotFound { .. }),
+        ) => None,
+        Err(error) => return Err(explained(error)),
+    };
+    if let Some(head) = head.as_ref().filter(|head| !head.exempt.is_empty()) {
+        sender.store(&head.exempting(&[]), Some(head)).await.map_err(explained)?;
     }
-    let changes = sender.open_doors(&open).await.map_err(explained)?;
-    said(head, &changes, "was changed", out)?;
+    let changes = sender.open_doors().await.map_err(explained)?;
+    said(sender.job().mapping().name(), head.as_ref(), &changes, "was changed", out)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn said(head: &Head, changes: &[PolicyChange], verb: &str, out: &Output) -> anyhow::Result<()> {
+fn said(
+    retrofit: &str,
+    head: Option<&Head>,
+    changes: &[PolicyChange],
+    verb: &str,
+    out: &Output,
+) -> anyhow::Result<()> {
     if out.json {
         let policies: Vec<Value> = changes.iter().map(document).collect();
-        return out
-            .value(&json!({ "retrofit": head.retrofit, "phase": head.phase.name(), "policies": policies }));
+        let phase = head.map(|head| head.phase.name());
+        return out.value(&json!({ "retrofit": retrofit, "phase": phase, "policies": policies }));
     }
     if changes.is_empty() {
-        out.text(format!("retrofit `{}`: the policies of both tables are as they must be\n", head.retrofit));
+        out.text(format!("retrofit `{retrofit}`: the policies of both tables are as they must be\n"));
     }
     for change in changes {
         out.text(line(change, verb));

@@ -93,29 +93,8 @@ impl Head {
         door: TableDoor,
         policy: Option<&str>,
     ) -> Result<Option<String>, PolicyError> {
-        let mut document: Map<String, Value> = match policy {
-            Some(text) => serde_json::from_str(text).map_err(|_| PolicyError::Unreadable)?,
-            None => Map::new(),
-        };
         let name = statement_name(&self.retrofit);
-        let mut statements = match document.remove(STATEMENT) {
-            None => Vec::new(),
-            Some(Value::Array(statements)) => statements,
-            Some(statement @ Value::Object(_)) => vec![statement],
-            Some(_) => return Err(PolicyError::Unreadable),
-        };
-        statements.retain(|statement| statement["Sid"] != name.as_str());
-        statements.extend(self.statement(&name, table_arn, door));
-        if statements.is_empty() {
-            return Ok(None);
-        }
-        document.entry("Version").or_insert_with(|| json!("2012-10-17"));
-        document.insert(STATEMENT.to_owned(), Value::Array(statements));
-        let text = Value::Object(document).to_string();
-        if text.len() > POLICY_BYTES_MAX {
-            return Err(PolicyError::TooLarge { bytes: text.len() });
-        }
-        Ok(Some(text))
+        with_statement(&name, self.statement(&name, table_arn, door), policy)
     }
 
     fn statement(&self, name: &str, table_arn: &str, door: TableDoor) -> Option<Value> {
@@ -132,6 +111,41 @@ impl Head {
         }
         Some(statement)
     }
+}
+
+/// The policy of a table that has `policy` now, without what a retrofit put there: its row is not needed for that.
+pub fn lifted_policy(retrofit: &str, policy: Option<&str>) -> Result<Option<String>, PolicyError> {
+    with_statement(&statement_name(retrofit), None, policy)
+}
+
+/// The policy with this statement in place of the one of its name, or without it.
+fn with_statement(
+    name: &str,
+    statement: Option<Value>,
+    policy: Option<&str>,
+) -> Result<Option<String>, PolicyError> {
+    let mut document: Map<String, Value> = match policy {
+        Some(text) => serde_json::from_str(text).map_err(|_| PolicyError::Unreadable)?,
+        None => Map::new(),
+    };
+    let mut statements = match document.remove(STATEMENT) {
+        None => Vec::new(),
+        Some(Value::Array(statements)) => statements,
+        Some(statement @ Value::Object(_)) => vec![statement],
+        Some(_) => return Err(PolicyError::Unreadable),
+    };
+    statements.retain(|statement| statement["Sid"] != name);
+    statements.extend(statement);
+    if statements.is_empty() {
+        return Ok(None);
+    }
+    document.entry("Version").or_insert_with(|| json!("2012-10-17"));
+    document.insert(STATEMENT.to_owned(), Value::Array(statements));
+    let text = Value::Object(document).to_string();
+    if text.len() > POLICY_BYTES_MAX {
+        return Err(PolicyError::TooLarge { bytes: text.len() });
+    }
+    Ok(Some(text))
 }
 
 /// Do two policies say the same? DynamoDB may give a policy back with its members in another order.
@@ -220,6 +234,8 @@ mod tests {
         let alone = head.policy(ARN, TableDoor::Shut, None).unwrap();
         assert_eq!(head.policy(ARN, TableDoor::Open, alone.as_deref()).unwrap(), None);
         assert_eq!(head.policy(ARN, TableDoor::Open, None).unwrap(), None);
+        assert_eq!(lifted_policy(&head.retrofit, Some(&shut)).unwrap().unwrap(), open);
+        assert_eq!(lifted_policy("another", Some(&shut)).unwrap().unwrap(), shut);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{Direction, Head};
-use keyfold_core::retrofit::stop::{TableDoor, same_policy};
+use keyfold_core::retrofit::stop::{PolicyError, lifted_policy, same_policy};
 
 use super::{RequestSender, RetrofitError};
 use crate::policy::{Tried, change_policy, may_write, policy};
@@ -35,40 +35,39 @@ impl RequestSender {
     pub async fn enforce(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
         match head.exempt.is_empty() {
             true => Ok(Vec::new()),
-            false => self.each_door(head, true, Head::door).await,
+            false => self.each_policy(true, by_row(head)).await,
         }
     }
 
     /// What [`enforce`](Self::enforce) would change. Changes nothing.
     pub async fn policy_changes(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
-        self.each_door(head, false, Head::door).await
+        self.each_policy(false, by_row(head)).await
     }
 
-    /// Opens both tables to everybody who could write to them before.
-    pub async fn open_doors(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
-        self.each_door(head, true, |_, _| TableDoor::Open).await
+    /// Opens both tables to everybody who could write to them before. This needs no row: the control table may be lost.
+    pub async fn open_doors(&self) -> Result<Vec<PolicyChange>, RetrofitError> {
+        let retrofit = self.job().mapping().name();
+        self.each_policy(true, |_, _, policy| lifted_policy(retrofit, policy)).await
     }
 
-    async fn each_door(
+    async fn each_policy(
         &self,
-        head: &Head,
         change: bool,
-        door: impl Fn(&Head, Direction) -> TableDoor,
+        wanted: impl Fn(Direction, &str, Option<&str>) -> Result<Option<String>, PolicyError>,
     ) -> Result<Vec<PolicyChange>, RetrofitError> {
         let there = self.job().mapping().there();
         let mut changes = Vec::new();
         for (side, table) in [(Direction::There, there.source()), (Direction::Back, there.target())] {
-            changes.extend(self.one_door(head, table, door(head, side), change).await?);
+            changes.extend(self.one_policy(table, change, |arn, policy| wanted(side, arn, policy)).await?);
         }
         Ok(changes)
     }
 
-    async fn one_door(
+    async fn one_policy(
         &self,
-        head: &Head,
         table: &Table,
-        door: TableDoor,
         change: bool,
+        wanted: impl Fn(&str, Option<&str>) -> Result<Option<String>, PolicyError>,
     ) -> Result<Option<PolicyChange>, RetrofitError> {
         let unusable = |source| RetrofitError::Policy { table: table.id.clone(), source };
         let there = self.with_retries(|| description(self.client(), table).boxed()).await?;
@@ -77,7 +76,7 @@ impl RequestSender {
         loop {
             let before = self.with_retries(|| policy(self.client(), arn).boxed()).await?;
             let text = before.as_ref().map(|policy| policy.text.as_str());
-            let wanted = head.policy(arn, door, text).map_err(unusable)?;
+            let wanted = wanted(arn, text).map_err(unusable)?;
             if same_policy(text, wanted.as_deref()) {
                 return Ok(None);
             }
@@ -121,4 +120,9 @@ impl RequestSender {
             (0..PROBES).map(|_| self.with_retries(|| may_write(self.client(), table, Tried::Delete).boxed()));
         Ok(!try_join_all(tried).await?.contains(&true))
     }
+}
+
+/// The policy of each table by the retrofit's row.
+fn by_row(head: &Head) -> impl Fn(Direction, &str, Option<&str>) -> Result<Option<String>, PolicyError> + '_ {
+    |side, arn, policy| head.policy(arn, head.door(side), policy)
 }
