@@ -195,6 +195,10 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     put(&client, &control, row).await.unwrap();
     stage.deployment.done(&["enforce", RETROFIT]).await;
     assert_eq!(stage.closed(), [true, false]);
+    stage.deployment.done(&["enforce", RETROFIT, "--lift", "--control", "no-such-table"]).await;
+    assert_eq!(stage.closed(), [false, false]);
+    stage.deployment.done(&["enforce", RETROFIT]).await;
+    assert_eq!(stage.closed(), [true, false]);
 
     // Whoever stops writers by himself must not leave them behind.
     let attested = ["return", RETROFIT, "--writers", "attested", "--quiet", "0"];

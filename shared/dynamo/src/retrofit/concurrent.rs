@@ -205,7 +205,7 @@ pub(super) type Responses = Vec<(Waiting, Option<Response>)>;
 async fn read_all(sender: &RequestSender, place: TableRole, batch: Vec<(Waiting, Item)>) -> Responses {
     let (waiting, keys): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     // After an error each is read by itself, so that its own error is known.
-    match sender.look_up(place, keys, 1).await {
+    match sender.look_up(place, keys).await {
         Ok(items) => {
             waiting.into_iter().zip(items.into_iter().map(|item| Some(Response::Got(item)))).collect()
         }

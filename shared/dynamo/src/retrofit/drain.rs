@@ -234,13 +234,13 @@ impl Drain {
         let mapping = sender.job().mapping();
         let rows: Vec<Item> = part.iter().map(|(key, ..)| LedgerRow::key(mapping, key)).collect();
         let keys: Vec<Item> = part.iter().map(|(_, item, _)| (*item).clone()).collect();
-        let rows = sender.look_up(TableRole::Control, rows, 1).await?;
+        let rows = sender.look_up(TableRole::Control, rows).await?;
         // An item without a place in the other table has none that could be read.
         let places: Vec<Option<Item>> =
             keys.iter().zip(&rows).map(|(key, row)| sender.job().place(key, row.as_ref())).collect();
         let there: Vec<Item> = places.iter().flatten().cloned().collect();
-        let sources = sender.look_up(TableRole::Source, keys, 1).await?;
-        let mut targets = sender.look_up(TableRole::Target, there, 1).await?.into_iter();
+        let sources = sender.look_up(TableRole::Source, keys).await?;
+        let mut targets = sender.look_up(TableRole::Target, there).await?.into_iter();
         let mut lacking = Vec::new();
         for (at, (key, _, newest)) in part.iter().enumerate() {
             let target = places[at].as_ref().and_then(|_| targets.next().flatten());

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::iter;
 
-use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::{SourceKey, TableRole};
 use keyfold_core::value::Item;
 
@@ -18,7 +16,6 @@ impl RequestSender {
         &self,
         place: TableRole,
         keys: Vec<Item>,
-        in_flight_max: usize,
     ) -> Result<Vec<Option<Item>>, DynamoError> {
         let table = self.table(place);
         let mut items = vec![None; keys.len()];
@@ -37,14 +34,12 @@ impl RequestSender {
             }
         }
         let mut wanted = wanted.into_iter();
-        let batches = iter::from_fn(|| {
+        loop {
             let batch: Vec<Item> = wanted.by_ref().take(BATCH_GET_KEYS_MAX).collect();
-            (!batch.is_empty()).then_some(batch)
-        });
-        let mut reads =
-            stream::iter(batches).map(|batch| self.read(place, batch)).buffer_unordered(in_flight_max.max(1));
-        while let Some(found) = reads.next().await {
-            for item in found? {
+            if batch.is_empty() {
+                break;
+            }
+            for item in self.read(place, batch).await? {
                 if let Some(at) = SourceKey::of(table, &item).and_then(|name| first.get(&name)) {
                     items[*at] = Some(item);
                 }

@@ -246,7 +246,7 @@ async fn look_batch(
             return Ok((ended, paused));
         };
         let (checks, keys): (Vec<_>, Vec<_>) = mem::take(&mut asked[at(place)]).into_iter().unzip();
-        let items = sender.look_up(place, keys, 1).await?;
+        let items = sender.look_up(place, keys).await?;
         open = checks.into_iter().zip(items).map(|(looking, item)| looking.told(sender, item)).collect();
     }
 }
