@@ -6,7 +6,7 @@ use anyhow::Context;
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_core::write::item_of_json;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::refusal::coded;
 
@@ -32,11 +32,7 @@ pub(crate) fn read_item(table: &Table, argument: &str) -> anyhow::Result<Item> {
 
 /// An item as plain JSON, its attributes in alphabetical order.
 pub(crate) fn plain(item: &Item) -> Value {
-    let mut names: Vec<&String> = item.keys().collect();
-    names.sort();
-    Value::Object(
-        names.into_iter().map(|name| (name.clone(), plain_value(&item[name]))).collect::<Map<_, _>>(),
-    )
+    Value::Object(item.iter().map(|(name, value)| (name.to_string(), plain_value(value))).collect())
 }
 
 /// A value as plain JSON. A number that JSON cannot hold exactly stays a text.

@@ -12,7 +12,7 @@ pub(crate) fn plain(item: &Item) -> Plain {
         AttributeValue::S(text) => text.clone(),
         other => format!("{other:?}"),
     };
-    item.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+    item.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
 }
 
 /// `place` becomes `site`, `note` goes, `origin` is added, and both keys of the index.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::requests::{Response, Sent, read, sorted, text};
+use crate::requests::{Response, Sent, read, text};
 use crate::table_of::TableOf;
 
 /// A request while it is answered.
@@ -42,7 +42,7 @@ struct Asked<'a> {
 fn number_or_item(item: &Item) -> Value {
     match item.get(HANDLE) {
         Some(AttributeValue::N(number)) => json!(number.parse::<u64>().ok()),
-        _ => json!(sorted(item)),
+        _ => json!(item),
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn text(value: &impl Serialize) -> String {
 pub(crate) struct WriteInput<'a> {
     table_name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<Sorted<'a>>,
+    key: Option<&'a Item>,
     #[serde(skip_serializing_if = "Option::is_none")]
     update_expression: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,8 +59,8 @@ pub(crate) fn write<'a>(table: &'a Table, action: &'a Action, guard: Option<&Gua
     WriteInput {
         table_name: &table.name,
         key: match action {
-            Action::Update { key, .. } => Some(sorted(key)),
-            Action::Delete(key) => Some(sorted(key)),
+            Action::Update { key, .. } => Some(key),
+            Action::Delete(key) => Some(key),
             Action::Put(_) => None,
         },
         update_expression: expressions.update,
@@ -73,15 +73,7 @@ pub(crate) fn write<'a>(table: &'a Table, action: &'a Action, guard: Option<&Gua
 
 /// The input of GetItem, with strong consistency.
 pub(crate) fn get(table: &str, key: &Item) -> Value {
-    json!({ "TableName": table, "Key": sorted(key), "ConsistentRead": true, "ReturnConsumedCapacity": "TOTAL" })
-}
-
-/// An item with its attributes in order.
-pub(crate) type Sorted<'a> = BTreeMap<&'a String, &'a AttributeValue>;
-
-/// An item with its attributes in order: the same item is the same text.
-pub(crate) fn sorted(item: &Item) -> Sorted<'_> {
-    item.iter().collect()
+    json!({ "TableName": table, "Key": key, "ConsistentRead": true, "ReturnConsumedCapacity": "TOTAL" })
 }
 
 /// A read: its operation and its input.
@@ -120,7 +112,7 @@ struct PageInput<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     expression_attribute_values: &'a BTreeMap<String, AttributeValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    exclusive_start_key: Option<Sorted<'a>>,
+    exclusive_start_key: Option<&'a Item>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u32>,
     consistent_read: bool,
@@ -138,7 +130,7 @@ struct BatchInput<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct BatchKeys<'a> {
-    keys: Vec<Sorted<'a>>,
+    keys: &'a [Item],
     #[serde(skip_serializing_if = "Option::is_none")]
     projection_expression: Option<&'a str>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -179,7 +171,7 @@ impl<'a> Sent<'a> {
             },
             expression_attribute_names: names,
             expression_attribute_values: values,
-            exclusive_start_key: from.and_then(|(start, _)| start).map(sorted),
+            exclusive_start_key: from.and_then(|(start, _)| start),
             limit: from.map(|(_, items)| items.clamp(1, PAGE_ITEMS_MAX)),
             consistent_read: *consistent,
             return_consumed_capacity: "TOTAL",
@@ -189,7 +181,7 @@ impl<'a> Sent<'a> {
 
     fn batch(batch: &'a BatchGet) -> Sent<'a> {
         let keys = BatchKeys {
-            keys: batch.keys.iter().map(sorted).collect(),
+            keys: &batch.keys,
             projection_expression: batch.projection.as_deref(),
             expression_attribute_names: &batch.names,
             consistent_read: batch.consistent,

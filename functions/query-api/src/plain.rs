@@ -32,10 +32,7 @@ struct PlainItem<'a>(&'a Item);
 
 impl Serialize for PlainItem<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        // Sorted, so that one item is always one text.
-        let mut attributes: Vec<_> = self.0.iter().collect();
-        attributes.sort_unstable_by_key(|(name, _)| *name);
-        write_map(attributes.into_iter(), to)
+        write_map(self.0.iter(), to)
     }
 }
 
@@ -54,6 +51,7 @@ impl Serialize for Plain<'_> {
             AttributeValue::Ns(set) => to.collect_seq(set.iter().map(|number| PlainNumber(number))),
             AttributeValue::Bs(set) => to.collect_seq(set.iter().map(|bytes| STANDARD.encode(bytes))),
             AttributeValue::M(map) => {
+                // In order, so that one item is always one text.
                 let mut members: Vec<_> = map.iter().collect();
                 members.sort_unstable_by_key(|(name, _)| *name);
                 write_map(members.into_iter(), to)
@@ -70,8 +68,8 @@ impl Serialize for PlainNumber<'_> {
     }
 }
 
-fn write_map<'a, S: Serializer>(
-    members: impl ExactSizeIterator<Item = (&'a String, &'a AttributeValue)>,
+fn write_map<'a, N: Serialize + 'a, S: Serializer>(
+    members: impl ExactSizeIterator<Item = (&'a N, &'a AttributeValue)>,
     to: S,
 ) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(Some(members.len()))?;

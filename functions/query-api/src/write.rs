@@ -7,7 +7,7 @@ use keyfold_core::index::ItemError;
 use keyfold_core::model::Table;
 use keyfold_core::query::check::find_table;
 use keyfold_core::query::readiness::Pending;
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_core::write::{Guard, JsonItemError, ScopeError, WriteScope, item_of_json};
 use keyfold_dynamo::{
     Consumed, DynamoError, Expected, Update, UpdateError, UpdateRefusal, WriteError, delete, put_if, update,
@@ -112,11 +112,14 @@ async fn change(
     if let Some(twice) = body.remove.iter().find(|name| set.contains_key(*name)) {
         return Err(Problem::malformed(format!("attribute `{twice}` is both set and removed")));
     }
-    scope.check_change(set.keys().chain(&body.remove)).map_err(|error| out_of_scope(&error))?;
+    scope
+        .check_change(set.keys().map(Name::as_str).chain(body.remove.iter().map(String::as_str)))
+        .map_err(|error| out_of_scope(&error))?;
     let key = attributes(table, &body.key)?;
     let key = scope.key(key).map_err(|error| out_of_scope(&error))?.ok_or_else(|| not_found(table))?;
     let expected = scope.expected(expected).map_err(|error| out_of_scope(&error))?;
-    let set = set.iter().fold(Update::new(), |change, (name, value)| change.set(name, value.clone()));
+    let set =
+        set.iter().fold(Update::new(), |change, (name, value)| change.set(name.as_str(), value.clone()));
     let change = body.remove.into_iter().fold(set, Update::remove).expecting(expected).reading();
     let updated = in_time(asker, update(&asker.api.client, table, &key, &change)).await?;
     let updated = updated.map_err(|error| match error {
@@ -221,8 +224,8 @@ fn attributes(table: &Table, text: &RawValue) -> Result<Item, Problem> {
 fn expected(table: &Table, text: Option<&RawValue>) -> Result<Expected, Problem> {
     let wanted = text.map(|text| attributes(table, text)).transpose()?.unwrap_or_default();
     Ok(wanted.iter().fold(Expected::nothing(), |expected, (name, value)| match value {
-        AttributeValue::Null(_) => expected.absent(name),
-        value => expected.value(name, value.clone()),
+        AttributeValue::Null(_) => expected.absent(name.as_str()),
+        value => expected.value(name.as_str(), value.clone()),
     }))
 }
 

@@ -37,10 +37,7 @@
 //!
 //! // An item of a writer gets its folded keys.
 //! # let text = |text: &str| AttributeValue::S(text.to_owned());
-//! let item: Item = std::collections::HashMap::from_iter(
-//!     [("id", "1"), ("resourceId", "123ccc"), ("action", "viewed")].map(|(name, value)| (name.to_owned(), text(value))),
-//! )
-//! .into();
+//! let item = Item::from_iter([("id", text("1")), ("resourceId", text("123ccc")), ("action", text("viewed"))]);
 //! let stored = audit.written(item)?;
 //! assert_eq!(stored.get("byResource_pk"), Some(&text("123ccc-viewed")));
 //! # Ok::<(), keyfold_core::index::ItemError>(())

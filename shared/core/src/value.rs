@@ -16,7 +16,7 @@ pub(crate) use canonical::canonical;
 pub use compare::compare;
 pub use hidden::Hidden;
 pub use injective::{injective, put_injective};
-pub use item::{Attributes, Item};
+pub use item::{Attributes, Item, Name};
 pub use number::{Number, NumberError};
 pub use same::equal;
 pub(crate) use same::has_duplicates;

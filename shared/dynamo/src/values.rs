@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue as SdkValue;
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 
 /// An item as the SDK has it.
 pub(crate) type SdkItem = HashMap<String, SdkValue>;
@@ -20,7 +20,7 @@ pub(crate) fn to_sdk(item: Item) -> SdkItem {
 
 /// A copy of the item as the SDK wants it, made in one pass.
 pub(crate) fn copy_to_sdk(item: &Item) -> SdkItem {
-    item.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect()
+    item.iter().map(|(name, value)| (name.to_string(), value.clone().into())).collect()
 }
 
 /// The values of an expression, as the SDK wants them; `None` if there are none, because DynamoDB refuses an empty map.
@@ -38,15 +38,14 @@ pub(crate) fn names_to_sdk(names: &BTreeMap<String, String>) -> Option<HashMap<S
 pub(crate) fn from_sdk(item: SdkItem) -> Result<Item, UnknownType> {
     // Looked at and converted in one pass: a page can hold a thousand items.
     // `Item::from` a map would build that map once more.
-    let mut known = Item::default();
-    known.reserve(item.len());
+    let mut known = Vec::with_capacity(item.len());
     for (name, value) in item {
         if !is_known(&value) {
             return Err(UnknownType);
         }
-        known.insert(name, AttributeValue::from(value));
+        known.push((Name::from(name), AttributeValue::from(value)));
     }
-    Ok(known)
+    Ok(known.into())
 }
 
 fn is_known(value: &SdkValue) -> bool {

@@ -281,7 +281,7 @@ pub(crate) fn read_usage(root: &At<'_>) -> Result<Draft, ReadError> {
             let Some(at) = entity.get(field) else { continue };
             for (name, value) in read_item(&at)?.iter() {
                 let is_time = matches!(value, AttributeValue::S(text) if moment(text).is_some());
-                *dated.entry(name.clone()).or_insert(true) &= is_time;
+                *dated.entry(name.to_string()).or_insert(true) &= is_time;
             }
         }
     }

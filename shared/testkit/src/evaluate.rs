@@ -96,7 +96,8 @@ pub fn all(plan: &QueryPlan, table: &ModelTable, limit: usize) -> Result<Vec<Ite
 /// The attributes that the answer shows of an item.
 pub fn shown(plan: &QueryPlan, item: &Item) -> Item {
     let mut shown = item.clone();
-    let is_selected = |name: &String| plan.select.as_ref().is_none_or(|names| names.contains(name));
+    let select = plan.select.as_ref();
+    let is_selected = |name: &str| select.is_none_or(|names| names.iter().any(|one| one == name));
     shown.retain(|name, _| is_selected(name) && !own::is_own(name));
     shown
 }

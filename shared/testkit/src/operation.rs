@@ -155,9 +155,7 @@ pub fn text(item: &Item) -> String {
 
 /// The item with numbers in their one form and sets in order.
 pub fn normalised(item: &Item) -> Item {
-    let all: std::collections::HashMap<_, _> =
-        item.iter().map(|(name, value)| (name.clone(), normalised_value(value))).collect();
-    Item::from(all)
+    item.iter().map(|(name, value)| (name.clone(), normalised_value(value))).collect()
 }
 
 fn normalised_value(value: &AttributeValue) -> AttributeValue {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::audit::{Hash, Key, Stored, day_of, event_digest, left_out, milliseconds_of};
 use keyfold_core::model::{KeySource, Model, Retrofit, Table};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 
 /// The way back from an item that a retrofit carried into another table: to the attributes that it had before.
 #[derive(Debug, Clone)]
@@ -87,11 +87,9 @@ impl Carried {
     }
 
     fn item(&self, item: &Item) -> Item {
-        let kept = item.iter().filter(|(name, _)| !self.added.contains(*name));
-        let old = |name: &String| self.back.get(name).unwrap_or(name).clone();
-        Item::from(
-            kept.map(|(name, value)| (old(name), value.clone())).collect::<std::collections::HashMap<_, _>>(),
-        )
+        let kept = item.iter().filter(|(name, _)| !self.added.contains(name.as_str()));
+        let old = |name: &Name| self.back.get(name.as_str()).map_or_else(|| name.clone(), Name::from);
+        kept.map(|(name, value)| (old(name), value.clone())).collect()
     }
 }
 
@@ -147,8 +145,8 @@ impl<'r> Reader<'r> {
             Some(AttributeValue::S(id)) => id.clone(),
             _ => String::new(),
         };
-        let natural = item.iter().filter(|(name, _)| self.natural.contains(*name));
-        let key: Key = natural.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let natural = item.iter().filter(|(name, _)| self.natural.contains(name.as_str()));
+        let key: Key = natural.map(|(name, value)| (name.to_string(), value.clone())).collect();
         let received_ms = received.and_then(milliseconds_of);
         (id, Stored { digests, received_ms, in_range: in_range(received.map(day_of)), key })
     }

@@ -78,6 +78,6 @@ fn list_text(events: impl Iterator<Item = Item>) -> String {
 }
 
 fn plain(event: &Item) -> Map<String, Value> {
-    let text = |name: &String| Value::String(data::text(event, name).to_owned());
-    event.keys().map(|name| (name.clone(), text(name))).collect()
+    let text = |name: &str| Value::String(data::text(event, name).to_owned());
+    event.keys().map(|name| (name.to_string(), text(name))).collect()
 }

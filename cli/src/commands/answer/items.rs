@@ -1,7 +1,7 @@
 //! Items as a table for people, or as lines for programs.
 
 use keyfold_core::model::{Index, Table};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use serde_json::{Map, Value};
 
 use crate::args::ItemForm;
@@ -26,7 +26,7 @@ impl Columns<'_> {
         if let Some(names) = self.select {
             return names.to_vec();
         }
-        let mut names: Vec<&String> = items.iter().flat_map(|item| item.keys()).collect();
+        let mut names: Vec<&str> = items.iter().flat_map(|item| item.keys()).map(Name::as_str).collect();
         let key: Vec<&str> = self.table.key_attributes().map(|key| key.name.as_str()).collect();
         let rank = |name: &str| match (self.is_folded(name), key.iter().position(|known| *known == name)) {
             (true, _) => (3, 0),
@@ -36,7 +36,7 @@ impl Columns<'_> {
         };
         names.sort_by(|a, b| (rank(a), a).cmp(&(rank(b), b)));
         names.dedup();
-        names.into_iter().filter(|name| self.keys || !self.is_folded(name)).cloned().collect()
+        names.into_iter().filter(|name| self.keys || !self.is_folded(name)).map(str::to_owned).collect()
     }
 
     /// Is it a key that Keyfold folds, and nothing that a writer writes?

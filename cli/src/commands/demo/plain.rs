@@ -67,7 +67,7 @@ async fn change(client: &Client, table: &Table, item: Item) -> anyhow::Result<()
     let Some(key) = table.key_of(&item) else { return Ok(()) };
     let mut change = Update::new().reading();
     for (name, value) in item.iter().filter(|(name, _)| !key.contains_key(*name)) {
-        change = change.set(name, value.clone());
+        change = change.set(name.as_str(), value.clone());
     }
     match update(client, table, &key, &change).await {
         Ok(_) => Ok(()),

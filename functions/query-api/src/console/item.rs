@@ -6,7 +6,7 @@ use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
 use keyfold_core::query::check::find_table;
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::query::own;
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_dynamo::{PageRequest, QueryPage, query_page};
 use keyfold_edge::Problem;
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ pub(super) fn key_of(table: &Table, text: &str) -> Result<Item, Problem> {
 }
 
 async fn view(asker: &Asker<'_>, table: &Table, key: Item, record: &mut Record) -> Result<Value, Problem> {
-    let is = |(name, value): (&String, &AttributeValue)| {
+    let is = |(name, value): (&Name, &AttributeValue)| {
         Condition::Is(Path::attribute(name.as_str()), Comparison::Equal(value.clone()))
     };
     // A query, not a read by key: whoever may ask questions has the right to it.

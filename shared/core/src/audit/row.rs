@@ -183,7 +183,7 @@ pub fn since_key() -> Item {
 /// That row.
 pub fn since_item(at: &str) -> Item {
     let mut item = since_key();
-    item.insert(BODY.to_owned(), AttributeValue::S(at.to_owned()));
+    item.insert(BODY, AttributeValue::S(at.to_owned()));
     item
 }
 

@@ -98,7 +98,7 @@ fn kinds(rows: &[Item], anchors: &[Anchor]) -> Vec<&'static str> {
 }
 
 fn set(row: &mut Item, name: &str, value: impl Into<String>) {
-    row.insert(name.to_owned(), AttributeValue::S(value.into()));
+    row.insert(name, AttributeValue::S(value.into()));
 }
 
 fn get<'r>(row: &'r Item, name: &str) -> &'r str {

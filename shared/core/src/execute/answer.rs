@@ -62,9 +62,8 @@ impl Run<'_> {
     pub(super) fn with(&self, mut items: Vec<Item>, count: u64, next: Option<Position>) -> Answer {
         let select = self.plan.select.as_ref();
         for item in &mut items {
-            let is_shown =
-                |name: &String| !own::is_own(name) && select.is_none_or(|select| select.contains(name));
-            item.retain(|name, _| name == HANDLE || is_shown(name));
+            let is_selected = |name: &str| select.is_none_or(|select| select.iter().any(|one| one == name));
+            item.retain(|name, _| name == HANDLE || !own::is_own(name) && is_selected(name));
         }
         // The one item that was read may be another caller's: it must look as if there were none.
         let hides = self.plan.hides_cost && count == 0;

@@ -54,7 +54,7 @@ impl Shape {
     pub(super) fn primary_item(&self, entry: &Item) -> Result<Item, AnswerError> {
         let mut key = Item::default();
         for name in &self.primary {
-            key.insert(name.clone(), self.value(entry, name)?.clone());
+            key.insert(name, self.value(entry, name)?.clone());
         }
         Ok(key)
     }
@@ -66,7 +66,7 @@ impl Shape {
         }
         let mut item = Item::default();
         for (name, value) in self.names.iter().zip(key) {
-            item.insert(name.clone(), value.into());
+            item.insert(name, value.into());
         }
         Some(item)
     }

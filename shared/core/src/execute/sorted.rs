@@ -88,7 +88,7 @@ fn after(run: &Run<'_>, item: &Item) -> Result<SortedAfter, AnswerError> {
 fn stand_in(table: &Table, order: &[OrderBy], after: &SortedAfter) -> Item {
     let mut item = Item::default();
     for (key, value) in table.key_attributes().zip(&after.key) {
-        item.insert(key.name.clone(), value.into());
+        item.insert(&key.name, value.into());
     }
     for (by, value) in order.iter().zip(&after.order) {
         if let Some(value) = value {

@@ -9,7 +9,10 @@ use crate::index::error::{ItemError, ItemPlace};
 use crate::index::key_text::key_text;
 use crate::key::FoldError;
 use crate::model::{EntityId, FoldRule, KeyAttribute, KeySource, Table, WhenTest};
-use crate::value::{AttributeValue, Item, type_letter};
+use crate::value::{AttributeValue, Item, Name, type_letter};
+
+/// The most attributes of a table's own key.
+const TABLE_KEY_MAX: usize = 2;
 
 /// Folded key attributes with their values. Most tables have few.
 type FoldedKeys<'t> = SmallVec<[(&'t str, Option<String>); 4]>;
@@ -63,13 +66,13 @@ impl Table {
     }
 
     /// Checks the names of attributes that a writer gives to an item.
-    pub fn check_names<'n>(
+    pub fn check_names(
         &self,
-        mut names: impl Iterator<Item = &'n String>,
+        mut names: impl Iterator<Item: AsRef<str>>,
         item: &Item,
     ) -> Result<(), ItemError> {
-        match names.find(|name| name.starts_with(OWN_ATTRIBUTE_PREFIX)) {
-            Some(name) => Err(ItemError::ReservedName { at: self.place(None, Some(name), item) }),
+        match names.find(|name| name.as_ref().starts_with(OWN_ATTRIBUTE_PREFIX)) {
+            Some(name) => Err(ItemError::ReservedName { at: self.place(None, Some(name.as_ref()), item) }),
             None => Ok(()),
         }
     }
@@ -85,7 +88,7 @@ impl Table {
         item.reserve(folded.len());
         for (name, value) in folded {
             match value {
-                Some(text) => item.insert(name.to_owned(), AttributeValue::S(text)),
+                Some(text) => item.insert(name, AttributeValue::S(text)),
                 None => item.remove(name),
             };
         }
@@ -144,15 +147,15 @@ impl Table {
 
     /// The item's primary key attributes and nothing else; `None` if one is missing or not of its type.
     pub fn key_of(&self, item: &Item) -> Option<Item> {
-        let mut key = Item::default();
+        let mut key = Vec::with_capacity(TABLE_KEY_MAX);
         for attribute in self.key_attributes() {
             let value = item.get(&attribute.name)?;
             if type_letter(value) != attribute.scalar.letter() {
                 return None;
             }
-            key.insert(attribute.name.clone(), value.clone());
+            key.push((Name::from(&attribute.name), value.clone()));
         }
-        Some(key)
+        Some(key.into())
     }
 
     /// The key attributes of the table, then of each index with the index's name. One attribute may be in several.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::key::Unfolded;
 use crate::model::{FoldRule, KeySource, Table};
-use crate::value::{AttributeValue, Item, equal};
+use crate::value::{AttributeValue, Item, Name, equal};
 
 impl Table {
     /// The item with the attributes that only its keys hold.
@@ -52,7 +52,7 @@ impl Table {
         let in_keys = self.key_parts(item);
         for (name, value) in taken {
             if !in_keys.iter().any(|(known, in_keys)| known == name && equal(in_keys, &value)) {
-                item.insert(name.to_owned(), value);
+                item.insert(name, value);
             }
         }
     }
@@ -75,7 +75,7 @@ impl Table {
     }
 
     /// The attributes that the item lacks and its keys hold.
-    fn key_parts(&self, item: &Item) -> Vec<(String, AttributeValue)> {
+    fn key_parts(&self, item: &Item) -> Vec<(Name, AttributeValue)> {
         let is_missing = |name: &str| {
             let declared = self.attributes.get(name);
             declared.is_some_and(|attribute| attribute.from_key) && !item.contains_key(name)
@@ -86,7 +86,7 @@ impl Table {
             return Vec::new();
         }
         let entity = self.entity_of(item).ok().flatten();
-        let mut parts: Vec<(String, AttributeValue)> = Vec::new();
+        let mut parts: Vec<(Name, AttributeValue)> = Vec::new();
         for (_, key) in self.every_key() {
             let (KeySource::Folded(rules), Some(AttributeValue::S(text))) =
                 (&key.source, item.get(&key.name))
@@ -103,7 +103,7 @@ impl Table {
                 if let (Unfolded::Value(value), true) = (part, is_missing(name))
                     && !parts.iter().any(|(known, _)| known == name)
                 {
-                    parts.push((name.to_owned(), value));
+                    parts.push((name.into(), value));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crate::index::key_rules::{KeyProblem, index_keys, key_problem};
 use crate::index::size::attribute_bytes;
 use crate::model::{Index, Projection, Table};
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, Name};
 
 /// What an index holds for one stored item.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +132,7 @@ impl Index {
         &'a self,
         table: &'a Table,
         stored: &'a Item,
-    ) -> impl Iterator<Item = (&'a String, &'a AttributeValue)> {
+    ) -> impl Iterator<Item = (&'a Name, &'a AttributeValue)> {
         stored.iter().filter(|(name, _)| self.projects(table, name))
     }
 }

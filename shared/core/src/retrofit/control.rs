@@ -807,34 +807,34 @@ impl Head {
     fn item(&self) -> Item {
         let mut row = head_key(&self.retrofit);
         let text = |text: &str| AttributeValue::S(text.to_owned());
-        row.insert("phase".to_owned(), text(self.phase.name()));
-        row.insert("mapping".to_owned(), text(self.mapping.as_str()));
+        row.insert("phase", text(self.phase.name()));
+        row.insert("mapping", text(self.mapping.as_str()));
         let protocol = match self.rows {
             true if self.protocol == Protocol::Ledger => LEDGER_WITH_SEALS,
             true if self.generation.is_some() => FENCED_WITH_SEALS,
             true => FENCED_WITH_ROWS,
             false => self.protocol.name(),
         };
-        row.insert("protocol".to_owned(), text(protocol));
-        row.insert("epoch".to_owned(), number(u64::from(self.epoch.number())));
-        row.insert("version".to_owned(), number(self.version));
+        row.insert("protocol", text(protocol));
+        row.insert("epoch", number(u64::from(self.epoch.number())));
+        row.insert("version", number(self.version));
         row.extend(self.since.iter().map(|seconds| ("since".to_owned(), number(*seconds))));
         row.extend(self.swept.then(|| ("swept".to_owned(), AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream".to_owned(), text(stream))));
         row.extend(self.rows_since.map(|seconds| ("rowsSince".to_owned(), number(seconds))));
         row.extend(self.generation.map(|generation| ("generation".to_owned(), number(generation.number()))));
         if let Some(back) = &self.back {
-            row.insert("backStream".to_owned(), text(&back.stream));
-            row.insert("backEpoch".to_owned(), number(u64::from(back.epoch.number())));
+            row.insert("backStream", text(&back.stream));
+            row.insert("backEpoch", number(u64::from(back.epoch.number())));
         }
         if !self.indexes.is_empty() {
             let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
-            row.insert("indexes".to_owned(), AttributeValue::M(digests.collect()));
+            row.insert("indexes", AttributeValue::M(digests.collect()));
         }
         row.extend(self.fixed.iter().map(|fixed| ("fixed".to_owned(), text(fixed))));
         if !self.exempt.is_empty() {
             let roles = self.exempt.iter().map(|role| text(role)).collect();
-            row.insert("exempt".to_owned(), AttributeValue::L(roles));
+            row.insert("exempt", AttributeValue::L(roles));
         }
         row.extend(self.revising.then(|| ("revising".to_owned(), AttributeValue::Bool(true))));
         row.extend(self.adopted.iter().map(|hash| ("adopted".to_owned(), text(hash.as_str()))));

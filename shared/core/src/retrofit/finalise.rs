@@ -25,8 +25,8 @@ const SCAN_UNIT_KILOBYTES: u64 = 4;
 /// by another look at the item: somebody wrote it meanwhile.
 pub fn clean(target: &Table, item: &Item) -> Option<Write> {
     let key = target.key_of(item)?;
-    let mark = item.get_key_value(FENCE_ATTRIBUTE).or_else(|| item.get_key_value(OWNER_ATTRIBUTE));
-    let (attribute, value) = mark?;
+    let mark = |attribute| Some((attribute, item.get(attribute)?));
+    let (attribute, value) = mark(FENCE_ATTRIBUTE).or_else(|| mark(OWNER_ATTRIBUTE))?;
     // Only what still has the mark that was read. An application that wrote the item meanwhile keeps what it wrote.
     let same = is(attribute, Comparison::Equal(value.clone()));
     if item.contains_key(TOMBSTONE_ATTRIBUTE) && !is_revived(target, item) {
@@ -68,8 +68,8 @@ pub fn sweep(target: &Table, item: &Item) -> Option<Write> {
 /// Did an application write to this tombstone? It is the application's item then, and lives.
 pub fn is_revived(target: &Table, item: &Item) -> bool {
     let is_key = |name: &str| target.key_attributes().any(|key| key.name == name);
-    let own = |name: &String| OWN_ATTRIBUTES.contains(&name.as_str()) || is_key(name);
-    item.contains_key(TOMBSTONE_ATTRIBUTE) && !item.keys().all(own)
+    let own = |name: &str| OWN_ATTRIBUTES.contains(&name) || is_key(name);
+    item.contains_key(TOMBSTONE_ATTRIBUTE) && !item.keys().all(|name| own(name))
 }
 
 /// The attributes, known from the manifest, that an item of the table can have beside its key.

@@ -34,8 +34,8 @@ impl Lag {
     /// The write that says so.
     pub fn store(self, job: &Job) -> Write {
         let mut row = Lag::key(job);
-        row.insert(BEHIND.to_owned(), number(self.behind_ms));
-        row.insert(TOLD.to_owned(), number(self.told));
+        row.insert(BEHIND, number(self.behind_ms));
+        row.insert(TOLD, number(self.told));
         Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
     }
 

@@ -40,7 +40,7 @@ impl Lease {
 
     /// The write that renews it, unless another worker has taken it.
     pub fn renew(&self, job: &Job) -> Write {
-        let set = vec![(UNTIL.to_owned(), number(self.until_ms))];
+        let set = vec![(UNTIL.into(), number(self.until_ms))];
         let action = Action::Update { key: Arc::new(self.key(job)), set, remove: Vec::new() };
         Write { place: TableRole::Control, action, guard: self.mine() }
     }
@@ -78,8 +78,8 @@ impl Lease {
 
     fn row(&self, job: &Job) -> Item {
         let mut row = self.key(job);
-        row.insert(OWNER.to_owned(), self.owner_value());
-        row.insert(UNTIL.to_owned(), number(self.until_ms));
+        row.insert(OWNER, self.owner_value());
+        row.insert(UNTIL, number(self.until_ms));
         row
     }
 }

@@ -20,7 +20,7 @@ use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::key::{Codec, Part};
 use crate::model::{FoldRule, Index, KeySource, LiveChange, Model, Remedy, Retrofit, Table};
-use crate::value::{AttributeValue, Item, equal};
+use crate::value::{AttributeValue, Item, Name, equal};
 pub use back::{NO_WAY_BACK, NoWayBack};
 
 /// On a target item: how new it is.
@@ -174,7 +174,7 @@ pub struct Mapping {
 #[derive(Debug, Clone, PartialEq)]
 pub struct InPlaceUpdate {
     /// Attributes that get a value.
-    pub set: Vec<(String, AttributeValue)>,
+    pub set: Vec<(Name, AttributeValue)>,
     /// Attributes that go.
     pub remove: Vec<String>,
     /// All that these are made of is still what was read.
@@ -372,7 +372,7 @@ impl Mapping {
         for (name, now) in &written {
             match (wanted.get(*name), now) {
                 (Some(value), Some(now)) if equal(now, value) => {}
-                (Some(_), _) => set.extend(wanted.remove_entry(*name)),
+                (Some(_), _) => set.extend(wanted.remove(name).map(|value| (Name::from(*name), value))),
                 (None, Some(_)) => remove.push(String::clone(name)),
                 (None, None) => {}
             }
@@ -382,11 +382,11 @@ impl Mapping {
         }
         // The mapped item is not needed any more: its names and values are taken.
         let mut before = |name: &String| match written.binary_search_by_key(&name, |(name, _)| name) {
-            Ok(at) => written[at].1.clone().map(|value| (name.clone(), value)),
-            Err(_) => wanted.remove_entry(name),
+            Ok(at) => written[at].1.clone(),
+            Err(_) => wanted.remove(name),
         };
         let same = |name: &String| match before(name) {
-            Some((name, value)) => super::request::is(name, Comparison::Equal(value)),
+            Some(value) => super::request::is(name, Comparison::Equal(value)),
             None => super::request::is(name, Comparison::Exists(false)),
         };
         let unchanged = Condition::all(self.inputs.iter().map(same));
@@ -397,8 +397,7 @@ impl Mapping {
     fn renamed(&self, source: Cow<'_, Item>) -> Item {
         let Retrofit { rename, set, drop, .. } = &self.retrofit;
         let mut item = source.into_owned();
-        let moved: Vec<_> =
-            rename.iter().filter_map(|(old, new)| Some((new.clone(), item.remove(old)?))).collect();
+        let moved: Vec<_> = rename.iter().filter_map(|(old, new)| Some((new, item.remove(old)?))).collect();
         let has_own = has_own(&item);
         let own = OWN_ATTRIBUTES.into_iter().filter(|_| has_own);
         for name in own.chain(drop.iter().map(String::as_str)) {
@@ -407,7 +406,7 @@ impl Mapping {
         // Room for all that will be on it: an item that grows is copied.
         item.reserve(self.added_max);
         item.extend(moved);
-        item.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
+        item.extend(set.iter().map(|(name, value)| (name, value.clone())));
         item
     }
 }
@@ -525,12 +524,13 @@ fn keeps(codec: &Codec) -> bool {
 
 /// Are these the same item, apart from the given attributes?
 pub(crate) fn same_item(a: &Item, b: &Item, apart_from: &[&str]) -> bool {
-    let counts = |name: &str| !apart_from.contains(&name);
-    let mut counted = 0;
-    let mut in_b = |(name, value): (&String, &AttributeValue)| {
-        counted += 1;
-        b.get(name).is_some_and(|other| equal(value, other))
-    };
-    a.iter().filter(|(name, _)| counts(name)).all(&mut in_b)
-        && counted == b.keys().filter(|name| counts(name)).count()
+    let counts = |(name, _): &(&Name, _)| !apart_from.contains(&name.as_str());
+    let (mut a, mut b) = (a.iter().filter(counts), b.iter().filter(counts));
+    loop {
+        match (a.next(), b.next()) {
+            (None, None) => return true,
+            (Some((name, value)), Some((other, theirs))) if name == other && equal(value, theirs) => {}
+            _ => return false,
+        }
+    }
 }

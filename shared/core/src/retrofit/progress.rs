@@ -54,8 +54,8 @@ pub fn begin_segment(job: &Job, checkpoint: &Checkpoint) -> Write {
 
 fn store(job: &Job, checkpoint: &Checkpoint, guard: Guard) -> Write {
     let mut row = segment_key(job, checkpoint.pass(), checkpoint.segment());
-    row.insert(CHECKPOINT.to_owned(), AttributeValue::S(checkpoint.json()));
-    row.insert(ITEMS.to_owned(), control::number(checkpoint.count(ITEMS)));
+    row.insert(CHECKPOINT, AttributeValue::S(checkpoint.json()));
+    row.insert(ITEMS, control::number(checkpoint.count(ITEMS)));
     Write { place: TableRole::Control, action: Action::Put(row), guard }
 }
 
@@ -85,7 +85,7 @@ pub fn mark_key(job: &Job) -> Item {
 /// The write that leaves a new mark: something will be written from here on.
 pub fn store_mark(job: &Job, mark: &str) -> Write {
     let mut row = mark_key(job);
-    row.insert(MARK.to_owned(), AttributeValue::S(mark.to_owned()));
+    row.insert(MARK, AttributeValue::S(mark.to_owned()));
     Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
 }
 

@@ -180,10 +180,10 @@ impl Quarantined {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let row = |acceptance: &Acceptance| {
             let mut row = key.clone();
-            row.insert(ACCEPTED.to_owned(), text(&self.misfit.text()));
-            row.insert(BECAUSE.to_owned(), text(&acceptance.because));
-            row.insert(BY.to_owned(), text(&acceptance.by));
-            row.insert(AT.to_owned(), control::number(acceptance.at));
+            row.insert(ACCEPTED, text(&self.misfit.text()));
+            row.insert(BECAUSE, text(&acceptance.because));
+            row.insert(BY, text(&acceptance.by));
+            row.insert(AT, control::number(acceptance.at));
             row
         };
         let any = is(control::PARTITION, Comparison::Exists(true));
@@ -221,15 +221,15 @@ impl Quarantined {
 
     fn row(&self, mapping: &Mapping) -> Item {
         let mut row = control::key(&control::quarantine_partition(mapping.rows_name()), &self.row);
-        row.insert(control::FENCE.to_owned(), self.fence.value());
-        row.insert(control::CODE.to_owned(), AttributeValue::S(self.code.clone()));
+        row.insert(control::FENCE, self.fence.value());
+        row.insert(control::CODE, AttributeValue::S(self.code.clone()));
         let Misfit { attribute, index, kind, .. } = &self.misfit;
         let named = [(ATTRIBUTE, attribute.as_deref()), (INDEX, index.as_deref()), (KIND, Some(kind.name()))];
         for (name, text) in named {
             row.extend(text.map(|text| (name.to_owned(), AttributeValue::S(text.to_owned()))));
         }
         if let Some(key) = &self.key {
-            row.insert(control::SOURCE_KEY.to_owned(), AttributeValue::M(map_of(key)));
+            row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(key)));
         }
         row
     }
@@ -287,7 +287,7 @@ pub fn misfits<'q>(entries: impl IntoIterator<Item = &'q Quarantined>) -> Misfit
 
 /// The attributes of an item as a map's members.
 pub(super) fn map_of(item: &Item) -> HashMap<String, AttributeValue> {
-    item.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    item.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
 }
 
 /// How a task ends that entered this. A refusal means that a newer failure of the same item is there.

@@ -75,13 +75,13 @@ impl Reverse {
     pub fn store(&self, job: &Job) -> Write {
         let mut row = Reverse::key(job);
         let question = AttributeValue::S(self.question.clone());
-        row.insert(QUESTION.to_owned(), question.clone());
-        row.insert(SECONDS.to_owned(), number(self.seconds));
+        row.insert(QUESTION, question.clone());
+        row.insert(SECONDS, number(self.seconds));
         let guard = match &self.answer {
             None => whatever_is_there(),
             Some(answer) => {
-                row.insert(STREAM.to_owned(), AttributeValue::S(answer.stream.clone()));
-                row.insert(ALLOWED.to_owned(), AttributeValue::Bool(answer.allowed));
+                row.insert(STREAM, AttributeValue::S(answer.stream.clone()));
+                row.insert(ALLOWED, AttributeValue::Bool(answer.allowed));
                 Guard::equals(QUESTION, question)
             }
         };

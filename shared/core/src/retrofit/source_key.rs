@@ -1,7 +1,6 @@
 //! A source item's key as one text: the key of its row in the ledger and in the quarantine, and the owner's name on a
 //! target item.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -56,11 +55,11 @@ impl SourceKey {
     /// The key attributes again; `None` if the text is of no key of this table.
     pub fn item(&self, table: &Table) -> Option<Item> {
         let mut parts = split(&self.0).into_iter();
-        let mut key = HashMap::new();
+        let mut key = Item::default();
         for attribute in table.key_attributes() {
-            key.insert(attribute.name.clone(), pull(&parts.next()?)?);
+            key.insert(&attribute.name, pull(&parts.next()?)?);
         }
-        parts.next().is_none().then(|| Item::from(key))
+        parts.next().is_none().then_some(key)
     }
 
     /// A text for a row's key: this one, or its digest where it is too long.
@@ -149,9 +148,7 @@ mod tests {
     #[test]
     fn a_key_comes_back_as_it_was_and_no_two_share_a_text() {
         let table = fixture::table("t", "a", Some("b"), Vec::new());
-        let values = |a: AttributeValue, b: AttributeValue| {
-            Item::from(HashMap::from([("a".to_owned(), a), ("b".to_owned(), b)]))
-        };
+        let values = |a: AttributeValue, b: AttributeValue| Item::from_iter([("a", a), ("b", b)]);
         let s = |text: &str| AttributeValue::S(text.to_owned());
         let keys = [
             values(s("x|S:y"), s("z")),

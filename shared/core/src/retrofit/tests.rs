@@ -289,7 +289,7 @@ fn keys_are_set_in_place_where_their_inputs_are_as_read() {
     assert!(!first.guard.holds(Some(&event("1", "sam"))) && !first.guard.holds(None));
     let changed = Response::Refused(ItemSeen::Item(Box::new(event("1", "sam"))));
     let Action::Update { set, .. } = write(task.respond(&job, changed)).action else { panic!() };
-    assert_eq!(set, [("byWho_pk".to_owned(), AttributeValue::S("r-sam".to_owned()))]);
+    assert_eq!(set, [("byWho_pk".into(), AttributeValue::S("r-sam".to_owned()))]);
     assert_eq!(
         task.respond(&job, Response::Refused(ItemSeen::Nothing)),
         TaskStep::Done(TaskResult::Unchanged)
@@ -445,7 +445,7 @@ fn fence(sequence: &str) -> Fence {
 /// A target item with this fence.
 fn fenced(item: Item, sequence: &str) -> Item {
     let mut item = item;
-    item.insert(mapping::FENCE_ATTRIBUTE.to_owned(), fence(sequence).value());
+    item.insert(mapping::FENCE_ATTRIBUTE, fence(sequence).value());
     item
 }
 
@@ -708,7 +708,7 @@ fn the_sweep_takes_tombstones_only_and_only_as_they_were_read() {
     assert!(sweep.guard.holds(Some(dead)) && !sweep.guard.holds(None));
     let with = |name: &str, value: AttributeValue| {
         let mut item = dead.clone();
-        item.insert(name.to_owned(), value);
+        item.insert(name, value);
         item
     };
     assert!(!sweep.guard.holds(Some(&with(mapping::FENCE_ATTRIBUTE, fence("6").value()))), "newer by now");

@@ -7,12 +7,14 @@ use serde_dynamo::AttributeValue;
 use super::number::Number;
 
 /// The bytes of attributes, whatever order they come in.
-pub fn injective<'a>(attributes: impl IntoIterator<Item = (&'a String, &'a AttributeValue)>) -> Vec<u8> {
+pub fn injective<'a, N: AsRef<str> + Ord + 'a>(
+    attributes: impl IntoIterator<Item = (&'a N, &'a AttributeValue)>,
+) -> Vec<u8> {
     let mut attributes: Vec<_> = attributes.into_iter().collect();
     attributes.sort_unstable_by_key(|(name, _)| *name);
     let mut bytes = Vec::new();
     for (name, value) in attributes {
-        put_injective(&mut bytes, b'k', name.as_bytes());
+        put_injective(&mut bytes, b'k', name.as_ref().as_bytes());
         put_value(&mut bytes, value);
     }
     bytes

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::condition::{Comparison, Condition, Path};
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, Name};
 
 /// What is written.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub enum Action {
         /// The item's key, which its writer keeps too.
         key: Arc<Item>,
         /// Attributes that get a value.
-        set: Vec<(String, AttributeValue)>,
+        set: Vec<(Name, AttributeValue)>,
         /// Attributes that go.
         remove: Vec<String>,
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::action::{Action, Guard};
 use crate::model::Table;
 use crate::query::expression::ConditionExpression;
-use crate::value::AttributeValue;
+use crate::value::{AttributeValue, Name};
 
 /// What a write carries beside its item or key.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ impl WriteExpressions {
 
 /// `SET ... REMOVE ...` of whole attributes, with placeholders beside those of the condition.
 fn update(
-    set: &[(String, AttributeValue)],
+    set: &[(Name, AttributeValue)],
     remove: &[String],
     placeholders: &mut ConditionExpression,
 ) -> String {

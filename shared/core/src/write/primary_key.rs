@@ -29,7 +29,7 @@ pub fn primary_key(table: &Table, attributes: &Item) -> Result<Item, ItemError> 
     let mut whole = attributes.clone();
     for (name, value) in table.folded(attributes)? {
         if let (true, Some(text)) = (table.key_attributes().any(|key| key.name == name), value) {
-            whole.insert(name.to_owned(), AttributeValue::S(text));
+            whole.insert(name, AttributeValue::S(text));
         }
     }
     match table.key_of(&whole) {

@@ -41,7 +41,7 @@ pub fn item_of<T: Serialize>(table: &Table, value: &T) -> Result<Item, NotAnItem
     let mut item: Item =
         serde_dynamo::to_item(value).map_err(|error| NotAnItem { detail: Hidden::new(error.to_string()) })?;
     item.retain(|name, value| {
-        !(matches!(value, AttributeValue::Null(_)) && table.attributes.contains_key(name))
+        !(matches!(value, AttributeValue::Null(_)) && table.attributes.contains_key(name.as_str()))
     });
     Ok(item)
 }

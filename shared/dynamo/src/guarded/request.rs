@@ -115,7 +115,7 @@ mod tests {
     use aws_sdk_dynamodb::operation::update_item::{UpdateItem, UpdateItemInput};
     use aws_smithy_runtime_api::client::interceptors::context::Input;
     use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
-    use keyfold_core::value::AttributeValue;
+    use keyfold_core::value::{AttributeValue, Name};
     use keyfold_testkit::case::Case;
     use keyfold_testkit::generate::Random;
 
@@ -166,13 +166,13 @@ mod tests {
             let (table, random) = (case.table(), &mut Random::new(seed));
             for item in case.items.iter().map(|item| &item.stored) {
                 let key = table.key_of(item).unwrap();
-                let values: Vec<(String, AttributeValue)> = item
+                let values: Vec<(Name, AttributeValue)> = item
                     .iter()
                     .filter(|(name, _)| !key.contains_key(*name))
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect();
                 let set = values.clone();
-                let is = |(name, value): &(String, AttributeValue)| Guard::equals(name, value.clone());
+                let is = |(name, value): &(Name, AttributeValue)| Guard::equals(name, value.clone());
                 let action = match random.below(3) {
                     0 => Action::Put(item.clone()),
                     1 if !set.is_empty() => {

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{
     BatchStatementError, BatchStatementErrorCodeEnum, BatchStatementResponse, ReturnConsumedCapacity,
 };
 use keyfold_core::condition::{Comparison, Condition};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_core::write::{Action, Guard};
 
 use crate::consumed::{self, Consumed};
@@ -81,25 +81,19 @@ pub(crate) fn put_as_insert(table: &str, action: &Action, guard: &Guard) -> Opti
 
 /// The statement that writes an item where none has its key.
 pub(crate) fn insert(table: &str, item: &Item) -> Statement {
-    let (json, attributes) = insert_text(table, item);
-    Statement::closed(json, attributes.into_iter().map(|(_, value)| value))
+    Statement::closed(insert_text(table, item), item.values())
 }
 
 fn short_insert(table: &str, item: &Item) -> Option<Statement> {
-    let (json, attributes) = insert_text(table, item);
-    Statement::short(json, attributes.into_iter().map(|(_, value)| value))
+    Statement::short(insert_text(table, item), item.values())
 }
 
-type Attributes<'i> = Vec<(&'i String, &'i AttributeValue)>;
-
-fn insert_text<'i>(table: &str, item: &'i Item) -> (String, Attributes<'i>) {
-    let mut attributes: Attributes<'i> = item.iter().collect();
-    // Sorted, so that items with the same attributes have the same text, which DynamoDB need not parse anew.
-    attributes.sort_unstable_by_key(|(name, _)| *name);
-    let room = attributes.iter().map(|(name, _)| name.len() + "'': ?, ".len()).sum::<usize>();
+/// Items with the same attributes have the same text, which DynamoDB need not parse anew: an item has its names in order.
+fn insert_text(table: &str, item: &Item) -> String {
+    let room = item.keys().map(|name| name.len() + "'': ?, ".len()).sum::<usize>();
     let mut text = Statement::opened(HEAD.len() + table.len() + room + "\"\" VALUE {}".len());
     head(&mut text, table);
-    for (at, (name, _)) in attributes.iter().enumerate() {
+    for (at, name) in item.keys().enumerate() {
         text.push_str(if at == 0 { "{'" } else { ", '" });
         if name.contains('\'') {
             wire::inside(&mut text, &name.replace('\'', "''"));
@@ -109,14 +103,14 @@ fn insert_text<'i>(table: &str, item: &'i Item) -> (String, Attributes<'i>) {
         text.push_str("': ?");
     }
     text.push('}');
-    (text, attributes)
+    text
 }
 
 /// How long the statement of an item is.
 pub(crate) fn insert_chars(table: &str, item: &Item) -> usize {
     let mut text = String::new();
     head(&mut text, table);
-    let name = |name: &String| name.chars().count() + name.matches('\'').count() + "'': ?, ".len();
+    let name = |name: &Name| name.chars().count() + name.matches('\'').count() + "'': ?, ".len();
     text.chars().count() + "{}".len() + item.keys().map(name).sum::<usize>()
 }
 
@@ -131,7 +125,7 @@ fn head(text: &mut String, table: &str) {
 fn update(
     table: &str,
     key: &Item,
-    set: &[(String, AttributeValue)],
+    set: &[(Name, AttributeValue)],
     remove: &[String],
     condition: &Condition,
 ) -> Option<Statement> {
@@ -150,9 +144,7 @@ fn update(
         quote(&mut text, name);
     }
     text.push_str(" WHERE ");
-    let mut names: Vec<_> = key.iter().collect();
-    names.sort_unstable_by_key(|(name, _)| *name);
-    for (at, (name, value)) in names.into_iter().enumerate() {
+    for (at, (name, value)) in key.iter().enumerate() {
         text.push_str(if at == 0 { "" } else { " AND " });
         quote(&mut text, name);
         text.push_str(" = ?");
@@ -343,7 +335,7 @@ mod tests {
     }
 
     fn update(condition: Condition) -> Option<(String, Vec<String>)> {
-        let set = vec![("k\"ey".to_owned(), value("1")), ("other".to_owned(), value("2"))];
+        let set = vec![("k\"ey".into(), value("1")), ("other".into(), value("2"))];
         let action = Action::Update {
             key: Arc::new(item([("sk", "b"), ("pk", "a")])),
             set,
@@ -411,10 +403,10 @@ mod tests {
             let case = Case::new(seed);
             let items: Vec<&Item> = case.items.iter().map(|item| &item.stored).collect();
             let sdk = items.iter().map(|item| {
-                let (json, attributes) = insert_text("T", item);
+                let json = insert_text("T", item);
                 let text = &json[Statement::OPENING.len()..];
                 let text: String = serde_json::from_str(&format!("\"{text}\"")).unwrap();
-                let values = attributes.into_iter().map(|(_, value)| value.clone().into()).collect();
+                let values = item.values().map(|value| value.clone().into()).collect();
                 BatchStatementRequest::builder().statement(text).set_parameters(Some(values)).build().unwrap()
             });
             let input = BatchExecuteStatementInput::builder()

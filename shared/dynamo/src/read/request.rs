@@ -161,7 +161,7 @@ mod tests {
         let some = random.chance(80);
         let (mut names, mut values) = (BTreeMap::new(), BTreeMap::new());
         for (number, (name, value)) in item.iter().filter(|_| some).enumerate() {
-            names.insert(format!("#n{number}"), name.clone());
+            names.insert(format!("#n{number}"), name.to_string());
             values.insert(format!(":v{number}"), value.clone());
         }
         PageRequest {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 
 use super::json::{DEPTH_MAX, Reader};
 
@@ -51,14 +51,13 @@ pub fn read_item(text: &str) -> Option<Item> {
 
 /// One item. `attributes`: so many it is thought to have.
 pub(super) fn item(reader: &mut Reader<'_>, attributes: usize) -> Option<Item> {
-    let mut item = Item::default();
-    item.reserve(attributes);
+    let mut all = Vec::with_capacity(attributes);
     reader.object(|reader, name| {
         let value = value(reader, 0)?;
-        item.insert(name.into_owned(), value);
+        all.push((Name::from(name), value));
         Some(())
     })?;
-    Some(item)
+    Some(all.into())
 }
 
 fn value(reader: &mut Reader<'_>, depth: usize) -> Option<AttributeValue> {

@@ -349,7 +349,7 @@ fn good() -> Page {
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let key = Item::from(std::collections::HashMap::from([("id".to_owned(), text("a"))]));
     let mut item = key.clone();
-    item.insert("n".to_owned(), AttributeValue::N("1.10".to_owned()));
+    item.insert("n", AttributeValue::N("1.10".to_owned()));
     let consumed = Consumed { units: 0.5, table_units: 0.5, ..Consumed::default() };
     Page { items: vec![item], count: 1, scanned: 2, last_key: Some(key), consumed }
 }

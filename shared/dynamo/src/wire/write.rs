@@ -74,9 +74,9 @@ pub(crate) fn elements<T>(
 }
 
 /// Writes a map.
-pub(crate) fn members<'m, T>(
+pub(crate) fn members<N: AsRef<str>, T>(
     out: &mut String,
-    all: impl Iterator<Item = (&'m String, T)>,
+    all: impl Iterator<Item = (N, T)>,
     write: impl Fn(&mut String, T),
 ) {
     out.push('{');
@@ -84,7 +84,7 @@ pub(crate) fn members<'m, T>(
         if at > 0 {
             out.push(',');
         }
-        string(out, name);
+        string(out, name.as_ref());
         out.push(':');
         write(out, member);
     }

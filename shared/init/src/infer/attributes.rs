@@ -59,7 +59,7 @@ pub(super) fn types(table: &mut TableDraft) {
     for row in &table.items {
         for (name, value) in row.item.iter() {
             if !matches!(value, AttributeValue::Null(_)) {
-                seen.entry(name.clone()).or_default().add(value);
+                seen.entry(name.to_string()).or_default().add(value);
             }
         }
     }
@@ -169,9 +169,9 @@ pub(super) fn promises(table: &mut TableDraft, examples: bool) {
     let mut values: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for row in &table.items {
         for (name, value) in row.item.iter() {
-            *counts.entry(name.clone()).or_default() += 1;
+            *counts.entry(name.to_string()).or_default() += 1;
             if let AttributeValue::S(text) = value {
-                let known = values.entry(name.clone()).or_default();
+                let known = values.entry(name.to_string()).or_default();
                 if known.len() <= VALUES_MAX {
                     *known.entry(text.clone()).or_default() += 1;
                 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::value::{AttributeValue, Item, Number};
+use keyfold_core::value::{AttributeValue, Item, Name, Number};
 
 use crate::name::plain;
 use crate::template::literal;
@@ -216,7 +216,7 @@ fn attribute(
     first: bool,
 ) -> Option<(String, Written)> {
     let one = rows.first()?;
-    let names = one.item.keys().chain(one.read.keys());
+    let names = one.item.keys().map(Name::as_str).chain(one.read.keys().map(String::as_str));
     let mut best: Option<(usize, usize, bool, bool, std::cmp::Reverse<String>, Written)> = None;
     for name in names {
         let is_read = !one.item.contains_key(name);
@@ -240,7 +240,7 @@ fn attribute(
                 affinity(name, word),
                 one.item.contains_key(name),
                 name.to_lowercase().ends_with("id"),
-                std::cmp::Reverse(name.clone()),
+                std::cmp::Reverse(name.to_owned()),
                 written,
             );
             // The first way of writing that fits is the preferred one.

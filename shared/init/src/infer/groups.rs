@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 
 use super::counted;
 use crate::draft::{EntityDraft, TableDraft, WhenDraft};
@@ -292,7 +292,7 @@ fn describe(table: &mut TableDraft) {
         let mut with = 0;
         for row in mine {
             with += 1;
-            entity.attributes.extend(row.item.keys().cloned());
+            entity.attributes.extend(row.item.keys().map(Name::to_string));
         }
         entity.evidence.push(counted(with, total));
     }

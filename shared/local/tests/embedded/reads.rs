@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_dynamo::{
     BatchGet, Client, DynamoError, Fetch, PageRequest, QueryPage, ScanPage, Segment, batch_get, query_page,
     scan_page,
@@ -66,7 +66,7 @@ async fn each_index_answers_with_what_it_holds() {
         assert_eq!((items.len(), pages), (count, count / 7 + 1), "{name}");
         assert_eq!(items, all(&client, query).await.0, "{name}");
         for item in items {
-            let found: BTreeSet<_> = item.keys().map(String::as_str).collect();
+            let found: BTreeSet<_> = item.keys().map(Name::as_str).collect();
             assert_eq!(found.into_iter().collect::<Vec<_>>().join(" "), attributes, "{name}");
         }
     }

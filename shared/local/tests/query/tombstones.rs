@@ -35,7 +35,7 @@ fn table() -> Table {
 
 /// Writes as a retrofit does: around Keyfold's own checks.
 async fn put(client: &Client, item: &Item) {
-    let item = item.iter().map(|(name, value)| (name.clone(), SdkValue::from(value.clone()))).collect();
+    let item = item.iter().map(|(name, value)| (name.to_string(), SdkValue::from(value.clone()))).collect();
     client.put_item().table_name("resource-views").set_item(Some(item)).send().await.unwrap();
 }
 

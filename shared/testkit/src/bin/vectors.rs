@@ -3,7 +3,6 @@
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use keyfold_core::index::Entry;
@@ -11,7 +10,7 @@ use keyfold_core::model::Table;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::explain::explain;
 use keyfold_core::query::{Readiness, check, plan};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{Item, Name};
 use keyfold_core::write::{Update, UpdateRefusal, UpdateRequest, UpdateTask, WriteExpressions, primary_key};
 use keyfold_testkit::case::Case;
 use serde_json::{Value, json};
@@ -46,39 +45,36 @@ fn vector(case: &Case) -> Value {
     })
 }
 
-fn sorted(item: &Item) -> BTreeMap<&String, &AttributeValue> {
-    item.iter().collect()
-}
-
 /// The item as it is written, its key and its entries; or the code of the refusal.
 fn written(table: &Table, item: &Item) -> Value {
     let stored = match table.written(item.clone()) {
         Ok(stored) => stored,
         Err(error) => return json!({ "item": item, "code": error.code(), "message": error.to_string() }),
     };
-    let key = primary_key(table, item).map_or_else(|error| json!(error.code()), |key| json!(sorted(&key)));
+    let key = primary_key(table, item).map_or_else(|error| json!(error.code()), |key| json!(&key));
     let entries: Vec<Value> = table
         .indexes
         .iter()
         .map(|index| match index.entry(table, &stored) {
-            Entry::In(entry) => json!({ "index": index.name, "entry": sorted(&entry) }),
+            Entry::In(entry) => json!({ "index": index.name, "entry": &entry }),
             Entry::Absent(why) => json!({ "index": index.name, "absent": why.to_string() }),
         })
         .collect();
-    json!({ "item": item, "stored": sorted(&stored), "key": key, "entries": entries })
+    json!({ "item": item, "stored": &stored, "key": key, "entries": entries })
 }
 
 /// An update that gives one attribute of the item the value that it has in another one.
 fn update(table: &Table, item: &Item, other: &Item) -> Option<Value> {
     let stored = table.written(item.clone()).ok()?;
     let key = table.key_of(&stored)?;
-    let mut names: Vec<&String> = other
+    let mut names: Vec<&str> = other
         .keys()
+        .map(Name::as_str)
         .filter(|name| !stored.contains_key(*name) || item.get(*name) != other.get(*name))
         .collect();
     names.sort();
     let name = names.first()?;
-    let change = Update::new().set(name.as_str(), other[*name].clone());
+    let change = Update::new().set(*name, other[*name].clone());
     let shown = |task: Result<UpdateTask<&Table>, UpdateRefusal>| match task {
         Ok(task) => sent(table, &task),
         Err(error) => json!({ "code": error.code(), "message": error.to_string() }),
@@ -91,9 +87,9 @@ fn update(table: &Table, item: &Item, other: &Item) -> Option<Value> {
         Ok(task)
     };
     Some(json!({
-        "key": sorted(&key),
-        "set": { name.as_str(): other[*name] },
-        "stored": sorted(&stored),
+        "key": &key,
+        "set": { *name: other[*name] },
+        "stored": &stored,
         "unread": shown(UpdateTask::new(table, &key, change.clone())),
         "read": shown(read()),
     }))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use keyfold_core::attribute::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::model::{Entity, Table, WhenTest};
 use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
-use keyfold_core::value::{AttributeValue, Item, equal};
+use keyfold_core::value::{AttributeValue, Item, Name, equal};
 
 use super::asked::is_of;
 use super::random::Random;
@@ -77,12 +77,12 @@ pub fn changed(table: &Table, words: &Words, items: &[CaseItem], random: &mut Ra
         if random.chance(10) {
             return Some(tombstone(&key));
         }
-        let kept = |(name, _): &(&String, _)| {
+        let kept = |(name, _): &(&Name, _)| {
             table.attributes.contains_key(name.as_str())
                 || *name == "other"
                 || key.contains_key(name.as_str())
         };
-        let natural = seen.iter().filter(kept).map(|(name, value)| (name.clone(), value.clone()));
+        let natural = seen.iter().filter(kept).map(|(name, value)| (name.to_string(), value.clone()));
         let mut raw: HashMap<String, AttributeValue> = natural.collect();
         for _ in 0..2 {
             let name = random.any(&table.attributes.keys().collect::<Vec<_>>()).copied()?;

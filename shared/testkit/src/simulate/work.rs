@@ -2,7 +2,7 @@
 
 use keyfold_core::retrofit::segment::PageNumber;
 use keyfold_core::retrofit::{Action, Batch, Checkpoint, ItemTask, Kept, Request, Response, Slice, Write};
-use keyfold_core::value::Item;
+use keyfold_core::value::{AttributeValue, Item, Name};
 
 use super::state::Version;
 
@@ -161,7 +161,7 @@ fn line_of(write: &Write) -> String {
 
 /// An item in a line of the trace, its attributes in their order.
 pub(super) fn short(item: &Item) -> String {
-    let part = |(name, value): (&String, &keyfold_core::value::AttributeValue)| {
+    let part = |(name, value): (&Name, &AttributeValue)| {
         let text: String = format!("{value:?}").chars().take(90).collect();
         format!("{name}={text}")
     };

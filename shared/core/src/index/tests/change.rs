@@ -9,7 +9,7 @@ fn last_post(projection: Projection) -> Table {
 }
 
 fn with(mut item: Item, name: &str, json: &str) -> Item {
-    item.insert(name.to_owned(), value(json));
+    item.insert(name, value(json));
     item
 }
 

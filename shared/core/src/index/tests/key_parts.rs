@@ -4,7 +4,7 @@ use crate::index::ItemError;
 use crate::index::fixture::item;
 use crate::manifest::parse;
 use crate::model::Table;
-use crate::value::AttributeValue;
+use crate::value::{AttributeValue, Name};
 
 fn shop() -> Table {
     let text = r##"
@@ -51,7 +51,7 @@ fn a_written_item_has_it_in_its_keys_alone() {
     let table = shop();
     let given = item(r##"{"customerId":{"S":"7"},"orderId":{"S":"42"},"state":{"S":"open"}}"##);
     let written = table.written(table.as_entity(given.clone(), "order").unwrap()).unwrap();
-    let mut names: Vec<&str> = written.keys().map(String::as_str).collect();
+    let mut names: Vec<&str> = written.keys().map(Name::as_str).collect();
     names.sort_unstable();
     assert_eq!(names, ["GPK", "GSK", "PK", "SK", "state"]);
     assert_eq!(written.get("SK"), Some(&AttributeValue::S("o#42".to_owned())));

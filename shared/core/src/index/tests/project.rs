@@ -1,10 +1,10 @@
 use crate::index::fixture::{forum, global, include, item, local, table, thread};
 use crate::index::{Absence, Entry};
 use crate::model::{Projection, ScalarType};
-use crate::value::Item;
+use crate::value::{Item, Name};
 
 fn names(entry: Entry) -> Vec<String> {
-    let mut names: Vec<String> = entry.item().unwrap().keys().cloned().collect();
+    let mut names: Vec<String> = entry.item().unwrap().keys().map(Name::to_string).collect();
     names.sort_unstable();
     names
 }

@@ -17,7 +17,7 @@ fn accepted(name: &str, value: AttributeValue) -> bool {
 
 fn with(name: &str, value: AttributeValue) -> Item {
     let mut item = thread();
-    item.insert(name.to_owned(), value);
+    item.insert(name, value);
     item
 }
 

@@ -214,8 +214,8 @@ fn disguise(choices: &mut Choices, case: &Case, names: &[&str], item: &mut Item)
         1 => (a.replace("%2D", "-").replace("%25", "%"), b.clone()),
         _ => (a.replace('%', "%25").replace('-', "%2D"), b.clone()),
     };
-    item.insert(first.to_owned(), text(&a));
-    item.insert(second.to_owned(), text(&b));
+    item.insert(first, text(&a));
+    item.insert(second, text(&b));
 }
 
 /// A test that some of the items pass, most likely.

@@ -57,7 +57,7 @@ struct Mending<'r> {
     /// What it was before anything was done to it.
     entity: Option<&'r str>,
     /// Attributes that count as absent, with what they hold.
-    hidden: Vec<(String, AttributeValue)>,
+    hidden: Vec<(&'r str, AttributeValue)>,
     used: Vec<Used<'r>>,
     /// The remedies of an attribute that were not tried yet.
     left: BTreeMap<&'r str, &'r [Remedy]>,
@@ -81,7 +81,7 @@ impl<'r> Mending<'r> {
         let before = self.item.get(attribute).cloned();
         let after = match (remedy, &before) {
             (Remedy::Absent, Some(value)) => {
-                self.hidden.push((attribute.to_owned(), value.clone()));
+                self.hidden.push((attribute, value.clone()));
                 self.item.remove(attribute);
                 self.used.push((attribute, remedy));
                 return;
@@ -91,7 +91,7 @@ impl<'r> Mending<'r> {
             (_, None) => None,
         };
         if let Some(after) = after {
-            self.item.insert(attribute.to_owned(), after);
+            self.item.insert(attribute, after);
             self.used.push((attribute, remedy));
         }
     }

@@ -119,7 +119,7 @@ fn items_are_counted_by_reason_with_a_few_keys() {
         .map(|at| {
             let mut item =
                 with(&[("action", text(if at % 2 == 0 { "view" } else { "secret" })), ("text", text("x"))]);
-            item.insert("id".to_owned(), text(&at.to_string()));
+            item.insert("id", text(&at.to_string()));
             item
         })
         .collect();

@@ -264,7 +264,7 @@ pub(super) fn state(
         Some(item) => item,
         None => tombstone(mapping, key).map_err(unmappable)?,
     };
-    item.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
+    item.insert(FENCE_ATTRIBUTE, fence.value());
     // The fence counts too, against the limit of an item. All else was checked without it.
     mapping.target().check_size(&item).map_err(unmappable)?;
     Ok(item)
@@ -273,7 +273,7 @@ pub(super) fn state(
 fn tombstone(mapping: &Mapping, key: &Item) -> Result<Item, crate::index::ItemError> {
     let mut item = mapping.target_key(key)?.unwrap_or_default();
     mapping.target().check_item(&item)?;
-    item.insert(TOMBSTONE_ATTRIBUTE.to_owned(), AttributeValue::Bool(true));
+    item.insert(TOMBSTONE_ATTRIBUTE, AttributeValue::Bool(true));
     Ok(item)
 }
 

@@ -150,8 +150,8 @@ impl Late {
     fn note(&self, mapping: &Mapping) -> Write {
         let sort = format!("{}#{}", self.source.row_key(), self.fence);
         let mut row = control::key(&control::late_partition(mapping.name()), &sort);
-        row.insert(control::TABLE.to_owned(), AttributeValue::S(mapping.target().name.clone()));
-        row.insert(control::SOURCE_KEY.to_owned(), AttributeValue::M(map_of(&self.record.key)));
+        row.insert(control::TABLE, AttributeValue::S(mapping.target().name.clone()));
+        row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(&self.record.key)));
         for (name, image) in [(control::OLD, &self.record.old), (control::NEW, &self.record.new)] {
             row.extend(image.iter().map(|image| (name.to_owned(), AttributeValue::M(map_of(image)))));
         }

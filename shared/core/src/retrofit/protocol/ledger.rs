@@ -67,13 +67,13 @@ impl LedgerRow {
 
     fn item(&self, mapping: &Mapping, source: &SourceKey, key: &Item) -> Item {
         let mut row = LedgerRow::key(mapping, source);
-        row.insert(control::FENCE.to_owned(), self.fence.value());
-        row.insert(control::SOURCE_KEY.to_owned(), AttributeValue::M(map_of(key)));
+        row.insert(control::FENCE, self.fence.value());
+        row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(key)));
         if let Some(target) = &self.target {
-            row.insert(control::TARGET_KEY.to_owned(), AttributeValue::M(map_of(target)));
+            row.insert(control::TARGET_KEY, AttributeValue::M(map_of(target)));
         }
         if let Some(removed) = &self.removed {
-            row.insert(control::REMOVED.to_owned(), removed.value());
+            row.insert(control::REMOVED, removed.value());
         }
         row
     }
@@ -269,7 +269,7 @@ impl Move {
         self.wanted = match mapped {
             None => None,
             Some(mut item) => {
-                item.insert(OWNER_ATTRIBUTE.to_owned(), self.source.value());
+                item.insert(OWNER_ATTRIBUTE, self.source.value());
                 // The owner counts too, against the limit of an item. All else was checked without it.
                 mapping.target().check_size(&item).map_err(unmappable)?;
                 Some(item)

@@ -225,7 +225,7 @@ impl Rowed {
     /// from somebody else's, and a guard could not tell that item from another one without a fence.
     fn give_fence(&mut self, job: &Job, mut target: Item) -> Turn {
         let fence = self.above(job, None);
-        target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
+        target.insert(FENCE_ATTRIBUTE, fence.value());
         self.phase = RowedPhase::GivingFence(fence.clone());
         // A put, as all else that is written there: an update would need one more right.
         self.send_both(job, &self.row_with(fence, false), Action::Put(target))
@@ -235,7 +235,7 @@ impl Rowed {
     fn delete_with_fence(&mut self, job: &Job, fence: &Fence) -> Turn {
         self.row = Some(self.row_with(fence.clone(), false));
         if let Some(target) = &mut self.target {
-            target.insert(FENCE_ATTRIBUTE.to_owned(), fence.value());
+            target.insert(FENCE_ATTRIBUTE, fence.value());
         }
         self.delete(job)
     }

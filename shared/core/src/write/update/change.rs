@@ -47,7 +47,7 @@ impl Update {
 
     /// The item after this update.
     fn applied(&self, mut item: Item) -> Item {
-        item.extend(self.set.iter().map(|(name, value)| (name.clone(), value.clone())));
+        item.extend(self.set.iter().map(|(name, value)| (name, value.clone())));
         self.remove.iter().for_each(|name| drop(item.remove(name)));
         item
     }
@@ -130,7 +130,7 @@ impl Change {
         }
         match value {
             Some(value) => {
-                whole.insert(name.to_owned(), value.clone());
+                whole.insert(name, value.clone());
                 self.set.insert(name.to_owned(), value);
             }
             None => {
@@ -148,7 +148,7 @@ fn known(table: &Table, key: &Item, update: &Update) -> Item {
     let names = table.key_inputs().into_iter().chain(table.attributes.keys().map(String::as_str));
     for name in names.collect::<BTreeSet<_>>() {
         if let Some(Some(value)) = update.expected.get(name) {
-            known.insert(name.to_owned(), value.clone());
+            known.insert(name, value.clone());
         }
     }
     known

@@ -110,6 +110,9 @@ impl<T: Borrow<Table>> UpdateTask<T> {
 }
 
 fn guarded(key: &Item, change: Change) -> (Action, Guard) {
-    let (set, remove) = (change.set.into_iter().collect(), change.remove.into_iter().collect());
+    let (set, remove) = (
+        change.set.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+        change.remove.into_iter().collect(),
+    );
     (Action::Update { key: Arc::new(key.clone()), set, remove }, Guard::Present(change.condition))
 }

@@ -175,5 +175,5 @@ fn is_of(row: &Item, sequence: &str) -> bool {
 }
 
 fn map(key: &Item) -> AttributeValue {
-    AttributeValue::M(key.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+    AttributeValue::M(key.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
 }
