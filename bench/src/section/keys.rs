@@ -31,7 +31,7 @@ const PAIRS: [(&str, &str, &str); 6] = [
     (
         FOLD_THREE,
         STRUCT_THREE,
-        "A struct's fields need no look-up, but an item is a hash map: most of the difference is hashing three names.",
+        "A struct's fields need no look-up, but an item is a list: most of the difference is finding three names in it.",
     ),
     (FOLD_THREE, SERDE_THREE, "A fold needs no struct."),
     (

@@ -56,7 +56,7 @@ pub(super) fn run(setting: &Setting) -> anyhow::Result<Report> {
 fn prepared(setting: &Setting) -> Result<Node, Missing> {
     let package = setting.target.join(PACKAGE);
     if !package.is_file() {
-        return Err(Missing(format!("`.ci/bindings` has not built `{}`", package.display())));
+        return Err(Missing(format!("`.ci/bindings` has not built `target/{PACKAGE}`")));
     }
     let node = Node::prepare(setting)?;
     node.install("keyfold", &package)?;

@@ -92,7 +92,7 @@ impl Keyfold {
     /// The primary key that these attributes make.
     pub fn key_of(&self, table: &str, attributes: &str) -> Result<String, Failure> {
         let key = primary_key(self.table(table)?.table(), &read("the key", attributes)?)?;
-        Ok(text(&&key))
+        Ok(text(&key))
     }
 
     /// What each index holds of an item.
@@ -100,7 +100,7 @@ impl Keyfold {
         let of = self.table(table)?;
         let stored = of.table().with_keys(read("the item", item)?)?;
         let entries = of.table().indexes.iter().map(|index| match index.entry(of.table(), &stored) {
-            Entry::In(entry) => json!({ "index": index.name, "entry": &entry }),
+            Entry::In(entry) => json!({ "index": index.name, "entry": entry }),
             Entry::Absent(why) => json!({ "index": index.name, "absent": why.to_string() }),
         });
         Ok(text(&entries.collect::<Vec<_>>()))

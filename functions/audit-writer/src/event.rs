@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use keyfold_core::model::{AttributeKind, Precision};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_edge::{Claims, Problem};
 use serde_json::value::RawValue;
 
@@ -78,7 +78,7 @@ fn draft(writer: &Writer, text: &RawValue, number: usize, origin: &Origin<'_>) -
         );
         return Err(problem::over_limit(detail));
     }
-    let mut item = Item::default();
+    let mut attributes = Vec::with_capacity(members.len());
     let mut values_left = VALUES_MAX;
     for (name, value) in members {
         if name == writer.received {
@@ -94,8 +94,9 @@ fn draft(writer: &Writer, text: &RawValue, number: usize, origin: &Origin<'_>) -
             Some(attribute) => typed(attribute.kind, value),
             None => value,
         };
-        item.insert(name, value);
+        attributes.push((Name::from(name), value));
     }
+    let mut item = Item::from(attributes);
     if let Some(claims) = origin.claims {
         claimed(writer, &mut item, claims)?;
         if writer.makes_ids && item.contains_key(&writer.id) {
@@ -123,16 +124,16 @@ fn complete(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>)
         None => {
             let mark = (!timed).then(|| format!("{}/{number}", origin.received.request_id));
             let id = identity::of_content(&item, mark.as_deref());
-            item.insert(writer.id.clone(), AttributeValue::S(id.clone()));
+            item.insert(&writer.id, AttributeValue::S(id.clone()));
             id
         }
     };
     if !timed {
         let kind = writer.table.attributes.get(&writer.time).map(|attribute| attribute.kind);
-        item.insert(writer.time.clone(), AttributeValue::S(stamp::text(origin.time, kind)));
+        item.insert(&writer.time, AttributeValue::S(stamp::text(origin.time, kind)));
         writer.stamps.normalise(&mut item)?;
     }
-    item.insert(writer.received.clone(), origin.received.attribute());
+    item.insert(&writer.received, origin.received.attribute());
     // Said before any key is folded: a wrong type is the cause, and a key that cannot be folded its consequence.
     let promised = writer.table.check_promises(&item);
     promised.map_err(|error| problem::of_write(&error.into()))?;
@@ -161,7 +162,7 @@ fn claimed(writer: &Writer, item: &mut Item, claims: &Claims) -> Result<(), Prob
                 let detail = format!("attribute `{name}` differs from the caller's claim `{path}`");
                 return Err(Problem::new(403, code, detail));
             }
-            _ => drop(item.insert(name.clone(), claim)),
+            _ => drop(item.insert(name, claim)),
         }
     }
     Ok(())

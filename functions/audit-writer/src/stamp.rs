@@ -37,7 +37,7 @@ impl Stamps {
                 continue;
             }
             match template.fold(item) {
-                Ok(Some(text)) => drop(item.insert(name.clone(), AttributeValue::S(text))),
+                Ok(Some(text)) => drop(item.insert(name, AttributeValue::S(text))),
                 Ok(None) => {}
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);

@@ -92,7 +92,7 @@ fn stand_in(table: &Table, order: &[OrderBy], after: &SortedAfter) -> Item {
     }
     for (by, value) in order.iter().zip(&after.order) {
         if let Some(value) = value {
-            item.insert(by.attribute.clone(), AttributeValue::from(value));
+            item.insert(&by.attribute, AttributeValue::from(value));
         }
     }
     item

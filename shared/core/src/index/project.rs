@@ -73,10 +73,9 @@ impl Index {
         if self.projection == Projection::All {
             return Entry::In(stored.clone());
         }
-        let mut entry = Item::default();
-        entry.reserve(self.projected_max(table).min(stored.len()));
+        let mut entry = Vec::with_capacity(self.projected_max(table).min(stored.len()));
         entry.extend(self.projected(table, stored).map(|(name, value)| (name.clone(), value.clone())));
-        Entry::In(entry)
+        Entry::In(entry.into())
     }
 
     /// Why a stored item is not in this index; `None` if it is.

@@ -1,6 +1,5 @@
 //! An item from JSON: plain, as answers have it, or in DynamoDB's own notation.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -9,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::index::NESTING_LEVELS_MAX;
 use crate::model::{AttributeKind, Table};
-use crate::value::{AttributeValue, Item, Number, NumberError};
+use crate::value::{AttributeValue, Item, Name, Number, NumberError};
 
 /// Why a text is no item. Nothing of the text is shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,10 +63,10 @@ pub fn item_of_json(table: &Table, text: &str) -> Result<Item, JsonItemError> {
             true => read(value.get(), "a value in DynamoDB's notation")?,
             false => value_of_json(table, &name, value.get())?,
         };
-        Ok((name, value))
+        Ok((Name::from(name), value))
     };
-    let members = members.into_iter().map(one).collect::<Result<HashMap<_, _>, JsonItemError>>()?;
-    Ok(members.into())
+    let attributes = members.into_iter().map(one).collect::<Result<Vec<_>, JsonItemError>>()?;
+    Ok(attributes.into())
 }
 
 /// The value of an attribute from plain JSON. A number keeps every digit.

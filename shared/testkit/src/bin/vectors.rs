@@ -56,11 +56,11 @@ fn written(table: &Table, item: &Item) -> Value {
         .indexes
         .iter()
         .map(|index| match index.entry(table, &stored) {
-            Entry::In(entry) => json!({ "index": index.name, "entry": &entry }),
+            Entry::In(entry) => json!({ "index": index.name, "entry": entry }),
             Entry::Absent(why) => json!({ "index": index.name, "absent": why.to_string() }),
         })
         .collect();
-    json!({ "item": item, "stored": &stored, "key": key, "entries": entries })
+    json!({ "item": item, "stored": stored, "key": key, "entries": entries })
 }
 
 /// An update that gives one attribute of the item the value that it has in another one.
@@ -89,7 +89,7 @@ fn update(table: &Table, item: &Item, other: &Item) -> Option<Value> {
     Some(json!({
         "key": &key,
         "set": { *name: other[*name] },
-        "stored": &stored,
+        "stored": stored,
         "unread": shown(UpdateTask::new(table, &key, change.clone())),
         "read": shown(read()),
     }))

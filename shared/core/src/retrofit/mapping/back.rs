@@ -219,14 +219,14 @@ pub(super) fn key_values(table: &Table, key: &Item) -> Option<Item> {
         let value = key.get(&attribute.name)?;
         match &attribute.source {
             KeySource::Natural => {
-                values.insert(attribute.name.clone(), value.clone());
+                values.insert(&attribute.name, value.clone());
             }
             KeySource::Folded(rules) => {
                 let [FoldRule { entity: None, template }] = rules.as_slice() else { return None };
                 let crate::value::AttributeValue::S(text) = value else { return None };
                 for (name, part) in template.unfold(text).ok()? {
                     if let Unfolded::Value(value) = part {
-                        values.insert(name.to_owned(), value);
+                        values.insert(name, value);
                     }
                 }
             }
