@@ -17,7 +17,10 @@ pub enum TableRole {
 
 /// What a task wants sent.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "most are writes, and a box would be one more allocation for each item")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are writes, and a box would be one more allocation for each item"
+)]
 pub enum Request {
     /// The item with this key, strongly consistent.
     Get {
