@@ -1,11 +1,13 @@
 //! An item: its attributes by their names.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::mem;
 use std::ops::{Deref, DerefMut, Index};
 
 use litemap::LiteMap;
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_dynamo::AttributeValue;
 use smol_str::SmolStr;
 
@@ -25,8 +27,7 @@ pub type Attributes = LiteMap<Name, AttributeValue>;
 /// assert_eq!(item["id"], AttributeValue::S("111aaa".to_owned()));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Item(Attributes);
 
 impl Deref for Item {
@@ -96,6 +97,37 @@ impl From<Vec<(Name, AttributeValue)>> for Item {
             again
         });
         Item(LiteMap::from_sorted_store_unchecked(attributes))
+    }
+}
+
+/// A map, also where it is empty: the list's own form is a list then.
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Item, D::Error> {
+        from.deserialize_map(ItemVisitor)
+    }
+}
+
+struct ItemVisitor;
+
+impl<'de> Visitor<'de> for ItemVisitor {
+    type Value = Item;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Item, A::Error> {
+        let mut attributes = Vec::new();
+        while let Some(attribute) = map.next_entry::<Name, AttributeValue>()? {
+            attributes.push(attribute);
+        }
+        Ok(attributes.into())
     }
 }
 
@@ -179,6 +211,15 @@ mod tests {
         for item in all {
             let text = serde_json::to_string(&item).unwrap();
             assert_eq!(text, r#"{"a":{"S":"3"},"b":{"S":"4"},"c":{"S":"2"}}"#);
+        }
+    }
+
+    #[test]
+    fn an_item_without_attributes_is_a_map_too_and_a_list_is_no_item() {
+        assert_eq!(serde_json::to_string(&Item::default()).unwrap(), "{}");
+        assert_eq!(serde_json::from_str::<Item>("{}").unwrap(), Item::default());
+        for list in ["[]", r#"[["a",{"S":"1"}]]"#] {
+            assert!(serde_json::from_str::<Item>(list).is_err(), "{list}");
         }
     }
 
