@@ -37,7 +37,6 @@ pub(crate) fn names_to_sdk(names: &BTreeMap<String, String>) -> Option<HashMap<S
 /// An item that the SDK returned.
 pub(crate) fn from_sdk(item: SdkItem) -> Result<Item, UnknownType> {
     // Looked at and converted in one pass: a page can hold a thousand items.
-    // `Item::from` a map would build that map once more.
     let mut known = Vec::with_capacity(item.len());
     for (name, value) in item {
         if !is_known(&value) {

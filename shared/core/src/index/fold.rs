@@ -119,7 +119,7 @@ impl Table {
         };
         for when in &declared.when {
             if let (WhenTest::In(values), None) = (&when.test, item.get(&when.attribute)) {
-                item.extend(values.first().map(|value| (when.attribute.clone(), value.clone())));
+                item.extend(values.first().map(|value| (&when.attribute, value.clone())));
             }
             if let (WhenTest::BeginsWith(_), None) = (&when.test, item.get(&when.attribute)) {
                 self.fold_own_key(&mut item, &when.attribute, id)?;
@@ -141,7 +141,7 @@ impl Table {
         let KeySource::Folded(rules) = &key.source else { return Ok(()) };
         let value = fold(rules, Some(entity), item)
             .map_err(|source| ItemError::Fold { at: self.place(None, Some(name), item), source })?;
-        item.extend(value.map(|text| (name.to_owned(), AttributeValue::S(text))));
+        item.extend(value.map(|text| (name, AttributeValue::S(text))));
         Ok(())
     }
 

@@ -818,11 +818,11 @@ impl Head {
         row.insert("protocol", text(protocol));
         row.insert("epoch", number(u64::from(self.epoch.number())));
         row.insert("version", number(self.version));
-        row.extend(self.since.iter().map(|seconds| ("since".to_owned(), number(*seconds))));
-        row.extend(self.swept.then(|| ("swept".to_owned(), AttributeValue::Bool(true))));
-        row.extend(self.stream.iter().map(|stream| ("stream".to_owned(), text(stream))));
-        row.extend(self.rows_since.map(|seconds| ("rowsSince".to_owned(), number(seconds))));
-        row.extend(self.generation.map(|generation| ("generation".to_owned(), number(generation.number()))));
+        row.extend(self.since.iter().map(|seconds| ("since", number(*seconds))));
+        row.extend(self.swept.then(|| ("swept", AttributeValue::Bool(true))));
+        row.extend(self.stream.iter().map(|stream| ("stream", text(stream))));
+        row.extend(self.rows_since.map(|seconds| ("rowsSince", number(seconds))));
+        row.extend(self.generation.map(|generation| ("generation", number(generation.number()))));
         if let Some(back) = &self.back {
             row.insert("backStream", text(&back.stream));
             row.insert("backEpoch", number(u64::from(back.epoch.number())));
@@ -831,13 +831,13 @@ impl Head {
             let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
             row.insert("indexes", AttributeValue::M(digests.collect()));
         }
-        row.extend(self.fixed.iter().map(|fixed| ("fixed".to_owned(), text(fixed))));
+        row.extend(self.fixed.iter().map(|fixed| ("fixed", text(fixed))));
         if !self.exempt.is_empty() {
             let roles = self.exempt.iter().map(|role| text(role)).collect();
             row.insert("exempt", AttributeValue::L(roles));
         }
-        row.extend(self.revising.then(|| ("revising".to_owned(), AttributeValue::Bool(true))));
-        row.extend(self.adopted.iter().map(|hash| ("adopted".to_owned(), text(hash.as_str()))));
+        row.extend(self.revising.then(|| ("revising", AttributeValue::Bool(true))));
+        row.extend(self.adopted.iter().map(|hash| ("adopted", text(hash.as_str()))));
         row
     }
 

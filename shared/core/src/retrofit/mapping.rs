@@ -342,7 +342,7 @@ impl Mapping {
                 at: self.target.place(None, Some(&key.name), &item),
                 source,
             })?;
-            item.extend(text.map(|text| (key.name.clone(), AttributeValue::S(text))));
+            item.extend(text.map(|text| (&key.name, AttributeValue::S(text))));
         }
         Ok(self.target.key_of(&item))
     }
@@ -380,14 +380,13 @@ impl Mapping {
         if set.is_empty() && remove.is_empty() {
             return Ok(None);
         }
-        // The mapped item is not needed any more: its names and values are taken.
-        let mut before = |name: &String| match written.binary_search_by_key(&name, |(name, _)| name) {
-            Ok(at) => written[at].1.clone(),
-            Err(_) => wanted.remove(name),
-        };
-        let same = |name: &String| match before(name) {
-            Some(value) => super::request::is(name, Comparison::Equal(value)),
-            None => super::request::is(name, Comparison::Exists(false)),
+        // The mapped item is not needed any more: its values are taken.
+        let same = |name: &String| {
+            let before = match written.binary_search_by_key(&name, |(name, _)| name) {
+                Ok(at) => written[at].1.clone(),
+                Err(_) => wanted.remove(name),
+            };
+            super::request::is(name, before.map_or(Comparison::Exists(false), Comparison::Equal))
         };
         let unchanged = Condition::all(self.inputs.iter().map(same));
         Ok(Some(InPlaceUpdate { set, remove, unchanged }))

@@ -226,7 +226,7 @@ impl Quarantined {
         let Misfit { attribute, index, kind, .. } = &self.misfit;
         let named = [(ATTRIBUTE, attribute.as_deref()), (INDEX, index.as_deref()), (KIND, Some(kind.name()))];
         for (name, text) in named {
-            row.extend(text.map(|text| (name.to_owned(), AttributeValue::S(text.to_owned()))));
+            row.extend(text.map(|text| (name, AttributeValue::S(text.to_owned()))));
         }
         if let Some(key) = &self.key {
             row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(key)));

@@ -153,7 +153,7 @@ impl Late {
         row.insert(control::TABLE, AttributeValue::S(mapping.target().name.clone()));
         row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(&self.record.key)));
         for (name, image) in [(control::OLD, &self.record.old), (control::NEW, &self.record.new)] {
-            row.extend(image.iter().map(|image| (name.to_owned(), AttributeValue::M(map_of(image)))));
+            row.extend(image.iter().map(|image| (name, AttributeValue::M(map_of(image)))));
         }
         let guard = Guard::AbsentOr(is(SORT, Comparison::Exists(true)));
         Write { place: TableRole::Control, action: Action::Put(row), guard }
