@@ -819,7 +819,7 @@ impl Head {
         row.insert("epoch", number(u64::from(self.epoch.number())));
         row.insert("version", number(self.version));
         row.extend(self.since.iter().map(|seconds| ("since", number(*seconds))));
-        row.extend(self.swept.then(|| ("swept", AttributeValue::Bool(true))));
+        row.extend(self.swept.then_some(("swept", AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream", text(stream))));
         row.extend(self.rows_since.map(|seconds| ("rowsSince", number(seconds))));
         row.extend(self.generation.map(|generation| ("generation", number(generation.number()))));
@@ -836,7 +836,7 @@ impl Head {
             let roles = self.exempt.iter().map(|role| text(role)).collect();
             row.insert("exempt", AttributeValue::L(roles));
         }
-        row.extend(self.revising.then(|| ("revising", AttributeValue::Bool(true))));
+        row.extend(self.revising.then_some(("revising", AttributeValue::Bool(true))));
         row.extend(self.adopted.iter().map(|hash| ("adopted", text(hash.as_str()))));
         row
     }
