@@ -25,10 +25,13 @@ pub struct Expressions {
 pub fn expressions(access: &Access, projection: Option<&[String]>) -> Expressions {
     let mut holders = Placeholders::default();
     let key_condition = key_condition(&access.operation, &mut holders);
-    let filter = (!access.filter.is_always()).then(|| condition(&access.filter, &mut holders, false));
-    let projection = projection
-        .filter(|names| !names.is_empty())
-        .map(|names| names.iter().map(|name| holders.name(name)).collect::<Vec<_>>().join(", "));
+    let filter = condition(&access.filter, &mut holders);
+    let projection = projection.filter(|names| !names.is_empty());
+    let projection = projection.map(|names| {
+        let mut text = Text::of(&mut holders);
+        text.list(names, ", ", |text, name| text.name(name));
+        text.out
+    });
     Expressions { key_condition, filter, projection, names: holders.names, values: holders.values }
 }
 
@@ -39,7 +42,7 @@ pub fn readable_key_condition(operation: &Operation) -> Option<String> {
 
 /// A condition for people; `None` if it asks nothing.
 pub fn readable_condition(asked: &Condition) -> Option<String> {
-    (!asked.is_always()).then(|| condition(asked, &mut Plain, false))
+    condition(asked, &mut Plain)
 }
 
 /// A condition by itself, as a write carries it; more placeholders can be added for the update beside it.
@@ -57,25 +60,26 @@ impl ConditionExpression {
     /// The expression of a condition that asks something.
     pub fn of(asked: &Condition) -> ConditionExpression {
         let mut holders = Placeholders::default();
-        let text = condition(asked, &mut holders, false);
-        ConditionExpression { text, names: holders.names, values: holders.values }
+        let mut text = Text::of(&mut holders);
+        text.condition(asked, false);
+        ConditionExpression { text: text.out, names: holders.names, values: holders.values }
     }
 
-    /// The placeholder of a name.
-    pub fn name(&mut self, name: &str) -> String {
-        holder_of_name(&mut self.names, name)
+    /// Adds the placeholder of a name to a text.
+    pub fn name(&mut self, name: &str, out: &mut String) {
+        hold_name(&mut self.names, name, out);
     }
 
-    /// A placeholder for a value.
-    pub fn value(&mut self, value: &AttributeValue) -> String {
-        holder_of_value(&mut self.values, value)
+    /// Adds a placeholder for a value to a text.
+    pub fn value(&mut self, value: &AttributeValue, out: &mut String) {
+        hold_value(&mut self.values, value, out);
     }
 }
 
 /// How names and values are written.
 trait Words {
-    fn name(&mut self, name: &str) -> String;
-    fn value(&mut self, value: &AttributeValue) -> String;
+    fn name(&mut self, name: &str, out: &mut String);
+    fn value(&mut self, value: &AttributeValue, out: &mut String);
 }
 
 /// `#n0` and `:v0`, each name once.
@@ -86,117 +90,174 @@ struct Placeholders {
 }
 
 impl Words for Placeholders {
-    fn name(&mut self, name: &str) -> String {
-        holder_of_name(&mut self.names, name)
+    fn name(&mut self, name: &str, out: &mut String) {
+        hold_name(&mut self.names, name, out);
     }
 
-    fn value(&mut self, value: &AttributeValue) -> String {
-        holder_of_value(&mut self.values, value)
+    fn value(&mut self, value: &AttributeValue, out: &mut String) {
+        hold_value(&mut self.values, value, out);
     }
 }
 
-fn holder_of_name(names: &mut BTreeMap<String, String>, name: &str) -> String {
+fn hold_name(names: &mut BTreeMap<String, String>, name: &str, out: &mut String) {
     if let Some((holder, _)) = names.iter().find(|(_, known)| *known == name) {
-        return holder.clone();
+        return out.push_str(holder);
     }
     let holder = format!("#n{}", names.len());
-    names.insert(holder.clone(), name.to_owned());
-    holder
+    out.push_str(&holder);
+    names.insert(holder, name.to_owned());
 }
 
-fn holder_of_value(values: &mut BTreeMap<String, AttributeValue>, value: &AttributeValue) -> String {
+fn hold_value(values: &mut BTreeMap<String, AttributeValue>, value: &AttributeValue, out: &mut String) {
     let holder = format!(":v{}", values.len());
-    values.insert(holder.clone(), value.clone());
-    holder
+    out.push_str(&holder);
+    values.insert(holder, value.clone());
 }
 
 /// Names and values as they are.
 struct Plain;
 
 impl Words for Plain {
-    fn name(&mut self, name: &str) -> String {
-        name.to_owned()
+    fn name(&mut self, name: &str, out: &mut String) {
+        out.push_str(name);
     }
 
-    fn value(&mut self, value: &AttributeValue) -> String {
+    fn value(&mut self, value: &AttributeValue, out: &mut String) {
         match value {
-            AttributeValue::S(text) => format!("{text:?}"),
-            AttributeValue::N(number) => number.clone(),
-            AttributeValue::Bool(value) => value.to_string(),
-            AttributeValue::Null(_) => "null".to_owned(),
-            AttributeValue::B(bytes) => format!("{} bytes", bytes.len()),
-            other => crate::value::type_letter(other).to_owned(),
+            AttributeValue::S(text) => out.push_str(&format!("{text:?}")),
+            AttributeValue::N(number) => out.push_str(number),
+            AttributeValue::Bool(value) => out.push_str(&value.to_string()),
+            AttributeValue::Null(_) => out.push_str("null"),
+            AttributeValue::B(bytes) => out.push_str(&format!("{} bytes", bytes.len())),
+            other => out.push_str(crate::value::type_letter(other)),
         }
     }
 }
 
 fn key_condition(operation: &Operation, words: &mut dyn Words) -> Option<String> {
     let Operation::Query { partition, sort } = operation else { return None };
-    let mut parts = Vec::with_capacity(partition.len() + sort.len());
-    for KeyEqual { attribute, value } in partition {
-        parts.push(format!("{} = {}", words.name(attribute), words.value(value)));
-    }
+    let mut text = Text::of(words);
+    text.list(partition, AND, |text, KeyEqual { attribute, value }| {
+        text.name(attribute).plain(" = ").value(value)
+    });
     for SortCondition { attribute, test } in sort {
-        parts.push(sort_condition(attribute, test, words));
+        text.plain(AND).sort_condition(attribute, test);
     }
-    Some(parts.join(" AND "))
+    Some(text.out)
 }
 
-fn sort_condition(attribute: &str, test: &SortTest, words: &mut dyn Words) -> String {
-    let name = words.name(attribute);
-    let mut compare =
-        |operator: &str, value: &AttributeValue| format!("{name} {operator} {}", words.value(value));
-    match test {
-        SortTest::Equal(value) => compare("=", value),
-        SortTest::AtLeast(value) => compare(">=", value),
-        SortTest::Above(value) => compare(">", value),
-        SortTest::AtMost(value) => compare("<=", value),
-        SortTest::Below(value) => compare("<", value),
-        SortTest::BeginsWith(value) => format!("begins_with({name}, {})", words.value(value)),
-        SortTest::Between(low, high) => {
-            format!("{name} BETWEEN {} AND {}", words.value(low), words.value(high))
-        }
+fn condition(asked: &Condition, words: &mut dyn Words) -> Option<String> {
+    if asked.is_always() {
+        return None;
     }
+    let mut text = Text::of(words);
+    text.condition(asked, false);
+    Some(text.out)
 }
 
-/// `inner`: in brackets if it has several parts.
-fn condition(asked: &Condition, words: &mut dyn Words, inner: bool) -> String {
-    let mut joined = |parts: &[Condition], word: &str| {
-        let text = parts.iter().map(|part| condition(part, words, true)).collect::<Vec<_>>().join(word);
-        if inner { format!("({text})") } else { text }
-    };
-    match asked {
-        Condition::Is(path, comparison) => is(path, comparison, words),
-        Condition::All(parts) => joined(parts, " AND "),
-        Condition::Any(parts) => joined(parts, " OR "),
-        Condition::Not(part) => format!("NOT {}", condition(part, words, true)),
-    }
+const AND: &str = " AND ";
+/// Room for a text: most ask one or two things.
+const TEXT_GUESSED: usize = 64;
+
+/// An expression that is being written.
+struct Text<'w> {
+    words: &'w mut dyn Words,
+    out: String,
 }
 
-fn is(path: &Path, comparison: &Comparison, words: &mut dyn Words) -> String {
-    let mut name = words.name(&path.root);
-    for member in &path.inner {
-        name.push('.');
-        name.push_str(&words.name(member));
+impl<'w> Text<'w> {
+    fn of(words: &'w mut dyn Words) -> Text<'w> {
+        Text { words, out: String::with_capacity(TEXT_GUESSED) }
     }
-    let mut compare =
-        |operator: &str, value: &AttributeValue| format!("{name} {operator} {}", words.value(value));
-    match comparison {
-        Comparison::Equal(value) => compare("=", value),
-        Comparison::Less(value) => compare("<", value),
-        Comparison::LessOrEqual(value) => compare("<=", value),
-        Comparison::Greater(value) => compare(">", value),
-        Comparison::GreaterOrEqual(value) => compare(">=", value),
-        Comparison::Between(low, high) => {
-            format!("{name} BETWEEN {} AND {}", words.value(low), words.value(high))
+
+    fn plain(&mut self, text: &str) -> &mut Self {
+        self.out.push_str(text);
+        self
+    }
+
+    fn name(&mut self, name: &str) -> &mut Self {
+        self.words.name(name, &mut self.out);
+        self
+    }
+
+    fn value(&mut self, value: &AttributeValue) -> &mut Self {
+        self.words.value(value, &mut self.out);
+        self
+    }
+
+    fn list<T>(
+        &mut self,
+        all: &[T],
+        between: &str,
+        one: impl for<'t> Fn(&'t mut Self, &T) -> &'t mut Self,
+    ) -> &mut Self {
+        for (at, each) in all.iter().enumerate() {
+            if at > 0 {
+                self.plain(between);
+            }
+            one(self, each);
         }
-        Comparison::BeginsWith(value) => format!("begins_with({name}, {})", words.value(value)),
-        Comparison::Contains(value) => format!("contains({name}, {})", words.value(value)),
-        Comparison::In(values) => {
-            let values = values.iter().map(|value| words.value(value)).collect::<Vec<_>>().join(", ");
-            format!("{name} IN ({values})")
+        self
+    }
+
+    fn sort_condition(&mut self, attribute: &str, test: &SortTest) {
+        match test {
+            SortTest::Equal(value) => self.name(attribute).plain(" = ").value(value),
+            SortTest::AtLeast(value) => self.name(attribute).plain(" >= ").value(value),
+            SortTest::Above(value) => self.name(attribute).plain(" > ").value(value),
+            SortTest::AtMost(value) => self.name(attribute).plain(" <= ").value(value),
+            SortTest::Below(value) => self.name(attribute).plain(" < ").value(value),
+            SortTest::BeginsWith(value) => {
+                self.plain("begins_with(").name(attribute).plain(", ").value(value).plain(")")
+            }
+            SortTest::Between(low, high) => {
+                self.name(attribute).plain(" BETWEEN ").value(low).plain(AND).value(high)
+            }
+        };
+    }
+
+    /// `inner`: in brackets if it has several parts.
+    fn condition(&mut self, asked: &Condition, inner: bool) -> &mut Self {
+        let (parts, word) = match asked {
+            Condition::Is(path, comparison) => return self.is(path, comparison),
+            Condition::Not(part) => return self.plain("NOT ").condition(part, true),
+            Condition::All(parts) => (parts, AND),
+            Condition::Any(parts) => (parts, " OR "),
+        };
+        let (open, close) = if inner { ("(", ")") } else { ("", "") };
+        self.plain(open).list(parts, word, |text, part| text.condition(part, true)).plain(close)
+    }
+
+    fn path(&mut self, path: &Path) -> &mut Self {
+        self.name(&path.root);
+        for member in &path.inner {
+            self.plain(".").name(member);
         }
-        Comparison::Exists(true) => format!("attribute_exists({name})"),
-        Comparison::Exists(false) => format!("attribute_not_exists({name})"),
+        self
+    }
+
+    fn is(&mut self, path: &Path, comparison: &Comparison) -> &mut Self {
+        match comparison {
+            Comparison::Equal(value) => self.path(path).plain(" = ").value(value),
+            Comparison::Less(value) => self.path(path).plain(" < ").value(value),
+            Comparison::LessOrEqual(value) => self.path(path).plain(" <= ").value(value),
+            Comparison::Greater(value) => self.path(path).plain(" > ").value(value),
+            Comparison::GreaterOrEqual(value) => self.path(path).plain(" >= ").value(value),
+            Comparison::Between(low, high) => {
+                self.path(path).plain(" BETWEEN ").value(low).plain(AND).value(high)
+            }
+            Comparison::BeginsWith(value) => {
+                self.plain("begins_with(").path(path).plain(", ").value(value).plain(")")
+            }
+            Comparison::Contains(value) => {
+                self.plain("contains(").path(path).plain(", ").value(value).plain(")")
+            }
+            Comparison::In(values) => {
+                let list = self.path(path).plain(" IN (");
+                list.list(values, ", ", |text, value| text.value(value)).plain(")")
+            }
+            Comparison::Exists(true) => self.plain("attribute_exists(").path(path).plain(")"),
+            Comparison::Exists(false) => self.plain("attribute_not_exists(").path(path).plain(")"),
+        }
     }
 }

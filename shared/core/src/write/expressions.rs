@@ -44,11 +44,20 @@ fn update(
     remove: &[String],
     placeholders: &mut ConditionExpression,
 ) -> String {
-    let set: Vec<String> = set
-        .iter()
-        .map(|(name, value)| format!("{} = {}", placeholders.name(name), placeholders.value(value)))
-        .collect();
-    let remove: Vec<String> = remove.iter().map(|name| placeholders.name(name)).collect();
-    let clauses = [("SET", set), ("REMOVE", remove)].into_iter().filter(|(_, parts)| !parts.is_empty());
-    clauses.map(|(word, parts)| format!("{word} {}", parts.join(", "))).collect::<Vec<_>>().join(" ")
+    let mut text = String::new();
+    for (at, (name, value)) in set.iter().enumerate() {
+        text.push_str(if at == 0 { "SET " } else { ", " });
+        placeholders.name(name, &mut text);
+        text.push_str(" = ");
+        placeholders.value(value, &mut text);
+    }
+    for (at, name) in remove.iter().enumerate() {
+        text.push_str(match at {
+            0 if text.is_empty() => "REMOVE ",
+            0 => " REMOVE ",
+            _ => ", ",
+        });
+        placeholders.name(name, &mut text);
+    }
+    text
 }
