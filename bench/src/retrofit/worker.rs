@@ -10,6 +10,7 @@ use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_dynamo::{Client, Settings, plain_client};
 
 use super::{Done, ours, raw, seed};
+use crate::peers::sdk_alone;
 use crate::{data, machine};
 
 /// What is to be done.
@@ -69,7 +70,7 @@ async fn carry_out(work: &Work, model: &Model, client: Client) -> anyhow::Result
     let (source, target) = (job.mapping().source().name.clone(), job.mapping().target().name.clone());
     match work.program {
         Role::Ours => ours::run(client, job).await,
-        Role::Raw => raw::run(&client, &source, &target).await,
+        Role::Raw => raw::run(&sdk_alone(&client), &source, &target).await,
         Role::Seed => seed::run(&client, &source, &target).await,
     }
 }

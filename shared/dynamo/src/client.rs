@@ -19,6 +19,7 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 
 pub(crate) use self::https::connector;
 pub use self::roots::{Roots, RootsError};
+use crate::wire;
 
 /// The longest wait for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -208,9 +209,9 @@ fn plain_credentials() -> Credentials {
     Credentials::new(key, secret, None, None, "keyfold plain endpoint")
 }
 
-/// Time-outs and retries.
+/// Time-outs and retries, and the interceptor that our requests and answers go by.
 fn tuned(config: Builder, settings: &Settings) -> Builder {
-    config.timeout_config(timeouts(settings)).retry_config(retries(settings))
+    config.timeout_config(timeouts(settings)).retry_config(retries(settings)).interceptor(wire::Interceptor)
 }
 
 fn timeouts(settings: &Settings) -> TimeoutConfig {

@@ -28,7 +28,9 @@ pub(crate) use body::{
 };
 #[cfg(test)]
 pub(crate) use body::{Said, said};
-pub(crate) use exchange::{BATCH_GET, DELETE, Exchange, PUT, QUERY, SCAN, STATEMENTS, UPDATE};
+pub(crate) use exchange::{
+    BATCH_GET, DELETE, Exchange, Interceptor, PUT, QUERY, SCAN, STATEMENTS, UPDATE, is_ours, send,
+};
 pub use item::read_item;
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

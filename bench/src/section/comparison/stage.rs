@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use anyhow::ensure;
+use aws_sdk_dynamodb::Client;
 use futures_util::stream;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole};
 use keyfold_dynamo::retrofit::{
@@ -13,6 +14,7 @@ use keyfold_local::EmbeddedDynamo;
 
 use super::raw;
 use crate::data;
+use crate::peers::sdk_alone;
 
 /// Items of a page.
 pub(super) const PAGE_ITEMS: u32 = PAGE_ITEMS_DEFAULT;
@@ -21,6 +23,7 @@ const RETROFIT: &str = "newTable";
 /// Two tables that agree.
 pub(super) struct ComparisonStage {
     sender: RequestSender,
+    alone: Client,
     items: usize,
     _dynamo: EmbeddedDynamo,
 }
@@ -39,7 +42,8 @@ impl ComparisonStage {
         let watch = &mut |_: &Checkpoint| ControlFlow::Continue(());
         let end = backfill_slice(&sender, from, &SliceOptions::default(), watch).await;
         ensure!(end.error.is_none(), "the backfill failed: {:?}", end.error);
-        Ok(ComparisonStage { sender, items, _dynamo: dynamo })
+        let alone = sdk_alone(sender.client());
+        Ok(ComparisonStage { sender, alone, items, _dynamo: dynamo })
     }
 
     /// How many items each table has.
@@ -52,7 +56,7 @@ impl ComparisonStage {
         let (source, target) = (TableRole::Source, TableRole::Target);
         let (scanned, asked) = if pass == Pass::VerifyTarget { (target, source) } else { (source, target) };
         let name = |role| self.sender.table(role).name.as_str();
-        let found = raw::run(self.sender.client(), name(scanned), name(asked)).await?;
+        let found = raw::run(&self.alone, name(scanned), name(asked)).await?;
         ensure!(found == self.items, "{found} items were found");
         Ok(())
     }

@@ -11,6 +11,7 @@ use keyfold_local::EmbeddedDynamo;
 use super::raw;
 use super::requests::Question;
 use crate::data;
+use crate::peers::sdk_alone;
 
 /// What an answer took.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -30,6 +31,7 @@ pub(super) struct Answered {
 pub(super) struct QueryStage {
     pub(super) model: Model,
     pub(super) client: Client,
+    alone: Client,
     _dynamo: EmbeddedDynamo,
 }
 
@@ -41,16 +43,17 @@ impl QueryStage {
         dynamo.create_tables([table], TableOptions::default()).await?;
         let client = dynamo.client();
         load(&client, table, stream::iter((0..events).map(data::event))).await?;
-        Ok(QueryStage { model, client, _dynamo: dynamo })
+        let alone = sdk_alone(&client);
+        Ok(QueryStage { model, client, alone, _dynamo: dynamo })
     }
 
     /// By the SDK alone.
     pub(super) async fn raw(&self, kind: Question) -> anyhow::Result<Answered> {
         match kind {
-            Question::Latest(limit) => raw::latest(&self.client, limit).await,
-            Question::Folded => raw::folded(&self.client).await,
-            Question::FanOut => raw::fan_out(&self.client).await,
-            Question::Hydration => raw::hydration(&self.client).await,
+            Question::Latest(limit) => raw::latest(&self.alone, limit).await,
+            Question::Folded => raw::folded(&self.alone).await,
+            Question::FanOut => raw::fan_out(&self.alone).await,
+            Question::Hydration => raw::hydration(&self.alone).await,
         }
     }
 

@@ -15,6 +15,7 @@ use keyfold_local::EmbeddedDynamo;
 
 use super::IN_FLIGHT;
 use crate::data;
+use crate::peers::sdk_alone;
 
 /// The retrofit whose stream is followed, and the table that it fills.
 pub(super) const RETROFIT: &str = "auditV2";
@@ -27,6 +28,7 @@ pub(super) type SdkItem = HashMap<String, AttributeValue>;
 pub(super) struct StreamStage {
     pub(super) model: Model,
     pub(super) client: Client,
+    alone: Client,
     /// The stream that the retrofit follows.
     pub(super) stream: String,
     _dynamo: EmbeddedDynamo,
@@ -45,7 +47,8 @@ impl StreamStage {
         dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await?;
         let stream = sender.preflight(true).await?;
         sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await?;
-        Ok(StreamStage { model, client, stream: stream.unwrap_or_default(), _dynamo: dynamo })
+        let alone = sdk_alone(&client);
+        Ok(StreamStage { model, client, alone, stream: stream.unwrap_or_default(), _dynamo: dynamo })
     }
 
     /// The table that is written to.
@@ -63,7 +66,7 @@ impl StreamStage {
     pub(super) async fn put_new(&self, items: Vec<SdkItem>, in_flight: usize) -> anyhow::Result<()> {
         let table = &self.target()?.name;
         let put = |item: SdkItem| async move {
-            let put = self.client.put_item().table_name(table).set_item(Some(item));
+            let put = self.alone.put_item().table_name(table).set_item(Some(item));
             let put = put
                 .condition_expression("attribute_not_exists(#key)")
                 .expression_attribute_names("#key", "id");
@@ -81,7 +84,7 @@ impl StreamStage {
             let fence = fence.clone();
             item.insert(FENCE_ATTRIBUTE.to_owned(), fence.clone());
             async move {
-                let put = self.client.put_item().table_name(table).set_item(Some(item));
+                let put = self.alone.put_item().table_name(table).set_item(Some(item));
                 put.condition_expression("attribute_not_exists(#key) OR #fence < :fence")
                     .expression_attribute_names("#key", "id")
                     .expression_attribute_names("#fence", FENCE_ATTRIBUTE)

@@ -12,7 +12,9 @@ use keyfold_core::write::{Action, Guard, WriteExpressions};
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
 use crate::values::from_sdk;
-use crate::wire::{Body, BodyText, DELETE, DELETE_ITEM, Exchange, PUT, PUT_ITEM, UPDATE, UPDATE_ITEM, write};
+use crate::wire::{
+    Body, BodyText, DELETE, DELETE_ITEM, Exchange, PUT, PUT_ITEM, UPDATE, UPDATE_ITEM, send, write,
+};
 
 /// Room for a request: most items are of a few hundred bytes.
 const BYTES_GUESSED: usize = 1024;
@@ -51,25 +53,22 @@ pub(crate) async fn send(
     match action {
         Action::Put(_) => {
             let exchange = Exchange::of(&PUT, body);
-            let put = client.put_item().table_name(&table.name).customize();
-            let put = put.interceptor(exchange.clone());
-            let sent = put.send().await.map_err(|error| DynamoError::of(call("PutItem"), error))?;
+            let sent = send!(exchange, client, client.put_item().table_name(&table.name))
+                .map_err(|error| DynamoError::of(call("PutItem"), error))?;
             let consumed = exchange.take().unwrap_or_else(|| consumed::of(sent.consumed_capacity()));
             Ok(Sent { consumed, collection: sent.item_collection_metrics, deleted: None })
         }
         Action::Update { .. } => {
             let exchange = Exchange::of(&UPDATE, body);
-            let update = client.update_item().table_name(&table.name).customize();
-            let update = update.interceptor(exchange.clone());
-            let sent = update.send().await.map_err(|error| DynamoError::of(call("UpdateItem"), error))?;
+            let sent = send!(exchange, client, client.update_item().table_name(&table.name))
+                .map_err(|error| DynamoError::of(call("UpdateItem"), error))?;
             let consumed = exchange.take().unwrap_or_else(|| consumed::of(sent.consumed_capacity()));
             Ok(Sent { consumed, ..Sent::default() })
         }
         Action::Delete(_) => {
             let exchange = Exchange::of(&DELETE, body);
-            let delete = client.delete_item().table_name(&table.name).customize();
-            let delete = delete.interceptor(exchange.clone());
-            let sent = delete.send().await.map_err(|error| DynamoError::of(call("DeleteItem"), error))?;
+            let sent = send!(exchange, client, client.delete_item().table_name(&table.name))
+                .map_err(|error| DynamoError::of(call("DeleteItem"), error))?;
             let consumed = exchange.take().unwrap_or_else(|| consumed::of(sent.consumed_capacity()));
             let deleted = sent.attributes.map(from_sdk).transpose();
             let deleted = deleted.map_err(|_| DynamoError::Unreadable { call: call("DeleteItem") })?;

@@ -16,7 +16,7 @@ use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError, Hidden};
 use crate::wire::write as wire;
 use crate::wire::{
-    BATCH_EXECUTE_STATEMENT, Body, BodyText, Exchange, STATEMENTS, StatementAnswer, StatementsAnswer,
+    BATCH_EXECUTE_STATEMENT, Body, BodyText, Exchange, STATEMENTS, StatementAnswer, StatementsAnswer, send,
 };
 
 /// The most statements that DynamoDB takes in one request.
@@ -206,12 +206,7 @@ pub(crate) async fn execute(
     let call = Call::new("BatchExecuteStatement", table);
     let count = statements.len();
     let exchange = Exchange::of(&STATEMENTS, body(&statements));
-    let answer = client
-        .batch_execute_statement()
-        .customize()
-        .interceptor(exchange.clone())
-        .send()
-        .await
+    let answer = send!(exchange, client, client.batch_execute_statement())
         .map_err(|error| DynamoError::of(call.clone(), error))?;
     let (mut results, consumed) = match exchange.take() {
         Some(StatementsAnswer { answers, consumed }) => {

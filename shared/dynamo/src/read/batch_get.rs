@@ -13,7 +13,7 @@ use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed;
 use crate::error::{Call, DynamoError};
 use crate::values::{SdkItem, from_sdk};
-use crate::wire::{BATCH_GET, BatchAnswer, Exchange};
+use crate::wire::{BATCH_GET, BatchAnswer, Exchange, send};
 
 /// Reads a batch of items. Keys that DynamoDB leaves unprocessed are asked for again; all are read, or it is an error.
 pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoError> {
@@ -40,7 +40,7 @@ pub(crate) async fn batch_get_watched(
         if attempt > 0 {
             pause(attempt - 1).await;
         }
-        match send(client, batch, &keys).await {
+        match ask(client, batch, &keys).await {
             Ok(answer) => {
                 got.items.extend(answer.items);
                 got.consumed.add(&answer.consumed);
@@ -61,18 +61,13 @@ pub(crate) async fn batch_get_watched(
 }
 
 /// Asks for the keys once.
-async fn send(client: &Client, batch: &BatchGet, keys: &[Item]) -> Result<BatchAnswer, DynamoError> {
+async fn ask(client: &Client, batch: &BatchGet, keys: &[Item]) -> Result<BatchAnswer, DynamoError> {
     let call = || Call::new("BatchGetItem", &batch.table);
     let exchange = Exchange::of(&BATCH_GET, request::batch(batch, keys));
     // The endpoint can depend on the table; the keys are in our request.
     let nothing = KeysAndAttributes::builder().set_keys(Some(Vec::new())).build();
-    let answer = client
-        .batch_get_item()
-        .request_items(&batch.table, nothing.map_err(|error| DynamoError::of_build(call(), &error))?)
-        .customize()
-        .interceptor(exchange.clone())
-        .send()
-        .await
+    let nothing = nothing.map_err(|error| DynamoError::of_build(call(), &error))?;
+    let answer = send!(exchange, client, client.batch_get_item().request_items(&batch.table, nothing))
         .map_err(|error| DynamoError::of(call(), error))?;
     match exchange.take() {
         Some(answer) => Ok(answer),

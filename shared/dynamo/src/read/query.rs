@@ -7,7 +7,7 @@ use keyfold_core::value::Item;
 use super::page::{SdkPage, call};
 use super::request;
 use crate::error::DynamoError;
-use crate::wire::{Exchange, QUERY};
+use crate::wire::{Exchange, QUERY, send};
 
 /// Reads one page of a Query.
 pub async fn query_page(client: &Client, query: &QueryPage) -> Result<Page, DynamoError> {
@@ -23,13 +23,7 @@ pub(crate) async fn query_from(
 ) -> Result<Page, DynamoError> {
     let page = &query.page;
     let exchange = Exchange::of(&QUERY, request::query(query, start, limit));
-    let answer = client
-        .query()
-        .table_name(&page.table)
-        .customize()
-        .interceptor(exchange.clone())
-        .send()
-        .await
+    let answer = send!(exchange, client, client.query().table_name(&page.table))
         .map_err(|error| DynamoError::of(call(page, "Query"), error))?;
     if let Some(page) = exchange.take() {
         return Ok(page);

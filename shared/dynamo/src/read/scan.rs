@@ -7,7 +7,7 @@ use keyfold_core::value::Item;
 use super::page::{SdkPage, call};
 use super::request;
 use crate::error::DynamoError;
-use crate::wire::{Exchange, SCAN};
+use crate::wire::{Exchange, SCAN, send};
 
 /// Reads one page of a Scan.
 pub async fn scan_page(client: &Client, scan: &ScanPage) -> Result<Page, DynamoError> {
@@ -23,15 +23,8 @@ pub(crate) async fn scan_from(
 ) -> Result<Page, DynamoError> {
     let page = &scan.page;
     let exchange = Exchange::of(&SCAN, request::scan(scan, start, limit));
-    let answer = client
-        .scan()
-        .table_name(&page.table)
-        // Without our request this would be a scan of everything: DynamoDB refuses one of no items.
-        .limit(0)
-        .customize()
-        .interceptor(exchange.clone())
-        .send()
-        .await
+    // Without our request this would be a scan of everything: DynamoDB refuses one of no items.
+    let answer = send!(exchange, client, client.scan().table_name(&page.table).limit(0))
         .map_err(|error| DynamoError::of(call(page, "Scan"), error))?;
     if let Some(page) = exchange.take() {
         return Ok(page);

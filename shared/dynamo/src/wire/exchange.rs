@@ -1,11 +1,16 @@
-//! How our request and our decoder come in place of the SDK's: by one interceptor for each call, which is public in the SDK.
+//! How our request and our decoder come in place of the SDK's: by an interceptor, which is public in the SDK.
 //!
 //! The SDK keeps everything else: endpoint, credentials, signing, retries, time-outs, connections, errors.
+//!
+//! Our clients have the interceptor from the start: one that a call brings along makes the SDK compute a configuration for that
+//! call alone. What a call exchanges waits beside the call, in its task, until the interceptor takes it.
 
+use std::cell::Cell;
 use std::env;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
 use aws_sdk_dynamodb::error::BoxError;
@@ -26,7 +31,9 @@ use aws_smithy_runtime_api::client::ser_de::{
     DeserializeResponse, SerializeRequest, SharedRequestSerializer, SharedResponseDeserializer,
 };
 use aws_smithy_types::config_bag::FrozenLayer;
+use futures_util::future::BoxFuture;
 use keyfold_core::execute::{Consumed, Page};
+use tokio::task::futures::TaskLocalFuture;
 
 use super::answer::{self, BatchAnswer, StatementsAnswer};
 use super::body::Body;
@@ -68,31 +75,109 @@ wires! {
     DELETE = DeleteItem, DeleteItemOutput, Consumed, answer::written;
 }
 
-/// One call: sends our request, decodes the answer, and keeps it until it is taken.
-pub(crate) struct Exchange<T: 'static> {
-    wire: &'static Wire<T>,
-    body: Arc<Body>,
-    decoded: Arc<Mutex<Option<T>>>,
+tokio::task_local! {
+    /// What the call that begins is to exchange.
+    static WAITING: Cell<Option<Exchanged>>;
 }
 
-impl<T> Exchange<T> {
+/// What comes in place of the SDK's request and decoder.
+pub(crate) struct Exchanged {
+    request: SharedRequestSerializer,
+    /// `None`: the SDK decodes the answer.
+    answer: Option<SharedResponseDeserializer>,
+}
+
+/// The interceptor: makes the exchange for a call that one waits for, and leaves all others as they are.
+#[derive(Debug)]
+pub(crate) struct Interceptor;
+
+const NAME: &str = "keyfold exchange";
+
+/// Has the client our interceptor?
+pub(crate) fn is_ours(client: &Client) -> bool {
+    client.config().interceptors().any(|interceptor| interceptor.name() == NAME)
+}
+
+#[dyn_dispatch_hint]
+impl Intercept for Interceptor {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn read_before_execution(
+        &self,
+        _: &BeforeSerializationInterceptorContextRef<'_>,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        // Taken by the call itself, which comes here before it looks for credentials: what it calls for these finds nothing.
+        if let Ok(Some(Exchanged { request, answer })) = WAITING.try_with(Cell::take) {
+            cfg.interceptor_state().store_put(request);
+            if let Some(answer) = answer {
+                cfg.interceptor_state().store_put(answer);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sends a call of this client with an exchange. Clients that others made have no interceptor of ours, so the call brings it along.
+macro_rules! send {
+    ($exchange:expr, $client:expr, $call:expr) => {{
+        let (call, is_ours) = ($call, $crate::wire::is_ours($client));
+        $exchange
+            .beside(async move {
+                match is_ours {
+                    true => call.send().await,
+                    false => call.customize().interceptor($crate::wire::Interceptor).send().await,
+                }
+            })
+            .await
+    }};
+}
+pub(crate) use send;
+
+/// One call: sends our request, decodes the answer, and keeps it until it is taken.
+pub(crate) struct Exchange<T: 'static>(Arc<OneCall<T>>);
+
+struct OneCall<T: 'static> {
+    wire: &'static Wire<T>,
+    body: Body,
+    decoded: Mutex<Option<T>>,
+}
+
+impl<T: Send> Exchange<T> {
     pub(crate) fn of(wire: &'static Wire<T>, body: Body) -> Exchange<T> {
-        Exchange { wire, body: Arc::new(body), decoded: Arc::default() }
+        Exchange(Arc::new(OneCall { wire, body, decoded: Mutex::default() }))
+    }
+
+    /// Runs the call that this is the exchange of. [`send`] is for that.
+    ///
+    /// The call is boxed: what waits for it, many at once, is moved about, and the SDK's future has six kilobytes.
+    pub(crate) fn beside<'c, R>(
+        &self,
+        call: impl Future<Output = R> + Send + 'c,
+    ) -> TaskLocalFuture<Cell<Option<Exchanged>>, BoxFuture<'c, R>> {
+        let decodes = !wants_sdk() && (self.0.wire.sdk)().is_some();
+        let exchanged = Exchanged {
+            request: SharedRequestSerializer::new(self.clone()),
+            answer: decodes.then(|| SharedResponseDeserializer::new(self.clone())),
+        };
+        WAITING.scope(Cell::new(Some(exchanged)), Box::pin(call))
     }
 
     /// What was decoded. `None` after a call that succeeded: the SDK has decoded it, and its output has the answer.
     pub(crate) fn take(&self) -> Option<T> {
-        self.decoded.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.decoded.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn keep(&self, decoded: T) {
-        *self.decoded.lock().unwrap_or_else(PoisonError::into_inner) = Some(decoded);
+        *self.0.decoded.lock().unwrap_or_else(PoisonError::into_inner) = Some(decoded);
     }
 }
 
 impl<T> Clone for Exchange<T> {
     fn clone(&self) -> Exchange<T> {
-        Exchange { wire: self.wire, body: Arc::clone(&self.body), decoded: Arc::clone(&self.decoded) }
+        Exchange(Arc::clone(&self.0))
     }
 }
 
@@ -103,28 +188,9 @@ impl<T> fmt::Debug for Exchange<T> {
     }
 }
 
-#[dyn_dispatch_hint]
-impl<T: Send> Intercept for Exchange<T> {
-    fn name(&self) -> &'static str {
-        "keyfold exchange"
-    }
-
-    fn read_before_execution(
-        &self,
-        _: &BeforeSerializationInterceptorContextRef<'_>,
-        cfg: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        cfg.interceptor_state().store_put(SharedRequestSerializer::new(self.clone()));
-        if !wants_sdk() && (self.wire.sdk)().is_some() {
-            cfg.interceptor_state().store_put(SharedResponseDeserializer::new(self.clone()));
-        }
-        Ok(())
-    }
-}
-
 impl<T: Send> SerializeRequest for Exchange<T> {
     fn serialize_input(&self, _: Input, _: &mut ConfigBag) -> Result<HttpRequest, BoxError> {
-        self.body.request()
+        self.0.body.request()
     }
 }
 
@@ -139,14 +205,14 @@ impl<T: Send> DeserializeResponse for Exchange<T> {
         // What an earlier attempt returned is not the answer.
         drop(self.take());
         if response.status().is_success()
-            && let Some(decoded) = response.body().bytes().and_then(self.wire.decode)
+            && let Some(decoded) = response.body().bytes().and_then(self.0.wire.decode)
         {
             self.keep(decoded);
-            return Ok((self.wire.nothing)());
+            return Ok((self.0.wire.nothing)());
         }
-        match (self.wire.sdk)() {
+        match (self.0.wire.sdk)() {
             Some(sdk) => sdk.deserialize_nonstreaming_with_config(response, cfg),
-            None => unreachable!("`read_before_execution` checks it"),
+            None => unreachable!("`beside` checks it"),
         }
     }
 }

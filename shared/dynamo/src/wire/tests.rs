@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_credential_types::provider::{ProvideCredentials, future};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, StatementAnswer};
 use super::body::{BodyText, QUERY_ITEMS};
-use super::exchange::{Exchange, QUERY};
+use super::exchange::{Exchange, Interceptor, QUERY, is_ours, send};
 use super::item::read_item;
 use super::oracle::{agrees_with_the_sdk, sdk_page};
 use super::write;
@@ -444,8 +445,7 @@ fn request() -> PageRequest {
 async fn a_page_comes_from_our_decoder_also_after_a_failed_attempt() {
     let (client, _) = scripted(&[(500, "{}"), (200, GOOD)]);
     let exchange = exchange();
-    let output =
-        client.query().table_name("t").customize().interceptor(exchange.clone()).send().await.unwrap();
+    let output = send!(exchange, &client, client.query().table_name("t")).unwrap();
     assert_eq!((exchange.take(), output.count), (Some(good()), 0));
 
     let (client, _) = scripted(&[(200, GOOD)]);
@@ -454,6 +454,60 @@ async fn a_page_comes_from_our_decoder_also_after_a_failed_attempt() {
     let (client, _) = scripted(&[(200, GOOD)]);
     let scan = ScanPage { page: request(), ..ScanPage::default() };
     assert_eq!(crate::scan_page(&client, &scan).await.unwrap(), good());
+}
+
+/// The same client with our interceptor, as [`crate::client`] makes it.
+fn with_interceptor(client: &Client) -> Client {
+    Client::from_conf(client.config().to_builder().interceptor(Interceptor).build())
+}
+
+#[tokio::test]
+async fn a_client_that_others_made_gets_the_same_pages() {
+    let answers = [(200, GOOD), (200, GOOD), (200, GOOD)];
+    let (theirs, _) = scripted(&answers);
+    let (mine, _) = scripted(&answers);
+    let mine = with_interceptor(&mine);
+    assert_eq!([&theirs, &mine].map(is_ours), [false, true]);
+    assert!(is_ours(&crate::plain_client("http://127.0.0.1:9", &crate::Settings::default())));
+    for client in [theirs, mine] {
+        let exchange = exchange();
+        let output = send!(exchange, &client, client.query().table_name("t")).unwrap();
+        assert_eq!((exchange.take(), output.count), (Some(good()), 0));
+        // A call without an exchange is the SDK's, also between calls that have one.
+        assert_eq!(client.query().table_name("t").send().await.unwrap().count, 1);
+        let exchange = self::exchange();
+        send!(exchange, &client, client.query().table_name("t")).unwrap();
+        assert_eq!(exchange.take(), Some(good()));
+    }
+}
+
+/// Credentials that come from a table: they are asked for in the middle of a call.
+#[derive(Debug)]
+struct Kept(Client);
+
+impl ProvideCredentials for Kept {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(async {
+            let count = self.0.query().table_name("credentials").send().await.unwrap().count;
+            Ok(Credentials::new(count.to_string(), "secret", None, None, "test"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_a_call_asks_for_credentials_has_no_part_in_its_exchange() {
+    let (kept, _) = scripted(&[(200, r#"{"Count":7}"#)]);
+    let (client, left) = scripted(&[(200, GOOD)]);
+    let credentials = Kept(with_interceptor(&kept));
+    let config = client.config().to_builder().credentials_provider(credentials).interceptor(Interceptor);
+    let client = Client::from_conf(config.build());
+    let exchange = exchange();
+    send!(exchange, &client, client.query().table_name("t")).unwrap();
+    assert_eq!(exchange.take(), Some(good()));
+    assert!(left.0.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -481,7 +535,7 @@ async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
     {
         let ((ours, left_ours), (sdks, left_sdks)) = (scripted(&answers), scripted(&answers));
         let exchange = exchange();
-        let ours = ours.query().table_name("t").customize().interceptor(exchange.clone()).send().await;
+        let ours = send!(exchange, &ours, ours.query().table_name("t"));
         let sdks = sdks.query().table_name("t").send().await;
         let told = |answer: &Result<QueryOutput, SdkError<QueryError>>| match answer {
             Ok(output) => output.count.to_string(),
