@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use keyfold_core::retrofit::batch::BATCH_RECORDS_MAX;
-use serde::Deserialize;
+use keyfold_dynamo::JsonReader;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::Refusal;
@@ -20,18 +21,19 @@ struct Event<'t> {
     records: Vec<&'t RawValue>,
 }
 
-/// A record's members, each still to be read: one that cannot be read hides no other. `D`: as what its inner object is read.
-#[derive(Debug, Clone, Copy, Deserialize)]
+/// The texts of a record's members, each still to be read: one that cannot be read hides no other. `D`: as what its inner object
+/// is read.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "D: Deserialize<'de>"))]
 struct Outer<'t, D> {
-    #[serde(rename = "eventID", borrow, default)]
-    event_id: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    event_name: Option<&'t RawValue>,
-    #[serde(rename = "eventSourceARN", borrow, default)]
-    stream: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    user_identity: Option<&'t RawValue>,
+    #[serde(rename = "eventID", borrow, default, deserialize_with = "raw")]
+    event_id: Option<&'t str>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    event_name: Option<&'t str>,
+    #[serde(rename = "eventSourceARN", borrow, default, deserialize_with = "raw")]
+    stream: Option<&'t str>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    user_identity: Option<&'t str>,
     #[serde(default)]
     dynamodb: Option<D>,
 }
@@ -42,25 +44,29 @@ impl<D> Default for Outer<'_, D> {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Inner<'t> {
-    #[serde(borrow, default)]
-    keys: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    new_image: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    old_image: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    sequence_number: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    stream_view_type: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    approximate_creation_date_time: Option<&'t RawValue>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    keys: Option<&'t str>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    new_image: Option<&'t str>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    old_image: Option<&'t str>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    sequence_number: Option<&'t str>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    stream_view_type: Option<&'t str>,
+    #[serde(borrow, default, deserialize_with = "raw")]
+    approximate_creation_date_time: Option<&'t str>,
+}
+
+fn raw<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de str>, D::Error> {
+    Ok(Option::<&RawValue>::deserialize(value)?.map(RawValue::get))
 }
 
 /// One record, as text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RawRecord<'t> {
     /// All of it.
     pub(crate) text: &'t str,
@@ -78,12 +84,11 @@ impl<'t> RawBatch<'t> {
     /// Reads an event.
     pub(crate) fn read(event: &'t str) -> Result<RawBatch<'t>, Refusal> {
         let malformed = |reason| Refusal::Malformed { reason };
-        let event: Event<'_> =
-            serde_json::from_str(event).map_err(|_| malformed("it has no list `Records`"))?;
-        if event.records.len() > BATCH_RECORDS_MAX {
+        let records = at_once(event).or_else(|| one_by_one(event));
+        let records = records.ok_or(malformed("it has no list `Records`"))?;
+        if records.len() > BATCH_RECORDS_MAX {
             return Err(malformed("it has more records than Lambda delivers at once"));
         }
-        let records: Vec<_> = event.records.into_iter().map(RawRecord::read).collect();
         if let Some(view) = records.iter().filter_map(RawRecord::view).find(|view| view != VIEW) {
             return Err(Refusal::ViewType { view: view.into_owned() });
         }
@@ -98,6 +103,84 @@ impl<'t> RawBatch<'t> {
         let stream = stream.map(Cow::into_owned);
         Ok(RawBatch { records, stream })
     }
+}
+
+/// The records of an event that is written as Lambda writes it: all members are found in one pass. `None` for all others.
+fn at_once(event: &str) -> Option<Vec<RawRecord<'_>>> {
+    let (mut reader, mut records) = (JsonReader::at_start(event), None);
+    reader.object(|reader, name| match &*name {
+        "Records" => once(&mut records, list(reader)?),
+        _ => reader.any().map(drop),
+    })?;
+    reader.end()?;
+    records
+}
+
+fn list<'t>(reader: &mut JsonReader<'t>) -> Option<Vec<RawRecord<'t>>> {
+    let mut records = Vec::new();
+    reader.array(|reader| {
+        let (text, outer) = reader.with_text(outer)?;
+        records.push(RawRecord { text, outer });
+        Some(())
+    })?;
+    Some(records)
+}
+
+fn outer<'t>(reader: &mut JsonReader<'t>) -> Option<Outer<'t, Inner<'t>>> {
+    let mut outer = Outer::default();
+    reader.object(|reader, name| {
+        let place = match &*name {
+            "eventID" => &mut outer.event_id,
+            "eventName" => &mut outer.event_name,
+            "eventSourceARN" => &mut outer.stream,
+            "userIdentity" => &mut outer.user_identity,
+            "dynamodb" => return once(&mut outer.dynamodb, inner(reader)?),
+            _ => return reader.any().map(drop),
+        };
+        once(place, reader.any()?)
+    })?;
+    Some(outer)
+}
+
+fn inner<'t>(reader: &mut JsonReader<'t>) -> Option<Inner<'t>> {
+    let mut inner = Inner::default();
+    reader.object(|reader, name| {
+        let place = match &*name {
+            "Keys" => &mut inner.keys,
+            "NewImage" => &mut inner.new_image,
+            "OldImage" => &mut inner.old_image,
+            "SequenceNumber" => &mut inner.sequence_number,
+            "StreamViewType" => &mut inner.stream_view_type,
+            "ApproximateCreationDateTime" => &mut inner.approximate_creation_date_time,
+            _ => return reader.any().map(drop),
+        };
+        once(place, reader.any()?)
+    })?;
+    Some(inner)
+}
+
+/// `None` if the member came already.
+fn once<T>(place: &mut Option<T>, found: T) -> Option<()> {
+    place.replace(found).is_none().then_some(())
+}
+
+/// The records of any event that has some.
+fn one_by_one(event: &str) -> Option<Vec<RawRecord<'_>>> {
+    let event: Event<'_> = serde_json::from_str(event).ok()?;
+    Some(event.records.into_iter().map(RawRecord::read).collect())
+}
+
+/// What is read in one pass, the slower reader must find, too. Is it?
+///
+/// # Panics
+/// If not.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn check_readers(event: &str) -> bool {
+    let records = at_once(event);
+    if records.is_some() {
+        assert_eq!(records, one_by_one(event), "{event}");
+    }
+    records.is_some()
 }
 
 impl<'t> RawRecord<'t> {
@@ -137,24 +220,24 @@ impl<'t> RawRecord<'t> {
     }
 
     pub(crate) fn keys(&self) -> Option<&'t str> {
-        self.inner()?.keys.map(RawValue::get)
+        self.inner()?.keys
     }
 
     pub(crate) fn new_image(&self) -> Option<&'t str> {
-        self.inner()?.new_image.map(RawValue::get)
+        self.inner()?.new_image
     }
 
     pub(crate) fn old_image(&self) -> Option<&'t str> {
-        self.inner()?.old_image.map(RawValue::get)
+        self.inner()?.old_image
     }
 
     pub(crate) fn user_identity(&self) -> Option<&'t str> {
-        self.outer.user_identity.map(RawValue::get)
+        self.outer.user_identity
     }
 
     /// When the change happened, in seconds since 1970.
     pub(crate) fn seconds(&self) -> Option<f64> {
-        serde_json::from_str(self.inner()?.approximate_creation_date_time?.get()).ok()
+        serde_json::from_str(self.inner()?.approximate_creation_date_time?).ok()
     }
 
     fn view(&self) -> Option<Cow<'t, str>> {
@@ -163,8 +246,8 @@ impl<'t> RawRecord<'t> {
 }
 
 /// The text that a value is. It is a copy only if something in it is escaped.
-fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    let json = raw?.get();
+fn text(json: Option<&str>) -> Option<Cow<'_, str>> {
+    let json = json?;
     let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match inside.filter(|inside| !inside.contains('\\')) {
         Some(plain) => Some(Cow::Borrowed(plain)),
@@ -199,4 +282,35 @@ pub(crate) fn set_aside(event: &str) -> Option<String> {
     let event: Created = serde_json::from_str(event).ok()?;
     let created = event.source == "aws.s3" && event.kind == "Object Created";
     created.then(|| format!("s3://{}/{}", event.detail.bucket.name, event.detail.object.key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lambda_sends_is_read_in_one_pass() {
+        let events = keyfold_harness::events("replicator");
+        let left = events.iter().filter(|(_, event)| !check_readers(event)).map(|(name, _)| name);
+        // One has a `null`, the other no list of records.
+        assert_eq!(left.collect::<Vec<_>>(), ["13-no-sequence-number", "21-malformed-batch"]);
+    }
+
+    #[test]
+    fn what_is_read_in_one_pass_is_what_the_slower_reader_finds() {
+        let (mut taken, mut left) = (0, 0);
+        for (_, event) in keyfold_harness::events("replicator") {
+            for (at, _) in event.char_indices() {
+                let (cut, rest) = event.split_at(at);
+                let token =
+                    ["\"", "{", "}", ",", ":", "\\", "null", "1e2", "\"eventName\":7,", "[]"][at % 10];
+                let behind = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
+                for changed in [format!("{cut}{token}{rest}"), format!("{cut}{token}{behind}")] {
+                    if check_readers(&changed) { taken += 1 } else { left += 1 }
+                }
+            }
+        }
+        // Else the changes say nothing.
+        assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
+    }
 }

@@ -32,5 +32,6 @@ pub(crate) use exchange::{
     BATCH_GET, DELETE, Exchange, Interceptor, PUT, QUERY, SCAN, STATEMENTS, UPDATE, is_ours, send,
 };
 pub use item::read_item;
+pub use json::Reader as JsonReader;
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

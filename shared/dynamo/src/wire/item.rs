@@ -43,7 +43,7 @@ impl Items {
 /// The item of a text: as a stream's record has it, for one. `None` also of a text that only a slower reader may judge, which is
 /// asked then.
 pub fn read_item(text: &str) -> Option<Item> {
-    let mut reader = Reader::of(text.as_bytes())?;
+    let mut reader = Reader::at_start(text);
     let item = item(&mut reader, ATTRIBUTES_GUESSED)?;
     reader.end()?;
     Some(item)

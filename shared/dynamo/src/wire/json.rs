@@ -1,7 +1,7 @@
 //! A reader of JSON texts that walks a body once and builds nothing by itself.
 //!
-//! It knows less than JSON allows, on purpose. What it does not know it does not read: `None` means "ask the SDK's decoder", and
-//! never "this is wrong".
+//! It knows less than JSON allows, on purpose. What it does not know it does not read: `None` means "ask a decoder that knows all of
+//! JSON", which is the SDK's for an answer, and never "this is wrong".
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ use super::plain::plain;
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
 pub(super) const DEPTH_MAX: usize = 64;
 
-/// A place in a text.
+/// A place in a text of JSON. `None` from any of its methods means that only a slower reader may judge the text.
 #[derive(Debug)]
-pub(super) struct Reader<'b> {
+pub struct Reader<'b> {
     text: &'b str,
     at: usize,
 }
@@ -22,7 +22,12 @@ pub(super) struct Reader<'b> {
 impl<'b> Reader<'b> {
     /// At the beginning of a body; `None` if it is not UTF-8.
     pub(super) fn of(body: &'b [u8]) -> Option<Reader<'b>> {
-        Some(Reader { text: std::str::from_utf8(body).ok()?, at: 0 })
+        Some(Reader::at_start(std::str::from_utf8(body).ok()?))
+    }
+
+    /// At the beginning of a text.
+    pub fn at_start(text: &'b str) -> Reader<'b> {
+        Reader { text, at: 0 }
     }
 
     /// The next byte that is no space, without moving behind it.
@@ -42,12 +47,12 @@ impl<'b> Reader<'b> {
     }
 
     /// Nothing is left.
-    pub(super) fn end(&mut self) -> Option<()> {
+    pub fn end(&mut self) -> Option<()> {
         self.peek().is_none().then_some(())
     }
 
     /// Walks an object. `member` is called at each value, and must read it.
-    pub(super) fn object(
+    pub fn object(
         &mut self,
         mut member: impl FnMut(&mut Reader<'b>, Cow<'b, str>) -> Option<()>,
     ) -> Option<()> {
@@ -67,7 +72,7 @@ impl<'b> Reader<'b> {
     }
 
     /// Walks an array. `element` is called at each value, and must read it.
-    pub(super) fn array(&mut self, mut element: impl FnMut(&mut Reader<'b>) -> Option<()>) -> Option<()> {
+    pub fn array(&mut self, mut element: impl FnMut(&mut Reader<'b>) -> Option<()>) -> Option<()> {
         self.eat(b'[')?;
         if self.peek()? == b']' {
             return self.eat(b']');
@@ -199,7 +204,20 @@ impl<'b> Reader<'b> {
         is_number.then_some(number)
     }
 
-    /// Walks over a value of any kind.
+    /// Reads one value; says its text, too.
+    pub fn with_text<T>(&mut self, read: impl FnOnce(&mut Reader<'b>) -> Option<T>) -> Option<(&'b str, T)> {
+        self.peek()?;
+        let from = self.at;
+        let read = read(self)?;
+        Some((&self.text[from..self.at], read))
+    }
+
+    /// Walks over a value of any kind: its text.
+    pub fn any(&mut self) -> Option<&'b str> {
+        self.with_text(|reader| reader.skip(0)).map(|(text, ())| text)
+    }
+
+    /// Walks over a value of any kind that is so deep inside others.
     pub(super) fn skip(&mut self, depth: usize) -> Option<()> {
         if depth > DEPTH_MAX {
             return None;
