@@ -211,7 +211,10 @@ fn plain_credentials() -> Credentials {
 
 /// Time-outs and retries, and the interceptor that our requests and answers go by.
 fn tuned(config: Builder, settings: &Settings) -> Builder {
-    config.timeout_config(timeouts(settings)).retry_config(retries(settings)).interceptor(wire::Interceptor)
+    config
+        .timeout_config(timeouts(settings))
+        .retry_config(retries(settings))
+        .interceptor(wire::Interceptor::default())
 }
 
 fn timeouts(settings: &Settings) -> TimeoutConfig {

@@ -9,6 +9,7 @@
 //!
 //! Start with [`Exchange`] and [`BodyText`].
 
+mod agent;
 mod answer;
 mod body;
 mod exchange;

@@ -11,8 +11,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
-use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
+use aws_sdk_dynamodb::config::interceptors::{
+    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextMut,
+    BeforeTransmitInterceptorContextRef,
+};
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::operation::batch_execute_statement::{
     BatchExecuteStatement, BatchExecuteStatementOutput,
@@ -35,6 +38,7 @@ use futures_util::future::BoxFuture;
 use keyfold_core::execute::{Consumed, Page};
 use tokio::task::futures::TaskLocalFuture;
 
+use super::agent::Agent;
 use super::answer::{self, BatchAnswer, StatementsAnswer};
 use super::body::Body;
 
@@ -88,8 +92,10 @@ pub(crate) struct Exchanged {
 }
 
 /// The interceptor: makes the exchange for a call that one waits for, and leaves all others as they are.
-#[derive(Debug)]
-pub(crate) struct Interceptor;
+#[derive(Debug, Default)]
+pub(crate) struct Interceptor {
+    agent: Agent,
+}
 
 const NAME: &str = "keyfold exchange";
 
@@ -115,7 +121,28 @@ impl Intercept for Interceptor {
             if let Some(answer) = answer {
                 cfg.interceptor_state().store_put(answer);
             }
+            self.agent.begin(cfg);
         }
+        Ok(())
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        Agent::say(cfg, context.request_mut());
+        Ok(())
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        self.agent.learn(cfg, context.request());
         Ok(())
     }
 }
@@ -128,7 +155,7 @@ macro_rules! send {
             .beside(async move {
                 match is_ours {
                     true => call.send().await,
-                    false => call.customize().interceptor($crate::wire::Interceptor).send().await,
+                    false => call.customize().interceptor($crate::wire::Interceptor::default()).send().await,
                 }
             })
             .await

@@ -401,12 +401,14 @@ fn each_attempt_is_decoded_by_the_right_decoder() {
     assert_eq!(exchange.take(), Some(good()), "the last attempt counts");
 }
 
-/// A connection that gives these answers, one after another, and then none.
+/// A connection that gives these answers, one after another, and then none; and the user agents that it was told.
 #[derive(Debug, Clone)]
-struct Script(Arc<Mutex<VecDeque<(u16, String)>>>);
+struct Script(Arc<Mutex<VecDeque<(u16, String)>>>, Arc<Mutex<Vec<[Vec<String>; 2]>>>);
 
 impl HttpConnector for Script {
-    fn call(&self, _: HttpRequest) -> HttpConnectorFuture {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let all = |name| request.headers().get_all(name).map(str::to_owned).collect();
+        self.1.lock().unwrap().push(["user-agent", "x-amz-user-agent"].map(all));
         let (status, body) = self.0.lock().unwrap().pop_front().unwrap();
         HttpConnectorFuture::ready(Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body))))
     }
@@ -421,7 +423,7 @@ impl HttpClient for Script {
 /// A client whose attempts get these answers, and the answers that are left.
 fn scripted(answers: &[(u16, &str)]) -> (Client, Script) {
     let answers = answers.iter().map(|(status, body)| (*status, (*body).to_owned()));
-    let script = Script(Arc::new(Mutex::new(answers.collect())));
+    let script = Script(Arc::new(Mutex::new(answers.collect())), Arc::default());
     let retries = RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(1));
     let config = Builder::default()
         .behavior_version(BehaviorVersion::latest())
@@ -458,7 +460,7 @@ async fn a_page_comes_from_our_decoder_also_after_a_failed_attempt() {
 
 /// The same client with our interceptor, as [`crate::client`] makes it.
 fn with_interceptor(client: &Client) -> Client {
-    Client::from_conf(client.config().to_builder().interceptor(Interceptor).build())
+    Client::from_conf(client.config().to_builder().interceptor(Interceptor::default()).build())
 }
 
 #[tokio::test]
@@ -479,6 +481,25 @@ async fn a_client_that_others_made_gets_the_same_pages() {
         send!(exchange, &client, client.query().table_name("t")).unwrap();
         assert_eq!(exchange.take(), Some(good()));
     }
+}
+
+/// As if it were the SDK's: once in each request, and in every attempt.
+#[tokio::test]
+async fn a_client_says_who_it_is_as_the_sdk_does() {
+    let answers = [(200, GOOD), (500, "{}"), (200, GOOD), (200, GOOD)];
+    let (theirs, said_by_theirs) = scripted(&answers);
+    let (mine, said_by_mine) = scripted(&answers);
+    let mine = with_interceptor(&mine);
+    for at in 0..3 {
+        theirs.query().table_name("t").send().await.unwrap();
+        match at {
+            2 => drop(mine.query().table_name("t").send().await.unwrap()),
+            _ => drop(send!(exchange(), &mine, mine.query().table_name("t")).unwrap()),
+        }
+    }
+    let [theirs, mine] = [said_by_theirs, said_by_mine].map(|script| script.1.lock().unwrap().clone());
+    assert_eq!((theirs.len(), &theirs), (4, &mine));
+    assert!(mine.iter().flatten().all(|values| values.len() == 1 && values[0].contains("aws-sdk-rust")));
 }
 
 /// Credentials that come from a table: they are asked for in the middle of a call.
@@ -502,7 +523,8 @@ async fn what_a_call_asks_for_credentials_has_no_part_in_its_exchange() {
     let (kept, _) = scripted(&[(200, r#"{"Count":7}"#)]);
     let (client, left) = scripted(&[(200, GOOD)]);
     let credentials = Kept(with_interceptor(&kept));
-    let config = client.config().to_builder().credentials_provider(credentials).interceptor(Interceptor);
+    let config =
+        client.config().to_builder().credentials_provider(credentials).interceptor(Interceptor::default());
     let client = Client::from_conf(config.build());
     let exchange = exchange();
     send!(exchange, &client, client.query().table_name("t")).unwrap();
