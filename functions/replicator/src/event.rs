@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use keyfold_core::retrofit::batch::BATCH_RECORDS_MAX;
-use keyfold_dynamo::JsonReader;
+use keyfold_dynamo::json::{Reader, once};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -83,12 +83,7 @@ pub(crate) struct RawBatch<'t> {
 impl<'t> RawBatch<'t> {
     /// Reads an event.
     pub(crate) fn read(event: &'t str) -> Result<RawBatch<'t>, Refusal> {
-        let malformed = |reason| Refusal::Malformed { reason };
-        let records = at_once(event).or_else(|| one_by_one(event));
-        let records = records.ok_or(malformed("it has no list `Records`"))?;
-        if records.len() > BATCH_RECORDS_MAX {
-            return Err(malformed("it has more records than Lambda delivers at once"));
-        }
+        let records = at_once(event).map_or_else(|| one_by_one(event), Ok)?;
         if let Some(view) = records.iter().filter_map(RawRecord::view).find(|view| view != VIEW) {
             return Err(Refusal::ViewType { view: view.into_owned() });
         }
@@ -105,20 +100,28 @@ impl<'t> RawBatch<'t> {
     }
 }
 
-/// The records of an event that is written as Lambda writes it: all members are found in one pass. `None` for all others.
+fn malformed(reason: &'static str) -> Refusal {
+    Refusal::Malformed { reason }
+}
+
+/// The records of an event that is written as Lambda writes it: all members are found in one pass. `None` for all others, and for
+/// more records than are kept.
 fn at_once(event: &str) -> Option<Vec<RawRecord<'_>>> {
-    let (mut reader, mut records) = (JsonReader::at_start(event), None);
+    let (mut reader, mut records) = (Reader::at_start(event), None);
     reader.object(|reader, name| match &*name {
-        "Records" => once(&mut records, list(reader)?),
+        "Records" => once(&mut records, list(reader)),
         _ => reader.any().map(drop),
     })?;
     reader.end()?;
     records
 }
 
-fn list<'t>(reader: &mut JsonReader<'t>) -> Option<Vec<RawRecord<'t>>> {
+fn list<'t>(reader: &mut Reader<'t>) -> Option<Vec<RawRecord<'t>>> {
     let mut records = Vec::new();
     reader.array(|reader| {
+        if records.len() == BATCH_RECORDS_MAX {
+            return None;
+        }
         let (text, outer) = reader.with_text(outer)?;
         records.push(RawRecord { text, outer });
         Some(())
@@ -126,7 +129,7 @@ fn list<'t>(reader: &mut JsonReader<'t>) -> Option<Vec<RawRecord<'t>>> {
     Some(records)
 }
 
-fn outer<'t>(reader: &mut JsonReader<'t>) -> Option<Outer<'t, Inner<'t>>> {
+fn outer<'t>(reader: &mut Reader<'t>) -> Option<Outer<'t, Inner<'t>>> {
     let mut outer = Outer::default();
     reader.object(|reader, name| {
         let place = match &*name {
@@ -134,15 +137,15 @@ fn outer<'t>(reader: &mut JsonReader<'t>) -> Option<Outer<'t, Inner<'t>>> {
             "eventName" => &mut outer.event_name,
             "eventSourceARN" => &mut outer.stream,
             "userIdentity" => &mut outer.user_identity,
-            "dynamodb" => return once(&mut outer.dynamodb, inner(reader)?),
+            "dynamodb" => return once(&mut outer.dynamodb, inner(reader)),
             _ => return reader.any().map(drop),
         };
-        once(place, reader.any()?)
+        once(place, reader.any())
     })?;
     Some(outer)
 }
 
-fn inner<'t>(reader: &mut JsonReader<'t>) -> Option<Inner<'t>> {
+fn inner<'t>(reader: &mut Reader<'t>) -> Option<Inner<'t>> {
     let mut inner = Inner::default();
     reader.object(|reader, name| {
         let place = match &*name {
@@ -154,31 +157,29 @@ fn inner<'t>(reader: &mut JsonReader<'t>) -> Option<Inner<'t>> {
             "ApproximateCreationDateTime" => &mut inner.approximate_creation_date_time,
             _ => return reader.any().map(drop),
         };
-        once(place, reader.any()?)
+        once(place, reader.any())
     })?;
     Some(inner)
 }
 
-/// `None` if the member came already.
-fn once<T>(place: &mut Option<T>, found: T) -> Option<()> {
-    place.replace(found).is_none().then_some(())
+/// The records of any event that has a list of them. It is counted before a record is read: the members take ten times the memory.
+fn one_by_one(event: &str) -> Result<Vec<RawRecord<'_>>, Refusal> {
+    let event: Event<'_> = serde_json::from_str(event).map_err(|_| malformed("it has no list `Records`"))?;
+    if event.records.len() > BATCH_RECORDS_MAX {
+        return Err(malformed("it has more records than Lambda delivers at once"));
+    }
+    Ok(event.records.into_iter().map(RawRecord::read).collect())
 }
 
-/// The records of any event that has some.
-fn one_by_one(event: &str) -> Option<Vec<RawRecord<'_>>> {
-    let event: Event<'_> = serde_json::from_str(event).ok()?;
-    Some(event.records.into_iter().map(RawRecord::read).collect())
-}
-
-/// What is read in one pass, the slower reader must find, too. Is it?
+/// Is the event read in one pass?
 ///
 /// # Panics
-/// If not.
+/// If the slower reader finds something else in it.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn check_readers(event: &str) -> bool {
     let records = at_once(event);
     if records.is_some() {
-        assert_eq!(records, one_by_one(event), "{event}");
+        assert_eq!(records, one_by_one(event).ok(), "{event}");
     }
     records.is_some()
 }
@@ -294,6 +295,16 @@ mod tests {
         let left = events.iter().filter(|(_, event)| !check_readers(event)).map(|(name, _)| name);
         // One has a `null`, the other no list of records.
         assert_eq!(left.collect::<Vec<_>>(), ["13-no-sequence-number", "21-malformed-batch"]);
+    }
+
+    #[test]
+    fn no_more_records_are_kept_than_lambda_delivers() {
+        let of = |records: usize| format!(r#"{{"Records":[{}]}}"#, vec!["{}"; records].join(","));
+        let (most, more) = (of(BATCH_RECORDS_MAX), of(BATCH_RECORDS_MAX + 1));
+        assert_eq!([&most, &more].map(|event| check_readers(event)), [true, false]);
+        assert_eq!(one_by_one(&most).unwrap().len(), BATCH_RECORDS_MAX);
+        let refused = RawBatch::read(&more).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("more records than Lambda delivers at once"), "{refused}");
     }
 
     #[test]

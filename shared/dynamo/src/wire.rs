@@ -14,7 +14,7 @@ mod answer;
 mod body;
 mod exchange;
 mod item;
-mod json;
+pub mod json;
 #[cfg(any(test, fuzzing))]
 mod oracle;
 mod plain;
@@ -33,6 +33,5 @@ pub(crate) use exchange::{
     BATCH_GET, DELETE, Exchange, Interceptor, PUT, QUERY, SCAN, STATEMENTS, UPDATE, is_ours, send,
 };
 pub use item::read_item;
-pub use json::Reader as JsonReader;
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

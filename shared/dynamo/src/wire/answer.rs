@@ -4,7 +4,7 @@ use keyfold_core::execute::{Consumed, Page};
 use keyfold_core::value::Item;
 
 use super::item::{Items, KEY_ATTRIBUTES, item};
-use super::json::Reader;
+use super::json::{Reader, once};
 
 /// What one BatchGetItem returned.
 #[derive(Debug, Default, PartialEq)]
@@ -130,11 +130,6 @@ fn refusal(reader: &mut Reader<'_>) -> Option<StatementAnswer> {
         _ => reader.skip(0),
     })?;
     matches!(&*code?, "DuplicateItem" | "ConditionalCheckFailed").then_some(StatementAnswer::Refused)
-}
-
-/// Keeps what was read. What comes twice is left to the SDK's decoder: which of the two counts is its business.
-fn once<T>(place: &mut Option<T>, read: Option<T>) -> Option<()> {
-    place.replace(read?).is_none().then_some(())
 }
 
 fn all_items(reader: &mut Reader<'_>) -> Option<Vec<Item>> {

@@ -232,5 +232,10 @@ impl<'b> Reader<'b> {
     }
 }
 
+/// Keeps what was read. What comes twice is left to the slower decoder: which of the two counts is its business.
+pub fn once<T>(place: &mut Option<T>, read: Option<T>) -> Option<()> {
+    place.replace(read?).is_none().then_some(())
+}
+
 /// So many digits a float tells apart; a longer number is left to the SDK's decoder.
 const DIGITS_MAX: usize = 15;
