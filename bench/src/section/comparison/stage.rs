@@ -23,6 +23,7 @@ const RETROFIT: &str = "newTable";
 /// Two tables that agree.
 pub(super) struct ComparisonStage {
     sender: RequestSender,
+    /// For what is done by the SDK alone.
     alone: Client,
     items: usize,
     _dynamo: EmbeddedDynamo,

@@ -31,6 +31,7 @@ pub(super) struct Answered {
 pub(super) struct QueryStage {
     pub(super) model: Model,
     pub(super) client: Client,
+    /// For what is done by the SDK alone.
     alone: Client,
     _dynamo: EmbeddedDynamo,
 }

@@ -28,6 +28,7 @@ pub(super) type SdkItem = HashMap<String, AttributeValue>;
 pub(super) struct StreamStage {
     pub(super) model: Model,
     pub(super) client: Client,
+    /// For what is done by the SDK alone.
     alone: Client,
     /// The stream that the retrofit follows.
     pub(super) stream: String,

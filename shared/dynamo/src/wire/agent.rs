@@ -1,5 +1,5 @@
-//! The user agent of a client, which the SDK writes anew for every call. Of our calls it is always the same: the first one keeps what
-//! the SDK wrote, and those after it send that.
+//! The user agent of a client, which the SDK writes anew for every attempt. That of our calls is always the same: what the SDK wrote
+//! for the first of them is kept, and those after it send that.
 
 use std::sync::{Arc, OnceLock};
 
@@ -29,13 +29,15 @@ impl Storable for Says {
 }
 
 impl Agent {
-    /// At the begin of one of our calls.
+    /// At the beginning of one of our calls. Others may say something else, and teach nothing.
     pub(super) fn begin(&self, cfg: &mut ConfigBag) {
         let state = cfg.interceptor_state();
         match self.0.get() {
             Some(known) => {
                 state.store_put(Says::Known(Arc::clone(known)));
-                state.store_put(disable_interceptor::<UserAgentInterceptor>("its answer is known"));
+                state.store_put(disable_interceptor::<UserAgentInterceptor>(
+                    "the client's user agent is known",
+                ));
             }
             None => drop(state.store_put(Says::Unknown)),
         }

@@ -91,7 +91,7 @@ pub(crate) struct Exchanged {
     answer: Option<SharedResponseDeserializer>,
 }
 
-/// The interceptor: makes the exchange for a call that one waits for, and leaves all others as they are.
+/// The interceptor: makes the exchange of a call that has one, and leaves all others as they are.
 #[derive(Debug, Default)]
 pub(crate) struct Interceptor {
     agent: Agent,
@@ -179,7 +179,7 @@ impl<T: Send> Exchange<T> {
 
     /// Runs the call that this is the exchange of. [`send`] is for that.
     ///
-    /// The call is boxed: what waits for it, many at once, is moved about, and the SDK's future has six kilobytes.
+    /// The call is boxed: without that, the futures around it are nested deeper than the compiler follows.
     pub(crate) fn beside<'c, R>(
         &self,
         call: impl Future<Output = R> + Send + 'c,

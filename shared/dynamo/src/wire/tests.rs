@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_credential_types::provider::{ProvideCredentials, future};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
+use aws_sdk_dynamodb::config::{AppName, BehaviorVersion, Builder, Credentials, Region};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::query::{QueryError, QueryOutput};
 use aws_smithy_runtime_api::client::http::{
@@ -486,10 +486,15 @@ async fn a_client_that_others_made_gets_the_same_pages() {
 /// As if it were the SDK's: once in each request, and in every attempt.
 #[tokio::test]
 async fn a_client_says_who_it_is_as_the_sdk_does() {
-    let answers = [(200, GOOD), (500, "{}"), (200, GOOD), (200, GOOD)];
+    let answers = [(200, GOOD), (200, GOOD), (500, "{}"), (200, GOOD), (200, GOOD)];
     let (theirs, said_by_theirs) = scripted(&answers);
     let (mine, said_by_mine) = scripted(&answers);
     let mine = with_interceptor(&mine);
+    for client in [&theirs, &mine] {
+        // A call of somebody else, who says more. Ours do not repeat it.
+        let other = Builder::default().app_name(AppName::new("other").unwrap());
+        client.query().table_name("t").customize().config_override(other).send().await.unwrap();
+    }
     for at in 0..3 {
         theirs.query().table_name("t").send().await.unwrap();
         match at {
@@ -498,7 +503,7 @@ async fn a_client_says_who_it_is_as_the_sdk_does() {
         }
     }
     let [theirs, mine] = [said_by_theirs, said_by_mine].map(|script| script.1.lock().unwrap().clone());
-    assert_eq!((theirs.len(), &theirs), (4, &mine));
+    assert_eq!((theirs.len(), &theirs), (5, &mine));
     assert!(mine.iter().flatten().all(|values| values.len() == 1 && values[0].contains("aws-sdk-rust")));
 }
 
