@@ -5,6 +5,7 @@
 
 mod https;
 mod roots;
+mod signing;
 
 use std::env;
 use std::time::Duration;
@@ -15,7 +16,9 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Builder, Credentials, Region, SharedInterceptor, StalledStreamProtectionConfig,
+};
 
 pub(crate) use self::https::connector;
 pub use self::roots::{Roots, RootsError};
@@ -209,12 +212,15 @@ fn plain_credentials() -> Credentials {
     Credentials::new(key, secret, None, None, "keyfold plain endpoint")
 }
 
-/// Time-outs and retries, and the interceptor that our requests and answers go by.
+/// Time-outs and retries, how requests are signed, and the interceptor that they and their answers go by.
 fn tuned(config: Builder, settings: &Settings) -> Builder {
-    config
+    let mut config = config
         .timeout_config(timeouts(settings))
         .retry_config(retries(settings))
-        .interceptor(wire::Interceptor::default())
+        // An attempt has its time-out: what stalls is given up by that.
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    config.push_interceptor(SharedInterceptor::permanent(wire::Interceptor::default()));
+    signing::signed_here(config)
 }
 
 fn timeouts(settings: &Settings) -> TimeoutConfig {

@@ -54,7 +54,8 @@ impl Agent {
 
     /// When a request is complete. One that lacks a header teaches nothing.
     pub(super) fn learn(&self, cfg: &ConfigBag, request: &HttpRequest) {
-        if let Some(Says::Unknown) = cfg.load::<Says>()
+        if self.0.get().is_none()
+            && let Some(Says::Unknown) = cfg.load::<Says>()
             && let [Some(one), Some(other)] = HEADERS.map(|header| request.headers().get(header))
         {
             self.0.get_or_init(|| Arc::new([one.to_owned(), other.to_owned()]));

@@ -1,6 +1,6 @@
 //! How our request and our decoder come in place of the SDK's: by an interceptor, which is public in the SDK.
 //!
-//! The SDK keeps everything else: endpoint, credentials, signing, retries, time-outs, connections, errors.
+//! The SDK keeps everything else: endpoint, credentials, retries, time-outs, connections, errors.
 //!
 //! Our clients have the interceptor from the start: one that a call brings along makes the SDK compute a configuration for that
 //! call alone. What a call exchanges waits beside the call, in its task, until the interceptor takes it.
