@@ -107,8 +107,12 @@ fn signer(random: &mut Random) -> (u64, Credentials) {
 async fn every_request_is_signed_as_the_sdk_signs_it() {
     let both = Both::default();
     let server = Server::new(|_| answer(200, "{}"));
-    let endpoints =
-        ["http://127.0.0.1:8000", "https://dynamodb.eu-central-1.amazonaws.com", "https://a.example/"];
+    let endpoints = [
+        "http://127.0.0.1:8000",
+        "http://[::1]:8000",
+        "https://DynamoDB.eu-central-1.amazonaws.com",
+        "https://a.example/",
+    ];
     for seed in 0..500 {
         let random = &mut Random::new(seed);
         let (at, by) = signer(random);
