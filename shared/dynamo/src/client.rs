@@ -217,7 +217,7 @@ fn tuned(config: Builder, settings: &Settings) -> Builder {
     let mut config = config
         .timeout_config(timeouts(settings))
         .retry_config(retries(settings))
-        // An attempt has its time-out: what stalls is given up by that.
+        // The time-out of an attempt ends one that stalls.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
     config.push_interceptor(SharedInterceptor::permanent(wire::Interceptor::default()));
     signing::signed_here(config)

@@ -1,17 +1,17 @@
-//! How our clients sign what they send. The SDK derives the key of the day anew for every attempt, and collects what it signs in three
-//! maps of headers: together a tenth of what a small call costs. But a request of DynamoDB has one shape, and a key serves a day.
+//! How our clients sign what they send. The SDK derives the key of the day anew for every attempt, and collects what it signs in a
+//! map of headers and two lists. But a request of DynamoDB has one shape, and a key serves a day.
 //!
 //! Only what is certain is signed here: a POST to `/` with the SDK's own options, with headers that are signed as they are, by a clock
-//! that is right. All else is the SDK's to sign. `docs/adr/0022` has the reasons.
+//! that is not known to be off. All else is the SDK's to sign. `docs/adr/0022` has the reasons.
 
+mod clock;
 mod second;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use aws_credential_types::Credentials;
 use aws_runtime::auth::sigv4::SigV4AuthScheme;
@@ -24,23 +24,20 @@ use aws_sdk_dynamodb::error::BoxError;
 use aws_smithy_runtime_api::client::auth::{AuthScheme, AuthSchemeEndpointConfig, AuthSchemeId, Sign};
 use aws_smithy_runtime_api::client::identity::{Identity, SharedIdentityResolver};
 use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::runtime_components::GetIdentityResolver;
-use aws_smithy_types::DateTime;
-use aws_smithy_types::date_time::Format;
 use aws_types::SigningName;
 use aws_types::region::SigningRegion;
 
+use self::clock::Clock;
 use self::second::Second;
 use self::text::Excluded;
 
-/// Set to anything: the SDK signs every request. It is the way back if our signatures are ever found to be wrong.
+/// Set and not empty: the SDK signs every request. It is the way back if our signatures are ever found to be wrong.
 const SDK_SIGNER: &str = "KEYFOLD_SDK_SIGNER";
-/// What an endpoint may say of signatures. DynamoDB's say nothing.
+/// What an endpoint may say of signatures. Only that of DynamoDB's region `local` does.
 const OF_ENDPOINTS: [&str; 4] =
     ["signingName", "signingRegion", "disableDoubleEncoding", "disableNormalizePath"];
-/// DynamoDB refuses a clock that is five minutes off. The SDK corrects one, and signs for it.
-const CLOCKS_APART_MAX: Duration = Duration::from_secs(60);
 
 /// A client with this configuration signs its requests here.
 pub(super) fn signed_here(config: Builder) -> Builder {
@@ -62,7 +59,7 @@ struct Signer {
     sdk: SigV4AuthScheme,
     excluded: Excluded,
     second: Mutex<Option<Arc<Second>>>,
-    is_clock_off: AtomicBool,
+    clock: Clock,
 }
 
 impl AuthScheme for Signing {
@@ -88,7 +85,7 @@ impl Sign for Signer {
         components: &RuntimeComponents,
         cfg: &ConfigBag,
     ) -> Result<(), BoxError> {
-        if !self.is_clock_off.load(Ordering::Relaxed)
+        if !self.clock.is_off()
             && let Some(second) = self.second(identity, &endpoint, components, cfg)
             && let Some(signature) = text::signature(request, &second, &self.excluded)
         {
@@ -128,17 +125,6 @@ impl Signer {
             }
         }
     }
-
-    /// An answer that is no success may come of a clock that is off.
-    fn look_at(&self, answer: &HttpResponse, components: &RuntimeComponents) {
-        let sent = || DateTime::from_str(answer.headers().get("date")?, Format::HttpDate).ok();
-        if !answer.status().is_success()
-            && let Some(sent) = sent()
-            && DateTime::from(now(components)).secs().abs_diff(sent.secs()) > CLOCKS_APART_MAX.as_secs()
-        {
-            self.is_clock_off.store(true, Ordering::Relaxed);
-        }
-    }
 }
 
 fn now(components: &RuntimeComponents) -> SystemTime {
@@ -157,7 +143,7 @@ impl Intercept for Signing {
         components: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        self.0.look_at(context.response(), components);
+        self.0.clock.look_at(context.response(), now(components));
         Ok(())
     }
 }

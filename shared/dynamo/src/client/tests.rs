@@ -53,6 +53,7 @@ fn a_plain_client_has_everything_it_needs() {
     for name in ["keyfold exchange", "keyfold signing"] {
         assert!(config.interceptors().any(|interceptor| interceptor.name() == name), "{name}");
     }
+    assert!(config.auth_schemes().any(|scheme| format!("{scheme:?}").contains("Signing(Signer")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,6 @@ use aws_sigv4::sign::v4;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::DateTime;
 use aws_smithy_types::date_time::Format;
-use http::HeaderValue;
 
 pub(super) const DATE: &str = "x-amz-date";
 pub(super) const TOKEN: &str = "x-amz-security-token";
@@ -80,9 +79,7 @@ impl Second {
         headers.try_insert(DATE, self.date_time.clone())?;
         headers.try_insert(AUTHORIZATION, authorization)?;
         if let Some(token) = self.by.session_token() {
-            let mut token = HeaderValue::from_str(token)?;
-            token.set_sensitive(true);
-            headers.try_insert(TOKEN, token)?;
+            headers.try_insert(TOKEN, token.to_owned())?;
         }
         Ok(())
     }

@@ -84,7 +84,7 @@ fn canonical(headers: &[(&str, &str)], body: &[u8]) -> (String, Range<usize>) {
     (text, names)
 }
 
-/// The host of a URL that has no path, and no port that goes without saying.
+/// The host of a URL that has no path, and not the port that its scheme implies.
 fn host(uri: &str) -> Option<&str> {
     let host = uri.split_once("://")?.1.strip_suffix('/')?;
     let is_certain = !host.is_empty()
