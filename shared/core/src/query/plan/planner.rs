@@ -94,6 +94,9 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         if let Some(attribute) = keyspace.open_partition(tests, expand) {
             return Err(partition_open(attribute));
         }
+        if self.answers_nothing(keyspace, expand) {
+            return Err(RejectReason::Scan);
+        }
         let mut reads = Vec::new();
         for tests in self.test_sets(expand).iter() {
             let mut selected = SelectedRanges::default();
@@ -295,6 +298,15 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         (residual, when)
     }
 
+    /// Does the key surely [answer nothing](PathPlanner::reads_everything), as it is made of other attributes than those that are
+    /// asked for? This tells it before anything is built.
+    fn answers_nothing(&self, keyspace: Keyspace<'a>, expand: &[&'a str]) -> bool {
+        let is_asked = |attribute: &str| self.conjunction.of(attribute).is_some();
+        self.asks_something()
+            && expand.iter().any(|name| !is_asked(name))
+            && !keyspace.partition_inputs().chain(keyspace.sort_inputs()).any(is_asked)
+    }
+
     /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan by another
     /// name, and it needs the same permission.
     fn reads_everything(&self, expand: &[&str], selected: &SelectedRanges<'_>) -> bool {
@@ -304,9 +316,14 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
                 || selected.ranges.windows(2).any(|pair| pair[0].partition != pair[1].partition)
         };
         let is_served = |attribute: &str| selected.served().any(|(served, _)| served == attribute);
-        self.conjunction.asked().iter().any(|clause| !clause.is_always())
+        self.asks_something()
             && (open() || several())
             && !self.conjunction.by_attribute.iter().any(|of_one| is_served(of_one.attribute))
+    }
+
+    /// Is there a condition that an item can fail?
+    fn asks_something(&self) -> bool {
+        self.conjunction.asked().iter().any(|clause| !clause.is_always())
     }
 
     /// Are several values tested as the range that they lie in? Then values between them are found too.

@@ -478,6 +478,18 @@ fn every_partition_read_to_filter_it_is_a_scan() {
     assert!(matches!(refused, Err(PlanError::Unserved { .. })), "{refused:?}");
     // What the sort key answers is no scan.
     assert_eq!(partitions(&planned(manifest, json!({ "table": "t", "where": { "s1": "x" } }))), ["a", "b"]);
+
+    // Nothing is filtered where nothing is asked.
+    assert_eq!(partitions(&planned(manifest, json!({ "table": "t" }))), ["a", "b"]);
+
+    // What a part of the partition key answers is no scan either, and one partition is none.
+    let folded =
+        |fold: &str| manifest.replace(r#""e1""#, &format!(r#"{{ attribute = "PK", fold = "{fold}" }}"#));
+    let asked = json!({ "table": "t", "where": { "n1": 1 } });
+    assert_eq!(partitions(&planned(&folded("{e1}#{n1:03}"), asked.clone())), ["a#001", "b#001"]);
+    assert_eq!(partitions(&planned(&folded("all"), asked.clone())), ["all"]);
+    let refused = outcome(&folded("all#{e1}"), asked);
+    assert!(matches!(refused, Err(PlanError::Unserved { .. })), "{refused:?}");
 }
 
 #[test]

@@ -95,11 +95,14 @@ fn host(uri: &str) -> Option<&str> {
 
 /// Is a value signed as it is? Blanks at its ends are not, and of several together only one is.
 fn is_plain(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
-        && !value.starts_with(' ')
-        && !value.ends_with(' ')
-        && !bytes.windows(2).any(|two| two == b"  ")
+    let mut last = b' ';
+    for byte in value.bytes() {
+        if !matches!(byte, b' '..=b'~') || (byte == b' ' && last == b' ') {
+            return false;
+        }
+        last = byte;
+    }
+    last != b' ' || value.is_empty()
 }
 
 fn push_hash(text: &mut String, bytes: &[u8]) {
