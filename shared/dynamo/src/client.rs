@@ -219,8 +219,9 @@ fn tuned(config: Builder, settings: &Settings) -> Builder {
         .retry_config(retries(settings))
         // The time-out of an attempt ends one that stalls.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    // Nobody switches it off, so the SDK need not look in each call whether somebody did.
     config.push_interceptor(SharedInterceptor::permanent(wire::Interceptor::default()));
-    signing::signed_here(config)
+    signing::signed_here(config, &set)
 }
 
 fn timeouts(settings: &Settings) -> TimeoutConfig {
@@ -244,4 +245,4 @@ fn set(name: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

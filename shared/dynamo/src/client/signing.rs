@@ -39,9 +39,9 @@ const SDK_SIGNER: &str = "KEYFOLD_SDK_SIGNER";
 const OF_ENDPOINTS: [&str; 4] =
     ["signingName", "signingRegion", "disableDoubleEncoding", "disableNormalizePath"];
 
-/// A client with this configuration signs its requests here.
-pub(super) fn signed_here(config: Builder) -> Builder {
-    if super::set(SDK_SIGNER).is_some() {
+/// A client with this configuration signs its requests here, unless a variable says that the SDK does.
+pub(super) fn signed_here(config: Builder, variable: &dyn Fn(&str) -> Option<String>) -> Builder {
+    if variable(SDK_SIGNER).is_some() {
         return config;
     }
     let signing = Signing::default();
@@ -106,8 +106,8 @@ impl Signer {
     ) -> Option<Arc<Second>> {
         let by: &Credentials = identity.data()?;
         let config = cfg.load::<SigV4OperationSigningConfig>()?;
-        let region = cfg.load::<SigningRegion>().or(config.region.as_ref())?;
-        let service = cfg.load::<SigningName>().or(config.name.as_ref())?;
+        let region = cfg.load::<SigningRegion>()?;
+        let service = cfg.load::<SigningName>()?;
         if config.signing_options != SigningOptions::default()
             || cfg.load::<PayloadSigningOverride>().is_some()
             || cfg.load::<SigV4SessionTokenNameOverride>().is_some()

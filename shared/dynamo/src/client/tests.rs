@@ -12,7 +12,7 @@ use self::server::{Server, answer};
 use super::*;
 
 mod handshakes;
-pub(super) mod server;
+pub(crate) mod server;
 
 /// An authority of this name.
 pub(super) fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
@@ -50,6 +50,7 @@ fn a_plain_client_has_everything_it_needs() {
     assert_eq!(config.region().map(AsRef::as_ref), Some("eu-west-1"));
     assert_eq!(config.retry_config().map(RetryConfig::max_attempts), Some(1));
     assert_eq!(config.timeout_config().and_then(TimeoutConfig::operation_timeout), Some(OPERATION_TIMEOUT));
+    assert!(config.stalled_stream_protection().is_some_and(|watch| !watch.is_enabled()));
     for name in ["keyfold exchange", "keyfold signing"] {
         assert!(config.interceptors().any(|interceptor| interceptor.name() == name), "{name}");
     }

@@ -10,11 +10,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{AppName, BehaviorVersion, Builder, Credentials, Region};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::query::{QueryError, QueryOutput};
-use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
-};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::client::ser_de::DeserializeResponse;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
@@ -30,6 +26,7 @@ use super::exchange::{Exchange, Interceptor, QUERY, is_ours, send};
 use super::item::read_item;
 use super::oracle::{agrees_with_the_sdk, sdk_page};
 use super::write;
+use crate::client::tests::server::{Server, answer as answer_of};
 
 /// A value of any type, no deeper than so many levels.
 fn value(random: &mut Random, depth: usize) -> Value {
@@ -402,21 +399,15 @@ fn each_attempt_is_decoded_by_the_right_decoder() {
 }
 
 /// A connection that gives these answers, one after another, and then none; and the user agents that it was told.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Script(Arc<Mutex<VecDeque<(u16, String)>>>, Arc<Mutex<Vec<[Vec<String>; 2]>>>);
 
-impl HttpConnector for Script {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+impl Script {
+    fn answer(&self, request: &HttpRequest) -> HttpResponse {
         let all = |name| request.headers().get_all(name).map(str::to_owned).collect();
         self.1.lock().unwrap().push(["user-agent", "x-amz-user-agent"].map(all));
         let (status, body) = self.0.lock().unwrap().pop_front().unwrap();
-        HttpConnectorFuture::ready(Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body))))
-    }
-}
-
-impl HttpClient for Script {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
+        answer_of(status, body)
     }
 }
 
@@ -424,12 +415,13 @@ impl HttpClient for Script {
 fn scripted(answers: &[(u16, &str)]) -> (Client, Script) {
     let answers = answers.iter().map(|(status, body)| (*status, (*body).to_owned()));
     let script = Script(Arc::new(Mutex::new(answers.collect())), Arc::default());
+    let asked = script.clone();
     let retries = RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(1));
     let config = Builder::default()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("us-east-1"))
         .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
-        .http_client(script.clone())
+        .http_client(Server::new(move |request| asked.answer(request)))
         .retry_config(retries);
     (Client::from_conf(config.build()), script)
 }

@@ -298,27 +298,31 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         (residual, when)
     }
 
-    /// Does the key surely [answer nothing](PathPlanner::reads_everything), as it is made of other attributes than those that are
-    /// asked for? This tells it before anything is built.
+    /// Is the key made of none of the attributes that are asked for, while every partition is read? Then it [reads
+    /// everything](PathPlanner::reads_everything), and this tells it before a key is built.
     fn answers_nothing(&self, keyspace: Keyspace<'a>, expand: &[&'a str]) -> bool {
-        let is_asked = |attribute: &str| self.conjunction.of(attribute).is_some();
+        let mut inputs = keyspace.partition_inputs().chain(keyspace.sort_inputs());
         self.asks_something()
-            && expand.iter().any(|name| !is_asked(name))
-            && !keyspace.partition_inputs().chain(keyspace.sort_inputs()).any(is_asked)
+            && self.takes_unasked(expand)
+            && !inputs.any(|attribute| self.conjunction.of(attribute).is_some())
     }
 
     /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan by another
     /// name, and it needs the same permission.
     fn reads_everything(&self, expand: &[&str], selected: &SelectedRanges<'_>) -> bool {
-        let open = || expand.iter().any(|name| self.conjunction.of(name).is_none());
         let several = || {
             selected.ranges.iter().any(|range| range.count() > 1)
                 || selected.ranges.windows(2).any(|pair| pair[0].partition != pair[1].partition)
         };
         let is_served = |attribute: &str| selected.served().any(|(served, _)| served == attribute);
         self.asks_something()
-            && (open() || several())
+            && (self.takes_unasked(expand) || several())
             && !self.conjunction.by_attribute.iter().any(|of_one| is_served(of_one.attribute))
+    }
+
+    /// Is an attribute taken value by value that no condition names?
+    fn takes_unasked(&self, expand: &[&str]) -> bool {
+        expand.iter().any(|name| self.conjunction.of(name).is_none())
     }
 
     /// Is there a condition that an item can fail?

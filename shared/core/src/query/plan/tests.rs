@@ -488,7 +488,13 @@ fn every_partition_read_to_filter_it_is_a_scan() {
     let asked = json!({ "table": "t", "where": { "n1": 1 } });
     assert_eq!(partitions(&planned(&folded("{e1}#{n1:03}"), asked.clone())), ["a#001", "b#001"]);
     assert_eq!(partitions(&planned(&folded("all"), asked.clone())), ["all"]);
-    let refused = outcome(&folded("all#{e1}"), asked);
+    let refused = outcome(&folded("all#{e1}"), asked.clone());
+    assert!(matches!(refused, Err(PlanError::Unserved { .. })), "{refused:?}");
+
+    // What lies behind an open part of the sort key is not answered by it.
+    let sort = r#"sort = { attribute = "SK", fold = "{s1}#{n1:03}" }"#;
+    let behind = manifest.replace(r#"sort = "s1""#, sort);
+    let refused = outcome(&behind, asked);
     assert!(matches!(refused, Err(PlanError::Unserved { .. })), "{refused:?}");
 }
 

@@ -1,5 +1,5 @@
-//! The service's clock beside ours. DynamoDB refuses a signature that is five minutes off. The SDK knows by how much ours is off and
-//! signs by the service's; what it knows is its own, so a clock that is off is left to it.
+//! The service's clock beside ours. DynamoDB refuses a signature that is five minutes off. The SDK corrects for a
+//! clock that is off, by a difference that it tells nobody; so a clock that is off is left to it.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::SystemTime;

@@ -22,6 +22,9 @@ use keyfold_testkit::generate::Random;
 use super::*;
 use crate::client::tests::server::{Server, answer};
 
+/// A time of our clocks, in seconds.
+const HERE: u64 = 1_790_000_000;
+
 /// A client at this time.
 fn config(server: Server, at: u64, by: Credentials) -> Builder {
     Builder::default()
@@ -276,8 +279,23 @@ fn what_a_second_shows_is_no_secret() {
     let second = Second::new(HERE, &by, "eu-central-1", "dynamodb", None).unwrap();
     let shown = r#"Second { scope: "20260921/eu-central-1/dynamodb/aws4_request", .. }"#;
     assert_eq!(format!("{second:?}"), shown);
+}
+
+#[test]
+fn a_second_is_of_one_service() {
+    let by = Credentials::new("key", "secret", None, None, "test");
+    let second = Second::new(HERE, &by, "eu-central-1", "dynamodb", None).unwrap();
     assert!(second.is(HERE, &by, "eu-central-1", "dynamodb"));
     assert!(!second.is(HERE, &by, "eu-central-1", "another"));
+}
+
+#[test]
+fn a_variable_leaves_all_signatures_to_the_sdk() {
+    for (value, is_here) in [(None, true), (Some("1"), false)] {
+        let variable = |name: &str| value.filter(|_| name == "KEYFOLD_SDK_SIGNER").map(str::to_owned);
+        let config = signed_here(Builder::default().behavior_version(BehaviorVersion::latest()), &variable);
+        assert_eq!(config.build().auth_schemes().count(), usize::from(is_here), "{value:?}");
+    }
 }
 
 /// AWS's own example of a POST, from its test suite for signatures.
@@ -296,10 +314,8 @@ fn the_example_of_aws_is_signed_as_aws_says() {
     );
 }
 
-const HERE: u64 = 1_790_000_000;
-
-/// A service whose clock is so many seconds ahead, and which refuses a signature that is five minutes off, as DynamoDB does. How
-/// often it was asked.
+/// A service whose clock is so many seconds ahead, and which refuses a signature that is five minutes off, as DynamoDB does; and
+/// how often it was asked.
 fn service(ahead: i64) -> (Server, Arc<AtomicUsize>) {
     let attempts = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&attempts);
@@ -327,7 +343,7 @@ async fn a_clock_that_is_off_is_corrected_by_the_sdk() {
     for (ahead, attempts) in [(0, 3), (250, 3), (-250, 3), (310, 4), (600, 4), (-600, 4)] {
         let (server, asked) = service(ahead);
         let (_, by) = signer(&mut Random::new(0));
-        let client = Client::from_conf(signed_here(config(server, HERE, by)).build());
+        let client = Client::from_conf(signed_here(config(server, HERE, by), &|_| None).build());
         for _ in 0..3 {
             client.list_tables().send().await.unwrap();
         }

@@ -12,12 +12,10 @@ use aws_smithy_types::body::SdkBody;
 
 /// A function of requests.
 #[derive(Clone)]
-pub(in crate::client) struct Server(Arc<dyn Fn(&HttpRequest) -> HttpResponse + Send + Sync>);
+pub(crate) struct Server(Arc<dyn Fn(&HttpRequest) -> HttpResponse + Send + Sync>);
 
 impl Server {
-    pub(in crate::client) fn new(
-        answer: impl Fn(&HttpRequest) -> HttpResponse + Send + Sync + 'static,
-    ) -> Server {
+    pub(crate) fn new(answer: impl Fn(&HttpRequest) -> HttpResponse + Send + Sync + 'static) -> Server {
         Server(Arc::new(answer))
     }
 }
@@ -40,6 +38,6 @@ impl HttpClient for Server {
     }
 }
 
-pub(in crate::client) fn answer(status: u16, body: impl Into<SdkBody>) -> HttpResponse {
+pub(crate) fn answer(status: u16, body: impl Into<SdkBody>) -> HttpResponse {
     HttpResponse::new(status.try_into().unwrap(), body.into())
 }
