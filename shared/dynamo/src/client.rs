@@ -5,7 +5,6 @@
 
 mod https;
 mod roots;
-mod signing;
 
 use std::env;
 use std::time::Duration;
@@ -16,9 +15,7 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Builder, Credentials, Region, SharedInterceptor, StalledStreamProtectionConfig,
-};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedInterceptor};
 
 pub(crate) use self::https::connector;
 pub use self::roots::{Roots, RootsError};
@@ -54,18 +51,18 @@ pub enum Endpoint {
     Tls(String),
 }
 
-/// A text that is no endpoint.
+/// An invalid endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}` is not an endpoint: it begins with neither `http://` nor `https://`")]
 pub struct EndpointError {
-    /// What was given.
+    /// The invalid text.
     pub url: String,
 }
 
 /// Why the environment gives no settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// An endpoint that is none.
+    /// An invalid endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
     /// Certificates that cannot be used.
@@ -212,16 +209,12 @@ fn plain_credentials() -> Credentials {
     Credentials::new(key, secret, None, None, "keyfold plain endpoint")
 }
 
-/// Time-outs and retries, how requests are signed, and the interceptor that they and their answers go by.
+/// Timeouts, retries, and the interceptor that writes requests and decodes responses.
 fn tuned(config: Builder, settings: &Settings) -> Builder {
-    let mut config = config
-        .timeout_config(timeouts(settings))
-        .retry_config(retries(settings))
-        // The time-out of an attempt ends one that stalls.
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-    // Nobody switches it off, so the SDK need not look in each call whether somebody did.
-    config.push_interceptor(SharedInterceptor::permanent(wire::Interceptor::default()));
-    signing::signed_here(config, &set)
+    let mut config = config.timeout_config(timeouts(settings)).retry_config(retries(settings));
+    // Permanent: the SDK does not check in each call whether the interceptor was switched off.
+    config.push_interceptor(SharedInterceptor::permanent(wire::Interceptor));
+    config
 }
 
 fn timeouts(settings: &Settings) -> TimeoutConfig {

@@ -9,7 +9,6 @@
 //!
 //! Start with [`Exchange`] and [`BodyText`].
 
-mod agent;
 mod answer;
 mod body;
 mod exchange;

@@ -55,9 +55,9 @@ impl Question {
     /// What it is to cost beside the SDK alone.
     pub(super) fn goal(self) -> Option<Goal> {
         match self {
-            Question::Latest(1) => Some(Goal::CpuAtMost(1.0)),
+            Question::Latest(1) => Some(Goal::CpuAtMost(1.15)),
             Question::Latest(20) | Question::Folded => Some(Goal::CpuAtMost(0.95)),
-            Question::Latest(100) => Some(Goal::CpuAtMost(0.8)),
+            Question::Latest(100) => Some(Goal::CpuAtMost(0.75)),
             Question::Latest(_) | Question::FanOut | Question::Hydration => None,
         }
     }

@@ -1,18 +1,11 @@
 //! Clients, and whom they trust: against servers of this process.
 
-use std::convert::Infallible;
-
 use aws_sdk_dynamodb::config::Intercept;
-use aws_smithy_types::body::SdkBody;
-use futures_util::stream;
-use http_body_util::StreamBody;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-use self::server::{Server, answer};
 use super::*;
 
 mod handshakes;
-pub(crate) mod server;
 
 /// An authority of this name.
 pub(super) fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
@@ -50,24 +43,5 @@ fn a_plain_client_has_everything_it_needs() {
     assert_eq!(config.region().map(AsRef::as_ref), Some("eu-west-1"));
     assert_eq!(config.retry_config().map(RetryConfig::max_attempts), Some(1));
     assert_eq!(config.timeout_config().and_then(TimeoutConfig::operation_timeout), Some(OPERATION_TIMEOUT));
-    assert!(config.stalled_stream_protection().is_some_and(|watch| !watch.is_enabled()));
-    for name in ["keyfold exchange", "keyfold signing"] {
-        assert!(config.interceptors().any(|interceptor| interceptor.name() == name), "{name}");
-    }
-    assert!(config.auth_schemes().any(|scheme| format!("{scheme:?}").contains("Signing(Signer")));
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_answer_that_stalls_is_given_up_in_time() {
-    let settings = Settings { attempts_max: 1, ..Settings::default() };
-    let begins = |_: &_| {
-        let body = StreamBody::new(stream::pending::<Result<_, Infallible>>());
-        answer(200, SdkBody::from_body_1_x(body))
-    };
-    let config = Builder::from(&plain("http://127.0.0.1:9", &settings)).http_client(Server::new(begins));
-    let client = Client::from_conf(tuned(config, &settings).build());
-    let begin = tokio::time::Instant::now();
-    let asked = tokio::time::timeout(OPERATION_TIMEOUT * 2, client.list_tables().send()).await;
-    asked.unwrap().unwrap_err();
-    assert_eq!(begin.elapsed().as_secs(), ATTEMPT_TIMEOUT.as_secs());
+    assert!(config.interceptors().any(|interceptor| interceptor.name() == "keyfold exchange"));
 }

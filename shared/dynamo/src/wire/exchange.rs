@@ -2,8 +2,8 @@
 //!
 //! The SDK keeps everything else: endpoint, credentials, retries, time-outs, connections, errors.
 //!
-//! Our clients have the interceptor from the start: one that a call brings along makes the SDK compute a configuration for that
-//! call alone. What a call exchanges waits beside the call, in its task, until the interceptor takes it.
+//! Our clients have the interceptor from the start: adding it to one call makes the SDK compute a configuration for that call. Request
+//! and decoder of a call wait in a task-local value until the interceptor takes them.
 
 use std::cell::Cell;
 use std::env;
@@ -11,11 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::interceptors::{
-    BeforeSerializationInterceptorContextRef, BeforeTransmitInterceptorContextMut,
-    BeforeTransmitInterceptorContextRef,
-};
-use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::operation::batch_execute_statement::{
     BatchExecuteStatement, BatchExecuteStatementOutput,
@@ -38,7 +35,6 @@ use futures_util::future::BoxFuture;
 use keyfold_core::execute::{Consumed, Page};
 use tokio::task::futures::TaskLocalFuture;
 
-use super::agent::Agent;
 use super::answer::{self, BatchAnswer, StatementsAnswer};
 use super::body::Body;
 
@@ -49,7 +45,7 @@ pub(crate) const SDK_DECODER: &str = "KEYFOLD_SDK_DECODER";
 pub(crate) struct Wire<T> {
     /// `None`: the SDK's decoder is asked.
     pub(super) decode: fn(&[u8]) -> Option<T>,
-    /// What the SDK gets in place of what we took.
+    /// The empty output that the SDK gets after our decoder took the answer.
     pub(super) nothing: fn() -> Output,
     /// The SDK's own decoder, as its operation configures it.
     pub(super) sdk: fn() -> Option<&'static SharedResponseDeserializer>,
@@ -80,11 +76,11 @@ wires! {
 }
 
 tokio::task_local! {
-    /// What the call that begins is to exchange.
+    /// The exchange of the call that is starting.
     static WAITING: Cell<Option<Exchanged>>;
 }
 
-/// What comes in place of the SDK's request and decoder.
+/// Our request and decoder, which replace the SDK's in one call.
 pub(crate) struct Exchanged {
     request: SharedRequestSerializer,
     /// `None`: the SDK decodes the answer.
@@ -92,10 +88,8 @@ pub(crate) struct Exchanged {
 }
 
 /// The interceptor: makes the exchange of a call that has one, and leaves all others as they are.
-#[derive(Debug, Default)]
-pub(crate) struct Interceptor {
-    agent: Agent,
-}
+#[derive(Debug)]
+pub(crate) struct Interceptor;
 
 const NAME: &str = "keyfold exchange";
 
@@ -121,33 +115,12 @@ impl Intercept for Interceptor {
             if let Some(answer) = answer {
                 cfg.interceptor_state().store_put(answer);
             }
-            self.agent.begin(cfg);
         }
-        Ok(())
-    }
-
-    fn modify_before_signing(
-        &self,
-        context: &mut BeforeTransmitInterceptorContextMut<'_>,
-        _: &RuntimeComponents,
-        cfg: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        Agent::say(cfg, context.request_mut());
-        Ok(())
-    }
-
-    fn read_before_transmit(
-        &self,
-        context: &BeforeTransmitInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        cfg: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        self.agent.learn(cfg, context.request());
         Ok(())
     }
 }
 
-/// Sends a call of this client with an exchange. Clients that others made have no interceptor of ours, so the call brings it along.
+/// Sends a call of this client with an exchange. Adds the interceptor to the call if the client was made elsewhere and lacks it.
 macro_rules! send {
     ($exchange:expr, $client:expr, $call:expr) => {{
         let (call, is_ours) = ($call, $crate::wire::is_ours($client));
@@ -155,7 +128,7 @@ macro_rules! send {
             .beside(async move {
                 match is_ours {
                     true => call.send().await,
-                    false => call.customize().interceptor($crate::wire::Interceptor::default()).send().await,
+                    false => call.customize().interceptor($crate::wire::Interceptor).send().await,
                 }
             })
             .await
@@ -192,7 +165,7 @@ impl<T: Send> Exchange<T> {
         WAITING.scope(Cell::new(Some(exchanged)), Box::pin(call))
     }
 
-    /// What was decoded. `None` after a call that succeeded: the SDK has decoded it, and its output has the answer.
+    /// The decoded answer. `None` after a call that succeeded: the SDK has decoded it, and its output has the answer.
     pub(crate) fn take(&self) -> Option<T> {
         self.0.decoded.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -209,7 +182,7 @@ impl<T> Clone for Exchange<T> {
 }
 
 impl<T> fmt::Debug for Exchange<T> {
-    /// What it holds are items.
+    /// Without its content, which is items.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Exchange")
     }
@@ -229,7 +202,7 @@ impl<T: Send> DeserializeResponse for Exchange<T> {
         response: &HttpResponse,
         cfg: &ConfigBag,
     ) -> Result<Output, OrchestratorError<Error>> {
-        // What an earlier attempt returned is not the answer.
+        // Drops the answer of an earlier attempt.
         drop(self.take());
         if response.status().is_success()
             && let Some(decoded) = response.body().bytes().and_then(self.0.wire.decode)

@@ -1,16 +1,14 @@
 //! The laws of our decoder: what it takes, the SDK's takes too and reads the same in it; what it does not take is the SDK's.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_credential_types::provider::{ProvideCredentials, future};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::{AppName, BehaviorVersion, Builder, Credentials, Region};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::query::{QueryError, QueryOutput};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::ser_de::DeserializeResponse;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
@@ -26,7 +24,9 @@ use super::exchange::{Exchange, Interceptor, QUERY, is_ours, send};
 use super::item::read_item;
 use super::oracle::{agrees_with_the_sdk, sdk_page};
 use super::write;
-use crate::client::tests::server::{Server, answer as answer_of};
+use server::Server;
+
+mod server;
 
 /// A value of any type, no deeper than so many levels.
 fn value(random: &mut Random, depth: usize) -> Value {
@@ -398,32 +398,17 @@ fn each_attempt_is_decoded_by_the_right_decoder() {
     assert_eq!(exchange.take(), Some(good()), "the last attempt counts");
 }
 
-/// A connection that gives these answers, one after another, and then none; and the user agents that it was told.
-#[derive(Clone)]
-struct Script(Arc<Mutex<VecDeque<(u16, String)>>>, Arc<Mutex<Vec<[Vec<String>; 2]>>>);
-
-impl Script {
-    fn answer(&self, request: &HttpRequest) -> HttpResponse {
-        let all = |name| request.headers().get_all(name).map(str::to_owned).collect();
-        self.1.lock().unwrap().push(["user-agent", "x-amz-user-agent"].map(all));
-        let (status, body) = self.0.lock().unwrap().pop_front().unwrap();
-        answer_of(status, body)
-    }
-}
-
-/// A client whose attempts get these answers, and the answers that are left.
-fn scripted(answers: &[(u16, &str)]) -> (Client, Script) {
-    let answers = answers.iter().map(|(status, body)| (*status, (*body).to_owned()));
-    let script = Script(Arc::new(Mutex::new(answers.collect())), Arc::default());
-    let asked = script.clone();
+/// A client whose attempts get these answers, and the server with the answers that are left.
+fn scripted(answers: &[(u16, &str)]) -> (Client, Server) {
+    let server = Server::with(answers);
     let retries = RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(1));
     let config = Builder::default()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("us-east-1"))
         .credentials_provider(Credentials::new("key", "secret", None, None, "test"))
-        .http_client(Server::new(move |request| asked.answer(request)))
+        .http_client(server.clone())
         .retry_config(retries);
-    (Client::from_conf(config.build()), script)
+    (Client::from_conf(config.build()), server)
 }
 
 /// A call whose request nobody reads.
@@ -452,7 +437,7 @@ async fn a_page_comes_from_our_decoder_also_after_a_failed_attempt() {
 
 /// The same client with our interceptor, as [`crate::client`] makes it.
 fn with_interceptor(client: &Client) -> Client {
-    Client::from_conf(client.config().to_builder().interceptor(Interceptor::default()).build())
+    Client::from_conf(client.config().to_builder().interceptor(Interceptor).build())
 }
 
 #[tokio::test]
@@ -473,30 +458,6 @@ async fn a_client_that_others_made_gets_the_same_pages() {
         send!(exchange, &client, client.query().table_name("t")).unwrap();
         assert_eq!(exchange.take(), Some(good()));
     }
-}
-
-/// As if it were the SDK's: once in each request, and in every attempt.
-#[tokio::test]
-async fn a_client_says_who_it_is_as_the_sdk_does() {
-    let answers = [(200, GOOD), (200, GOOD), (500, "{}"), (200, GOOD), (200, GOOD)];
-    let (theirs, said_by_theirs) = scripted(&answers);
-    let (mine, said_by_mine) = scripted(&answers);
-    let mine = with_interceptor(&mine);
-    for client in [&theirs, &mine] {
-        // A call of somebody else, who says more. Ours do not repeat it.
-        let other = Builder::default().app_name(AppName::new("other").unwrap());
-        client.query().table_name("t").customize().config_override(other).send().await.unwrap();
-    }
-    for at in 0..3 {
-        theirs.query().table_name("t").send().await.unwrap();
-        match at {
-            2 => drop(mine.query().table_name("t").send().await.unwrap()),
-            _ => drop(send!(exchange(), &mine, mine.query().table_name("t")).unwrap()),
-        }
-    }
-    let [theirs, mine] = [said_by_theirs, said_by_mine].map(|script| script.1.lock().unwrap().clone());
-    assert_eq!((theirs.len(), &theirs), (5, &mine));
-    assert!(mine.iter().flatten().all(|values| values.len() == 1 && values[0].contains("aws-sdk-rust")));
 }
 
 /// Credentials that come from a table: they are asked for in the middle of a call.
@@ -520,13 +481,12 @@ async fn what_a_call_asks_for_credentials_has_no_part_in_its_exchange() {
     let (kept, _) = scripted(&[(200, r#"{"Count":7}"#)]);
     let (client, left) = scripted(&[(200, GOOD)]);
     let credentials = Kept(with_interceptor(&kept));
-    let config =
-        client.config().to_builder().credentials_provider(credentials).interceptor(Interceptor::default());
+    let config = client.config().to_builder().credentials_provider(credentials).interceptor(Interceptor);
     let client = Client::from_conf(config.build());
     let exchange = exchange();
     send!(exchange, &client, client.query().table_name("t")).unwrap();
     assert_eq!(exchange.take(), Some(good()));
-    assert!(left.0.lock().unwrap().is_empty());
+    assert_eq!(left.answers_left(), 0);
 }
 
 #[tokio::test]
@@ -534,14 +494,14 @@ async fn keys_that_were_left_are_asked_for_again() {
     let left = r#"{"Responses":{"t":[{"id":{"S":"a"}}]},"UnprocessedKeys":{"t":{"Keys":[{"id":{"S":"b"}}]}},
         "ConsumedCapacity":[{"TableName":"t","CapacityUnits":0.5}]}"#;
     let rest = r#"{"Responses":{"t":[{"id":{"S":"b"}}]},"UnprocessedKeys":{},"ConsumedCapacity":[{"CapacityUnits":1}]}"#;
-    let (client, script) = scripted(&[(200, left), (200, rest)]);
+    let (client, server) = scripted(&[(200, left), (200, rest)]);
     let key = |id: &str| {
         Item::from(std::collections::HashMap::from([("id".to_owned(), AttributeValue::S(id.to_owned()))]))
     };
     let batch = BatchGet { table: "t".to_owned(), keys: vec![key("a"), key("b")], ..BatchGet::default() };
     let got = crate::batch_get(&client, &batch).await.unwrap();
     assert_eq!((got.items, got.consumed.units), (vec![key("a"), key("b")], 1.5));
-    assert!(script.0.lock().unwrap().is_empty());
+    assert_eq!(server.answers_left(), 0);
 }
 
 /// A 2xx with half a body, and then whatever the SDK does about it: the same as without our decoder.
@@ -564,7 +524,7 @@ async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
             Some(page) => assert_eq!(page.count.to_string(), told(&sdks)),
             None => assert_eq!(told(&ours), told(&sdks)),
         }
-        assert_eq!(left_ours.0.lock().unwrap().len(), left_sdks.0.lock().unwrap().len());
+        assert_eq!(left_ours.answers_left(), left_sdks.answers_left());
     }
 }
 
