@@ -85,14 +85,15 @@ fn every_link_leads_somewhere() {
     assert!(checked > 50, "only {checked} links were found");
 }
 
-/// The paths in backticks: a file with its extension, or a folder with a slash at its end.
+/// The paths in backticks: a file with its extension, or a folder with a slash at its end. Cargo's `target/` can be elsewhere.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     let is_path = |word: &&str| {
         let plain = word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
         let file = word
             .rsplit_once('.')
             .is_some_and(|(_, end)| ["rs", "md", "toml", "json", "yaml", "py", "js"].contains(&end));
-        plain && word.contains('/') && !word.starts_with('/') && (file || word.ends_with('/'))
+        let outside = word.starts_with('/') || word.starts_with("target/");
+        plain && word.contains('/') && !outside && (file || word.ends_with('/'))
     };
     text.split('`').skip(1).step_by(2).filter(is_path)
 }
