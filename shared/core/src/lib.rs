@@ -16,9 +16,9 @@
 //! | [`manifest`] | the text of `keyfold.toml` becomes a model, or a list of mistakes |
 //! | [`index`] | the keys of an item, its entry in each index, and what a write costs |
 //! | [`query`] | a request becomes a plan; a plan is data |
-//! | [`retrofit`] | what is written for changed and scanned items, and when; does the target hold what the source says? |
 //! | [`write`](mod@write) | one item's write: what is sent, on which condition; updates that keep folded keys right |
 //! | [`execute`] | a plan becomes requests, and their responses an answer |
+//! | [`retrofit`] | what is written for changed and scanned items, and when; does the target hold what the source says? |
 //! | [`audit`] | the journal of the audit trail: digests, chains, anchors, and what they prove |
 //! | [`review`] | what the planner says of a manifest's questions |
 //!

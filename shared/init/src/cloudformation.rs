@@ -1,15 +1,6 @@
 //! CloudFormation, SAM, a `serverless.yml`, what CDK writes: the tables among a template's resources.
-//!
-//! [`read`] and [`Template`] know nothing of this importer: `keyfold template --check` reads templates with them too.
 
-mod node;
-mod resolve;
-mod yaml;
-
-pub use node::{Kind, Node};
-pub use resolve::{Resource, Template, intrinsic};
-pub use yaml::{TEMPLATE_BYTES_MAX, TemplateError, read};
-
+use keyfold_template::cloudformation::{Kind, Node, Resource, Template, intrinsic, read};
 use serde_json::Value;
 
 use crate::cursor::At;

@@ -316,3 +316,8 @@ impl TableDraft {
         attribute
     }
 }
+
+/// `in 480 of 480 sampled items`
+pub(crate) fn counted(with: usize, of: usize) -> String {
+    format!("in {with} of {of} sampled item{}", if of == 1 { "" } else { "s" })
+}

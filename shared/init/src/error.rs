@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::source::SOURCE_BYTES_MAX;
-
+/// The largest source that is read.
+pub const SOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Why a source cannot be read. One line; it never holds the contents of items.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", Prefix(.source_name, .place))]

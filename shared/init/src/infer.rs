@@ -12,9 +12,6 @@ mod naming;
 mod remainders;
 mod split;
 
-pub(crate) use attributes::moment;
-pub(crate) use keys::is_key_name;
-
 use crate::draft::{Draft, TableDraft};
 use crate::tell;
 
@@ -37,9 +34,4 @@ fn of_table(table: &mut TableDraft, examples: bool) {
     tell::apart(table);
     split::by_condition(table);
     attributes::promises(table, examples);
-}
-
-/// `in 480 of 480 sampled items`
-pub(crate) fn counted(with: usize, of: usize) -> String {
-    format!("in {with} of {of} sampled item{}", if of == 1 { "" } else { "s" })
 }

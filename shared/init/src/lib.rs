@@ -9,7 +9,7 @@
 //!
 //! Start with [`init`].
 
-pub mod cloudformation;
+mod cloudformation;
 mod cursor;
 mod describe;
 pub mod draft;
@@ -30,10 +30,10 @@ mod terraform;
 mod workbench;
 mod write;
 
-pub use error::{Problem, ReadError};
+pub use error::{Problem, ReadError, SOURCE_BYTES_MAX};
 pub use items::ITEMS_MAX;
 pub use prove::Proof;
-pub use source::{SOURCE_BYTES_MAX, Source, read};
+pub use source::{Source, read};
 
 use keyfold_core::manifest::{self, Severity};
 use keyfold_core::query::advise::advise;

@@ -12,9 +12,8 @@ use crate::draft::{
     Draft, EntityDraft, IndexDraft, KindDraft, ProjectionDraft, QuestionDraft, Rank, SampledItem, TableDraft,
 };
 use crate::error::{Problem, ReadError};
-use crate::infer::moment;
 use crate::items::{ITEMS_MAX, read_item};
-use crate::template::{attributes, bare};
+use crate::template::{attributes, bare, moment};
 
 /// The most tables of one source that are read.
 pub(crate) const TABLES_MAX: usize = 500;

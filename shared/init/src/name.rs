@@ -45,6 +45,22 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
+/// Does a key's name speak of nothing but a key: `PK`, `GSI1SK`, `gsi2-pk`, `GSI_1_PK`, `SK3`?
+pub(crate) fn is_key_name(name: &str) -> bool {
+    let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let lower = base.to_ascii_lowercase();
+    let Some(before) = lower.strip_suffix("pk").or_else(|| lower.strip_suffix("sk")) else {
+        return name.contains('#');
+    };
+    let letters = before.trim_end_matches(['_', '-']);
+    before.is_empty()
+        || letters.len() < before.len()
+        || letters.ends_with(|last: char| last.is_ascii_digit())
+        || matches!(letters, "gsi" | "lsi" | "gs" | "ls" | "i" | "ix")
+        || base.ends_with("PK")
+        || base.ends_with("SK")
+}
+
 /// How the names of a table's attributes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {

@@ -4,12 +4,10 @@ use serde_json::Value;
 
 use crate::cursor::At;
 use crate::draft::Draft;
-use crate::error::{Problem, ReadError};
+use crate::error::{Problem, ReadError, SOURCE_BYTES_MAX};
 use crate::items::{is_typed, syntax};
 use crate::{cloudformation, describe, electrodb, items, mcp, onetable, terraform, workbench};
 
-/// The largest source that is read.
-pub const SOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The deepest nesting of brackets in a source that is not JSON: parsers go down one level for each.
 const DEPTH_MAX: usize = 64;
 

@@ -1,9 +1,10 @@
 //! Key templates in the notation of others, made into Keyfold's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use keyfold_core::key::{KeyMode, KeyRole, Template};
-use keyfold_core::model::{Attribute, AttributeKind};
+use keyfold_core::model::{Attribute, AttributeKind, Precision};
+use keyfold_core::value::{AttributeValue, Item};
 
 use crate::draft::KindDraft;
 
@@ -92,4 +93,38 @@ pub(crate) fn parse(text: &str, kinds: &BTreeMap<String, KindDraft>) -> Option<T
         })
         .collect();
     Template::parse(text, &attributes, KeyRole::Partition, KeyMode::Verbatim).ok()
+}
+
+/// What a text says of time: a date, a timestamp with the precision in which Keyfold would write it the same, or one that
+/// Keyfold would write in another way.
+pub(crate) fn moment(text: &str) -> Option<KindDraft> {
+    let bytes = text.as_bytes();
+    let digits = |range: std::ops::Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    let date = digits(0..4)
+        && bytes.get(4) == Some(&b'-')
+        && digits(5..7)
+        && bytes.get(7) == Some(&b'-')
+        && digits(8..10);
+    if !date {
+        return None;
+    }
+    if bytes.len() == 10 {
+        return writes_the_same(text, KindDraft::Date).then_some(KindDraft::Date);
+    }
+    if bytes.get(10) != Some(&b'T') {
+        return None;
+    }
+    let precisions =
+        [Precision::Seconds, Precision::Milliseconds, Precision::Microseconds, Precision::Nanoseconds];
+    precisions.into_iter().map(KindDraft::Timestamp).find(|kind| writes_the_same(text, *kind))
+}
+
+fn writes_the_same(text: &str, kind: KindDraft) -> bool {
+    let kinds = BTreeMap::from([("a".to_owned(), kind)]);
+    let value = AttributeValue::S(text.to_owned());
+    let item: Item = HashMap::from([("a".to_owned(), value)]).into();
+    let folded = parse("{a}", &kinds).and_then(|template| template.fold(&item).ok().flatten());
+    folded.as_deref() == Some(text)
 }

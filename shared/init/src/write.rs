@@ -236,7 +236,7 @@ impl Writer<'_> {
             return;
         }
         let unknown: Vec<String> =
-            table.key_attributes().into_iter().filter(|key| crate::infer::is_key_name(key)).collect();
+            table.key_attributes().into_iter().filter(|key| name::is_key_name(key)).collect();
         if !unknown.is_empty() {
             let _ = writeln!(
                 text,

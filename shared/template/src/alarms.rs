@@ -1,6 +1,6 @@
 //! Alarms. docs/operations.md says what each means.
 
-use super::document::Document;
+use super::document::{Document, scalar};
 use super::names::TableName;
 
 const ALARM: &str = include_str!("parts/alarm.yaml");
@@ -79,7 +79,7 @@ pub(super) fn of_table(name: &str, table: &TableName<'_>) -> Vec<String> {
     let global =
         table.table.indexes.iter().filter(|index| index.kind == keyfold_core::model::IndexKind::Global);
     let index = |index: &keyfold_core::model::Index| {
-        format!(", {{ Name: GlobalSecondaryIndexName, Value: {} }}", super::tables::scalar(&index.name))
+        format!(", {{ Name: GlobalSecondaryIndexName, Value: {} }}", scalar(&index.name))
     };
     let all: Vec<String> = [String::new()].into_iter().chain(global.map(index)).collect();
     let one = |(at, index): (usize, &String)| {

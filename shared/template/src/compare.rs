@@ -6,8 +6,7 @@
 
 use std::fmt;
 
-use keyfold_init::cloudformation::{Kind, Node, TemplateError, read};
-
+use super::cloudformation::{Kind, Node, TemplateError, read};
 use super::settings::as_json;
 
 /// A difference.

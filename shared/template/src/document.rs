@@ -81,3 +81,15 @@ fn in_line(line: &str, gaps: &[(&str, &str)]) -> String {
     assert!(!filled.contains("{{"), "a gap of a part is not filled: `{filled}`");
     filled
 }
+
+/// A scalar, in quotes where it could be mistaken. A JSON text is a YAML text.
+pub(super) fn scalar(text: &str) -> String {
+    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let word = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(letters);
+    let mistaken = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
+    if word && !mistaken.contains(&text.to_ascii_lowercase().as_str()) {
+        text.to_owned()
+    } else {
+        serde_json::Value::from(text).to_string()
+    }
+}

@@ -6,6 +6,7 @@
 //! calls AWS.
 
 mod alarms;
+pub mod cloudformation;
 mod compare;
 mod document;
 mod functions;
@@ -19,11 +20,11 @@ mod tables;
 
 use keyfold_core::model::{Index, Model, Table};
 
+pub use cloudformation::{Node, TemplateError, read};
 pub use compare::{Finding, compare};
+pub use names::GenerateError;
 pub use settings::{as_json, settings};
 pub use stages::{Stage, stages};
-
-pub use keyfold_init::cloudformation::{Node, TemplateError, read};
 
 use document::Document;
 use names::Names;
@@ -39,26 +40,6 @@ AWSTemplateFormatVersion: \"2010-09-09\"
 Transform: AWS::Serverless-2016-10-31
 Description: \"Keyfold: tables with folded keys, the functions that write and query them, and the retrofit of live tables\"
 ";
-
-/// Why there is no template.
-#[derive(Debug, thiserror::Error)]
-pub enum GenerateError {
-    /// Two names of the manifest that are one in CloudFormation, which knows letters and digits only.
-    #[error(
-        "`{one}` and `{other}` are both `{id}` in CloudFormation\nhint: it knows letters and digits only; give one of them another name"
-    )]
-    SameId {
-        /// One of them.
-        one: String,
-        /// The other.
-        other: String,
-        /// What both are.
-        id: String,
-    },
-    /// A retrofit whose mapping is none.
-    #[error(transparent)]
-    Mapping(#[from] keyfold_core::retrofit::MappingError),
-}
 
 /// The template of a model. `wanted` leaves indexes out, for a deployment that brings them one after the other.
 pub fn generate(model: &Model, wanted: &dyn Fn(&Table, &Index) -> bool) -> Result<String, GenerateError> {

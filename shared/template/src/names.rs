@@ -2,11 +2,29 @@
 
 use keyfold_core::model::{Model, Retrofit, Table};
 
-use super::GenerateError;
-
 /// What the journal of the audit trail would be called as a table of the manifest.
 const JOURNAL_ID: &str = "audit-journal";
 const ARN: &str = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/";
+
+/// Why there is no template.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// Two names of the manifest that are one in CloudFormation, which knows letters and digits only.
+    #[error(
+        "`{one}` and `{other}` are both `{id}` in CloudFormation\nhint: it knows letters and digits only; give one of them another name"
+    )]
+    SameId {
+        /// One of them.
+        one: String,
+        /// The other.
+        other: String,
+        /// What both are.
+        id: String,
+    },
+    /// A retrofit whose mapping is none.
+    #[error(transparent)]
+    Mapping(#[from] keyfold_core::retrofit::MappingError),
+}
 
 /// The names of a model.
 #[derive(Debug)]

@@ -3,11 +3,10 @@
 use keyfold_core::model::{IndexKind, Retrofit};
 use keyfold_core::retrofit::Mapping;
 
-use super::GenerateError;
 use super::alarms::{self, Alarm};
 use super::document::Document;
 use super::functions::{self, Function};
-use super::names::{Names, logical_id};
+use super::names::{GenerateError, Names, logical_id};
 use super::rights::{Worker, of_worker};
 
 const RETROFITS: &str = include_str!("parts/retrofits.yaml");

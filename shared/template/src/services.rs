@@ -1,7 +1,7 @@
 //! The audit writer and the query API, if the manifest asks for them, and the HTTP API in front.
 
 use super::alarms::{self, Alarm};
-use super::document::Document;
+use super::document::{Document, scalar};
 use super::functions::{self, Function};
 use super::names::Names;
 use super::rights::{of_audit_writer, of_query_api};
@@ -46,7 +46,7 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
             ),
             environment: &format!(
                 "KEYFOLD_AUDIT_TABLE: {}\n{}KEYFOLD_AUTH: !If [IsOpen, open, claims]\n",
-                super::tables::scalar(table),
+                scalar(table),
                 if journal { "KEYFOLD_AUDIT_JOURNAL: !Ref AuditJournalTable\n" } else { "" }
             ),
             rights: of_audit_writer(&names.table(table), journal),

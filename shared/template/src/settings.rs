@@ -1,7 +1,8 @@
 //! What a template says, for machines: as JSON, and each function's rights, environment and mappings alone.
 
-use keyfold_init::cloudformation::{Kind, Node};
 use serde_json::{Value, json};
+
+use super::cloudformation::{Kind, Node};
 
 /// The rights, environment and mappings of each function, for those who deploy them by other means. Intrinsic functions have
 /// their long form.

@@ -6,7 +6,7 @@ use keyfold_core::audit::journal_table;
 use keyfold_core::model::{Index, IndexKind, KeyAttribute, Projection, ScalarType, Table};
 use keyfold_core::retrofit::{Mapping, control};
 
-use super::document::Document;
+use super::document::{Document, scalar};
 use super::names::{Names, TableName};
 
 const TABLE: &str = include_str!("parts/table.yaml");
@@ -125,16 +125,4 @@ fn projection(table: &Table, index: &Index) -> String {
     }
     let others: Vec<String> = others.into_iter().map(|name| scalar(name)).collect();
     format!("{{ ProjectionType: INCLUDE, NonKeyAttributes: [{}] }}", others.join(", "))
-}
-
-/// A scalar, in quotes where it could be mistaken. A JSON text is a YAML text.
-pub(super) fn scalar(text: &str) -> String {
-    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let word = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(letters);
-    let mistaken = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
-    if word && !mistaken.contains(&text.to_ascii_lowercase().as_str()) {
-        text.to_owned()
-    } else {
-        serde_json::Value::from(text).to_string()
-    }
 }

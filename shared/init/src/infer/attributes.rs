@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::model::{Precision, ScalarType};
+use keyfold_core::model::ScalarType;
 use keyfold_core::value::{AttributeValue, Item, type_letter};
 
-use super::counted;
-use crate::draft::{KindDraft, TableDraft, Ttl};
-use crate::template;
+use crate::draft::{KindDraft, TableDraft, Ttl, counted};
+use crate::template::{attributes, moment};
 
 /// The most values of a list that is worth a comment.
 const VALUES_MAX: usize = 12;
@@ -17,40 +16,6 @@ const VALUES_ITEMS_MIN: usize = 100;
 const VALUE_SEEN_MIN: usize = 5;
 /// Seconds since 1970 that look like a time to live: 2001 to 2286.
 const EPOCH_SECONDS: std::ops::Range<i64> = 1_000_000_000..9_999_999_999;
-
-/// What a text says of time: a date, a timestamp with the precision in which Keyfold would write it the same, or one that
-/// Keyfold would write in another way.
-pub(crate) fn moment(text: &str) -> Option<KindDraft> {
-    let bytes = text.as_bytes();
-    let digits = |range: std::ops::Range<usize>| {
-        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
-    };
-    let date = digits(0..4)
-        && bytes.get(4) == Some(&b'-')
-        && digits(5..7)
-        && bytes.get(7) == Some(&b'-')
-        && digits(8..10);
-    if !date {
-        return None;
-    }
-    if bytes.len() == 10 {
-        return writes_the_same(text, KindDraft::Date).then_some(KindDraft::Date);
-    }
-    if bytes.get(10) != Some(&b'T') {
-        return None;
-    }
-    let precisions =
-        [Precision::Seconds, Precision::Milliseconds, Precision::Microseconds, Precision::Nanoseconds];
-    precisions.into_iter().map(KindDraft::Timestamp).find(|kind| writes_the_same(text, *kind))
-}
-
-fn writes_the_same(text: &str, kind: KindDraft) -> bool {
-    let kinds = BTreeMap::from([("a".to_owned(), kind)]);
-    let value = AttributeValue::S(text.to_owned());
-    let item: Item = std::collections::HashMap::from([("a".to_owned(), value)]).into();
-    let folded = template::parse("{a}", &kinds).and_then(|template| template.fold(&item).ok().flatten());
-    folded.as_deref() == Some(text)
-}
 
 /// Declares the attributes of the items, with the types that they have.
 pub(super) fn types(table: &mut TableDraft) {
@@ -213,7 +178,7 @@ pub(super) fn promises(table: &mut TableDraft, examples: bool) {
                 .collect();
             if !rows.is_empty() {
                 let parts: Vec<String> =
-                    entity.templates.values().flat_map(|text| template::attributes(text)).collect();
+                    entity.templates.values().flat_map(|text| attributes(text)).collect();
                 // What the source promises and an item breaks is no promise.
                 entity.requires.retain(|name| rows.iter().all(|item| item.contains_key(name)));
                 for name in parts {

@@ -57,6 +57,15 @@ pub(super) enum Piece {
     Tail(Vec<Piece>),
 }
 
+/// One group: an entity, or the whole table.
+pub(super) struct Group {
+    pub(super) entity: Option<usize>,
+    pub(super) rows: Vec<usize>,
+}
+
+/// The pieces of each key of each group.
+pub(super) type Found = BTreeMap<(usize, String), Vec<Piece>>;
+
 /// What the search may know.
 pub(super) struct Search<'a> {
     /// Attributes that are no parts: folded keys, the attribute that says the entity.

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::value::{AttributeValue, Item, Name};
 
-use super::counted;
-use crate::draft::{EntityDraft, TableDraft, WhenDraft};
+use crate::draft::{EntityDraft, TableDraft, WhenDraft, counted};
 use crate::name::plain;
 use crate::template;
 

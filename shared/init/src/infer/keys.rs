@@ -6,21 +6,12 @@ use keyfold_core::key::Unfolded;
 use keyfold_core::model::ScalarType;
 use keyfold_core::value::AttributeValue;
 
-use super::columns::{self, Piece, Row, Search, Written};
-use super::counted;
+use super::columns::{self, Found, Group, Piece, Row, Search, Written};
 use super::naming::Names;
 use super::remainders;
-use crate::draft::{AttributeDraft, KindDraft, TableDraft};
+use crate::draft::{AttributeDraft, KindDraft, TableDraft, counted};
+use crate::name::is_key_name;
 use crate::template;
-
-/// One group: an entity, or the whole table.
-pub(super) struct Group {
-    pub(super) entity: Option<usize>,
-    pub(super) rows: Vec<usize>,
-}
-
-/// The pieces of each key of each group.
-pub(super) type Found = BTreeMap<(usize, String), Vec<Piece>>;
 
 /// Finds the templates that the source does not say, and checks those that it says.
 pub(super) fn find(table: &mut TableDraft) {
@@ -235,22 +226,6 @@ fn is_constant(table: &TableDraft, name: &str) -> bool {
     table.items.len() >= ITEMS_MIN
         && first.is_some()
         && table.items.iter().all(|row| row.item.get(name) == first)
-}
-
-/// Does a key's name speak of nothing but a key: `PK`, `GSI1SK`, `gsi2-pk`, `GSI_1_PK`, `SK3`?
-pub(crate) fn is_key_name(name: &str) -> bool {
-    let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    let lower = base.to_ascii_lowercase();
-    let Some(before) = lower.strip_suffix("pk").or_else(|| lower.strip_suffix("sk")) else {
-        return name.contains('#');
-    };
-    let letters = before.trim_end_matches(['_', '-']);
-    before.is_empty()
-        || letters.len() < before.len()
-        || letters.ends_with(|last: char| last.is_ascii_digit())
-        || matches!(letters, "gsi" | "lsi" | "gs" | "ls" | "i" | "ix")
-        || base.ends_with("PK")
-        || base.ends_with("SK")
 }
 
 /// Are these pieces more than the attribute's own value?

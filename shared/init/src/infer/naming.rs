@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::columns::Piece;
-use super::keys::{Found, Group, is_key_name};
+use super::columns::{Found, Group, Piece};
 use crate::draft::TableDraft;
-use crate::name::{self, Style, joined, plain, words};
+use crate::name::{self, Style, is_key_name, joined, plain, words};
 
 /// Kinds of items that are named after what was done: an order was `ordered_at` some time.
 const DEEDS: [&str; 8] = ["order", "invoice", "visit", "comment", "review", "post", "report", "request"];

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::value::AttributeValue;
 
-use super::columns::{Piece, Written};
-use super::keys::{Found, Group};
+use super::columns::{Found, Group, Piece, Written};
 use crate::draft::{AttributeDraft, KindDraft, TableDraft};
 
 /// The most shards that are looked for: as many as a template can say.

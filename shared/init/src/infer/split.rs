@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::value::{AttributeValue, Item};
 
-use crate::draft::{EntityDraft, TableDraft, WhenDraft};
+use crate::draft::{EntityDraft, TableDraft, WhenDraft, counted};
 use crate::{questions, template};
 
 /// The most values of an attribute that can tell two halves apart.
@@ -140,7 +140,7 @@ fn split(
         *counts.entry(is_other).or_default() += 1;
         table.items[*row].entity = Some(if is_other { other_name.clone() } else { base.clone() });
     }
-    let count = |other: bool| super::counted(counts.get(&other).copied().unwrap_or(0), rows.len());
+    let count = |other: bool| counted(counts.get(&other).copied().unwrap_or(0), rows.len());
     let mut other = entity.clone();
     other.name = other_name;
     other.templates.retain(|known, _| own.contains(known) || !index_keys.contains(known));
