@@ -92,7 +92,10 @@ async fn put(asker: &Asker<'_>, body: PutBody, record: &mut Record) -> Result<(V
     };
     table.check_names(item.keys(), &item).map_err(|error| bad_item(&error))?;
     let item = scope.item(item).map_err(|error| out_of_scope(&error))?;
-    let guard = if body.replace { scope.replaceable() } else { Some(Guard::Absent) };
+    let guard = match body.replace {
+        true => scope.replaceable(&item).map_err(|error| out_of_scope(&error))?,
+        false => Some(Guard::Absent),
+    };
     let written = in_time(asker, put_if(&asker.api.client, table, item, guard.as_ref())).await?;
     let consumed = written.map_err(|error| match error {
         WriteError::Dynamo(DynamoError::ConditionFailed { .. }) => item_exists(table, body.replace),
@@ -117,15 +120,13 @@ async fn change(
         .map_err(|error| out_of_scope(&error))?;
     let key = attributes(table, &body.key)?;
     let key = scope.key(key).map_err(|error| out_of_scope(&error))?.ok_or_else(|| not_found(table))?;
-    let expected = scope.expected(expected).map_err(|error| out_of_scope(&error))?;
+    let expected = scope.expected(&key, expected).map_err(|error| out_of_scope(&error))?;
     let set =
         set.iter().fold(Update::new(), |change, (name, value)| change.set(name.as_str(), value.clone()));
     let change = body.remove.into_iter().fold(set, Update::remove).expecting(expected).reading();
     let updated = in_time(asker, update(&asker.api.client, table, &key, &change)).await?;
     let updated = updated.map_err(|error| match error {
-        UpdateError::Refused(UpdateRefusal::Expectation { attributes, .. })
-            if attributes.iter().any(|name| scope.fixes(name)) =>
-        {
+        UpdateError::Refused(UpdateRefusal::Expectation { item, .. }) if !scope.holds(item.reveal()) => {
             not_found(table)
         }
         UpdateError::Refused(error) => refused(&error),
@@ -144,9 +145,11 @@ async fn remove(
     let key = attributes(table, &body.key)?;
     let key = scope.key(key).map_err(|error| out_of_scope(&error))?;
     let is_conditional = !expected.is_empty();
-    let expected = scope.expected(expected).map_err(|error| out_of_scope(&error))?;
     let deleted = match &key {
-        Some(key) => in_time(asker, delete(&asker.api.client, table, key, &expected)).await?.map(Some),
+        Some(key) => {
+            let expected = scope.expected(key, expected).map_err(|error| out_of_scope(&error))?;
+            in_time(asker, delete(&asker.api.client, table, key, &expected)).await?.map(Some)
+        }
         None => Ok(None),
     };
     // What it costs to find nothing would tell whether there is an item that the caller may not see.

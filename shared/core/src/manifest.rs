@@ -191,7 +191,7 @@ fn read<'a>(root: &'a DeTable<'a>, advice: Advice, findings: &mut Findings<'_>) 
     let questions = questions::questions(&texts, &fields.entries("questions", findings), findings);
     let retrofits = retrofits::retrofits(&texts, &keys, &fields.entries("retrofits", findings), findings);
     let prices = prices::prices(fields.entry("prices"), findings);
-    let deploy = deploy::deploy(&texts, &retrofits, fields.entry("deploy"), findings);
+    let deploy = deploy::deploy(&texts, &tables, &retrofits, fields.entry("deploy"), findings);
     Some(Model { tables: tables.into_iter().collect::<Option<_>>()?, questions, retrofits, prices, deploy })
 }
 

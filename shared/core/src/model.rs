@@ -8,6 +8,7 @@ mod deploy;
 mod facts;
 mod live_change;
 mod prices;
+mod scope_proof;
 
 use std::collections::BTreeMap;
 

@@ -77,6 +77,7 @@ codes! {
     OperatorMisfit "operator-misfit" Error "an operator cannot be asked of an attribute of this type"
     OrderMisfit "order-misfit" Error "values of this type have no order"
     BadFromKey "bad-from-key" Error "an attribute is declared as read from a key, and no key can tell it"
+    ScopeUnproven "scope-unproven" Error "callers may write a table in which no key proves whose item it is"
     EntityKeyMismatch "entity-key-mismatch" Error "an entity's own `when` does not take the keys that its template makes"
     RetrofitKey "retrofit-key" Error "a retrofit takes away or changes what a key is made of"
     LiveAttributes "live-attributes" Error "a retrofit in place changes attributes that live programs read, and does not say so"

@@ -11,11 +11,12 @@ use super::node::TomlEntry;
 use super::questions::find_table;
 use super::suggest::did_you_mean;
 use super::table_text::TableText;
-use crate::model::{Deploy, Retrofit};
+use crate::model::{Deploy, Retrofit, Table};
 
 /// What is to be deployed: without `[deploy]`, tables and retrofits.
 pub(super) fn deploy(
     tables: &[TableText<'_>],
+    built: &[Option<Table>],
     retrofits: &[Retrofit],
     entry: Option<&TomlEntry<'_>>,
     findings: &mut Findings<'_>,
@@ -32,7 +33,7 @@ pub(super) fn deploy(
         .map(|table| table.id.value.to_owned());
     deploy.audit_journal = audit_journal(tables, &fields, findings);
     deploy.query_api = query_api(tables, &fields, findings);
-    deploy.query_api_writes = query_api_writes(&deploy, tables, &fields, findings);
+    deploy.query_api_writes = query_api_writes(&deploy, tables, built, &fields, findings);
     if fields.node("retrofits").is_some() {
         deploy.retrofits.clear();
         for name in fields.texts("retrofits", findings) {
@@ -92,10 +93,12 @@ fn query_api(tables: &[TableText<'_>], fields: &Fields<'_>, findings: &mut Findi
     }
 }
 
-/// The tables that the query API may write: some of those that it reads, and not the audit writer's.
+/// The tables that the query API may write: some of those that it reads, and not the audit writer's. Where callers have a scope,
+/// something must prove whose item it is.
 fn query_api_writes(
     deploy: &Deploy,
     tables: &[TableText<'_>],
+    built: &[Option<Table>],
     fields: &Fields<'_>,
     findings: &mut Findings<'_>,
 ) -> Vec<String> {
@@ -103,7 +106,15 @@ fn query_api_writes(
     for name in fields.texts("query-api-writes", findings) {
         let Some(table) = find_table(tables, &name, findings) else { continue };
         let id = table.id.value;
-        if deploy.audit_writer.as_deref() == Some(id) {
+        let model = built.iter().flatten().find(|model| model.id == id);
+        if let Some(attribute) = model.and_then(Table::unproven_scope) {
+            let message = format!(
+                "the query API may write table `{id}`, but no key of an item proves its `{attribute}`, which is the scope of callers"
+            );
+            findings.report(Code::ScopeUnproven, name.span, message).hint(format!(
+                "store `{attribute}` on the items, or let a key begin with it: the primary key, or the key of an index"
+            ));
+        } else if deploy.audit_writer.as_deref() == Some(id) {
             let message = format!("table `{id}` is the audit writer's: nothing else writes it");
             findings.report(Code::BadValue, name.span, message).hint("send events to `POST /audit`");
         } else if !deploy.query_api.iter().any(|read| read == id) {

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use crate::condition::{Comparison, Condition, Path};
 use crate::value::{AttributeValue, Item, equal};
 
-/// Attributes, and what they must be: this value, or absent.
+/// Attributes, and what they must be: this value, or absent; and further conditions on the item.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Expected(BTreeMap<String, Option<AttributeValue>>);
+pub struct Expected {
+    attributes: BTreeMap<String, Option<AttributeValue>>,
+    further: Vec<Condition>,
+}
 
 impl Expected {
     /// Nothing is expected.
@@ -18,25 +21,37 @@ impl Expected {
     /// The attribute must have this value.
     #[must_use]
     pub fn value(mut self, name: impl Into<String>, value: AttributeValue) -> Expected {
-        self.0.insert(name.into(), Some(value));
+        self.attributes.insert(name.into(), Some(value));
         self
     }
 
     /// The attribute must not be there.
     #[must_use]
     pub fn absent(mut self, name: impl Into<String>) -> Expected {
-        self.0.insert(name.into(), None);
+        self.attributes.insert(name.into(), None);
         self
     }
 
     /// Is nothing expected?
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.attributes.is_empty() && self.further.is_empty()
+    }
+
+    /// The stored item must fulfil this condition too.
+    #[must_use]
+    pub(super) fn also(mut self, condition: Condition) -> Expected {
+        self.further.extend((!condition.is_always()).then_some(condition));
+        self
+    }
+
+    /// Is this stored item as expected?
+    pub(super) fn holds(&self, item: &Item) -> bool {
+        self.conditions().all(|condition| condition.holds(item))
     }
 
     /// What is expected of this attribute, if anything is.
     pub(super) fn get(&self, name: &str) -> Option<Option<&AttributeValue>> {
-        self.0.get(name).map(Option::as_ref)
+        self.attributes.get(name).map(Option::as_ref)
     }
 
     /// The attributes of an item that are not as expected.
@@ -45,12 +60,13 @@ impl Expected {
             (Some(value), Some(wanted)) => !equal(value, wanted),
             (value, wanted) => value.is_some() != wanted.is_some(),
         };
-        self.0.iter().filter(|entry| differs(*entry)).map(|(name, _)| name.clone()).collect()
+        self.attributes.iter().filter(|entry| differs(*entry)).map(|(name, _)| name.clone()).collect()
     }
 
     /// The conditions that say so.
     pub fn conditions(&self) -> impl Iterator<Item = Condition> {
-        self.0.iter().map(|(name, wanted)| is(name, wanted.as_ref()))
+        let attributes = self.attributes.iter().map(|(name, wanted)| is(name, wanted.as_ref()));
+        attributes.chain(self.further.iter().cloned())
     }
 }
 

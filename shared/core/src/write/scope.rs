@@ -1,13 +1,16 @@
-//! What a caller with a scope may write: items of its own, and nothing that tells it of others.
+//! What a caller with a scope may write: items of its own. No answer shows whether an item of others exists.
+//!
+//! Every write of a caller is guarded by a condition on the stored item which proves that the item is in the caller's scope.
+//! Only where the primary key alone proves it, no condition is needed.
 
 use std::collections::BTreeMap;
 
 use super::action::Guard;
-use super::expected::Expected;
+use super::expected::{Expected, is};
 use super::primary_key::primary_key;
 use crate::condition::Condition;
 use crate::index::ItemError;
-use crate::model::Table;
+use crate::model::{Entity, EntityId, Table, When};
 use crate::query::check::{Caller, RequestError, caller_scope};
 use crate::value::{AttributeValue, Item, equal};
 
@@ -28,7 +31,7 @@ pub enum ScopeError {
     Request(#[from] RequestError),
     /// Whether such an item exists would tell the caller of items outside its scope.
     #[error(
-        "the primary key of table `{table}` does not hold attribute `{attribute}`, which is the scope of callers"
+        "no key of table `{table}` proves attribute `{attribute}` of the item, which is the scope of callers"
     )]
     KeyWithout {
         /// The table's name in the manifest.
@@ -70,53 +73,99 @@ impl<'t> WriteScope<'t> {
         Ok(WriteScope { table, fixed: caller_scope(table, caller)? })
     }
 
-    /// The item, in the scope: what is absent of that is added. Another's value is refused, and so is an item whose primary key
-    /// could be another's.
+    /// The item, in the scope: attributes of the scope that it lacks are added, unless only its keys hold them. An item with
+    /// another's value is refused, and so is one whose primary key could be another's: whether such an item exists would show.
     pub fn item(&self, item: Item) -> Result<Item, ScopeError> {
-        let item = self.with_fixed(item)?;
-        let key = primary_key(self.table, &item)?;
-        let mut whole = item.clone();
+        let mut whole = self.with_fixed(item.clone())?;
+        let key = primary_key(self.table, &whole)?;
         whole.extend(key.iter().map(|(name, value)| (name.clone(), value.clone())));
         for (name, own) in &self.fixed {
-            let told = self.table.in_primary_key(&whole, name);
-            if !told.is_some_and(|told| equal(&told, own)) {
-                let (table, attribute) = (self.table.id.clone(), name.clone());
-                return Err(ScopeError::KeyWithout { table, attribute });
+            let own_by = |entity| {
+                let told = self.table.in_primary_key_of(entity, &key, name);
+                told.is_some_and(|told| equal(&told, own))
+            };
+            let entity = self.table.entity_of(&whole)?;
+            let others = possible_entities(self.table, &key).into_iter().map(|(entity, _)| entity);
+            let is_own =
+                own_by(entity) && others.filter(|other| self.table.can_have_key(*other, &key)).all(own_by);
+            if !is_own {
+                return Err(self.unprovable(name));
+            }
+            if self.is_from_key(name) && !item.contains_key(name) {
+                whole.remove(name);
             }
         }
-        Ok(item)
+        Ok(whole)
     }
 
-    /// What there may be under the key of an item that is written over. `None`: anything.
-    pub fn replaceable(&self) -> Option<Guard> {
-        let own = self.expected(Expected::nothing()).ok()?;
-        (!own.is_empty()).then(|| Guard::AbsentOr(Condition::all(own.conditions())))
+    /// What may be overwritten by a put of an item of the caller. `None`: anything.
+    pub fn replaceable(&self, item: &Item) -> Result<Option<Guard>, ScopeError> {
+        let proof = self.proof(&primary_key(self.table, item)?)?;
+        Ok((!proof.is_always()).then(|| Guard::AbsentOr(proof)))
     }
 
-    /// The primary key that is meant. Attributes of the scope that it is folded from need not be given. `None`: it says itself
-    /// that the item is another's.
+    /// The primary key that is meant. Attributes of the scope that it is folded from need not be given. `None`: no item with
+    /// this key is the caller's.
     pub fn key(&self, key: Item) -> Result<Option<Item>, ScopeError> {
         let is_whole = self.table.key_of(&key).is_some();
         let key = primary_key(self.table, &if is_whole { key } else { self.with_fixed(key)? })?;
-        let others = self
-            .fixed
-            .iter()
-            .any(|(name, own)| self.table.in_primary_key(&key, name).is_some_and(|told| !equal(&told, own)));
+        let is_others = |(name, own): (&String, &AttributeValue)| {
+            self.table.in_primary_key(&key, name).is_some_and(|told| !equal(&told, own))
+        };
+        let others = self.fixed.iter().any(is_others) || self.proof(&key)?.is_never();
         Ok((!others).then_some(key))
     }
 
-    /// What is expected of an item, and that it is the caller's own. A scope that only the key holds is checked there.
-    pub fn expected(&self, mut expected: Expected) -> Result<Expected, ScopeError> {
+    /// What is expected of the item with this primary key, and that it is the caller's own.
+    pub fn expected(&self, key: &Item, expected: Expected) -> Result<Expected, ScopeError> {
         for (name, own) in &self.fixed {
-            match expected.get(name) {
-                Some(wanted) if !wanted.is_some_and(|wanted| equal(wanted, own)) => {
-                    return Err(self.outside(name));
-                }
-                _ if self.table.attributes.get(name).is_some_and(|declared| declared.from_key) => {}
-                _ => expected = expected.value(name.clone(), own.clone()),
+            if let Some(wanted) = expected.get(name)
+                && !wanted.is_some_and(|wanted| equal(wanted, own))
+            {
+                return Err(self.outside(name));
             }
         }
-        Ok(expected)
+        Ok(expected.also(self.proof(key)?))
+    }
+
+    /// What a stored item with this primary key must fulfil to be the caller's own. "Always" where the key says so in full,
+    /// "never" where it says that the item is another's.
+    fn proof(&self, key: &Item) -> Result<Condition, ScopeError> {
+        let of = |(name, own): (&String, &AttributeValue)| self.proof_of(key, name, own);
+        let parts: Vec<Condition> = self.fixed.iter().map(of).collect::<Result<_, _>>()?;
+        Ok(Condition::all(parts).simplified())
+    }
+
+    /// The same of one attribute. An attribute that only keys hold is proven by the primary key, or by the first key of an index
+    /// that holds it. Which key that is depends on the item's entity, so the condition says which entity the item is.
+    fn proof_of(&self, key: &Item, name: &str, own: &AttributeValue) -> Result<Condition, ScopeError> {
+        if !self.is_from_key(name) {
+            return Ok(is(name, Some(own)));
+        }
+        let (mut proofs, mut is_provable) = (Vec::new(), false);
+        for (entity, condition) in possible_entities(self.table, key) {
+            let proof = match self.table.in_primary_key_of(entity, key, name) {
+                Some(told) if equal(&told, own) => Some(Condition::always()),
+                Some(_) => Some(Condition::Any(Vec::new())),
+                None => self.table.proof_by_index_key(entity, name, &self.fixed).map(|proof| {
+                    Condition::all([proof, Condition::Any(vec![is(name, None), is(name, Some(own))])])
+                }),
+            };
+            is_provable |= proof.is_some();
+            proofs.extend(proof.map(|proof| Condition::all([condition, proof])));
+        }
+        match is_provable {
+            true => Ok(Condition::Any(proofs)),
+            false => Err(self.unprovable(name)),
+        }
+    }
+
+    fn is_from_key(&self, name: &str) -> bool {
+        self.table.attributes.get(name).is_some_and(|declared| declared.from_key)
+    }
+
+    fn unprovable(&self, name: &str) -> ScopeError {
+        ScopeError::KeyWithout { table: self.table.id.clone(), attribute: name.to_owned() }
     }
 
     /// A caller changes nothing of what makes an item its own.
@@ -127,15 +176,10 @@ impl<'t> WriteScope<'t> {
         }
     }
 
-    /// Is this attribute one that the caller's claims fix?
-    pub fn fixes(&self, attribute: &str) -> bool {
-        self.fixed.contains_key(attribute)
-    }
-
-    /// Is this item the caller's?
+    /// Is this stored item the caller's?
     pub fn holds(&self, item: &Item) -> bool {
-        let item = self.table.with_key_parts(item);
-        self.fixed.iter().all(|(name, own)| item.get(name).is_some_and(|value| equal(value, own)))
+        let key = self.table.key_of(item);
+        key.is_some_and(|key| self.proof(&key).is_ok_and(|proof| proof.holds(item)))
     }
 
     fn with_fixed(&self, mut item: Item) -> Result<Item, ScopeError> {
@@ -153,6 +197,25 @@ impl<'t> WriteScope<'t> {
         let (table, attribute) = (self.table.id.clone(), attribute.to_owned());
         RequestError::OutOfScope { table, attribute }.into()
     }
+}
+
+/// The entities that an item with this primary key can be of (`None`: of no entity), each with what the rest of such an item
+/// fulfils.
+fn possible_entities(table: &Table, key: &Item) -> Vec<(Option<EntityId>, Condition)> {
+    let in_key = |when: &&When| key.contains_key(&when.attribute);
+    let rest = |entity: &Entity| {
+        Condition::all(entity.when.iter().filter(|when| !in_key(when)).map(Condition::from))
+    };
+    let by_key =
+        |(_, entity): &(usize, &Entity)| entity.when.iter().filter(in_key).all(|when| when.holds(key));
+    let possible: Vec<_> = table.entities.iter().enumerate().filter(by_key).collect();
+    if let Some((at, _)) = possible.iter().find(|(_, entity)| rest(entity).is_always()) {
+        return vec![(Some(EntityId(*at)), Condition::always())];
+    }
+    let none =
+        Condition::Not(Box::new(Condition::Any(possible.iter().map(|(_, entity)| rest(entity)).collect())));
+    let some = possible.iter().map(|(at, entity)| (Some(EntityId(*at)), rest(entity)));
+    some.chain([(None, none.simplified())]).collect()
 }
 
 #[cfg(test)]
@@ -202,13 +265,13 @@ attributes = { id = "string", org = { type = "string", from-key = true } }
         let scope = WriteScope::of(&table, &acme()).unwrap();
         let put = scope.item(item(r#"{"project":"p","id":"1"}"#)).unwrap();
         assert_eq!(put["org"], AttributeValue::S("acme".to_owned()));
-        assert_eq!(scope.item(put.clone()), Ok(put));
+        assert_eq!(scope.item(put.clone()), Ok(put.clone()));
         let refused = scope.item(item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).unwrap_err();
         assert_eq!(refused.code(), "out-of-scope");
         let trusted = WriteScope::of(&table, &Caller::Trusted).unwrap();
         assert!(trusted.item(item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).is_ok());
-        assert_eq!(trusted.replaceable(), None);
-        assert!(scope.replaceable().is_some());
+        assert_eq!(trusted.replaceable(&put), Ok(None));
+        assert!(scope.replaceable(&put).unwrap().is_some());
     }
 
     #[test]
@@ -247,14 +310,108 @@ attributes = { id = "string", org = { type = "string", from-key = true } }
         let table = table("documents");
         let scope = WriteScope::of(&table, &acme()).unwrap();
         let own = AttributeValue::S("acme".to_owned());
-        let expected = scope.expected(Expected::nothing()).unwrap();
-        assert_eq!(expected, Expected::nothing().value("org", own.clone()));
-        assert!(scope.expected(Expected::nothing().value("org", own)).is_ok());
-        assert!(scope.expected(Expected::nothing().absent("org")).is_err());
+        let key = item(r#"{"id":"1"}"#);
+        let proof = Condition::all(scope.expected(&key, Expected::nothing()).unwrap().conditions());
+        assert_eq!(proof, is("org", Some(&own)));
+        assert!(scope.expected(&key, Expected::nothing().value("org", own)).is_ok());
+        assert!(scope.expected(&key, Expected::nothing().absent("org")).is_err());
         assert!(scope.check_change(["org"].into_iter()).is_err());
         assert!(scope.check_change(["id"].into_iter()).is_ok());
         let keyed = self::table("keyed");
         let scope = WriteScope::of(&keyed, &acme()).unwrap();
-        assert!(scope.expected(Expected::nothing()).unwrap().is_empty(), "no item has it as an attribute");
+        let key = scope.key(item(r#"{"id":"1"}"#)).unwrap().unwrap();
+        assert!(scope.expected(&key, Expected::nothing()).unwrap().is_empty(), "the primary key proves it");
+    }
+
+    /// An order's customer stands in the key of an index alone.
+    const SHOP: &str = r##"
+[tables.shop]
+partition = { attribute = "PK" }
+sort = { attribute = "SK" }
+scope = { org = "jwt.org" }
+attributes = { org = { type = "string", from-key = true }, id = { type = "string", from-key = true }, note = "string" }
+indexes.byOrg.partition = { attribute = "GSI1PK" }
+[tables.shop.entities.customer]
+when = { PK = { begins-with = "CUSTOMER#" } }
+partition = "CUSTOMER#{org}"
+sort = "PROFILE"
+[tables.shop.entities.order]
+when = { PK = { begins-with = "ORDER#" } }
+partition = "ORDER#{id}"
+sort = "ORDER"
+indexes.byOrg.partition = "CUSTOMER#{org}"
+[deploy]
+query-api = ["shop"]
+query-api-writes = ["shop"]
+"##;
+
+    fn parsed(text: &str) -> Table {
+        let parsed = crate::manifest::parse("keyfold.toml", text);
+        parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics)).tables.remove(0)
+    }
+
+    #[test]
+    fn a_scope_that_an_index_key_holds_is_proven_by_that_key_of_the_stored_item() {
+        let table = parsed(SHOP);
+        let stored = |text: &str| crate::write::item_of_json(&table, text).unwrap();
+        let scope = WriteScope::of(&table, &acme()).unwrap();
+        let order = stored(r##"{"PK":"ORDER#7","SK":"ORDER"}"##);
+        assert_eq!(scope.key(order.clone()), Ok(Some(order.clone())));
+        let expected = scope.expected(&order, Expected::nothing()).unwrap();
+        for (item, is_own) in [
+            (r##"{"PK":"ORDER#7","SK":"ORDER","GSI1PK":"CUSTOMER#acme"}"##, true),
+            (r##"{"PK":"ORDER#7","SK":"ORDER","GSI1PK":"CUSTOMER#acme","org":"acme"}"##, true),
+            (r##"{"PK":"ORDER#7","SK":"ORDER","GSI1PK":"CUSTOMER#umbrella"}"##, false),
+            (r##"{"PK":"ORDER#7","SK":"ORDER","GSI1PK":"CUSTOMER#acme","org":"umbrella"}"##, false),
+            (r##"{"PK":"ORDER#7","SK":"ORDER","GSI1PK":"acme"}"##, false),
+            (r##"{"PK":"ORDER#7","SK":"ORDER"}"##, false),
+        ] {
+            let item = stored(item);
+            assert_eq!(expected.holds(&item), is_own, "{item:?}");
+            assert_eq!(scope.holds(&item), is_own, "{item:?}");
+        }
+        assert!(scope.holds(&stored(r##"{"PK":"CUSTOMER#acme","SK":"PROFILE"}"##)));
+        assert_eq!(scope.key(stored(r##"{"PK":"CUSTOMER#umbrella","SK":"PROFILE"}"##)), Ok(None));
+        let unknown = scope.key(stored(r##"{"PK":"OTHER#1","SK":"x"}"##)).unwrap_err();
+        assert_eq!(unknown.code(), "needs-scoped-key", "an item of no entity is of no scope");
+        let refused = scope.item(stored(r#"{"PK":"ORDER#7","SK":"ORDER","id":"7"}"#)).unwrap_err();
+        assert_eq!(refused.code(), "needs-scoped-key");
+    }
+
+    #[test]
+    fn a_table_whose_scope_no_key_proves_cannot_be_written() {
+        let unproven = SHOP.replace("\"CUSTOMER#{org}\"\nsort", "\"CUSTOMER#{id}\"\nsort").replace(
+            "indexes.byOrg.partition = \"CUSTOMER#{org}\"",
+            "indexes.byOrg.partition = \"{note}#{org}\"",
+        );
+        let found = crate::manifest::parse("keyfold.toml", &unproven).diagnostics;
+        assert_eq!(found.iter().map(|found| found.code).collect::<Vec<_>>(), ["scope-unproven"]);
+    }
+
+    #[test]
+    fn where_the_keys_of_two_entities_collide_the_stored_item_shows_which_it_is() {
+        let table = parsed(
+            r##"
+[tables.app]
+partition = { attribute = "PK" }
+scope = { org = "jwt.org" }
+attributes = { org = { type = "string", from-key = true }, id = { type = "string", from-key = true }, kind = "string" }
+[tables.app.entities.first]
+when = { kind = "first" }
+partition = "{org}#{id}"
+[tables.app.entities.second]
+when = { kind = "second" }
+partition = "{id}#{org}"
+"##,
+        );
+        let scope = WriteScope::of(&table, &acme()).unwrap();
+        let stored = |text: &str| crate::write::item_of_json(&table, text).unwrap();
+        let key = stored(r##"{"PK":"acme#umbrella"}"##);
+        let expected = scope.expected(&key, Expected::nothing()).unwrap();
+        assert!(expected.holds(&stored(r##"{"PK":"acme#umbrella","kind":"first"}"##)));
+        assert!(!expected.holds(&stored(r##"{"PK":"acme#umbrella","kind":"second"}"##)), "umbrella's");
+        assert!(!expected.holds(&stored(r##"{"PK":"acme#umbrella"}"##)), "of no entity");
+        let refused = scope.item(stored(r#"{"org":"acme","id":"umbrella","kind":"first"}"#)).unwrap_err();
+        assert_eq!(refused.code(), "needs-scoped-key", "umbrella may have an item with this key");
     }
 }

@@ -99,9 +99,8 @@ impl<T: Borrow<Table>> UpdateTask<T> {
     /// What is written over an item that looks like this.
     fn derive(&mut self, stored: Item) -> Result<(), UpdateRefusal> {
         let table = self.table.borrow();
-        let differing = self.update.expected.differing(&stored);
-        if !differing.is_empty() {
-            return Err(refusal::expectation(table, differing, stored));
+        if !self.update.expected.holds(&stored) {
+            return Err(refusal::expectation(table, self.update.expected.differing(&stored), stored));
         }
         let change = change::of_stored(table, &self.key, &stored, &self.update)?;
         self.write = Some(guarded(&self.key, change));
