@@ -195,7 +195,7 @@ struct Patch<'a> {
 
 impl<'t> Made<'t> {
     fn of(table: &'t Table, item: &Item) -> Made<'t> {
-        Made(table.made_attributes().map(|name| (name, item.get(name).cloned())).collect())
+        Made(table.folded_names().map(|name| (name, item.get(name).cloned())).collect())
     }
 
     /// What makes the stored item of the one before.

@@ -1,7 +1,5 @@
 //! Which entity an item is, and the keys it should have.
 
-use std::borrow::Cow;
-
 use smallvec::SmallVec;
 
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
@@ -78,11 +76,17 @@ impl Table {
     }
 
     /// The item with the folded attributes it should have and none that it should not, checked by
-    /// [`check_promises`](Self::check_promises) and [`check_item`](Self::check_item).
+    /// [`check_promises`](Self::check_promises) and [`check_item`](Self::check_item). No other attribute is added, changed or
+    /// removed.
     pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
-        if let Cow::Owned(whole) = self.with_key_parts(&item) {
-            item = whole;
-        }
+        let parts = self.key_parts(&item);
+        let names: Vec<Name> = parts.iter().map(|(name, _)| name.clone()).collect();
+        item.extend(parts);
+        self.with_keys_of(item, &names)
+    }
+
+    /// The same of an item with values for attributes that it does not store (`not_stored`): keys are folded from them.
+    pub(crate) fn with_keys_of(&self, mut item: Item, not_stored: &[Name]) -> Result<Item, ItemError> {
         let entity = self.entity_of(&item)?;
         let folded = self.folded_as(entity, &item)?;
         item.reserve(folded.len());
@@ -94,7 +98,9 @@ impl Table {
         }
         self.check_still(entity, &item)?;
         self.check_promises(&item)?;
-        self.leave_in_keys(&mut item);
+        for name in not_stored {
+            item.remove(name);
+        }
         self.check_item(&item)?;
         Ok(item)
     }

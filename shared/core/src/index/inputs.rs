@@ -17,11 +17,9 @@ impl Table {
             .collect()
     }
 
-    /// Every attribute that [`with_keys`](Self::with_keys) can set or remove: folded keys, and what stands in keys alone. One
-    /// can come several times.
-    pub fn made_attributes(&self) -> impl Iterator<Item = &String> {
+    /// Every attribute that [`with_keys`](Self::with_keys) can set or remove: the folded keys. One can come several times.
+    pub fn folded_names(&self) -> impl Iterator<Item = &String> {
         let folded = self.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
-        let in_keys = self.attributes.values().filter(|attribute| attribute.from_key);
-        folded.map(|(_, key)| &key.name).chain(in_keys.map(|attribute| &attribute.name))
+        folded.map(|(_, key)| &key.name)
     }
 }

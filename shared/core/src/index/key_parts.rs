@@ -1,13 +1,13 @@
 //! Attributes that stand in a folded key and nowhere else: in many tables an item's id is in `c#12345` alone.
 //!
-//! Stored items do not have such an attribute. It is read from the key before anything looks at the item, and left in
-//! the key when the item is written.
+//! Such an attribute is virtual. It is read from the key where an item lacks it; it is never added to a stored item, and never
+//! removed from one that has it.
 
 use std::borrow::Cow;
 
 use crate::key::Unfolded;
-use crate::model::{FoldRule, KeySource, Table};
-use crate::value::{AttributeValue, Item, Name, equal};
+use crate::model::{EntityId, FoldRule, KeySource, Table};
+use crate::value::{AttributeValue, Item, Name};
 
 impl Table {
     /// The item with the attributes that only its keys hold.
@@ -40,26 +40,18 @@ impl Table {
         names.filter(move |_| from_key)
     }
 
-    /// Takes out what the folded keys of the item tell exactly. What they do not tell stays where it is.
-    pub(crate) fn leave_in_keys(&self, item: &mut Item) {
-        let mut taken: Vec<(&str, AttributeValue)> = Vec::new();
-        for attribute in self.attributes.values().filter(|attribute| attribute.from_key) {
-            taken.extend(item.remove(&attribute.name).map(|value| (attribute.name.as_str(), value)));
-        }
-        if taken.is_empty() {
-            return;
-        }
-        let in_keys = self.key_parts(item);
-        for (name, value) in taken {
-            if !in_keys.iter().any(|(known, in_keys)| known == name && equal(in_keys, &value)) {
-                item.insert(name, value);
-            }
-        }
-    }
-
     /// What the item's primary key says of this attribute exactly, if it does.
     pub fn in_primary_key(&self, item: &Item, attribute: &str) -> Option<AttributeValue> {
-        let entity = self.entity_of(item).ok().flatten();
+        self.in_primary_key_of(self.entity_of(item).ok().flatten(), item, attribute)
+    }
+
+    /// The same of an item whose entity is known.
+    pub(crate) fn in_primary_key_of(
+        &self,
+        entity: Option<EntityId>,
+        item: &Item,
+        attribute: &str,
+    ) -> Option<AttributeValue> {
         self.key_attributes().find_map(|key| match &key.source {
             KeySource::Natural => (key.name == attribute).then(|| item.get(attribute).cloned())?,
             KeySource::Folded(rules) => {
@@ -74,8 +66,18 @@ impl Table {
         })
     }
 
+    /// Can the templates of this entity make this primary key?
+    pub(crate) fn can_have_key(&self, entity: Option<EntityId>, item: &Item) -> bool {
+        self.key_attributes().all(|key| match (&key.source, item.get(&key.name)) {
+            (KeySource::Folded(rules), Some(AttributeValue::S(text))) => {
+                FoldRule::of(rules, entity).is_some_and(|rule| rule.template.unfold(text).is_ok())
+            }
+            _ => true,
+        })
+    }
+
     /// The attributes that the item lacks and its keys hold.
-    fn key_parts(&self, item: &Item) -> Vec<(Name, AttributeValue)> {
+    pub(crate) fn key_parts(&self, item: &Item) -> Vec<(Name, AttributeValue)> {
         let is_missing = |name: &str| {
             let declared = self.attributes.get(name);
             declared.is_some_and(|attribute| attribute.from_key) && !item.contains_key(name)

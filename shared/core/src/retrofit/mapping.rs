@@ -155,6 +155,8 @@ pub struct Mapping {
     retrofit: Retrofit,
     source: Table,
     target: Table,
+    /// The target as far as the retrofit writes it: keys that it leaves alone are natural attributes here.
+    written_table: Table,
     protocol: Protocol,
     reason: ProtocolReason,
     hash: MappingHash,
@@ -197,15 +199,20 @@ impl Mapping {
 
     fn new(retrofit: &Retrofit, source: &Table, target: &Table) -> Mapping {
         let (protocol, reason) = protocol(retrofit, source, target);
-        let text = canonical::text(protocol.name(), retrofit, source, target);
+        let written_table = match protocol {
+            Protocol::InPlace => table_with_filled_keys(target, &retrofit.fills),
+            Protocol::Fenced | Protocol::Ledger => target.clone(),
+        };
+        let text = canonical::text(protocol.name(), retrofit, source, &written_table);
         Mapping {
             retrofit: retrofit.clone(),
             source: source.clone(),
             target: target.clone(),
             protocol,
             reason,
-            inputs: inputs(retrofit, target),
-            written: written(retrofit, target),
+            inputs: inputs(retrofit, target, &written_table),
+            written: written(retrofit, &written_table),
+            written_table,
             added_max: retrofit.set.len()
                 + retrofit.misfits.len()
                 + back::made(target).len()
@@ -280,7 +287,7 @@ impl Mapping {
             return Vec::new();
         }
         let item = self.renamed(self.source.with_key_parts(source));
-        mend::fitted(&self.retrofit, &self.target, item).map(|(_, used)| used).unwrap_or_default()
+        mend::fitted(&self.retrofit, &self.written_table, item, &[]).map(|(_, used)| used).unwrap_or_default()
     }
 
     /// Does the manifest say that attributes of a live table may change?
@@ -314,16 +321,56 @@ impl Mapping {
         if !self.selects(&source) {
             return Ok(None);
         }
-        // What stands only in the source's keys is an attribute of the item too.
-        let whole = match self.source.with_key_parts(&source) {
-            Cow::Owned(whole) => Cow::Owned(whole),
-            Cow::Borrowed(_) => source,
+        let parts = self.source.key_parts(&source);
+        let not_stored = self.not_stored(&source, &parts);
+        let whole = match parts.is_empty() {
+            true => source,
+            false => {
+                let mut whole = source.into_owned();
+                whole.extend(parts);
+                Cow::Owned(whole)
+            }
         };
         let item = self.renamed(whole);
-        if self.retrofit.misfits.is_empty() {
-            return self.target.with_keys(item).map(Some);
+        let values: Vec<_> = not_stored.iter().map(|name| (name, item.get(name).cloned())).collect();
+        let mut mapped = match self.retrofit.misfits.is_empty() {
+            true => self.written_table.with_keys_of(item, &not_stored)?,
+            false => mend::fitted(&self.retrofit, &self.written_table, item, &not_stored)?.0,
+        };
+        if self.protocol != Protocol::InPlace {
+            self.store_untold(&mut mapped, values);
         }
-        mend::fitted(&self.retrofit, &self.target, item).map(|(fitted, _)| Some(fitted))
+        Ok(Some(mapped))
+    }
+
+    /// Attributes of the target that the source item has only in its keys (`parts`), by their names in the target.
+    fn not_stored(&self, source: &Item, parts: &[(Name, AttributeValue)]) -> Vec<Name> {
+        let Retrofit { rename, set, .. } = &self.retrofit;
+        let is_replaced = |name: &str| {
+            set.contains_key(name) || rename.iter().any(|(old, new)| new == name && source.contains_key(old))
+        };
+        let names =
+            parts.iter().map(|(name, _)| rename.get(name.as_str()).map_or_else(|| name.clone(), Name::from));
+        names.filter(|name| !is_replaced(name)).collect()
+    }
+
+    /// Stores what was only in the source's keys where the target declares it as an attribute of its items, or where no key of
+    /// the new item tells it: it would be lost.
+    fn store_untold(&self, mapped: &mut Item, values: Vec<(&Name, Option<AttributeValue>)>) {
+        if values.is_empty() {
+            return;
+        }
+        let told = [self.target.key_parts(mapped), self.source.key_parts(mapped)].concat();
+        for (name, value) in values {
+            let is_declared = self.target.attributes.get(name.as_str()).is_some_and(|known| !known.from_key);
+            let is_told = |value| told.iter().any(|(known, part)| known == name && equal(part, value));
+            if let Some(value) = value
+                && !mapped.contains_key(name.as_str())
+                && (is_declared || !is_told(&value))
+            {
+                mapped.insert(name.clone(), value);
+            }
+        }
     }
 
     /// The target's key for a source key, where the one fixes the other; `None` where it does not.
@@ -419,23 +466,46 @@ fn is_own(name: &str) -> bool {
     name.starts_with(OWN_ATTRIBUTE_PREFIX)
 }
 
+/// The table with the folded keys of these indexes. Its other keys are natural: they stay as they are stored.
+fn table_with_filled_keys(table: &Table, fills: &[String]) -> Table {
+    let filled = table.indexes.iter().filter(|index| fills.contains(&index.name));
+    let names: BTreeSet<&str> = filled.flat_map(Index::key_attributes).map(|key| key.name.as_str()).collect();
+    let own: Vec<&str> = table.key_attributes().map(|key| key.name.as_str()).collect();
+    let mut written = table.clone();
+    let of_indexes =
+        written.indexes.iter_mut().flat_map(|index| index.partition.iter_mut().chain(&mut index.sort));
+    for key in std::iter::once(&mut written.partition).chain(&mut written.sort).chain(of_indexes) {
+        if own.contains(&key.name.as_str()) || !names.contains(key.name.as_str()) {
+            key.source = KeySource::Natural;
+        }
+    }
+    written
+}
+
 /// Every attribute of a stored item that what is written in place depends on.
-fn inputs(retrofit: &Retrofit, target: &Table) -> BTreeSet<String> {
+fn inputs(retrofit: &Retrofit, target: &Table, written_table: &Table) -> BTreeSet<String> {
     let renamed = retrofit.rename.iter().flat_map(|(old, new)| [old.as_str(), new.as_str()]);
     let selecting = retrofit.only.iter().map(|when| when.attribute.as_str());
     let mended = retrofit.misfits.keys().map(|of| of.attribute.as_str());
-    target.key_inputs().into_iter().chain(renamed).chain(selecting).chain(mended).map(str::to_owned).collect()
+    let inputs = written_table.key_inputs();
+    let read_from = inputs.iter().flat_map(|name| target.key_part_sources(name));
+    inputs
+        .iter()
+        .copied()
+        .chain(read_from)
+        .chain(renamed)
+        .chain(selecting)
+        .chain(mended)
+        .map(str::to_owned)
+        .collect()
 }
 
-/// Every attribute that a retrofit in place can write or remove: folded keys, what its own lines name, what an earlier one left,
-/// and what stands in keys alone.
-fn written(retrofit: &Retrofit, target: &Table) -> BTreeSet<String> {
+/// Every attribute that a retrofit in place can write or remove: folded keys, what its own lines name, and what an earlier one left.
+fn written(retrofit: &Retrofit, written_table: &Table) -> BTreeSet<String> {
     let Retrofit { rename, set, drop, misfits, .. } = retrofit;
     let named = rename.iter().flat_map(|(old, new)| [old, new]).chain(set.keys()).chain(drop);
-    let mended = misfits.keys().map(|of| &of.attribute);
-    let in_keys = target.attributes.values().filter(|attribute| attribute.from_key);
-    let names = named.chain(mended).chain(in_keys.map(|attribute| &attribute.name)).cloned();
-    names.chain(back::made(target)).chain(OWN_ATTRIBUTES.map(str::to_owned)).collect()
+    let names = named.chain(misfits.keys().map(|of| &of.attribute)).cloned();
+    names.chain(back::made(written_table)).chain(OWN_ATTRIBUTES.map(str::to_owned)).collect()
 }
 
 /// Which protocol a retrofit needs, and why.

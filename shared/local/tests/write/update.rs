@@ -213,7 +213,7 @@ async fn an_attribute_that_only_a_key_has_is_read_from_it_and_never_updated() {
         indexes.byStatus = { partition = "{status}#{customer}" }
     "#;
     let shop = keyfold_core::manifest::parse("keyfold.toml", text_of).model.unwrap().tables.remove(0);
-    let ann = item([("customer", text("ann")), ("status", text("open"))]);
+    let ann = item([("PK", text("c#ann")), ("status", text("open"))]);
     let (_dynamo, client) = with(&shop, [ann.clone()]).await;
     let key = item([("PK", text("c#ann"))]);
     for change in [Update::new().set("customer", text("bob")), Update::new().remove("customer").reading()] {

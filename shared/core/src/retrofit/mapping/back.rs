@@ -121,6 +121,7 @@ impl Mapping {
             retrofit,
             source: self.target.clone(),
             target: self.source.clone(),
+            written_table: self.source.clone(),
             inputs: BTreeSet::new(),
             there: Some(Arc::new(self.clone())),
             rows_name: back_name(self.name()),

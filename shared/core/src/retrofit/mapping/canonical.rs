@@ -59,6 +59,7 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
     };
     if source.has_key_parts() || target.has_key_parts() {
         parts.push(json!(["from-key", from_key(source), from_key(target)]));
+        parts.push(json!(["read-from", keys(source, source.every_key().map(|(_, key)| key))]));
     }
     if !retrofit.misfits.is_empty() {
         let remedy = |remedy: &Remedy| match remedy {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::index::ItemError;
 use crate::model::{KeyAttribute, MisfitOf, Remedy, Retrofit, Table};
-use crate::value::{AttributeValue, Item, Number};
+use crate::value::{AttributeValue, Item, Name, Number};
 
 /// From this number on, a time is in milliseconds: as seconds it would be in the year 5138.
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
@@ -19,16 +19,20 @@ const MILLISECONDS_FROM: i64 = 100_000_000_000;
 /// A remedy that was used on an item, with the attribute that it was for.
 pub(super) type Used<'r> = (&'r str, &'r Remedy);
 
-/// The item with its keys, and what was done so that it has them.
+/// The item with its keys, and what was done so that it has them. Attributes in `not_stored` are not stored unless a remedy
+/// changes them.
 pub(super) fn fitted<'r>(
     retrofit: &'r Retrofit,
     target: &'r Table,
     item: Item,
+    not_stored: &[Name],
 ) -> Result<(Item, Vec<Used<'r>>), ItemError> {
     let entity = target.entity_of(&item).ok().flatten().map(|id| target.entities[id.0].name.as_str());
     let mut mending = Mending { item, entity, hidden: Vec::new(), used: Vec::new(), left: BTreeMap::new() };
     loop {
-        let error = match target.with_keys(mending.item.clone()) {
+        let is_changed = |name: &Name| mending.used.iter().any(|(used, _)| name == used);
+        let not_stored: Vec<Name> = not_stored.iter().filter(|name| !is_changed(name)).cloned().collect();
+        let error = match target.with_keys_of(mending.item.clone(), &not_stored) {
             Ok(fitted) => return mending.finished(target, fitted),
             Err(error) => error,
         };

@@ -31,7 +31,7 @@ fn the_digests_of_both_forms_stay_what_they_were() {
             EVERYTHING,
             "thingsInPlace",
             "0c70b92f65aabf1bcfb0216c0cdcde21",
-            "v2:812c0156231bdd2ec1c65cc4e9c96c00",
+            "v2:8d03c32d90783a0d3ebfba73dbc8d6c8",
         ),
     ] {
         let mapping = mapping(manifest, name);
@@ -178,5 +178,79 @@ to = "t"
         update.remove.iter().for_each(|name| drop(updated.remove(name)));
         assert_eq!(updated, wanted, "{stored:?}");
         assert_eq!(mapping.in_place_update(Cow::Owned(wanted)).unwrap(), None);
+    }
+}
+
+/// One entity has its id only in its key; the others store theirs as well.
+const SHOP: &str = r##"
+[tables.shop]
+partition = { attribute = "PK" }
+sort = { attribute = "SK" }
+attributes = { customerId = { type = "string", from-key = true }, orderId = { type = "string", from-key = true }, state = "string" }
+indexes.gsi1 = { partition = { attribute = "GSI1PK" }, sort = { attribute = "GSI1SK" } }
+indexes.byState.partition = { attribute = "state_pk" }
+[tables.shop.entities.customer]
+when = { SK = { begins-with = "PROFILE" } }
+partition = "c#{customerId}"
+sort = "PROFILE"
+indexes.gsi1 = { partition = "mail#{customerId}", sort = "PROFILE" }
+[tables.shop.entities.order]
+when = { SK = { begins-with = "o#" } }
+partition = "c#{customerId}"
+sort = "o#{orderId}"
+indexes.gsi1 = { partition = "o#{orderId}", sort = "{state}" }
+indexes.byState.partition = "{state}#{customerId}"
+[tables.other]
+partition = { attribute = "PK2", fold = "T1#{PK}" }
+sort = { attribute = "SK2", fold = "{SK}" }
+attributes = { PK = "string", SK = "string" }
+[retrofits.r]
+from = "shop"
+to = "shop"
+fills = ["byState"]
+[retrofits.moved]
+from = "shop"
+to = "other"
+"##;
+
+#[test]
+fn in_place_nothing_changes_but_the_keys_of_the_filled_indexes() {
+    let all = mapping(&SHOP.replace("fills = [\"byState\"]\n", ""), "r");
+    let mapping = mapping(SHOP, "r");
+    assert_ne!(mapping.hash(), all.hash(), "what is written depends on `fills`");
+    for (stored, set) in [
+        // Stored ids stay, and GSI1PK, which the templates would make otherwise, is left alone.
+        (
+            r##"{"PK":{"S":"c#7"},"SK":{"S":"o#42"},"customerId":{"S":"7"},"orderId":{"S":"42"},"state":{"S":"open"},"GSI1PK":{"S":"old"}}"##,
+            Some("open#7"),
+        ),
+        // An id that only the key has is read from it, and not added.
+        (r##"{"PK":{"S":"c#7"},"SK":{"S":"o#42"},"state":{"S":"open"}}"##, Some("open#7")),
+        // No keys of another index for a customer that has none.
+        (r##"{"PK":{"S":"c#7"},"SK":{"S":"PROFILE"}}"##, None),
+        (r##"{"PK":{"S":"c#7"},"SK":{"S":"PROFILE"},"customerId":{"S":"7"}}"##, None),
+    ] {
+        let update = mapping.in_place_update(Cow::Owned(item(stored))).unwrap();
+        let Some(key) = set else {
+            assert_eq!(update, None, "{stored}");
+            continue;
+        };
+        let update = update.unwrap();
+        assert_eq!(update.set, [("state_pk".into(), AttributeValue::S(key.to_owned()))], "{stored}");
+        assert_eq!(update.remove, [""; 0], "{stored}");
+    }
+}
+
+#[test]
+fn into_another_table_an_item_gets_its_new_keys_and_nothing_else() {
+    let mapping = mapping(SHOP, "moved");
+    for stored in [
+        r##"{"PK":{"S":"c#7"},"SK":{"S":"o#42"},"customerId":{"S":"7"},"orderId":{"S":"42"},"GSI1PK":{"S":"old"}}"##,
+        r##"{"PK":{"S":"c#7"},"SK":{"S":"o#42"},"state":{"S":"open"}}"##,
+    ] {
+        let mut wanted = item(stored);
+        wanted.insert("PK2", AttributeValue::S("T1#c#7".to_owned()));
+        wanted.insert("SK2", AttributeValue::S("o#42".to_owned()));
+        assert_eq!(mapping.target_item(&item(stored)).unwrap(), Some(wanted));
     }
 }
