@@ -6,6 +6,6 @@ mod delete;
 mod fixture;
 mod new;
 mod race;
-mod readme;
+mod tutorial;
 mod typed;
 mod update;
