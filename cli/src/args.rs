@@ -843,9 +843,6 @@ pub(crate) struct RetrofitSwitchArgs {
     /// command has ended. `policy`: a resource-based policy on the table denies their writes.
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) writers: Option<Writers>,
-    /// The same as `--writers attested`.
-    #[arg(long, conflicts_with = "writers")]
-    pub(crate) writers_stopped: bool,
     /// With `--writers policy`: the ARNs of the roles that may write to a table that follows the other one, which are those of the
     /// replicator (the stack's output) and of this command. The retrofit's row keeps them.
     #[arg(long, value_name = "ARN", env = "KEYFOLD_EXEMPT", value_delimiter = ',')]
@@ -863,7 +860,7 @@ pub(crate) struct RetrofitSwitchArgs {
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     pub(crate) proof_max: u64,
     /// End a stop that was begun and cannot be completed: everything is as it was before it. Reads no stream.
-    #[arg(long, conflicts_with_all = ["check", "writers", "writers_stopped"])]
+    #[arg(long, conflicts_with_all = ["check", "writers"])]
     pub(crate) take_back: bool,
     /// Show whether it could be done now, and what is still to arrive. Changes nothing.
     #[arg(long)]

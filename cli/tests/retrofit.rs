@@ -735,7 +735,7 @@ async fn a_retrofit_in_place_changes_live_attributes_only_if_that_is_said() {
     let junk = json!({ "attribute": "junk", "change": "`junk` is removed", "items": 0 });
     assert_eq!(plan["liveChanges"], json!([note, junk]));
     value_of(&with_manifest(&server, said.path(), &["start", "fill"]));
-    // A retrofit that runs already goes on without the line, as one that an earlier release has started.
+    // A retrofit that runs already goes on without the line.
     value_of(&with_manifest(&server, unsaid.path(), &["start", "fill"]));
     let filled = value_of(&with_manifest(&server, unsaid.path(), &["backfill", "fill", "--rate", FAST]));
     assert_eq!(filled["counts"]["written"], 10);

@@ -240,7 +240,7 @@ class Scene:
         self.repaired("moved")
         assert not [item for item in self.programs.dynamo.items("messy-new") if "keyfold_tombstone" in item], "a tombstone is left"
         paused = time.monotonic()
-        self.programs.keyfold("switch", "moved", "--writers-stopped", "--quiet", "3")
+        self.programs.keyfold("switch", "moved", "--writers", "attested", "--quiet", "3")
         say(f"moved: switched; nobody could write for {time.monotonic() - paused:.1f} s")
         killer = Killer(self.programs)
         writers = items.Writers(self.programs.dynamo, "messy-new", self.truth["old"], 9, fold=self.retrofit("moved").of)

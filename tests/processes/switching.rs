@@ -76,7 +76,7 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
         if open == 0 {
             verified(&deployment, RETROFIT, "0").await;
         }
-        let words = [["switch", "return"][open], RETROFIT, "--writers-stopped", "--quiet", "1"];
+        let words = [["switch", "return"][open], RETROFIT, "--writers", "attested", "--quiet", "1"];
         commands += moved(&deployment, &words, &[], &mut random).await;
         // The open table holds what its last writers wrote.
         agrees(&deployment, 1 - open, &truth).await;

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementRequest, ReturnConsumedCapacity};
 use futures_util::future::try_join;
 use futures_util::stream::{self, TryStreamExt};
-use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
+use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
 use keyfold_core::retrofit::{Epoch, Fence};
 use keyfold_dynamo::STATEMENTS_MAX;
 use keyfold_dynamo::retrofit::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT};

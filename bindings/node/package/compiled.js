@@ -4,6 +4,8 @@
 import { BUILD } from "./build.js";
 import { KeyfoldError } from "./core.js";
 
+/** The version of this form. Every other is refused. */
+export const FORMAT = 1;
 const HEAD_BYTES = 4;
 /** Differences that are nearer than this are one piece. */
 const GAP_BYTES = 64;
@@ -39,7 +41,7 @@ export const written = (manifest, before, after) => {
     held.set(after.subarray(at, at + length), filled);
     filled += length;
   }
-  const head = { build: BUILD, bytes: after.length, pieces, sum: sumOf(held, [after.length, ...pieces.flat()]), manifest };
+  const head = { v: FORMAT, build: BUILD, bytes: after.length, pieces, sum: sumOf(held, [after.length, ...pieces.flat()]), manifest };
   const text = new TextEncoder().encode(JSON.stringify(head));
   const bytes = new Uint8Array(HEAD_BYTES + text.length + held.length);
   new DataView(bytes.buffer).setUint32(0, text.length, true);
@@ -62,7 +64,11 @@ const headOf = (bytes) => {
 
 /** Reads it: the manifest's text, and the memory of a core that has read it; none if it is another build's. */
 export const readCompiled = (bytes) => {
-  const { manifest, build, bytes: size, pieces, sum, held } = headOf(bytes);
+  const { v, manifest, build, bytes: size, pieces, sum, held } = headOf(bytes);
+  if (v !== FORMAT) {
+    const message = `the compiled manifest has format version ${v ?? "none"}, and this Keyfold reads version ${FORMAT} only`;
+    throw new KeyfoldError({ code: "unknown-format", message, hint: "compile it again" });
+  }
   if (typeof manifest !== "string") throw damaged();
   if (build !== BUILD) return { manifest };
   if (!Array.isArray(pieces) || sumOf(held, [size, ...pieces.flat()]) !== sum) throw damaged();

@@ -6,6 +6,8 @@ use keyfold_core::execute::AnswerError;
 use keyfold_core::index::ItemError;
 use keyfold_core::query::RequestError;
 use keyfold_core::query::plan::PlanError;
+use keyfold_core::retrofit::CheckpointError;
+use keyfold_core::retrofit::control::ControlError;
 use keyfold_core::write::UpdateRefusal;
 use serde::Serialize;
 
@@ -45,6 +47,18 @@ impl Failure {
 impl From<ItemError> for Failure {
     fn from(error: ItemError) -> Failure {
         Failure::new(error.code(), &error, error.hint())
+    }
+}
+
+impl From<ControlError> for Failure {
+    fn from(error: ControlError) -> Failure {
+        Failure::new(error.code(), &error, error.hint())
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Failure {
+        Failure::new(error.code(), &error, Some(error.hint()))
     }
 }
 

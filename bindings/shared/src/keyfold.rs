@@ -144,7 +144,7 @@ impl Keyfold {
     fn readiness(&self, table: &Table, rows: Option<&str>) -> Result<Readiness, Failure> {
         let Some(rows) = rows else { return Ok(Readiness::complete()) };
         let rows: Vec<Rows> = read("the rows of the control table", rows)?;
-        Ok(readiness::of_rows(&self.model, table, rows))
+        readiness::of_rows(&self.model, table, rows)
     }
 
     /// The plan of a request, explained, with the input of each of its reads. Nothing is read; every index counts as complete.

@@ -3,12 +3,13 @@
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
 use keyfold_core::retrofit::Mapping;
-use keyfold_core::retrofit::control::{self, Head};
+use keyfold_core::retrofit::control::{self, ControlError, Head};
 use keyfold_core::retrofit::readiness::{Filling, SEGMENTS_READ_MAX, readiness, retrofits_into};
 use keyfold_core::value::Item;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::failure::Failure;
 use crate::requests;
 
 /// What the control table says of one retrofit.
@@ -44,17 +45,21 @@ pub(crate) fn reads(model: &Model, table: &Table, control_table: &str) -> Vec<Va
 
 /// What is pending of a table, by the rows of its retrofits, in the order of [`reads`]. A row that is not there is no proof
 /// that an index is complete.
-pub(crate) fn of_rows(model: &Model, table: &Table, rows: Vec<Rows>) -> Readiness {
+pub(crate) fn of_rows(model: &Model, table: &Table, rows: Vec<Rows>) -> Result<Readiness, Failure> {
     let mut rows = rows.into_iter();
-    let fillings: Vec<Filling> = retrofits_into(model, &table.id)
+    let fillings: Result<Vec<Filling>, Failure> = retrofits_into(model, &table.id)
         .map(|mapping| filling(mapping, &rows.next().unwrap_or_default()))
         .collect();
-    readiness(&fillings)
+    Ok(readiness(&fillings?))
 }
 
-fn filling(mapping: Mapping, rows: &Rows) -> Filling {
+fn filling(mapping: Mapping, rows: &Rows) -> Result<Filling, Failure> {
     match Head::read(mapping.name(), rows.head.as_ref()) {
-        Ok(head) => Filling::of_rows(mapping, head, &rows.segments, rows.more),
-        Err(_) => Filling::unknown(mapping),
+        Ok(head) => {
+            rows.segments.iter().try_for_each(control::check_format).map_err(ControlError::from)?;
+            Ok(Filling::of_rows(mapping, head, &rows.segments, rows.more)?)
+        }
+        Err(unknown @ ControlError::UnknownFormat(_)) => Err(unknown.into()),
+        Err(_) => Ok(Filling::unknown(mapping)),
     }
 }

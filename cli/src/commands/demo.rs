@@ -162,8 +162,8 @@ async fn there_and_back(
     let back = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
     let back = StreamPoller::start(stage.server.database(), &stage.target.name, replicator, back).await?;
     let moved = |command: &'static str| async move {
-        tell.command(&format!("keyfold retrofit {command} {} --writers-stopped", stage.retrofit));
-        let arguments = [command, stage.retrofit, "--writers-stopped", "--quiet", "1"];
+        tell.command(&format!("keyfold retrofit {command} {} --writers attested", stage.retrofit));
+        let arguments = [command, stage.retrofit, "--writers", "attested", "--quiet", "1"];
         let moved = stage.retrofit(&arguments, out).await?;
         tell.line(&format!(
             "writers may use table `{}` now; nobody could write for {:.1} s",

@@ -12,7 +12,8 @@ use crate::keys::TokenKeySource;
 /// The secret whose versions are the keys that seal page tokens: a name or an ARN. There is no default: a key that each process
 /// makes for itself would refuse the tokens of every other.
 const TOKEN_SECRET: &str = "KEYFOLD_TOKEN_SECRET";
-/// The keys themselves, of before: everybody who may read the function's configuration sees them, and a change is a deployment.
+/// The keys themselves, where there is no Secrets Manager: on your own machine and in tests. In AWS, everybody who may read a function's
+/// configuration sees its environment.
 const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
 /// `1`: a request may allow a scan. Otherwise nothing over HTTP scans.
 const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
@@ -104,11 +105,7 @@ impl Default for Limits {
 impl Settings {
     /// The settings of this process.
     pub fn from_env() -> Result<Settings, SettingsError> {
-        let environment = Environment::of_process();
-        if environment.get(TOKEN_KEYS).is_some() && environment.get(TOKEN_SECRET).is_none() {
-            keyfold_edge::tracing::warn!(target: keyfold_edge::log::TARGET, "`{TOKEN_KEYS}` is deprecated: put the keys into a secret and name it in `{TOKEN_SECRET}`");
-        }
-        Settings::read(environment)
+        Settings::read(Environment::of_process())
     }
 
     /// The settings that these variables hold.
@@ -131,7 +128,12 @@ impl Settings {
 }
 
 fn token_keys(environment: Environment<'_>) -> Result<TokenKeySource, SettingsError> {
+    let keys = environment.get(TOKEN_KEYS);
     if let Some(id) = environment.get(TOKEN_SECRET) {
+        if keys.is_some() {
+            let reason = format!("`{TOKEN_SECRET}` names the secret with the keys; set one of the two");
+            return Err(SettingsError::Unusable { name: TOKEN_KEYS, reason });
+        }
         let variable = |name: &str| environment.get(name);
         let roots = Roots::named(&variable)?.unwrap_or(Roots::Mozilla);
         let secret = Secret::new(&id, &roots, &variable);
@@ -139,9 +141,9 @@ fn token_keys(environment: Environment<'_>) -> Result<TokenKeySource, SettingsEr
             .map(TokenKeySource::from)
             .map_err(|error| SettingsError::Unusable { name: TOKEN_SECRET, reason: error.to_string() });
     }
-    let text = environment.get(TOKEN_KEYS).ok_or(SettingsError::Missing {
+    let text = keys.ok_or(SettingsError::Missing {
         name: TOKEN_SECRET,
-        hint: "page tokens are encrypted with its keys, the same in every instance (`KEYFOLD_TOKEN_KEYS` is deprecated)",
+        hint: "page tokens are encrypted with its keys, the same in every instance; on your own machine, set `KEYFOLD_TOKEN_KEYS`",
     })?;
     TokenKeys::parse(&text)
         .map(TokenKeySource::from)
@@ -208,16 +210,19 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_comes_before_keys_in_the_environment_and_needs_what_lambda_sets() {
+    fn a_secret_needs_what_lambda_sets_and_no_keys_beside_it() {
         let lambda =
             [("AWS_REGION", "eu-west-1"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b")];
-        let mut variables = vec![(TOKEN_SECRET, "page-token-key"), (TOKEN_KEYS, KEYS)];
+        let mut variables = vec![(TOKEN_SECRET, "page-token-key")];
         let message = read(&variables).unwrap_err().to_string();
         assert!(message.contains(TOKEN_SECRET) && message.contains("`AWS_REGION` is not set"), "{message}");
         variables.extend(lambda);
         let settings = read(&variables).unwrap();
         assert!(matches!(settings.token_keys, TokenKeySource::Secret(_)));
-        assert!(!format!("{settings:?}").contains("MDEyMzQ1"));
+        variables.push((TOKEN_KEYS, KEYS));
+        let message = read(&variables).unwrap_err().to_string();
+        assert!(message.contains(TOKEN_KEYS) && message.contains("set one of the two"), "{message}");
+        assert!(!format!("{:?}", read(&[(TOKEN_KEYS, KEYS)]).unwrap()).contains("MDEyMzQ1"));
     }
 
     #[test]

@@ -154,7 +154,6 @@ impl Replicator {
                 return Ok(Allowed { opened: Opened::Nothing, version: head.version, remembered: false });
             }
         }
-        let head = looking.adopt(head).await?;
         let version = head.version;
         let opened = self.follows(mapping, &head, records_lead)?;
         if let Opened::Carry(sender) = &opened {

@@ -10,8 +10,7 @@
 //! | [`Anchor`] | the ends of all chains of a day, to be kept where nobody can change them |
 //! | [`judge`] | the journal's words about one event id against the items that are there |
 //!
-//! Nothing here reads or writes. The format is `v1` and never changes: a later one would stand beside it. The reasons are in
-//! `docs/adr/0018`.
+//! Nothing here reads or writes. Digests, rows and anchors have one version, [`FORMAT`]. The reasons are in `docs/adr/0018`.
 
 mod anchor;
 mod chain;
@@ -21,6 +20,7 @@ mod finding;
 mod judge;
 mod row;
 
+use crate::format::StoredFormat;
 use crate::model::Table;
 use crate::retrofit::control;
 
@@ -35,8 +35,8 @@ pub use row::{
     partition, since_item, since_key, since_of,
 };
 
-/// The version of digests, rows and anchors.
-pub const VERSION: u32 = 1;
+/// The form of digests, rows and anchors: what one of them says depends on the others, so they have one version.
+pub const FORMAT: StoredFormat = StoredFormat { name: "the journal", version: 1 };
 
 /// The journal's table of this name: a partition for each day and shard, with the rows of each chain in their order.
 pub fn journal_table(name: &str) -> Table {

@@ -8,6 +8,7 @@
 //! | module | what it has |
 //! |---|---|
 //! | [`value`] | items, attribute values, DynamoDB's numbers, and how DynamoDB compares them |
+//! | [`format`](mod@format) | versions of stored forms, and the refusal of others |
 //! | [`attribute`] | the declared attributes and their types |
 //! | [`condition`] | conditions on attributes, as DynamoDB's expressions mean them |
 //! | [`key`] | key templates: several attributes become one key, a key is read back, a range of keys is selected |
@@ -51,6 +52,7 @@ pub mod audit;
 pub mod condition;
 pub mod cost;
 pub mod execute;
+pub mod format;
 pub mod index;
 pub mod key;
 pub mod manifest;

@@ -18,6 +18,7 @@
 //! Every write is conditional, and may be repeated, come late, or be lost after it was carried out: the conditions are
 //! such that this does no harm. `docs/retrofit.md` says why.
 
+pub mod attributes;
 pub mod batch;
 mod begin;
 pub mod control;
@@ -36,6 +37,7 @@ mod meaning;
 pub mod misfit;
 pub mod progress;
 mod protocol;
+mod protocol_choice;
 pub mod quarantine;
 pub mod rate;
 pub mod readiness;
@@ -61,9 +63,10 @@ pub use generation::Generation;
 pub use job::{Job, Kept};
 pub use lag::Lag;
 pub use lease::Lease;
-pub use mapping::{Mapping, MappingError, MappingHash, NoWayBack, Protocol, ProtocolReason};
+pub use mapping::{Mapping, MappingError, MappingHash, NoWayBack};
 pub use misfit::{Misfit, MisfitKind, Misfits};
 pub use protocol::LedgerRow;
+pub use protocol_choice::{Protocol, ProtocolReason};
 pub use quarantine::{QuarantineReason, Quarantined};
 pub use rate::{Rate, ThrottledBy};
 pub use record::{ChangeKind, ChangeRecord, Received, UnreadableRecord};

@@ -5,7 +5,8 @@
 //! at once cannot exceed the budget together, and a request that never came back counts with all that it could have consumed.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
+use keyfold_core::format::{StoredFormat, VERSION_NAME};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Call, DynamoError};
@@ -14,6 +15,8 @@ use crate::error::{Call, DynamoError};
 pub const BUDGET_KEY: &str = "window";
 /// The attribute by which DynamoDB may delete rows, in seconds since 1970.
 pub const BUDGET_TTL: &str = "expires";
+/// The form of a row.
+pub const BUDGET_FORMAT: StoredFormat = StoredFormat { name: "a row of the callers' budgets", version: 1 };
 /// How many times units are reserved anew while others reserve some of what is left.
 const RESERVE_ATTEMPTS_MAX: u32 = 3;
 /// The least that a read consumes: below that nothing is left.
@@ -144,23 +147,32 @@ impl CallerBudget {
             .update_item()
             .table_name(&self.table)
             .key(BUDGET_KEY, AttributeValue::S(window.row.clone()))
-            .update_expression("SET #e = :e ADD #n :n")
+            .update_expression("SET #e = :e, #v = :v ADD #n :n")
             .expression_attribute_names("#e", BUDGET_TTL)
             .expression_attribute_names("#n", window.attribute)
+            .expression_attribute_names("#v", VERSION_NAME)
+            .expression_attribute_names("#k", BUDGET_KEY)
+            .expression_attribute_values(":v", AttributeValue::N(BUDGET_FORMAT.version.to_string()))
             .expression_attribute_values(":e", AttributeValue::N(window.expires.to_string()))
-            .expression_attribute_values(":n", number(amount));
+            .expression_attribute_values(":n", number(amount))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let mut condition = "(attribute_not_exists(#k) OR #v = :v)".to_owned();
         if let Some(most) = most {
-            update = update
-                .condition_expression("attribute_not_exists(#n) OR #n <= :most")
-                .expression_attribute_values(":most", number(most - amount));
+            condition.push_str(" AND (attribute_not_exists(#n) OR #n <= :most)");
+            update = update.expression_attribute_values(":most", number(most - amount));
         }
+        let call = || Call::new("UpdateItem", &self.table);
         match update
+            .condition_expression(condition)
             .send()
             .await
-            .map_err(|error| DynamoError::of(Call::new("UpdateItem", &self.table), error))
+            .map_err(|error| DynamoError::of(call(), error))
         {
             Ok(_) => Ok(true),
-            Err(DynamoError::ConditionFailed { .. }) => Ok(false),
+            Err(DynamoError::ConditionFailed { item, .. }) => {
+                let known = item.into_revealed().map_or(Ok(()), |row| BUDGET_FORMAT.check_row(&row));
+                known.map(|()| false).map_err(|source| DynamoError::UnknownFormat { call: call(), source })
+            }
             Err(error) => Err(error),
         }
     }

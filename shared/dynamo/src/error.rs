@@ -9,6 +9,7 @@ mod fold;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::error::BoxError;
+use keyfold_core::format::UnknownFormat;
 use keyfold_core::value::Item;
 
 pub use call::Call;
@@ -119,6 +120,14 @@ pub enum DynamoError {
         /// What was called.
         call: Call,
     },
+    /// What was read, another version of Keyfold wrote.
+    #[error("{call}: {source}")]
+    UnknownFormat {
+        /// What was called.
+        call: Call,
+        /// Which version.
+        source: UnknownFormat,
+    },
     /// The table or one of its indexes did not become active in time.
     #[error("{call} waited {} s, but the table or an index is still not active", .waited.as_secs())]
     NotActive {
@@ -166,6 +175,7 @@ impl DynamoError {
             DynamoError::Unprocessed { .. } => "unprocessed",
             DynamoError::TooMany { .. } => "too-many-keys",
             DynamoError::Unreadable { .. } => "unreadable-answer",
+            DynamoError::UnknownFormat { source, .. } => source.code(),
             DynamoError::NotActive { .. } => "not-active",
             DynamoError::Other { .. } => "other",
         }
@@ -202,6 +212,7 @@ impl DynamoError {
             | DynamoError::Unprocessed { call, .. }
             | DynamoError::TooMany { call, .. }
             | DynamoError::Unreadable { call }
+            | DynamoError::UnknownFormat { call, .. }
             | DynamoError::NotActive { call, .. }
             | DynamoError::Other { call, .. } => call,
         }
@@ -226,6 +237,7 @@ impl DynamoError {
             DynamoError::CollectionFull { .. } => {
                 Some("spread the partition key over several values, or remove the local indexes")
             }
+            DynamoError::UnknownFormat { source, .. } => Some(source.hint()),
             DynamoError::TooMany { .. } => Some("split the keys into several batches"),
             _ => None,
         }

@@ -34,7 +34,7 @@ mod write;
 
 pub use aws_sdk_dynamodb::Client;
 pub use backoff::{BACKOFF_ATTEMPTS_MAX, BACKOFF_BASE, BACKOFF_CAP, delay};
-pub use budget::{BUDGET_KEY, BUDGET_TTL, BudgetError, CallerBudget, ReservedUnits};
+pub use budget::{BUDGET_FORMAT, BUDGET_KEY, BUDGET_TTL, BudgetError, CallerBudget, ReservedUnits};
 pub use client::{
     ATTEMPT_TIMEOUT, ATTEMPTS_MAX, CONNECT_TIMEOUT, Endpoint, EndpointError, OPERATION_TIMEOUT, Roots,
     RootsError, Settings, SettingsError, client, plain_client,

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use keyfold_core::audit::{Anchor, Hash, VERSION, Weight, day_of, milliseconds_of};
+use keyfold_core::audit::{Anchor, FORMAT, Hash, Weight, day_of, milliseconds_of};
 use keyfold_dynamo::Client;
 
 use crate::error::TrailError;
@@ -33,7 +33,7 @@ pub async fn anchor(
     let taker = Taker { marks: &mut Nothing, findings: &mut findings, pace: &mut pace };
     journal.read(day, Weight::Settled, &[], &mut chains, taker).await?;
     Ok(Anchor {
-        v: VERSION,
+        v: FORMAT.version,
         day: day.to_owned(),
         made: made.to_owned(),
         closed: now >= end.saturating_add(CLOSED_AFTER_MS),
@@ -72,8 +72,10 @@ pub fn read_anchors(folder: &Path) -> Result<Vec<(Anchor, Hash)>, TrailError> {
             continue;
         }
         let text = fs::read(&path).map_err(|error| file(&path, error))?;
+        let place = || path.display().to_string();
+        FORMAT.check_json(&text).map_err(|source| TrailError::Format { place: place(), source })?;
         let anchor = serde_json::from_slice::<Anchor>(&text).ok();
-        let known = anchor.filter(|anchor| anchor.v == VERSION && milliseconds_of(&anchor.made).is_some());
+        let known = anchor.filter(|anchor| milliseconds_of(&anchor.made).is_some());
         anchors.push((known.ok_or(TrailError::Anchor { path })?, Hash::of(&text)));
     }
     anchors.sort_by_key(|(anchor, _)| milliseconds_of(&anchor.made));

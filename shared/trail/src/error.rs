@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use keyfold_core::format::UnknownFormat;
 use keyfold_dynamo::DynamoError;
 
 /// Why a trail cannot be read.
@@ -50,8 +51,16 @@ pub enum TrailError {
         /// Why not.
         source: std::io::Error,
     },
+    /// Another version of Keyfold wrote a part of the trail.
+    #[error("`{place}` cannot be read: {source}\nhint: {}", source.hint())]
+    Format {
+        /// The journal's table, or the file of an anchor.
+        place: String,
+        /// Which version.
+        source: UnknownFormat,
+    },
     /// A file of an anchor is none.
-    #[error("`{}` is no anchor of this version", path.display())]
+    #[error("`{}` is no anchor", path.display())]
     Anchor {
         /// The file.
         path: PathBuf,

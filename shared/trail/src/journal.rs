@@ -43,7 +43,9 @@ impl Journal<'_> {
     pub(crate) async fn since(&self) -> Result<Option<String>, TrailError> {
         let keys = vec![since_key()];
         let get = BatchGet { table: self.table.to_owned(), keys, consistent: true, ..BatchGet::default() };
-        Ok(batch_get(self.client, &get).await?.items.first().and_then(since_of))
+        let since = batch_get(self.client, &get).await?.items.first().map(since_of).transpose();
+        let since = since.map_err(|source| TrailError::Format { place: self.table.to_owned(), source })?;
+        Ok(since.flatten())
     }
 
     /// Reads the rows of a day and follows its chains. Rows that `chains` has taken before are passed over.

@@ -207,7 +207,7 @@ impl Play<'_> {
     async fn there_and_back(&self) {
         let (client, database) = (self.stage.dynamo.client(), self.stage.dynamo.database());
         let moved = |command: &'static str| async move {
-            let words = ["retrofit", command, self.retrofit.name, "--writers-stopped", "--quiet", "1"];
+            let words = ["retrofit", command, self.retrofit.name, "--writers", "attested", "--quiet", "1"];
             self.stage.keyfold(&words).await
         };
         let follow = async |id: &str| {

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
 use futures_util::stream::{self, TryStreamExt};
 use keyfold_core::model::{Model, Table};
-use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
+use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
 use keyfold_core::retrofit::{Epoch, Fence, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
 use keyfold_dynamo::TableOptions;

@@ -4,13 +4,20 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use keyfold_core::format::StoredFormat;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::refusal::refuse;
+
+/// The form of a mark.
+const FORMAT: StoredFormat = StoredFormat { name: "the progress of a load", version: 1 };
 
 /// How far a load is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Mark {
+    v: u32,
     /// What is loaded where: another load does not go on from here.
     what: Value,
     pub(super) bytes: u64,
@@ -32,7 +39,7 @@ pub(super) struct Mark {
 impl Mark {
     /// The beginning of a load.
     pub(super) fn new(what: Value) -> Mark {
-        Mark { what, ..Mark::default() }
+        Mark { v: FORMAT.version, what, ..Mark::default() }
     }
 
     /// The mark of this load, or its beginning if there is none.
@@ -42,6 +49,9 @@ impl Mark {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Mark::new(what)),
             Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", place.display())),
         };
+        if let Err(unknown) = FORMAT.check_json(text.as_bytes()) {
+            refuse!("unknown-format", "`{}`: {unknown}\nhint: {}", place.display(), unknown.hint());
+        }
         let mark: Option<Mark> = serde_json::from_str(&text).ok();
         match mark.filter(|mark| mark.what == what) {
             Some(mark) => Ok(mark),
@@ -75,5 +85,26 @@ impl Mark {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_of_another_version_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("items.progress");
+        Mark::new(Value::Null).write(&place).unwrap();
+        assert_eq!(Mark::read(&place, Value::Null).unwrap(), Mark::new(Value::Null));
+        let text = std::fs::read_to_string(&place).unwrap().replace("\"v\":1", "\"v\":2");
+        std::fs::write(&place, &text).unwrap();
+        let refused = format!("{:#}", Mark::read(&place, Value::Null).unwrap_err());
+        assert!(refused.contains("format version 2, and this Keyfold reads version 1 only"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&place).unwrap(), text);
+        let StoredFormat { name, version } = FORMAT;
+        let documented = include_str!("../../../../docs/architecture.md");
+        assert!(documented.contains(&format!("| {name} | {version} |")));
     }
 }

@@ -92,7 +92,7 @@ async fn settled(sender: &RequestSender, head: Head, settle: u64, out: &Output) 
 /// What has to be read and cleaned. Tombstones always go: readers of the target would meet them for ever.
 fn passes(head: &Head, leave_marks: bool) -> Vec<Pass> {
     let between_tables = head.protocol != Protocol::InPlace;
-    let has_rows = head.protocol == Protocol::Ledger || head.rows;
+    let has_rows = head.protocol == Protocol::Ledger || head.keeps_rows();
     match leave_marks {
         true => head.leaves_tombstones().then_some(Pass::Tidy).into_iter().collect(),
         false => {

@@ -33,7 +33,6 @@ pub(super) async fn backfill(
     let (sender, head) = started(model, &args.target).await?;
     let sender = sender.paced(args.rate);
     head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
-    sender.adopt(head).await.map_err(explained)?;
     let total = total(&sender, args).await?;
     sender.begin_writing().await.map_err(explained)?;
     let options = SliceOptions {
@@ -151,7 +150,6 @@ pub(super) async fn verify(
     let sender = sender.paced(args.rate);
     if repair {
         head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
-        sender.adopt(head).await.map_err(explained)?;
         sender.begin_writing().await.map_err(explained)?;
         for entry in sender.quarantine().await.map_err(explained)? {
             sender.release(&entry).await.map_err(explained)?;

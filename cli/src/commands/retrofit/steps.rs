@@ -36,7 +36,7 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
                 Head::check_begin(mapping).map_err(|error| explained(error.into()))?;
             }
             let head = before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?;
-            (head.adopted(mapping).unwrap_or(head), Some(before))
+            (head, Some(before))
         }
         Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
             Head::check_begin(mapping).map_err(|error| explained(error.into()))?;

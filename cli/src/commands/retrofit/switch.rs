@@ -193,13 +193,6 @@ impl<'a> Switch<'a> {
         if head.phase != way.from && head.phase != way.stop {
             head.to(way.stop).map_err(|error| explained(error.into()))?;
         }
-        if head.lacks_seals() {
-            let retrofit = &head.retrofit;
-            refuse!(
-                "seals-missing",
-                "retrofit `{retrofit}` was tidied by an earlier release\nhint: run `keyfold retrofit tidy {retrofit}` again"
-            );
-        }
         let (stream, back_stream) = streams(&sender, &head, way).await?;
         let settings = settings(args.target.endpoint.as_deref())?;
         let sides = ((mapping.source(), &stream), (mapping.target(), &back_stream));
@@ -265,7 +258,7 @@ impl<'a> Switch<'a> {
         if self.head.phase == self.way.stop {
             return Some(if self.head.exempt.is_empty() { Writers::Attested } else { Writers::Policy });
         }
-        if self.args.writers_stopped { Some(Writers::Attested) } else { self.args.writers }
+        self.args.writers
     }
 
     /// The roles that may write to a table that follows the other one: those given, or those of the last move.
@@ -482,6 +475,7 @@ impl<'a> Switch<'a> {
             Phase::Reversed => {
                 self.head.with_way_back(&self.reverse_stream).and_then(|head| head.to(self.way.to))
             }
+            Phase::Settled => self.head.switched_for_good(),
             to => self.head.to(to),
         };
         self.store(next.map_err(|error: ControlError| explained(error.into()))?).await?;

@@ -45,10 +45,6 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
     loop {
         // Anew for each phase: what a sender may do follows from it.
         let (sender, head) = started(model, &args.target).await?;
-        if head.lacks_seals() {
-            sender.store(&head.with_seals(), Some(&head)).await.map_err(explained)?;
-            continue;
-        }
         if is_tidy(&head) {
             return done(out, &head, sender.job().mapping(), &BTreeMap::new());
         }
@@ -78,7 +74,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
 
 /// Is nothing left to be done?
 fn is_tidy(head: &Head) -> bool {
-    head.rows && head.swept
+    head.keeps_rows() && head.swept
 }
 
 /// What is still to be paid and waited for.

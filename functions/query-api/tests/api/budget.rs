@@ -126,6 +126,32 @@ async fn callers_who_ask_at_once_do_not_exceed_the_budget_together() {
 }
 
 #[tokio::test]
+async fn a_row_of_another_version_is_refused_and_stays() {
+    let dynamo = with_callers().await;
+    let budget =
+        CallerBudget { table: CALLERS.to_owned(), requests_per_minute: Some(7), units_per_day: Some(5.0) };
+    let client = dynamo.client();
+    budget.count(&client, "joe1", 1_000_000).await.unwrap();
+    let reserved = budget.reserve(&client, "joe1", 1.0, 1_000_000).await.unwrap().unwrap();
+    let rows = || async { client.scan().table_name(CALLERS).send().await.unwrap().items.unwrap_or_default() };
+    for mut row in rows().await {
+        let other = row["expires"].clone();
+        row.insert("v".to_owned(), other);
+        client.put_item().table_name(CALLERS).set_item(Some(row)).send().await.unwrap();
+    }
+    let before = rows().await;
+    let refusals = [
+        budget.count(&client, "joe1", 1_000_000).await.unwrap_err(),
+        budget.reserve(&client, "joe1", 1.0, 1_000_000).await.unwrap_err(),
+        budget.settle(&client, reserved, 0.5).await.unwrap_err(),
+    ];
+    for error in refusals {
+        assert_eq!(error.code(), "unknown-format", "{error}");
+    }
+    assert_eq!((before.len(), rows().await), (2, before));
+}
+
+#[tokio::test]
 async fn without_the_table_nobody_is_answered() {
     let (dynamo, runtime, manifest) = (filled().await, RuntimeApi::start().await.unwrap(), manifest_file());
     let variables = [

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
+use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
 use keyfold_core::retrofit::{Epoch, Fence, SequenceNumber, TableRole};
 use keyfold_core::value::{AttributeValue, Item};
 use serde_json::{Value, json};

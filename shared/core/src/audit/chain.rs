@@ -1,6 +1,6 @@
 //! A chain as it grows.
 
-use super::VERSION;
+use super::FORMAT;
 use super::digest::Hash;
 use super::row::{self, Content, Row};
 use crate::value::Item;
@@ -43,7 +43,15 @@ impl Chain {
     /// The next row. The chain is the same until it is [told](Self::advance) that the row was written.
     pub fn row(&self, at: &str, content: Content) -> Result<SealedRow, serde_json::Error> {
         let (chain, day) = (self.id.clone(), self.day.clone());
-        let row = Row { v: VERSION, chain, day, seq: self.next, prev: self.last, at: at.to_owned(), content };
+        let row = Row {
+            v: FORMAT.version,
+            chain,
+            day,
+            seq: self.next,
+            prev: self.last,
+            at: at.to_owned(),
+            content,
+        };
         let body = serde_json::to_string(&row)?;
         let hash = Hash::of(body.as_bytes());
         Ok(SealedRow { item: row::item(&self.day, &self.id, self.next, &body, hash), seq: self.next, hash })
@@ -58,5 +66,5 @@ impl Chain {
 
 /// What stands for the row before the first.
 pub(super) fn first(id: &str, day: &str) -> Hash {
-    Hash::of(format!("keyfold-journal-v1\0{day}\0{id}").as_bytes())
+    Hash::of(format!("keyfold-journal-v{}\0{day}\0{id}", FORMAT.version).as_bytes())
 }

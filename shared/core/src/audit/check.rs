@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::VERSION;
+use super::FORMAT;
 use super::anchor::{Anchor, AnchoredChain};
 use super::chain::first;
 use super::digest::Hash;
@@ -94,9 +94,12 @@ impl ChainCheck {
                 report(FindingKind::ChainTruncated, stored.seq);
             }
         }
-        let row = serde_json::from_str::<Row>(&stored.body).ok().filter(|row| row.v == VERSION);
-        let (Some(row), true) = (row, stored.hash == Some(hash)) else {
-            // What it says is not believed.
+        // What a row says is not believed without its hash, and not understood in another version.
+        if stored.hash == Some(hash) && FORMAT.check_json(stored.body.as_bytes()).is_err() {
+            return report(FindingKind::UnknownFormat, stored.seq);
+        }
+        let row = serde_json::from_str::<Row>(&stored.body).ok();
+        let Some(row) = row.filter(|_| stored.hash == Some(hash)) else {
             return report(FindingKind::RowChanged, stored.seq);
         };
         if (&row.chain, &row.day, row.seq) != (&self.chain, &self.day, stored.seq) {

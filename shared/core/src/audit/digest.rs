@@ -7,12 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::FORMAT;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::model::{KeySource, Table};
 use crate::value::{Item, injective};
-
-/// What every digest begins with, so that it is the hash of nothing else.
-const PREFIX: &[u8] = b"keyfold-audit-event-v1\0";
 
 /// A SHA-256, shown as 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,7 +67,8 @@ impl FromStr for Hash {
 /// same digest in every table.
 pub fn event_digest(item: &Item, left_out: &BTreeSet<String>) -> Hash {
     let counts = |name: &str| !left_out.contains(name) && !name.starts_with(OWN_ATTRIBUTE_PREFIX);
-    let mut bytes = PREFIX.to_vec();
+    // So that it is the hash of nothing else.
+    let mut bytes = format!("keyfold-audit-event-v{}\0", FORMAT.version).into_bytes();
     bytes.extend(injective(item.iter().filter(|(name, _)| counts(name))));
     Hash::of(&bytes)
 }

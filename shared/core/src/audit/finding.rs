@@ -20,6 +20,8 @@ pub enum FindingKind {
     Unstamped,
     /// A row of the journal does not have the hash that it should have.
     RowChanged,
+    /// A row of the journal was written by another version of Keyfold: its events are not known.
+    UnknownFormat,
     /// A row is not where it was written.
     RowMoved,
     /// Rows are missing in a chain.
@@ -46,6 +48,7 @@ impl FindingKind {
             FindingKind::BackDated => "back-dated",
             FindingKind::Unstamped => "unstamped",
             FindingKind::RowChanged => "row-changed",
+            FindingKind::UnknownFormat => "unknown-format",
             FindingKind::RowMoved => "row-moved",
             FindingKind::RowMissing => "row-missing",
             FindingKind::ChainBroken => "chain-broken",

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::FORMAT;
 use super::digest::Hash;
+use crate::format::{UnknownFormat, VERSION_NAME};
 use crate::retrofit::control::{self, PARTITION, SORT};
 use crate::value::{AttributeValue, Item};
 
@@ -184,15 +186,17 @@ pub fn since_key() -> Item {
 pub fn since_item(at: &str) -> Item {
     let mut item = since_key();
     item.insert(BODY, AttributeValue::S(at.to_owned()));
+    item.insert(VERSION_NAME, FORMAT.attribute());
     item
 }
 
 /// What that row says.
-pub fn since_of(item: &Item) -> Option<String> {
-    match item.get(BODY) {
+pub fn since_of(item: &Item) -> Result<Option<String>, UnknownFormat> {
+    FORMAT.check_row(item)?;
+    Ok(match item.get(BODY) {
         Some(AttributeValue::S(at)) if milliseconds_of(at).is_some() => Some(at.clone()),
         _ => None,
-    }
+    })
 }
 
 /// The UTC day of a time as Keyfold writes it.

@@ -121,6 +121,11 @@ fn whatever_is_done_to_rows_is_found() {
     // With a hash of its own, it is the next row that does not follow.
     set(&mut edited[1], "hash", hash(&body).to_string());
     assert_eq!(kinds(&edited, &[]), ["chain-broken"]);
+    // Of another version, with a hash of its own: nobody knows what it says.
+    let body = get(&edited[1], "body").replace("\"v\":1", "\"v\":2");
+    set(&mut edited[1], "body", &body);
+    set(&mut edited[1], "hash", hash(&body).to_string());
+    assert_eq!(kinds(&edited, &[]), ["unknown-format", "chain-broken"]);
     let mut exchanged = rows();
     let (one, other) = (exchanged[1].clone(), exchanged[2].clone());
     for name in ["body", "hash"] {
@@ -141,7 +146,15 @@ fn anchor(rows: &[Item], closed: bool) -> Anchor {
     }
     let chains = if rows.is_empty() { [].into() } else { [(CHAIN.to_owned(), check.end())].into() };
     let (day, made, since) = (DAY.to_owned(), AT.to_owned(), AT.to_owned());
-    Anchor { v: VERSION, day, made, closed, since, previous: None, chains }
+    Anchor { v: FORMAT.version, day, made, closed, since, previous: None, chains }
+}
+
+#[test]
+fn the_beginning_of_a_journal_of_another_version_is_refused() {
+    let mut since = since_item(AT);
+    assert_eq!(since_of(&since), Ok(Some(AT.to_owned())));
+    since.insert("v", AttributeValue::N("2".to_owned()));
+    assert_eq!(since_of(&since).unwrap_err().found, "2");
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::Condition;
 use crate::model::Table;
 use crate::query::QueryPlan;
 use crate::query::expression::{Expressions, expressions};
 use crate::query::own;
 use crate::query::plan::{Access, Hydration, Operation, ReadFrom, SortTest};
-use crate::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
 use crate::value::Item;
 
 use super::budget::Price;

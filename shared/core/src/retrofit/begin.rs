@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::attributes::FENCE_ATTRIBUTE;
 use super::fence::{Epoch, Fence, SequenceNumber};
 use super::job::Job;
-use super::mapping::FENCE_ATTRIBUTE;
 use super::protocol::ItemMachine;
 use super::quarantine::{QuarantineReason, Quarantined};
 use super::record::{ChangeRecord, Received, UnreadableRecord};

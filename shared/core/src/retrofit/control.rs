@@ -15,6 +15,9 @@
 //! | `late#NAME` | an item's key and a sequence number | a change that came to the closed table, with both images |
 //!
 //! Of the way back, the partitions of rows, quarantine and `reverse` have `<` after the name.
+//!
+//! Every row but a seal, which is a key alone, has the version of [`FORMAT`]. All rows have one version: a worker reads the head before
+//! it writes anything, so workers of two versions never write for one retrofit.
 
 mod delivery;
 mod phase;
@@ -27,13 +30,18 @@ use std::collections::HashMap;
 use super::fence::Epoch;
 use super::generation::Generation;
 use super::job::Kept;
-use super::mapping::{MappingHash, Protocol};
+use super::mapping::MappingHash;
+use super::protocol_choice::Protocol;
 use super::request::{Action, Guard, TableRole, Write};
+use crate::format::{StoredFormat, UnknownFormat, VERSION_NAME};
 use crate::model::{Expect, KeptFacts, KeyAttribute, KeySource, LiveChange, ScalarType, Table};
 use crate::value::{AttributeValue, Item};
 
 pub use delivery::Delivery;
 pub use phase::{Direction, Phase};
+
+/// The form of the control table's rows, with the digests in them: raise the version when a row or a digest changes.
+pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 1 };
 
 /// The control table's partition key.
 pub const PARTITION: &str = "pk";
@@ -57,10 +65,10 @@ pub const OLD: &str = "old";
 /// Its image after it.
 pub const NEW: &str = "new";
 
-/// For so many milliseconds a replicator may rely on a look at the row that said yes, at the most.
+/// How long a replicator may use a cached head, in milliseconds.
 pub const LOOK_MS_MAX: u64 = 1_000;
-/// How many seconds to wait after a change of the row until nothing begun before can still be written, if what is begun ends within so many:
-/// a look of before can be relied on for a second more, and times in the row are cut to whole seconds.
+/// How many seconds to wait after a change of the row, until no write of the phase before is in flight. `seconds` is the longest time
+/// that a worker runs. Two more: a replicator uses a cached head for a second, and times in the row are whole seconds.
 pub fn wait_after_change(seconds: u64) -> u64 {
     seconds.saturating_add(2)
 }
@@ -101,6 +109,25 @@ pub fn key(partition: &str, sort: &str) -> Item {
     ]))
 }
 
+/// A row with this key, and nothing in it yet but the version of its form.
+pub(super) fn row(key: Item) -> Item {
+    let mut row = key;
+    row.insert(VERSION_NAME, FORMAT.attribute());
+    row
+}
+
+/// Refuses a row that another version of Keyfold wrote, with the kind of row as its key begins.
+pub fn check_format(row: &Item) -> Result<(), UnknownFormat> {
+    let kind = |row: &Item| match text(row, PARTITION)?.split('#').next()? {
+        "retrofit" => Some(text(row, SORT)?.to_owned()),
+        kind => Some(kind.to_owned()),
+    };
+    FORMAT.check_row(row).map_err(|unknown| match kind(row) {
+        Some(kind) => UnknownFormat { what: format!("a `{kind}` row of the control table"), ..unknown },
+        None => unknown,
+    })
+}
+
 /// The partition of a retrofit's segments.
 pub fn segments_partition(retrofit: &str) -> String {
     format!("segments#{retrofit}")
@@ -116,7 +143,7 @@ pub fn quarantine_partition(retrofit: &str) -> String {
     format!("quarantine#{retrofit}")
 }
 
-/// The partition of what was said of items in quarantine that stay there.
+/// The partition of acceptances: notes that an item in quarantine stays there.
 pub fn accepted_partition(retrofit: &str) -> String {
     format!("accepted#{retrofit}")
 }
@@ -150,11 +177,8 @@ pub struct Head {
     pub phase: Phase,
     /// What all work must have in common: the mapping's digest, as it was when the retrofit was started.
     pub mapping: MappingHash,
-    /// The same mapping's digest in the form of this release, where `mapping` has that of the first one. Both stay: workers
-    /// of that release know `mapping` alone, and so do checkpoints of theirs.
-    pub adopted: Option<MappingHash>,
-    /// The indexes that the retrofit fills, each with a digest of its keys; empty in rows of the first release. A later
-    /// manifest can have more of them, or other keys: those this retrofit did not fill.
+    /// The indexes that the retrofit fills, each with a digest of its keys. A later manifest can have more of them, or other
+    /// keys: those this retrofit did not fill.
     pub indexes: BTreeMap<String, String>,
     /// Which protocol applies.
     pub protocol: Protocol,
@@ -164,24 +188,21 @@ pub struct Head {
     pub stream: Option<String>,
     /// Rises with every change of the row.
     pub version: u64,
-    /// Was the target tidied, or is it being so? Then each item that changes leaves a row in the control table. Never taken back:
-    /// the rows know of items what the target no longer does.
-    pub rows: bool,
     /// The second since 1970 from which on no worker begins to write as in the phase before. Requests that were sent before
     /// may still be under way.
     pub since: Option<u64>,
-    /// Is the target tidy? Then it has no tombstones and gets none any more, and no write of before can still be carried out.
+    /// Is the target tidy? Then it has no tombstones, it gets no new ones, and no write of an earlier phase is in flight.
     pub swept: bool,
     /// The second since 1970 by which every change leaves a row: what was deleted before may have left nothing.
     pub rows_since: Option<u64>,
-    /// Which writes are in force, and ask for their seal; those of former generations are sealed. `None` before the target is
-    /// tidied, and where an earlier release did that.
+    /// Which writes are in force; those of earlier generations are sealed. `None` until `tidy`. With it each item that changes has
+    /// a row in the control table, and each write checks its seal. Never taken back: the rows know what the target no longer shows.
     pub generation: Option<Generation>,
     /// The target's stream that the way back follows, once there was one, and the epoch of its numbers.
     pub back: Option<WayBack>,
-    /// A digest of what a mended manifest must leave as it is; `None` in rows of earlier releases.
-    pub fixed: Option<String>,
-    /// Was the manifest mended, and may somebody still write by the one before?
+    /// A digest of what a mended manifest must leave as it is.
+    pub fixed: String,
+    /// Was the manifest mended, and may workers still write by the earlier one?
     pub revising: bool,
     /// The roles that may write to a table that follows the other one. Not empty once policies on the tables stop writers; empty
     /// where writers stop by themselves.
@@ -196,14 +217,6 @@ pub struct WayBack {
     /// Rises with every other stream of the target.
     pub epoch: Epoch,
 }
-
-/// What a row has in place of the protocol's name, once the retrofit keeps rows. Releases that know nothing of that cannot read
-/// the row then, and write nothing: what they write would pass the rows by.
-const FENCED_WITH_ROWS: &str = "fence and row";
-/// The same, once each write asks for its seal.
-const FENCED_WITH_SEALS: &str = "fence, row and seal";
-/// The same of a ledger, whose rows were always there.
-const LEDGER_WITH_SEALS: &str = "ledger and seal";
 
 pub(super) const OTHER_TABLE: &str = "it is about another table, or a table with another key";
 pub(super) const OTHER_KEYS: &str = "its tables, its protocol or the primary keys of its target are others";
@@ -237,7 +250,7 @@ pub enum ControlError {
         /// The phase that was wanted.
         wanted: Phase,
     },
-    /// The retrofit carries nothing over any more.
+    /// The retrofit is over.
     #[error("retrofit `{retrofit}` is `{}`: nothing is written any more", .phase.name())]
     Closed {
         /// The retrofit.
@@ -333,6 +346,9 @@ pub enum ControlError {
         /// The retrofit.
         retrofit: String,
     },
+    /// Another version of Keyfold wrote the row.
+    #[error(transparent)]
+    UnknownFormat(#[from] UnknownFormat),
     /// The row cannot be read.
     #[error("the control table's row of retrofit `{retrofit}` cannot be read")]
     Unreadable {
@@ -359,6 +375,7 @@ impl ControlError {
             ControlError::KeepsFolded { .. } => "keeps-folded",
             ControlError::OtherStream { .. } => "other-stream",
             ControlError::EpochsUsedUp { .. } => "epochs-used-up",
+            ControlError::UnknownFormat(error) => error.code(),
             ControlError::Unreadable { .. } => "control-row-unreadable",
         }
     }
@@ -366,13 +383,7 @@ impl ControlError {
     /// What the reader can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            ControlError::MappingChanged { started, .. }
-                if MappingHash::stored(started).is_of_first_release() =>
-            {
-                Some(
-                    "deploy this release with the manifest that the retrofit was started with, unchanged; once a worker has noted it, the manifest may change",
-                )
-            }
+            ControlError::UnknownFormat(error) => Some(error.hint()),
             ControlError::NotStarted { .. } => Some("run `keyfold retrofit start`"),
             ControlError::MappingChanged { .. } => Some(
                 "deploy one manifest everywhere; if the manifest was mended, run `keyfold retrofit revise` and deploy it",
@@ -404,6 +415,12 @@ impl ControlError {
             ControlError::WrongPhase { phase: Phase::Running, wanted: Phase::Closing, .. } => {
                 Some("run `keyfold retrofit tidy` first")
             }
+            ControlError::WrongPhase { phase: Phase::Closing, .. } => Some(
+                "a switch is in progress: `keyfold retrofit switch` finishes it, `keyfold retrofit switch --take-back` takes it back",
+            ),
+            ControlError::WrongPhase { phase: Phase::Returning, .. } => Some(
+                "a return is in progress: `keyfold retrofit return` finishes it, `keyfold retrofit return --take-back` takes it back",
+            ),
             ControlError::NothingToTidy { .. }
             | ControlError::WrongPhase { .. }
             | ControlError::Closed { .. }
@@ -435,8 +452,7 @@ impl Head {
         Ok(())
     }
 
-    /// May a retrofit of this mapping begin? One that changes attributes of a live table must say so in the manifest. A retrofit
-    /// that an earlier release has started goes on without.
+    /// May a retrofit of this mapping begin? One that changes attributes of a live table must say so in the manifest.
     pub fn check_begin(mapping: &super::Mapping) -> Result<(), ControlError> {
         match mapping.live_changes().into_iter().next() {
             Some(change) if !mapping.may_change_live() => Err(ControlError::LiveAttributes {
@@ -454,19 +470,17 @@ impl Head {
             retrofit: mapping.name().to_owned(),
             phase: Phase::Running,
             mapping: mapping.hash().clone(),
-            adopted: None,
             indexes: mapping.filled(),
             protocol: mapping.protocol(),
             epoch: Epoch::FIRST,
             stream: stream.map(str::to_owned),
             version: 1,
-            rows: false,
             since: None,
             swept: false,
             rows_since: None,
             generation: None,
             back: None,
-            fixed: Some(mapping.fixed()),
+            fixed: mapping.fixed(),
             revising: false,
             exempt: Vec::new(),
         }
@@ -493,8 +507,8 @@ impl Head {
         }
     }
 
-    /// The row after starting again: the same one, or with the next epoch if the source has another stream by now. What was given up
-    /// begins anew.
+    /// The row after starting again: the same one, or with the next epoch if the source has another stream by now. An abandoned
+    /// retrofit starts from its beginning.
     pub fn restarted(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
         if self.phase == Phase::Abandoned {
             return self.begun_anew(mapping, stream);
@@ -502,11 +516,6 @@ impl Head {
         self.check(mapping)?;
         if !self.phase.is_filling() {
             return Err(self.wrong_phase(Phase::Running));
-        }
-        // An earlier release did not note its keys.
-        if self.fixed.is_none() {
-            let noted = Head { fixed: Some(mapping.fixed()), version: self.version + 1, ..self.clone() };
-            return noted.restarted(mapping, stream);
         }
         if self.stream.as_deref() == stream {
             return Ok(self.clone());
@@ -519,11 +528,11 @@ impl Head {
         self.epoch.next().ok_or_else(|| ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() })
     }
 
-    /// The row of a retrofit that was given up and begins again. What it wrote stayed. With another stream, the next epoch is newer than
+    /// The row of an abandoned retrofit that starts again. Its writes stayed. With another stream, the next epoch is newer than
     /// all of it. Records of the same stream can come again, though, and must stay older than what was written after them: there the
     /// epoch stays too, and what was not carried over meanwhile is found by a comparison.
     fn begun_anew(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
-        if self.rows {
+        if self.keeps_rows() {
             return Err(self.cannot_revise("its target was tidied, and what was deleted since may be in it"));
         }
         self.check_fixed(mapping)?;
@@ -532,12 +541,12 @@ impl Head {
         Ok(Head { epoch, version: self.version + 1, ..Head::begun(mapping, stream) })
     }
 
-    /// The row once the manifest is mended: from now on, items are written by this mapping. Whoever read the row before may still write
+    /// The row once the manifest is mended: from now on, items are written by this mapping. A worker that read the earlier row may still write
     /// by the other one, until the row is [`settled_again`](Self::settled_again).
     pub fn revised(&self, mapping: &super::Mapping) -> Result<Head, ControlError> {
         // In place, what is written follows from the item alone.
         let in_place = self.phase == Phase::CutOver && self.protocol == Protocol::InPlace;
-        if self.rows {
+        if self.keeps_rows() {
             return Err(self.cannot_revise("its target is tidied"));
         }
         if self.phase != Phase::Running && !in_place {
@@ -546,7 +555,6 @@ impl Head {
         self.check_fixed(mapping)?;
         Ok(Head {
             mapping: mapping.hash().clone(),
-            adopted: None,
             // Queries use an index that was filled as long as its keys are the same.
             indexes: if in_place { self.indexes.clone() } else { mapping.filled() },
             revising: true,
@@ -555,7 +563,7 @@ impl Head {
         })
     }
 
-    /// The row once nobody writes any more by the manifest before.
+    /// The row once no worker writes by the earlier manifest.
     #[must_use]
     pub fn settled_again(&self) -> Head {
         Head { revising: false, version: self.version + 1, ..self.clone() }
@@ -569,14 +577,11 @@ impl Head {
 
     /// Is this mapping of the same two tables, by the same protocol and the same keys?
     fn check_fixed(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
-        match &self.fixed {
-            None => Err(self.cannot_revise(
-                "an earlier release started it: run `keyfold retrofit start` with the manifest of before first",
-            )),
-            Some(fixed) if *fixed == mapping.fixed() => Ok(()),
-            Some(_) if self.protocol == Protocol::InPlace => Err(self.cannot_revise(OTHER_TABLE)),
-            Some(_) => Err(self.cannot_revise(OTHER_KEYS)),
+        if self.fixed == mapping.fixed() {
+            return Ok(());
         }
+        let in_place = self.protocol == Protocol::InPlace;
+        Err(self.cannot_revise(if in_place { OTHER_TABLE } else { OTHER_KEYS }))
     }
 
     fn cannot_revise(&self, why: &'static str) -> ControlError {
@@ -592,19 +597,30 @@ impl Head {
         if tidies && phase != self.tidied_first()? {
             return Err(self.wrong_phase(phase));
         }
-        if !tidies && !self.phase.followers(self.rows).contains(&phase) {
+        if !tidies && !self.phase.followers(self.keeps_rows()).contains(&phase) {
             return Err(self.wrong_phase(phase));
         }
-        let rows = self.rows || tidies;
-        // Whoever ends a stop has sealed what was before, and it cannot be unsealed.
-        let stopped = matches!(self.phase, Phase::Closing | Phase::Returning);
+        Ok(self.moved(phase, tidies.then_some(Generation::FIRST)))
+    }
+
+    /// The row at the end of a switch without a way back. `settle` must not do this: until the switch has seen every change arrive,
+    /// closing the source for good loses those in flight.
+    pub fn switched_for_good(&self) -> Result<Head, ControlError> {
+        match self.phase {
+            Phase::Closing => Ok(self.moved(Phase::Settled, None)),
+            _ => Err(self.wrong_phase(Phase::Settled)),
+        }
+    }
+
+    fn moved(&self, phase: Phase, first: Option<Generation>) -> Head {
+        // Seals are permanent, so ending a stop starts the next generation.
         let turned = phase.direction() != self.phase.direction();
         let generation = match self.generation {
-            Some(generation) if stopped || turned => Some(generation.next()),
-            None if tidies => Some(Generation::FIRST),
+            Some(generation) if self.phase.is_stop() || turned => Some(generation.next()),
+            None => first,
             generation => generation,
         };
-        Ok(Head { phase, rows, generation, since: None, version: self.version + 1, ..self.clone() })
+        Head { phase, generation, since: None, version: self.version + 1, ..self.clone() }
     }
 
     /// The phase in which it begins to be tidied. A ledger has its rows already, and leaves no tombstones.
@@ -616,17 +632,9 @@ impl Head {
         }
     }
 
-    /// The row of a target that an earlier release tidied, from which on each write asks whether its generation is over: a
-    /// switch can end what is under way then. Nobody who read the row before may still write: it is tidied once more.
-    #[must_use]
-    pub fn with_seals(&self) -> Head {
-        let generation = Some(Generation::FIRST);
-        Head { generation, swept: false, since: None, version: self.version + 1, ..self.clone() }
-    }
-
-    /// Did an earlier release begin to tidy the target?
-    pub fn lacks_seals(&self) -> bool {
-        matches!(self.phase, Phase::Tidying | Phase::Tidy) && self.generation.is_none()
+    /// Was the target tidied, or is it being so? Then each item that changes leaves a row in the control table.
+    pub fn keeps_rows(&self) -> bool {
+        self.generation.is_some()
     }
 
     /// The row that gives the source back, or closes it, with the target's stream of now.
@@ -640,8 +648,8 @@ impl Head {
         Ok(Head { back: Some(WayBack { stream: stream.to_owned(), epoch }), ..self.clone() })
     }
 
-    /// The row of a stop of the source's writers. What comes late to the target, closed since a return, is judged by the stream that it has
-    /// now: if that is another one than the way back followed, the next epoch begins.
+    /// The row of a stop of the source's writers. Late changes of the target, closed since a return, are judged by the stream that it
+    /// has now: if that is another one than the way back followed, the next epoch begins.
     pub fn closing(&self, target_stream: &str) -> Result<Head, ControlError> {
         let head = if self.was_reversed() { self.with_way_back(target_stream)? } else { self.clone() };
         head.to(Phase::Closing)
@@ -660,10 +668,10 @@ impl Head {
 
     /// The phase that takes a cut-over back.
     pub fn undone(&self) -> Phase {
-        if self.rows { Phase::Tidy } else { Phase::Running }
+        if self.keeps_rows() { Phase::Tidy } else { Phase::Running }
     }
 
-    /// The row once nobody begins any more to write as in the phase before.
+    /// The row once no worker starts to write as in the earlier phase.
     #[must_use]
     pub fn settling(&self, seconds: u64) -> Head {
         let rows_since = match self.phase {
@@ -675,7 +683,7 @@ impl Head {
 
     /// Is it still to be completed that the target is tidied?
     pub fn is_tidying(&self) -> bool {
-        self.rows && !self.swept
+        self.keeps_rows() && !self.swept
     }
 
     /// The row once the target was swept.
@@ -686,22 +694,21 @@ impl Head {
 
     /// Do readers of the target meet tombstones?
     pub fn leaves_tombstones(&self) -> bool {
-        self.protocol == Protocol::Fenced && !(self.rows && self.swept)
+        self.protocol == Protocol::Fenced && !(self.keeps_rows() && self.swept)
     }
 
     /// What workers keep, in this phase.
     pub fn kept(&self) -> Kept {
         match self.phase {
-            _ if !self.rows => Kept::Tombstones,
+            _ if !self.keeps_rows() => Kept::Tombstones,
             Phase::Tidying => Kept::TombstonesAndRows,
             _ => Kept::Rows,
         }
     }
 
-    /// Is this the mapping that the retrofit was started with? A row of the first release says so in its own form.
+    /// Is this the mapping that the retrofit was started with?
     pub fn check(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
-        let known = self.adopted.as_ref().unwrap_or(&self.mapping);
-        if known == mapping.hash() || (known.is_of_first_release() && *known == mapping.released_hash()) {
+        if self.mapping == *mapping.hash() {
             return Ok(());
         }
         Err(ControlError::MappingChanged {
@@ -711,32 +718,19 @@ impl Head {
         })
     }
 
-    /// The row with the digest of this release beside that of the first one; `None` if it is not needed, or if this is
-    /// another mapping. From then on a change of the manifest that alters no written byte is taken.
-    pub fn adopted(&self, mapping: &super::Mapping) -> Option<Head> {
-        let open =
-            self.adopted.is_none() && self.mapping.is_of_first_release() && self.check(mapping).is_ok();
-        let adopted = Some(mapping.hash().clone());
-        let indexes = mapping.filled();
-        open.then(|| Head { adopted, indexes, version: self.version + 1, ..self.clone() })
-    }
-
     /// Was this index, with the key that it has now, among those that the retrofit was started to fill?
     pub fn filled(&self, mapping: &super::Mapping, index: &str) -> bool {
-        match self.indexes.is_empty() {
-            true => self.check(mapping).is_ok(),
-            false => mapping.filled().get(index).is_some_and(|keys| self.indexes.get(index) == Some(keys)),
-        }
+        mapping.filled().get(index).is_some_and(|keys| self.indexes.get(index) == Some(keys))
     }
 
     /// The job of this row, once [`check`](Self::check) has passed.
     pub fn job(&self, mapping: super::Mapping) -> super::Job {
-        let job = super::Job::started(mapping, self.epoch, &self.mapping).keeping(self.kept());
+        let job = super::Job::new(mapping, self.epoch).keeping(self.kept());
         let job = job.sealed_by(self.generation);
         if self.was_reversed() { job.by_rows_alone() } else { job }
     }
 
-    /// The job of the way back; `None` if there is none, or it was never begun.
+    /// The job of the way back; `None` without one, or before the first switch.
     pub fn back_job(&self, mapping: &super::Mapping) -> Option<super::Job> {
         let back = self.back.as_ref()?;
         let job = super::Job::new(mapping.back().ok()?, back.epoch);
@@ -805,17 +799,11 @@ impl Head {
     }
 
     fn item(&self) -> Item {
-        let mut row = head_key(&self.retrofit);
+        let mut row = row(head_key(&self.retrofit));
         let text = |text: &str| AttributeValue::S(text.to_owned());
         row.insert("phase", text(self.phase.name()));
         row.insert("mapping", text(self.mapping.as_str()));
-        let protocol = match self.rows {
-            true if self.protocol == Protocol::Ledger => LEDGER_WITH_SEALS,
-            true if self.generation.is_some() => FENCED_WITH_SEALS,
-            true => FENCED_WITH_ROWS,
-            false => self.protocol.name(),
-        };
-        row.insert("protocol", text(protocol));
+        row.insert("protocol", text(self.protocol.name()));
         row.insert("epoch", number(u64::from(self.epoch.number())));
         row.insert("version", number(self.version));
         row.extend(self.since.iter().map(|seconds| ("since", number(*seconds))));
@@ -831,13 +819,12 @@ impl Head {
             let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
             row.insert("indexes", AttributeValue::M(digests.collect()));
         }
-        row.extend(self.fixed.iter().map(|fixed| ("fixed", text(fixed))));
+        row.insert("fixed", text(&self.fixed));
         if !self.exempt.is_empty() {
             let roles = self.exempt.iter().map(|role| text(role)).collect();
             row.insert("exempt", AttributeValue::L(roles));
         }
         row.extend(self.revising.then_some(("revising", AttributeValue::Bool(true))));
-        row.extend(self.adopted.iter().map(|hash| ("adopted", text(hash.as_str()))));
         row
     }
 
@@ -845,30 +832,27 @@ impl Head {
     pub fn read(retrofit: &str, row: Option<&Item>) -> Result<Head, ControlError> {
         let not_started = || ControlError::NotStarted { retrofit: retrofit.to_owned() };
         let unreadable = || ControlError::Unreadable { retrofit: retrofit.to_owned() };
-        Head::of_row(retrofit, row.ok_or_else(not_started)?).ok_or_else(unreadable)
+        let row = row.ok_or_else(not_started)?;
+        check_format(row)?;
+        Head::of_row(retrofit, row).ok_or_else(unreadable)
     }
 
     fn of_row(retrofit: &str, row: &Item) -> Option<Head> {
         let protocols = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
-        let (protocol, rows) = match text(row, "protocol")? {
-            FENCED_WITH_ROWS | FENCED_WITH_SEALS => (Protocol::Fenced, true),
-            LEDGER_WITH_SEALS => (Protocol::Ledger, true),
-            named => (protocols.into_iter().find(|protocol| protocol.name() == named)?, false),
-        };
+        let named = text(row, "protocol")?;
+        let protocol = protocols.into_iter().find(|protocol| protocol.name() == named)?;
         Some(Head {
             retrofit: retrofit.to_owned(),
             phase: Phase::named(text(row, "phase")?)?,
             mapping: MappingHash::stored(text(row, "mapping")?),
-            adopted: text(row, "adopted").map(MappingHash::stored),
             indexes: texts(row, "indexes"),
             protocol,
             epoch: Epoch::new(u16::try_from(whole(row, "epoch")?).ok()?)?,
             stream: text(row, "stream").map(str::to_owned),
             version: whole(row, "version")?,
-            rows,
             since: whole(row, "since"),
             swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
-            fixed: text(row, "fixed").map(str::to_owned),
+            fixed: text(row, "fixed")?.to_owned(),
             revising: matches!(row.get("revising"), Some(AttributeValue::Bool(true))),
             rows_since: whole(row, "rowsSince"),
             exempt: list(row, "exempt")?,

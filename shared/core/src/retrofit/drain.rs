@@ -6,11 +6,13 @@
 
 use std::borrow::Cow;
 
+use super::attributes::OWN_ATTRIBUTES;
 use super::control::Head;
 use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
-use super::mapping::{OWN_ATTRIBUTES, Protocol, same_item};
+use super::mapping::same_item;
 use super::protocol::LedgerRow;
+use super::protocol_choice::Protocol;
 use super::quarantine::Quarantined;
 use super::record::ChangeRecord;
 use crate::value::Item;

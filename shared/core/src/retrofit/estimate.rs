@@ -7,10 +7,11 @@ mod survey;
 
 use std::collections::BTreeMap;
 
+use super::attributes::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE};
 use super::fence::{Epoch, Fence};
-use super::job::Job;
-use super::mapping::{FENCE_ATTRIBUTE, Mapping, OWNER_ATTRIBUTE, Protocol};
+use super::mapping::Mapping;
 use super::misfit::Misfits;
+use super::protocol_choice::Protocol;
 use super::source_key::SourceKey;
 use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
 use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
@@ -113,15 +114,6 @@ impl RetrofitEstimate {
             sums.refused += u64::from(added.is_err());
         }
         Some(sums.scaled(to, Scale { items, sampled }))
-    }
-
-    /// The same for a retrofit, with all that it selects, renames, sets, drops, refuses and keeps on the target's items.
-    pub fn of_sample(job: &Job, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
-        let mut survey = Survey::of_sample(job);
-        for item in sample {
-            survey.add(item);
-        }
-        survey.of_items(items)
     }
 
     /// All writes: table, ledger and indexes.

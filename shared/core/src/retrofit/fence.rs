@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::mapping::FENCE_ATTRIBUTE;
+use super::attributes::FENCE_ATTRIBUTE;
 use crate::value::{AttributeValue, Item};
 
 /// The digits that a sequence number is padded to: DynamoDB's have 21 to 40.

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use super::control;
-use super::mapping::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use super::protocol::LedgerRow;
 use super::request::{Action, Guard, TableRole, Write, is};
 use crate::condition::{Comparison, Condition};
@@ -87,6 +87,7 @@ pub fn forget(retrofit: &str, row: &Item) -> Option<Write> {
     if !partition.starts_with(&control::ledger_prefix(retrofit)) || sort != control::LEDGER_SORT {
         return None;
     }
+    control::check_format(row).ok()?;
     let known = LedgerRow::read(row)?;
     // A row that changed since it was read belongs to a worker that should not be at work any more: it stays, and is seen.
     let guard = Guard::equals(control::FENCE, known.fence.value());

@@ -2,7 +2,7 @@
 
 use super::fence::Epoch;
 use super::generation::Generation;
-use super::mapping::{Mapping, MappingHash};
+use super::mapping::Mapping;
 
 /// What a retrofit with fences keeps, so that a late write of an item does no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,8 +20,6 @@ pub enum Kept {
 pub struct Job {
     mapping: Mapping,
     epoch: Epoch,
-    /// The digest that checkpoints of the same mapping may hold too: that of the first release.
-    former: Option<MappingHash>,
     kept: Kept,
     generation: Option<Generation>,
     rows_decide: bool,
@@ -30,13 +28,7 @@ pub struct Job {
 impl Job {
     /// The retrofit, following the stream of this epoch.
     pub fn new(mapping: Mapping, epoch: Epoch) -> Job {
-        Job { mapping, epoch, former: None, kept: Kept::Tombstones, generation: None, rows_decide: false }
-    }
-
-    /// The same of a retrofit that was started under this digest.
-    pub(super) fn started(mapping: Mapping, epoch: Epoch, hash: &MappingHash) -> Job {
-        let former = hash.is_of_first_release().then(|| hash.clone());
-        Job { former, ..Job::new(mapping, epoch) }
+        Job { mapping, epoch, kept: Kept::Tombstones, generation: None, rows_decide: false }
     }
 
     /// The same, where this is kept.
@@ -70,12 +62,6 @@ impl Job {
     /// What is kept, by a retrofit with fences.
     pub fn kept(&self) -> Kept {
         self.kept
-    }
-
-    /// Is this the digest of the job's mapping, in one form or the other?
-    pub(super) fn is_of(&self, hash: &str) -> bool {
-        self.mapping.hash().as_str() == hash
-            || self.former.as_ref().is_some_and(|former| former.as_str() == hash)
     }
 
     /// What is mapped to what.

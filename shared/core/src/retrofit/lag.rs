@@ -33,7 +33,7 @@ impl Lag {
 
     /// The write that says so.
     pub fn store(self, job: &Job) -> Write {
-        let mut row = Lag::key(job);
+        let mut row = control::row(Lag::key(job));
         row.insert(BEHIND, number(self.behind_ms));
         row.insert(TOLD, number(self.told));
         Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }

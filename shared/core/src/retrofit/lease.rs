@@ -77,7 +77,7 @@ impl Lease {
     }
 
     fn row(&self, job: &Job) -> Item {
-        let mut row = self.key(job);
+        let mut row = control::row(self.key(job));
         row.insert(OWNER, self.owner_value());
         row.insert(UNTIL, number(self.until_ms));
         row

@@ -2,7 +2,7 @@
 //! text speaks of a source or a target there.
 
 use super::control::{Head, Phase};
-use super::mapping::Protocol;
+use super::protocol_choice::Protocol;
 
 impl Head {
     /// What holds in the retrofit's phase: lower case, no final stop.

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use super::control::{self, SORT};
 use super::job::Job;
-use super::mapping::Protocol;
+use super::protocol_choice::Protocol;
 use super::request::{Action, Guard, TableRole, Write, is};
-use super::segment::{Checkpoint, Pass, SegmentId};
+use super::segment::{Checkpoint, CheckpointError, Pass, SegmentId};
 use crate::condition::Comparison;
 use crate::value::{AttributeValue, Item};
 
@@ -53,25 +53,42 @@ pub fn begin_segment(job: &Job, checkpoint: &Checkpoint) -> Write {
 }
 
 fn store(job: &Job, checkpoint: &Checkpoint, guard: Guard) -> Write {
-    let mut row = segment_key(job, checkpoint.pass(), checkpoint.segment());
+    let mut row = control::row(segment_key(job, checkpoint.pass(), checkpoint.segment()));
     row.insert(CHECKPOINT, AttributeValue::S(checkpoint.json()));
     row.insert(ITEMS, control::number(checkpoint.count(ITEMS)));
     Write { place: TableRole::Control, action: Action::Put(row), guard }
 }
 
 /// The write that carries the row of a segment of a backfill on to the mapping at hand, if it is of this one.
-pub fn carry_on(job: &Job, before: &str, row: &Item) -> Option<Write> {
-    let checkpoint = Checkpoint::revised(control::text(row, CHECKPOINT)?, before, job)?;
-    Some(begin_segment(job, &checkpoint))
+pub fn carry_on(job: &Job, before: &str, row: &Item) -> Result<Option<Write>, CheckpointError> {
+    let Some(json) = control::text(row, CHECKPOINT) else { return Ok(None) };
+    let checkpoint = Checkpoint::revised(json, before, job)?;
+    Ok(checkpoint.map(|checkpoint| begin_segment(job, &checkpoint)))
 }
 
 /// The checkpoint of a segment's row; `None` if it is none of this job, which then begins anew.
-pub fn read_checkpoint(job: &Job, pass: Pass, segment: SegmentId, row: &Item) -> Option<Checkpoint> {
-    Checkpoint::resume(control::text(row, CHECKPOINT)?, job, pass, segment).ok()
+pub fn read_checkpoint(
+    job: &Job,
+    pass: Pass,
+    segment: SegmentId,
+    row: &Item,
+) -> Result<Option<Checkpoint>, CheckpointError> {
+    let Some(json) = control::text(row, CHECKPOINT) else { return Ok(None) };
+    match Checkpoint::resume(json, job, pass, segment) {
+        Err(unknown @ CheckpointError::UnknownFormat(_)) => Err(unknown),
+        read => Ok(read.ok()),
+    }
+}
+
+/// The checkpoints of those of these rows that are of this pass.
+pub fn read_checkpoints(job: &Job, pass: Pass, rows: &[Item]) -> Result<Vec<Checkpoint>, CheckpointError> {
+    let of_pass = |row| Some((segment_of(job, pass, row)?, row));
+    let read = rows.iter().filter_map(of_pass).map(|(segment, row)| read_checkpoint(job, pass, segment, row));
+    read.filter_map(Result::transpose).collect()
 }
 
 /// Which segment a row of this pass and epoch is of.
-pub fn segment_of(job: &Job, pass: Pass, row: &Item) -> Option<SegmentId> {
+fn segment_of(job: &Job, pass: Pass, row: &Item) -> Option<SegmentId> {
     let place = control::text(row, SORT)?.strip_prefix(&segments_prefix(job, pass))?.to_owned();
     let (number, total) = place.split_once('/')?;
     SegmentId::new(number.parse().ok()?, total.parse().ok()?).ok()
@@ -84,7 +101,7 @@ pub fn mark_key(job: &Job) -> Item {
 
 /// The write that leaves a new mark: something will be written from here on.
 pub fn store_mark(job: &Job, mark: &str) -> Write {
-    let mut row = mark_key(job);
+    let mut row = control::row(mark_key(job));
     row.insert(MARK, AttributeValue::S(mark.to_owned()));
     Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
 }
@@ -113,8 +130,7 @@ pub fn differences_of(checkpoint: &Checkpoint) -> u64 {
     checkpoint.counts().iter().filter(differs).map(|(_, count)| count).sum()
 }
 
-/// Under what a comparison's segment was begun. A checkpoint keeps it as its mark, in one text: to releases that know marks
-/// alone it is the mark of nobody, and does not count.
+/// Under what a comparison's segment was begun. A checkpoint keeps it as its mark, in one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
     /// The mark then; empty if there was none.
@@ -131,7 +147,7 @@ impl Begun {
         format!("{}@{}@{}", self.mark, self.version, self.seconds)
     }
 
-    /// Reads what [`text`](Self::text) wrote; `None` for the mark of an earlier release.
+    /// Reads what [`text`](Self::text) wrote.
     pub fn read(text: &str) -> Option<Begun> {
         let (rest, seconds) = text.rsplit_once('@')?;
         let (mark, version) = rest.rsplit_once('@')?;
@@ -239,8 +255,6 @@ mod tests {
         let clean = Some(Verdict { differences: 0, age_seconds: 500 });
         assert_eq!(verdict(Protocol::Fenced, &now(3, 1_500), &rows), clean);
         assert_eq!(verdict(Protocol::Fenced, &now(4, 1_500), &rows), None, "undone, and cut over again");
-        let released = rows.map(|row| row.marked(Some("m".to_owned())));
-        assert_eq!(verdict(Protocol::Fenced, &now(3, 1_500), &released), None, "of an earlier release");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::fence::{Epoch, Fence};
 use super::job::{Job, Kept};
-use super::mapping::Protocol;
+use super::protocol_choice::Protocol;
 use super::record::ChangeRecord;
 use super::request::Response;
 use super::result::TaskResult;

@@ -101,7 +101,7 @@ pub struct Quarantined {
     pub row: String,
     /// Why, by its code.
     pub code: String,
-    /// What does not fit. An entry of an earlier release knows the code alone.
+    /// What does not fit.
     pub misfit: Misfit,
     /// How new the change was that failed.
     pub fence: Fence,
@@ -179,7 +179,7 @@ impl Quarantined {
         let key = accepted_key(mapping, &self.row);
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let row = |acceptance: &Acceptance| {
-            let mut row = key.clone();
+            let mut row = control::row(key.clone());
             row.insert(ACCEPTED, text(&self.misfit.text()));
             row.insert(BECAUSE, text(&acceptance.because));
             row.insert(BY, text(&acceptance.by));
@@ -220,7 +220,8 @@ impl Quarantined {
     }
 
     fn row(&self, mapping: &Mapping) -> Item {
-        let mut row = control::key(&control::quarantine_partition(mapping.rows_name()), &self.row);
+        let key = control::key(&control::quarantine_partition(mapping.rows_name()), &self.row);
+        let mut row = control::row(key);
         row.insert(control::FENCE, self.fence.value());
         row.insert(control::CODE, AttributeValue::S(self.code.clone()));
         let Misfit { attribute, index, kind, .. } = &self.misfit;
@@ -241,11 +242,8 @@ impl Quarantined {
             _ => None,
         };
         let code = text(control::CODE)?;
-        let kind = text(KIND).and_then(|name| MisfitKind::named(&name));
-        let misfit = match kind {
-            Some(kind) => Misfit { attribute: text(ATTRIBUTE), index: text(INDEX), kind, code: code.clone() },
-            None => Misfit::of_code(&code),
-        };
+        let kind = MisfitKind::named(&text(KIND)?)?;
+        let misfit = Misfit { attribute: text(ATTRIBUTE), index: text(INDEX), kind, code: code.clone() };
         Some(Quarantined {
             accepted: None,
             key: match row.get(control::SOURCE_KEY) {

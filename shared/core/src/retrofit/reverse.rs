@@ -73,7 +73,7 @@ impl Reverse {
 
     /// The write that asks, or answers if nobody has asked anew meanwhile.
     pub fn store(&self, job: &Job) -> Write {
-        let mut row = Reverse::key(job);
+        let mut row = control::row(Reverse::key(job));
         let question = AttributeValue::S(self.question.clone());
         row.insert(QUESTION, question.clone());
         row.insert(SECONDS, number(self.seconds));

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::job::Job;
 use super::result::TaskResult;
+use crate::format::{StoredFormat, UnknownFormat};
 use crate::value::Item;
 
 /// The most segments that DynamoDB scans in parallel.
@@ -93,21 +94,25 @@ impl Pass {
     }
 }
 
+/// The form of a checkpoint.
+pub const CHECKPOINT_FORMAT: StoredFormat = StoredFormat { name: "a checkpoint", version: 1 };
+
 /// How far a segment is: everything up to `after` is dealt with and durable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Checkpoint {
+    v: u32,
     retrofit: String,
     mapping: String,
     epoch: u16,
     pass: Pass,
     #[serde(rename = "at")]
     segment: SegmentId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<Item>,
     done: bool,
     /// What was true when the segment was begun: see [`progress`](super::progress).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<String>,
     counts: BTreeMap<String, u64>,
 }
@@ -115,6 +120,9 @@ pub struct Checkpoint {
 /// A checkpoint that does not belong here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
+    /// Another version of Keyfold made it.
+    #[error(transparent)]
+    UnknownFormat(#[from] UnknownFormat),
     /// It cannot be read.
     #[error("the checkpoint cannot be read")]
     Unreadable,
@@ -154,10 +162,19 @@ impl CheckpointError {
     /// The code that stays the same, whatever the message says.
     pub fn code(&self) -> &'static str {
         match self {
+            CheckpointError::UnknownFormat(error) => error.code(),
             CheckpointError::Unreadable => "checkpoint-unreadable",
             CheckpointError::Elsewhere { .. } => "checkpoint-elsewhere",
             CheckpointError::MappingChanged { .. } => "mapping-changed",
             CheckpointError::EpochChanged { .. } => "epoch-changed",
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            CheckpointError::UnknownFormat(error) => error.hint(),
+            _ => "start the segment again without a checkpoint",
         }
     }
 }
@@ -166,6 +183,7 @@ impl Checkpoint {
     /// The beginning of a segment.
     pub fn start(job: &Job, pass: Pass, segment: SegmentId) -> Checkpoint {
         Checkpoint {
+            v: CHECKPOINT_FORMAT.version,
             retrofit: job.mapping().name().to_owned(),
             mapping: job.mapping().hash().to_string(),
             epoch: job.epoch().number(),
@@ -179,10 +197,16 @@ impl Checkpoint {
     }
 
     /// The same segment of the mapping at hand, if it is of this one: what it has done counts. Its items are compared anyway.
-    pub(super) fn revised(json: &str, before: &str, job: &Job) -> Option<Checkpoint> {
-        let read: Checkpoint = serde_json::from_str(json).ok()?;
-        let same = read.mapping == before && read.pass == Pass::Backfill;
-        same.then(|| Checkpoint { mapping: job.mapping().hash().to_string(), ..read })
+    pub(super) fn revised(json: &str, before: &str, job: &Job) -> Result<Option<Checkpoint>, UnknownFormat> {
+        let same = |read: &Checkpoint| read.mapping == before && read.pass == Pass::Backfill;
+        let read = Checkpoint::read(json)?.filter(same);
+        Ok(read.map(|read| Checkpoint { mapping: job.mapping().hash().to_string(), ..read }))
+    }
+
+    /// Reads any checkpoint; `None` if it is none.
+    fn read(json: &str) -> Result<Option<Checkpoint>, UnknownFormat> {
+        CHECKPOINT_FORMAT.check_json(json.as_bytes())?;
+        Ok(serde_json::from_str(json).ok())
     }
 
     /// The same, begun under this mark.
@@ -203,7 +227,7 @@ impl Checkpoint {
         pass: Pass,
         segment: SegmentId,
     ) -> Result<Checkpoint, CheckpointError> {
-        let read: Checkpoint = serde_json::from_str(json).map_err(|_| CheckpointError::Unreadable)?;
+        let read = Checkpoint::read(json)?.ok_or(CheckpointError::Unreadable)?;
         let wanted = Checkpoint::start(job, pass, segment);
         let whole = SegmentId::new(read.segment.segment, read.segment.total_segments).is_ok();
         let place = |of: &Checkpoint| {
@@ -213,7 +237,7 @@ impl Checkpoint {
             return Err(CheckpointError::Elsewhere { found: place(&read), wanted: place(&wanted) });
         }
         let retrofit = || wanted.retrofit.clone();
-        if !job.is_of(&read.mapping) {
+        if read.mapping != wanted.mapping {
             let (found, wanted) = (read.mapping, wanted.mapping.clone());
             return Err(CheckpointError::MappingChanged { retrofit: read.retrofit, found, wanted });
         }
@@ -412,7 +436,10 @@ mod tests {
             |json: &str, pass, segment| Checkpoint::resume(json, &job, pass, segment).unwrap_err().code();
         assert_eq!(code(&made.json(), Pass::VerifySource, segment), "checkpoint-elsewhere");
         assert_eq!(code(&made.json(), Pass::Backfill, SegmentId::new(2, 4).unwrap()), "checkpoint-elsewhere");
-        assert_eq!(code("{}", Pass::Backfill, segment), "checkpoint-unreadable");
+        assert_eq!(code(r#"{"v":1}"#, Pass::Backfill, segment), "checkpoint-unreadable");
+        for other in ["{}", r#"{"v":2}"#] {
+            assert_eq!(code(other, Pass::Backfill, segment), "unknown-format");
+        }
         let other = super::super::tests::job("inPlace");
         assert_eq!(
             Checkpoint::resume(&made.json(), &other, Pass::Backfill, segment).unwrap_err().code(),

@@ -6,8 +6,10 @@
 #[cfg(test)]
 mod tests;
 
+use super::attributes::FENCE_ATTRIBUTE;
 use super::control::{Direction, Head, Phase};
-use super::mapping::{FENCE_ATTRIBUTE, Mapping, Protocol};
+use super::mapping::Mapping;
+use super::protocol_choice::Protocol;
 use crate::model::LiveChange;
 
 /// A step that was taken. The row is as it is after it.

@@ -14,9 +14,11 @@ mod tests;
 
 use std::borrow::Cow;
 
+use super::attributes::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use super::control;
 use super::job::Job;
-use super::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, Protocol, TOMBSTONE_ATTRIBUTE, same_item};
+use super::mapping::same_item;
+use super::protocol_choice::Protocol;
 use super::quarantine::{QuarantineReason, Quarantined, accepted_key};
 use super::request::{Request, Response, TableRole};
 use super::source_key::SourceKey;
@@ -61,6 +63,29 @@ impl Default for CheckOptions {
             target_expires: true,
             looks_again: LOOKS_AGAIN_MIN,
         }
+    }
+}
+
+impl CheckOptions {
+    /// Does the source's time to live end this source item? That of the target may end what is made of it, which is for
+    /// `ends_target_item` to say. What the target holds now says nothing: the source's item may have been given more time, and
+    /// then the target's copy must not go.
+    fn ends_source_item(self, job: &Job, item: &Item) -> bool {
+        let over = |now| expiry::is_over(job.mapping().source(), item, now);
+        self.source_expires && self.now_seconds.is_some_and(over)
+    }
+
+    /// Does a time to live end this item of the target? One that the source has no more is reached by the target's alone: without
+    /// a record in the stream it would stay for ever.
+    fn ends_target_item(self, job: &Job, item: &Item) -> bool {
+        let over = |now| expiry::is_over(job.mapping().target(), item, now);
+        self.target_expires && self.now_seconds.is_some_and(over)
+    }
+
+    /// Does the table's time to live end this item, as it is or as it will be? In place there is one table.
+    fn ends_item_in_place(self, job: &Job, item: &Item) -> bool {
+        let mapped = || job.mapping().target_item(item).ok().flatten();
+        self.ends_source_item(job, item) || mapped().is_some_and(|mapped| self.ends_target_item(job, &mapped))
     }
 }
 
@@ -205,10 +230,10 @@ impl Source {
         if mapping.protocol() == Protocol::InPlace {
             return Source::Stored(item);
         }
-        let expires = expiry::goes_from_source(job, &item, options);
+        let expires = options.ends_source_item(job, &item);
         match mapping.mapped(Cow::Owned(item)) {
             Ok(Some(item)) => {
-                Source::Wanted { expires: expires || expiry::goes_from_target(job, &item, options), item }
+                Source::Wanted { expires: expires || options.ends_target_item(job, &item), item }
             }
             Ok(None) => Source::NotTaken,
             Err(_) => Source::Unmappable { expires },
@@ -370,13 +395,11 @@ impl Check {
     /// The difference, or that a time to live makes an end of it without anybody's doing.
     fn or_expired(&self, job: &Job, class: Class) -> Class {
         let over = match class {
-            Class::Extra => {
-                self.target.as_ref().is_some_and(|item| expiry::goes_from_target(job, item, self.options))
-            }
+            Class::Extra => self.target.as_ref().is_some_and(|item| self.options.ends_target_item(job, item)),
             Class::Missing | Class::Different => match &self.source {
                 Source::Nothing | Source::NotTaken => false,
                 Source::Unmappable { expires } | Source::Wanted { expires, .. } => *expires,
-                Source::Stored(item) => expiry::goes_in_place(job, item, self.options),
+                Source::Stored(item) => self.options.ends_item_in_place(job, item),
             },
             _ => false,
         };

@@ -10,8 +10,8 @@ use keyfold_core::retrofit::control::{self, Head};
 use keyfold_core::retrofit::progress::{Begun, Verdict};
 use keyfold_core::retrofit::quarantine::{Acceptance, entries};
 use keyfold_core::retrofit::{
-    Action, ChangeRecord, Checkpoint, Guard, Lag, Lease, MappingHash, Pass, Protocol, Quarantined, Request,
-    Response, SegmentId, SourceKey, TableRole, TaskResult, Write, progress,
+    Action, ChangeRecord, Checkpoint, Guard, Lag, Lease, Pass, Protocol, Quarantined, Request, Response,
+    SegmentId, SourceKey, TableRole, TaskResult, Write, progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -36,16 +36,6 @@ impl RequestSender {
                 Err(RetrofitError::Refused { table: self.table(TableRole::Control).id.clone(), code })
             }
             _ => Err(RetrofitError::Raced { retrofit: head.retrofit.clone() }),
-        }
-    }
-
-    /// The row, with the mapping's digest in the form of this release if it has none yet. Somebody else may note it first.
-    pub async fn adopt(&self, head: Head) -> Result<Head, RetrofitError> {
-        let Some(adopted) = head.adopted(self.job().mapping()) else { return Ok(head) };
-        match self.store(&adopted, Some(&head)).await {
-            Ok(()) => Ok(adopted),
-            Err(RetrofitError::Raced { .. }) => Ok(head),
-            Err(error) => Err(error),
         }
     }
 
@@ -154,6 +144,7 @@ impl RequestSender {
         let query = QueryPage { page, key_condition: condition.text, forward: true };
         let page = self.with_retries(|| query_page(self.client(), &query).boxed()).await?;
         self.has_read(&page.consumed);
+        self.check_format("Query", &page.items)?;
         Ok(page)
     }
 
@@ -161,7 +152,10 @@ impl RequestSender {
     pub async fn checkpoint(&self, pass: Pass, segment: SegmentId) -> Result<Checkpoint, RetrofitError> {
         let key = progress::segment_key(self.job(), pass, segment);
         let rows = self.read(TableRole::Control, vec![key]).await?;
-        let stored = rows.first().and_then(|row| progress::read_checkpoint(self.job(), pass, segment, row));
+        let stored = match rows.first() {
+            Some(row) => progress::read_checkpoint(self.job(), pass, segment, row)?,
+            None => None,
+        };
         Ok(stored.unwrap_or_else(|| Checkpoint::start(self.job(), pass, segment)))
     }
 
@@ -173,23 +167,16 @@ impl RequestSender {
     /// The segments of a pass that were begun in this epoch.
     pub async fn segments(&self, pass: Pass) -> Result<Vec<Checkpoint>, RetrofitError> {
         let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
-        let read = |row: &Item| {
-            let segment = progress::segment_of(self.job(), pass, row)?;
-            progress::read_checkpoint(self.job(), pass, segment, row)
-        };
-        Ok(rows.iter().filter_map(read).collect())
+        Ok(progress::read_checkpoints(self.job(), pass, &rows)?)
     }
 
-    /// What was backfilled by the mappings of this row, before the manifest was mended, counts as backfilled by the one at hand.
+    /// What was backfilled by the mapping of this row, before the manifest was mended, counts as backfilled by the one at hand.
     pub async fn carry_on(&self, before: &Head) -> Result<(), RetrofitError> {
         let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
-        let of = |hash: &MappingHash| {
-            rows.iter()
-                .filter_map(|row| progress::carry_on(self.job(), hash.as_str(), row))
-                .collect::<Vec<_>>()
-        };
-        for write in [Some(&before.mapping), before.adopted.as_ref()].into_iter().flatten().flat_map(of) {
-            self.note(write).await?;
+        for row in &rows {
+            if let Some(write) = progress::carry_on(self.job(), before.mapping.as_str(), row)? {
+                self.note(write).await?;
+            }
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
 use futures_util::FutureExt;
+use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::gates::Evidence;
-use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::{Pass, Protocol, Quarantined, TableRole, control, progress};
 
 use super::{PAGE_ITEMS_DEFAULT, RequestSender, RetrofitError};

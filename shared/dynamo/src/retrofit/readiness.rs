@@ -64,10 +64,10 @@ async fn filling(client: &Client, mapping: Mapping, control_table: &str) -> Resu
         Err(error) => return Err(error),
     };
     if !head.phase.is_filling() {
-        return Ok(Filling::of_rows(mapping, head, &[], false));
+        return Ok(Filling::of_rows(mapping, head, &[], false)?);
     }
     // The rows of the backfill come first.
     let partition = control::segments_partition(mapping.name());
     let page = sender.page_of_rows(partition, None, Some(SEGMENTS_READ_MAX)).await?;
-    Ok(Filling::of_rows(mapping, head, &page.items, page.last_key.is_some()))
+    Ok(Filling::of_rows(mapping, head, &page.items, page.last_key.is_some())?)
 }

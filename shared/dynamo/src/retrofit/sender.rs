@@ -16,7 +16,7 @@ use super::pace::Pace;
 use crate::BatchGet;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
-use crate::error::DynamoError;
+use crate::error::{Call, DynamoError};
 use crate::guarded::{self, Tell};
 use crate::read::batch_get_watched;
 
@@ -187,9 +187,8 @@ impl RetrofitError {
             RetrofitError::StreamViewType { .. } => Some(
                 "a stream's view type cannot be changed: disable the stream, then enable it with NEW_AND_OLD_IMAGES",
             ),
-            RetrofitError::Checkpoint(_)
-            | RetrofitError::Refused { .. }
-            | RetrofitError::WrongTable { .. } => None,
+            RetrofitError::Checkpoint(error) => Some(error.hint()),
+            RetrofitError::Refused { .. } | RetrofitError::WrongTable { .. } => None,
         }
     }
 }
@@ -370,6 +369,17 @@ impl RequestSender {
         let batch = BatchGet { table, keys, consistent: true, ..BatchGet::default() };
         let got = batch_get_watched(&self.client, &batch, &|error| self.failed(error)).await?;
         self.has_read(&got.consumed);
+        if place == TableRole::Control {
+            self.check_format("BatchGetItem", &got.items)?;
+        }
         Ok(got.items)
+    }
+
+    /// Refuses rows of the control table that another version of Keyfold wrote.
+    pub(super) fn check_format(&self, operation: &'static str, rows: &[Item]) -> Result<(), DynamoError> {
+        rows.iter().try_for_each(control::check_format).map_err(|source| DynamoError::UnknownFormat {
+            call: Call::new(operation, &self.control.name),
+            source,
+        })
     }
 }

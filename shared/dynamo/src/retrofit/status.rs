@@ -4,7 +4,6 @@ use keyfold_core::retrofit::control::{self, ControlError, Direction, Head};
 use keyfold_core::retrofit::gates::{Evidence, Gate, closed};
 use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Lag, Mapping, Misfits, Pass, Quarantined, progress};
-use keyfold_core::value::Item;
 use serde_json::{Value, json};
 
 use super::worker_lease::now_seconds;
@@ -16,7 +15,7 @@ pub const CONTROL_TABLE_DEFAULT: &str = "keyfold-control";
 
 /// The passes that a status tells of.
 const PASSES: [Pass; 6] =
-    [Pass::Backfill, Pass::VerifySource, Pass::VerifyTarget, Pass::Tidy, Pass::Finalise, Pass::EmptyLedger];
+    [Pass::Backfill, Pass::EmptyLedger, Pass::Finalise, Pass::Tidy, Pass::VerifySource, Pass::VerifyTarget];
 
 /// How far a retrofit is, and what keeps it from being cut over.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,12 +106,11 @@ impl RequestSender {
     /// The segments of every pass that were begun in this epoch, pass by pass.
     pub async fn progress(&self) -> Result<Vec<Checkpoint>, RetrofitError> {
         let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
-        let of_pass = |row: &Item, pass: Pass| {
-            let segment = progress::segment_of(self.job(), pass, row)?;
-            progress::read_checkpoint(self.job(), pass, segment, row)
-        };
-        let of_any = |row: &Item| PASSES.into_iter().find_map(|pass| of_pass(row, pass));
-        Ok(rows.iter().filter_map(of_any).collect())
+        let mut segments = Vec::new();
+        for pass in PASSES {
+            segments.extend(progress::read_checkpoints(self.job(), pass, &rows)?);
+        }
+        Ok(segments)
     }
 
     /// The first entries of the quarantine, by their keys.

@@ -7,7 +7,7 @@ use super::error::{BadToken, SealError, TOKEN_CHARS_MAX};
 
 pub(super) const NONCE_BYTES: usize = 24;
 
-/// The version of this form. It is part of what is authenticated.
+/// The version of this form and of the position that is sealed in it. It is part of what is authenticated.
 pub(super) const VERSION: u8 = 1;
 
 /// A token's parts.

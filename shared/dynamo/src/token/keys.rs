@@ -19,9 +19,6 @@ pub const KEYS_MAX: usize = 16;
 pub const SECRET_CHARS_MIN: usize = 40;
 
 const KEY_BYTES: usize = 32;
-/// The id under which earlier templates put the generated text of 42 characters into the environment, with an `A` as the last of 43
-/// characters of base64. Tokens from before an update still open.
-const ENVIRONMENT_ID: &str = "one";
 /// Keeps what is made of a secret here apart from anything else that it could ever be used for.
 const SECRET_PURPOSE: &[u8] = b"keyfold page token key";
 const ID_BYTES_MAX: usize = 64;
@@ -61,6 +58,14 @@ pub enum KeysParseError {
         /// Its id.
         id: String,
     },
+    /// A version of the secret is not JSON with a key, or the key is too short.
+    #[error(
+        "version `{id}` of the secret is not JSON with a `key` of {SECRET_CHARS_MIN} characters at least"
+    )]
+    Secret {
+        /// The version's id.
+        id: String,
+    },
     /// Two keys have one id.
     #[error("two keys for page tokens have the id `{id}`")]
     Twice {
@@ -96,18 +101,11 @@ impl TokenKeys {
     }
 
     /// The ring of a secret's versions, the newest first. Each is JSON with a member `key`, a text of at least
-    /// [`SECRET_CHARS_MIN`] random characters, or is a ring of keys as [`TokenKeys::parse`] reads it.
+    /// [`SECRET_CHARS_MIN`] random characters.
     pub fn of_versions(versions: &[SecretVersion]) -> Result<TokenKeys, KeysParseError> {
-        let mut rings = versions.iter().map(version_ring);
-        let mut ring = rings.next().ok_or(KeysParseError::Empty)??;
-        for TokenKeys { first, others } in rings.collect::<Result<Vec<_>, _>>()? {
-            for key in std::iter::once(first).chain(others) {
-                if ring.find(&key.id).is_none() {
-                    ring.others.push(key);
-                }
-            }
-        }
-        Ok(ring)
+        let mut keys = versions.iter().map(version_key);
+        let first = keys.next().ok_or(KeysParseError::Empty)??;
+        Ok(TokenKeys { first, others: keys.collect::<Result<_, _>>()? })
     }
 
     /// Is the token sealed with one of these keys, as far as it says? What is no token is nobody's.
@@ -145,21 +143,19 @@ impl TokenKey {
     }
 }
 
-/// The keys of one version. A text of JSON is a password of any alphabet: its digest is the key, and the version's id its name.
-fn version_ring(version: &SecretVersion) -> Result<TokenKeys, KeysParseError> {
+/// The key of one version. The text is a password of any alphabet: its digest is the key, and the version's id its name.
+fn version_key(version: &SecretVersion) -> Result<TokenKey, KeysParseError> {
     #[derive(serde::Deserialize)]
     struct Generated {
         key: String,
     }
-    let Ok(Generated { key }) = serde_json::from_str(&version.text) else {
-        return TokenKeys::parse(&version.text);
+    let generated = serde_json::from_str::<Generated>(&version.text).ok();
+    let long = generated.filter(|Generated { key }| key.chars().count() >= SECRET_CHARS_MIN);
+    let Some(Generated { key }) = long.filter(|_| version.id.len() <= ID_BYTES_MAX) else {
+        return Err(KeysParseError::Secret { id: version.id.clone() });
     };
-    if key.chars().count() < SECRET_CHARS_MIN || version.id.len() > ID_BYTES_MAX {
-        return Err(KeysParseError::Key { id: version.id.clone() });
-    }
     let digest = Sha256::new().chain_update(SECRET_PURPOSE).chain_update(key.as_bytes()).finalize();
-    let others = parse_key(1, &format!("{ENVIRONMENT_ID}:{key}A")).into_iter().collect();
-    Ok(TokenKeys { first: TokenKey::new(&version.id, &digest.into()), others })
+    Ok(TokenKey::new(&version.id, &digest.into()))
 }
 
 fn parse_key(number: usize, text: &str) -> Result<TokenKey, KeysParseError> {

@@ -36,6 +36,7 @@ impl Failure {
             "mapping-changed" => "Keyfold.MappingChanged",
             "retrofit-closed" | "already-cut-over" => "Keyfold.RetrofitClosed",
             "other-stream" => "Keyfold.OtherStream",
+            "unknown-format" => "Keyfold.UnknownFormat",
             "control-row-unreadable" => "Keyfold.ControlRowUnreadable",
             "checkpoint-unreadable" => "Keyfold.CheckpointUnreadable",
             "checkpoint-elsewhere" => "Keyfold.CheckpointOfAnother",
@@ -94,7 +95,7 @@ impl From<MappingError> for Failure {
 
 impl From<CheckpointError> for Failure {
     fn from(error: CheckpointError) -> Failure {
-        Failure::new(error.code(), error.to_string(), Some("start the segment again without a checkpoint"))
+        Failure::new(error.code(), error.to_string(), Some(error.hint()))
     }
 }
 

@@ -78,7 +78,6 @@ impl Retrofits {
         if let Some(stream) = stream {
             head.check_stream(&stream).map_err(RetrofitError::from)?;
         }
-        let head = sender.adopt(head).await?;
         Ok(self.sender(head.job(mapping.clone())).paced(rate))
     }
 }

@@ -62,6 +62,42 @@ async fn a_worker_of_the_phase_before_begins_no_slice_and_no_repair() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_of_another_version_are_refused_and_stay() {
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let sender = begun(&dynamo).await;
+    sender.begin_writing().await.unwrap();
+    let from = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
+    sender.store_checkpoint(&from).await.unwrap();
+    let (client, control) = (dynamo.client(), sender.table(TableRole::Control).name.as_str());
+    let rows = || async { client.scan().table_name(control).send().await.unwrap().items.unwrap_or_default() };
+    for mut row in rows().await {
+        row.insert("v".to_owned(), aws_sdk_dynamodb::types::AttributeValue::N("2".to_owned()));
+        client.put_item().table_name(control).set_item(Some(row)).send().await.unwrap();
+    }
+    let before = rows().await;
+    assert_eq!(before.len(), 3);
+    let refused = [
+        sender.head().await.map(drop),
+        sender.checkpoint(Pass::Backfill, SegmentId::WHOLE).await.map(drop),
+        sender.segments(Pass::Backfill).await.map(drop),
+        sender.verdict().await.map(drop),
+        sender.status(Head::begun(sender.job().mapping(), Some("stream-1"))).await.map(drop),
+    ];
+    for refused in refused {
+        let error = refused.unwrap_err();
+        assert_eq!(error.code(), "unknown-format");
+        let shown = error.to_string();
+        assert!(
+            shown.contains("table `keyfold-control`") && shown.contains("` row of the control table"),
+            "{shown}"
+        );
+        assert!(error.hint().unwrap().contains("another version of Keyfold"), "{shown}");
+    }
+    assert_eq!(rows().await, before);
+    dynamo.shutdown();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_whose_lease_is_taken_stops_before_its_next_page() {
     let dynamo = EmbeddedDynamo::memory().unwrap();
     let sender = begun(&dynamo).await;

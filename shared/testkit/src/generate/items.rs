@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyfold_core::attribute::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::model::{Entity, Table, WhenTest};
-use keyfold_core::retrofit::mapping::FENCE_ATTRIBUTE;
+use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
 use keyfold_core::value::{AttributeValue, Item, Name, equal};
 
 use super::asked::is_of;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyfold_core::index::{ITEM_BYTES_MAX, item_bytes};
-use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{LedgerRow, Protocol, QuarantineReason, Quarantined, TableRole, control};
 use keyfold_core::value::{AttributeValue, Item};
 

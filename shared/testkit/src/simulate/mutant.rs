@@ -2,7 +2,7 @@
 
 use keyfold_core::condition::{Comparison, Path};
 use keyfold_core::query::Condition;
-use keyfold_core::retrofit::mapping::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use keyfold_core::retrofit::attributes::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{Action, Guard, Protocol, TableRole, Write, control};
 use keyfold_core::value::{AttributeValue, Item};
 

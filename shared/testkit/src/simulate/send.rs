@@ -1,6 +1,6 @@
 //! Requests are carried out here, with all that can go wrong around them.
 
-use keyfold_core::retrofit::mapping::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use keyfold_core::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{Action, ItemSeen, Kept, Protocol, Request, Response, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item};
 

@@ -2,7 +2,7 @@
 //! items. What they wrote last must be there at the end.
 
 use keyfold_core::retrofit::TableRole;
-use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
+use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::check::{Violation, is_foreign};

@@ -1,8 +1,8 @@
 //! The operator who tidies the target while everything goes on: rows, a wait, no more tombstones, a wait, the sweep. From then
 //! on readers of the target must meet no tombstone, at any step.
 
+use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::{Request, Response, TableRole, Write, finalise};
 
 use super::check::Violation;

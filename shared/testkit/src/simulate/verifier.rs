@@ -1,7 +1,7 @@
 //! The verifier at work while everything goes on: it must not call a write under way a difference, nor miss one that
 //! stands still, and what it repairs must do no harm.
 
-use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
+use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class, Finding, LOOKS_AGAIN_MIN};
 use keyfold_core::retrofit::{Pass, Request, Response, TableRole};
 use keyfold_core::value::Item;

@@ -77,6 +77,11 @@ impl Phase {
         self.direction() == Some(Direction::There)
     }
 
+    /// Are all writers stopped, until a switch or a return ends?
+    pub fn is_stop(self) -> bool {
+        matches!(self, Phase::Closing | Phase::Returning)
+    }
+
     /// Do readers and writers still use the source, and may a backfill or a repair write?
     pub fn is_filling(self) -> bool {
         matches!(self, Phase::Running | Phase::Tidying | Phase::Tidy)
@@ -102,8 +107,8 @@ impl Phase {
             Phase::Running => &[Phase::CutOver, Phase::Abandoned],
             Phase::Tidying => &[Phase::Tidy, Phase::Abandoned],
             Phase::Tidy => &[Phase::Closing, Phase::CutOver, Phase::Abandoned],
-            // Without a way back, the switch is the end of it.
-            Phase::Closing => &[Phase::Tidy, Phase::Reversed, Phase::Settled],
+            // And `Settled`, at the end of a switch without a way back.
+            Phase::Closing => &[Phase::Tidy, Phase::Reversed],
             Phase::Reversed => &[Phase::Returning, Phase::Settled],
             Phase::Returning => &[Phase::Reversed, Phase::Tidy],
             Phase::Settled => &[Phase::Finalising],

@@ -1,8 +1,13 @@
 //! When a retrofit can go on with another manifest, and when one that was given up can begin again.
 
 use super::*;
-use crate::retrofit::Mapping;
+use crate::index::fixture::item;
+use crate::retrofit::quarantine::Acceptance;
 use crate::retrofit::tests::{changed, job};
+use crate::retrofit::{
+    ChangeKind, ChangeRecord, Checkpoint, Fence, Lag, Lease, LedgerRow, Mapping, Pass, QuarantineReason,
+    Quarantined, Request, Response, Reverse, SegmentId, SequenceNumber, SourceKey, TaskStep, progress,
+};
 
 fn begun(name: &str) -> Head {
     Head::begun(job(name).mapping(), Some("stream-1"))
@@ -68,11 +73,26 @@ fn after_the_cut_over_only_a_retrofit_in_place_goes_on_with_another_manifest() {
 }
 
 #[test]
-fn a_row_of_an_earlier_release_is_completed_by_a_start_with_the_manifest_of_before() {
-    let earlier = Head { fixed: None, ..begun("moved") };
-    assert!(why(earlier.revised(&mended("moved"))).contains("an earlier release started it"));
-    let started = earlier.restarted(job("moved").mapping(), Some("stream-1")).unwrap();
-    assert!(started.revised(&mended("moved")).is_ok());
+fn settle_is_refused_while_a_switch_or_a_return_is_in_progress() {
+    let tidy = begun("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().swept();
+    let closing = tidy.closing("t").unwrap();
+    let refused = closing.to(Phase::Settled).unwrap_err();
+    assert_eq!(refused.code(), "wrong-phase");
+    let hint = refused.hint().unwrap();
+    assert!(
+        hint.contains("`keyfold retrofit switch` finishes") && hint.contains("switch --take-back"),
+        "{hint}"
+    );
+    let reversed = closing.with_way_back("t").unwrap().to(Phase::Reversed).unwrap();
+    let hint = reversed.to(Phase::Returning).unwrap().to(Phase::Settled).unwrap_err().hint().unwrap();
+    assert!(
+        hint.contains("`keyfold retrofit return` finishes") && hint.contains("return --take-back"),
+        "{hint}"
+    );
+    // The end of a switch, with a way back and without one.
+    assert!(reversed.switched_for_good().is_err());
+    let settled = [reversed.to(Phase::Settled).unwrap(), closing.switched_for_good().unwrap()];
+    assert!(settled.iter().all(|head| head.phase == Phase::Settled && head.generation > tidy.generation));
 }
 
 #[test]
@@ -99,4 +119,76 @@ fn a_target_that_got_another_stream_since_a_return_is_closed_under_the_next_epoc
         panic!("it is closed")
     };
     assert_eq!(epoch.number(), 2);
+}
+
+/// A row of each kind, with its name in messages.
+fn rows_of_every_kind() -> Vec<(&'static str, Item)> {
+    let job = job("moved");
+    let (mapping, fence) = (job.mapping(), Fence::of_scan(Epoch::FIRST));
+    let key = item(r#"{"id":{"S":"1"}}"#);
+    let source = SourceKey::of(mapping.source(), &key).unwrap();
+    let entry = Quarantined::item(&key, &source, &QuarantineReason::Collision, fence.clone());
+    let acceptance = Acceptance { because: "b".to_owned(), by: "me".to_owned(), at: 1 };
+    let (pass, segment) = (Pass::Backfill, SegmentId::WHOLE);
+    let lease = Lease { pass, segment, owner: "me".to_owned(), until_ms: 1 };
+    let ledger = LedgerRow { fence, target: None, removed: None };
+    let writes = [
+        ("head", Head::begun(mapping, None).store(None)),
+        ("mark", progress::store_mark(&job, "m")),
+        ("lag", Lag { behind_ms: 1, told: 1 }.store(&job)),
+        ("reverse", Reverse::asked("q".to_owned(), 1).store(&job)),
+        ("segments", progress::store_checkpoint(&job, &Checkpoint::start(&job, pass, segment))),
+        ("leases", lease.take(&job, 0)),
+        ("quarantine", entry.enter(mapping)),
+        ("accepted", entry.accept(mapping, Some(&acceptance))),
+        ("ledger", ledger.put_over(None, mapping, &source, &key)),
+        ("late", late_note()),
+    ];
+    let row = |(kind, write): (&'static str, Write)| match write.action {
+        Action::Put(row) => (kind, row),
+        other => panic!("{other:?}"),
+    };
+    writes.map(row).into()
+}
+
+/// What is noted of a change of the closed table.
+fn late_note() -> Write {
+    let tidy =
+        begun("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().with_way_back("t").unwrap();
+    let job = tidy.job(job("moved").mapping().clone());
+    let key = item(r#"{"id":{"S":"1"}}"#);
+    let sequence = SequenceNumber::parse("5").unwrap();
+    let record =
+        ChangeRecord { sequence, key: key.clone(), kind: ChangeKind::Insert, old: None, new: Some(key) };
+    let mut task = job.late(&record, Epoch::FIRST);
+    let mut step = task.start(&job);
+    loop {
+        match step {
+            TaskStep::Send(Request::Write(write)) => return write,
+            TaskStep::Send(_) => step = task.respond(&job, Response::Got(None)),
+            TaskStep::Done(result) => panic!("{result:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_row_of_another_version_is_refused_whatever_its_kind() {
+    for (kind, row) in rows_of_every_kind() {
+        assert_eq!(check_format(&row), Ok(()), "{kind}");
+        for (version, found) in [(Some("2"), "2"), (None, "none")] {
+            let mut other = row.clone();
+            other.remove(VERSION_NAME);
+            other.extend(version.map(|version| (VERSION_NAME, AttributeValue::N(version.to_owned()))));
+            let refused = check_format(&other).unwrap_err().to_string();
+            assert_eq!(
+                refused,
+                format!(
+                    "a `{kind}` row of the control table has format version {found}, and this Keyfold reads version 1 only"
+                )
+            );
+            if kind == "head" {
+                assert_eq!(Head::read("moved", Some(&other)).unwrap_err().code(), "unknown-format");
+            }
+        }
+    }
 }

@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 use super::{RetrofitEstimate, Scale, Sums};
 use crate::cost::WriteUnits;
 use crate::retrofit::job::Job;
-use crate::retrofit::mapping::{Mapping, Protocol};
+use crate::retrofit::mapping::Mapping;
 use crate::retrofit::misfit::Misfit;
+use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::quarantine::{QuarantineReason, Quarantined};
 use crate::retrofit::request::{Action, Request, TableRole};
 use crate::retrofit::result::TaskResult;
@@ -28,6 +29,17 @@ pub struct Survey<'j> {
     /// Digests of the target keys, where two items can claim one. A set holds 17 bytes for each, and up to twice that
     /// while it grows.
     claimed: Option<HashSet<[u8; 16]>>,
+}
+
+impl RetrofitEstimate {
+    /// An estimate from a sample, with all that it selects, renames, sets, drops, refuses and keeps on the target's items.
+    pub fn of_sample(job: &Job, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
+        let mut survey = Survey::of_sample(job);
+        for item in sample {
+            survey.add(item);
+        }
+        survey.of_items(items)
+    }
 }
 
 impl<'j> Survey<'j> {

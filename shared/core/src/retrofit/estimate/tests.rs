@@ -1,8 +1,9 @@
-use super::{Epoch, Job, Mapping, RetrofitEstimate};
+use super::{Epoch, Mapping, RetrofitEstimate};
 use crate::cost::{Prices, ReadUnits, WriteUnits};
 use crate::index::fixture::{audit, forum, global, item, local, table, thread};
 use crate::index::{item_bytes, item_storage_bytes};
 use crate::model::Projection;
+use crate::retrofit::Job;
 use crate::value::{AttributeValue, Item};
 
 fn large() -> Item {

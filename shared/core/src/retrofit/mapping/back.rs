@@ -9,10 +9,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Mapping, OWN_ATTRIBUTES, Protocol, same_item};
-use crate::key::Unfolded;
-use crate::model::{FoldRule, KeySource, MisfitOf, Remedy, Retrofit, Table};
+use super::folded::{is_folded, key_values, made};
+use super::{Mapping, same_item};
+use crate::model::{MisfitOf, Remedy, Retrofit, Table};
+use crate::retrofit::attributes::OWN_ATTRIBUTES;
 use crate::retrofit::misfit::Misfit;
+use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::value::Item;
 
@@ -199,39 +201,6 @@ fn back_name(name: &str) -> String {
 /// The code of an item that the way there does not lead to again.
 pub const NO_WAY_BACK: &str = "no-way-back";
 
-/// The attributes that a table's folded keys are stored in.
-pub(super) fn made(table: &Table) -> Vec<String> {
-    let folded = table.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
-    folded.map(|(_, key)| key.name.clone()).collect()
-}
-
-fn is_folded(table: &Table, name: &str) -> bool {
-    table.every_key().any(|(_, key)| key.name == name && matches!(key.source, KeySource::Folded(_)))
-}
-
 fn is_known(table: &Table, name: &str) -> bool {
     table.attributes.contains_key(name) || table.every_key().any(|(_, key)| key.name == name)
-}
-
-/// The attributes that a primary key is made of, as the key says them.
-pub(super) fn key_values(table: &Table, key: &Item) -> Option<Item> {
-    let mut values = Item::default();
-    for attribute in table.key_attributes() {
-        let value = key.get(&attribute.name)?;
-        match &attribute.source {
-            KeySource::Natural => {
-                values.insert(&attribute.name, value.clone());
-            }
-            KeySource::Folded(rules) => {
-                let [FoldRule { entity: None, template }] = rules.as_slice() else { return None };
-                let crate::value::AttributeValue::S(text) = value else { return None };
-                for (name, part) in template.unfold(text).ok()? {
-                    if let Unfolded::Value(value) = part {
-                        values.insert(name, value);
-                    }
-                }
-            }
-        }
-    }
-    Some(values)
 }

@@ -5,33 +5,48 @@
 //! refuses (`required`, `requires`, listed values of attributes that are in no folded key): an item that was refused is in
 //! quarantine, and `repair` carries it over under the manifest at hand.
 //!
-//! The form has a version, which is part of the stored digest. A change of this file that changes a text of today must
-//! make another version, and recognise this one: retrofits run for weeks.
+//! Control rows and checkpoints hold these digests. A change of this file that changes a text of today raises
+//! [`FORMAT`](crate::retrofit::control::FORMAT).
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::model::{FoldRule, Index, KeyAttribute, KeySource, Remedy, Retrofit, Table, When, WhenTest};
-use crate::retrofit::mapping::Protocol;
+use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::source_key::hex;
 use crate::value::canonical as value;
 
-/// The version of the form, and what every digest of it begins with.
-const VERSION: &str = "v2:";
+/// A digest of everything that decides which bytes are written where: work of two different ones must not mix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MappingHash(String);
 
-/// The digest of a canonical text, as it is stored.
-pub(super) fn digest(text: &str) -> String {
-    format!("{VERSION}{}", hash(text))
+impl MappingHash {
+    /// The digest of a mapping's canonical [`text`].
+    pub(super) fn of(text: &str) -> MappingHash {
+        MappingHash(hash(text))
+    }
+
+    /// A hash as it was stored.
+    pub fn stored(text: &str) -> MappingHash {
+        MappingHash(text.to_owned())
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
-/// Was this digest stored by the first release?
-pub(super) fn is_released(stored: &str) -> bool {
-    !stored.starts_with(VERSION)
+impl fmt::Display for MappingHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
-/// Half of the text's SHA-256, in hexadecimal digits.
+/// Half of a canonical text's SHA-256, in hexadecimal digits, as it is stored.
 pub(super) fn hash(text: &str) -> String {
     hex(&Sha256::digest(text)[..16])
 }
@@ -51,8 +66,7 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
         json!(["drop", drop]),
         json!(["keys", keys(target, target.every_key().map(|(_, key)| key))]),
     ];
-    // What is read from keys is left out of written items. Where there is no such attribute, the form is as it was before
-    // there could be one.
+    // What is read from keys is left out of written items.
     let from_key = |table: &Table| {
         let declared = table.attributes.values().filter(|attribute| attribute.from_key);
         declared.map(|attribute| attribute.name.clone()).collect::<Vec<_>>()

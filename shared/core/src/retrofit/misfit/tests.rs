@@ -3,7 +3,6 @@
 use super::*;
 use crate::index::fixture::item;
 use crate::manifest::parse;
-use crate::retrofit::quarantine::misfits;
 use crate::retrofit::{
     Epoch, Fence, Job, Mapping, QuarantineReason, Quarantined, RetrofitEstimate, SourceKey,
 };
@@ -137,22 +136,14 @@ fn items_are_counted_by_reason_with_a_few_keys() {
 }
 
 #[test]
-fn an_entry_of_the_quarantine_keeps_the_reason_and_one_of_before_has_its_code() {
+fn an_entry_of_the_quarantine_keeps_the_reason() {
     let mapping = mapping();
     let bad = with(&[("at", text("never"))]);
     let key = mapping.source().key_of(&bad).unwrap();
     let reason = QuarantineReason::unmappable(&mapping.target_item(&bad).unwrap_err());
     let source = SourceKey::of(mapping.source(), &key).unwrap();
     let entry = Quarantined::item(&key, &source, &reason, Fence::of_scan(Epoch::FIRST));
-    let crate::retrofit::Action::Put(mut row) = entry.enter(&mapping).action else {
-        panic!("an entry is put")
-    };
+    let crate::retrofit::Action::Put(row) = entry.enter(&mapping).action else { panic!("an entry is put") };
     assert_eq!(Quarantined::read(&row).as_ref(), Some(&entry));
     assert_eq!(entry.misfit.reason(), "bad timestamp");
-    for name in ["attribute", "index", "misfit"] {
-        assert!(row.remove(name).is_some(), "{name}");
-    }
-    let before = Quarantined::read(&row).unwrap();
-    assert_eq!((before.misfit.attribute.as_deref(), before.code.as_str()), (None, entry.code.as_str()));
-    assert_eq!(misfits([&entry, &before]).counts().count(), 2);
 }

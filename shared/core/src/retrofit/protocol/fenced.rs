@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::turn::Turn;
 use crate::condition::Comparison;
+use crate::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::Job;
-use crate::retrofit::mapping::{FENCE_ATTRIBUTE, Mapping, TOMBSTONE_ATTRIBUTE};
+use crate::retrofit::mapping::Mapping;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;

@@ -11,10 +11,11 @@ use super::ledger::LedgerRow;
 use super::rowed::Rowed;
 use super::turn::Turn;
 use crate::condition::Comparison;
+use crate::retrofit::attributes::OWN_ATTRIBUTES;
 use crate::retrofit::control::{self, SORT};
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
-use crate::retrofit::mapping::{Mapping, OWN_ATTRIBUTES, same_item};
+use crate::retrofit::mapping::{Mapping, same_item};
 use crate::retrofit::quarantine::{QuarantineReason, map_of};
 use crate::retrofit::record::ChangeRecord;
 use crate::retrofit::request::{Action, Guard, Request, Response, TableRole, Write, is};
@@ -149,7 +150,7 @@ impl Late {
     /// The row that keeps both images. Whoever notes it again notes the same.
     fn note(&self, mapping: &Mapping) -> Write {
         let sort = format!("{}#{}", self.source.row_key(), self.fence);
-        let mut row = control::key(&control::late_partition(mapping.name()), &sort);
+        let mut row = control::row(control::key(&control::late_partition(mapping.name()), &sort));
         row.insert(control::TABLE, AttributeValue::S(mapping.target().name.clone()));
         row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(&self.record.key)));
         for (name, image) in [(control::OLD, &self.record.old), (control::NEW, &self.record.new)] {

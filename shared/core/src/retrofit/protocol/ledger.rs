@@ -8,10 +8,11 @@
 
 use super::turn::Turn;
 use crate::condition::Comparison;
+use crate::retrofit::attributes::OWNER_ATTRIBUTE;
 use crate::retrofit::control;
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
-use crate::retrofit::mapping::{Mapping, OWNER_ATTRIBUTE, same_item};
+use crate::retrofit::mapping::{Mapping, same_item};
 use crate::retrofit::quarantine::{QuarantineReason, Quarantined, map_of};
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
@@ -51,7 +52,7 @@ impl LedgerRow {
     }
 
     /// The write that puts it over the row that was read, if that one is still there.
-    pub(super) fn put_over(
+    pub(in crate::retrofit) fn put_over(
         &self,
         known: Option<&LedgerRow>,
         mapping: &Mapping,
@@ -66,7 +67,7 @@ impl LedgerRow {
     }
 
     fn item(&self, mapping: &Mapping, source: &SourceKey, key: &Item) -> Item {
-        let mut row = LedgerRow::key(mapping, source);
+        let mut row = control::row(LedgerRow::key(mapping, source));
         row.insert(control::FENCE, self.fence.value());
         row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(key)));
         if let Some(target) = &self.target {

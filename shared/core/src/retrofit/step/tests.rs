@@ -83,7 +83,7 @@ fn mapping(name: &str) -> Mapping {
 fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, Head)> {
     let begun = Head::begun(mapping, Some("stream"));
     let plain = Head { phase, ..begun.clone() };
-    let rowed = Head { phase, rows: true, generation: Some(Generation::FIRST), ..begun };
+    let rowed = Head { phase, generation: Some(Generation::FIRST), ..begun };
     let back = Some(WayBack { stream: "back".to_owned(), epoch: Epoch::FIRST });
     let returned = Head { back, swept: true, ..rowed.clone() };
     let tidied = mapping.protocol() == Protocol::Fenced;
@@ -170,11 +170,7 @@ fn refusals(mapping: &Mapping) -> Vec<ControlError> {
     let table = || mapping.source().id.clone();
     let mut refusals = vec![
         ControlError::NotStarted { retrofit: retrofit() },
-        ControlError::MappingChanged {
-            retrofit: retrofit(),
-            started: "v2:a".to_owned(),
-            given: "v2:b".to_owned(),
-        },
+        ControlError::MappingChanged { retrofit: retrofit(), started: "a".to_owned(), given: "b".to_owned() },
         ControlError::WrongPhase { retrofit: retrofit(), phase, wanted: Phase::Settled },
         ControlError::Closed { retrofit: retrofit(), phase: Phase::Abandoned },
         ControlError::SourceUnfinished { retrofit: retrofit(), table: table(), other: other.clone(), phase },

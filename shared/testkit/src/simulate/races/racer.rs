@@ -1,7 +1,7 @@
 //! What each protocol writes for a record and for an item that was scanned.
 
 use keyfold_core::condition::{Comparison, Condition, Path};
-use keyfold_core::retrofit::mapping::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
+use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{Action, ChangeRecord, Guard, Job, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item};
 

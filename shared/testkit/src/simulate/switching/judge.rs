@@ -1,8 +1,8 @@
 //! What must hold after every turn, and at the end.
 
 use keyfold_core::retrofit::LedgerRow;
+use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::control::{self, Direction, Phase};
-use keyfold_core::retrofit::mapping::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;

@@ -228,6 +228,7 @@ impl World {
                 known.to(next)
             }
             Phase::Closing => known.closing(&self.target_stream()),
+            Phase::Settled => known.switched_for_good(),
             next => known.to(next),
         };
         let Ok(next) = next else { unreachable!("one follows the other") };

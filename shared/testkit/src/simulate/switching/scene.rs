@@ -236,15 +236,14 @@ struct JobsKey {
     epoch: Epoch,
     back: Option<Epoch>,
     generation: Option<Generation>,
-    rows: bool,
 }
 
 impl JobsKey {
     fn of(head: &Head) -> JobsKey {
         let layout = Scene::of_row(head).layout;
-        let Head { phase, epoch, generation, rows, .. } = *head;
+        let Head { phase, epoch, generation, .. } = *head;
         let back = head.back.as_ref().map(|back| back.epoch);
-        JobsKey { layout, phase: phase.name(), epoch, back, generation, rows }
+        JobsKey { layout, phase: phase.name(), epoch, back, generation }
     }
 }
 

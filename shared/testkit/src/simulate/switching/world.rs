@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use keyfold_core::model::Table;
+use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::control::{Direction, Head};
-use keyfold_core::retrofit::mapping::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey,
     TableRole, Write,
