@@ -8,32 +8,28 @@ use keyfold_core::model::{Model, Table};
 use keyfold_core::value::{AttributeValue, Item};
 
 /// Whose events are every second one.
-pub const BUSY_USER: &str = "joe1";
-/// How many resources there are.
-pub const RESOURCES: usize = 100;
+pub(crate) const BUSY_USER: &str = "joe1";
+/// The attribute with the folded key of the three parts.
+pub(crate) const KEY: &str = "byResourceActionUser_pk";
+const RESOURCES: usize = 100;
 const USERS: usize = 40;
 const ACTIONS: [&str; 3] = ["viewed", "edited", "deleted"];
 
-/// What the figures are measured on.
-pub const MANIFEST: &str = include_str!("../keyfold.toml");
+/// The tables of the figures.
+pub(crate) const MANIFEST: &str = include_str!("../keyfold.toml");
 /// The sample, which the functions are deployed with.
-pub const SAMPLE_MANIFEST: &str = include_str!("../../keyfold.toml");
+pub(crate) const SAMPLE_MANIFEST: &str = include_str!("../../keyfold.toml");
 
 /// The model of a manifest that has no mistakes.
-pub fn model(text: &str) -> anyhow::Result<Model> {
+pub(crate) fn model(text: &str) -> anyhow::Result<Model> {
     let parsed = manifest::parse("keyfold.toml", text);
     let report = parsed.render(text, false);
     parsed.model.with_context(|| format!("the manifest has mistakes\n{report}"))
 }
 
 /// A table of a model.
-pub fn table<'m>(model: &'m Model, id: &str) -> anyhow::Result<&'m Table> {
+pub(crate) fn table<'m>(model: &'m Model, id: &str) -> anyhow::Result<&'m Table> {
     model.table(id).with_context(|| format!("the manifest has no table `{id}`"))
-}
-
-/// The table without what makes folded keys: items are written as programs do that know nothing of them.
-pub fn plain(table: &Table) -> Table {
-    Table { indexes: Vec::new(), ..table.clone() }
 }
 
 /// A number below `of`, the same for the same event and purpose.
@@ -43,18 +39,13 @@ fn pick(event: usize, purpose: u64, of: usize) -> usize {
     ((mixed ^ (mixed >> 32)) % of as u64) as usize
 }
 
-/// The id of an event.
-pub fn id(at: usize) -> String {
-    format!("event-{at:08}")
-}
-
 /// The event with this number, with an id made of it.
-pub fn event(at: usize) -> Item {
-    event_called(id(at), at)
+pub(crate) fn event(at: usize) -> Item {
+    event_called(format!("event-{at:08}"), at)
 }
 
 /// The event with this number under another id.
-pub fn event_called(id: String, at: usize) -> Item {
+pub(crate) fn event_called(id: String, at: usize) -> Item {
     let user = match pick(at, 0, 2) {
         0 => BUSY_USER.to_owned(),
         _ => format!("user{}", pick(at, 1, USERS)),
@@ -78,8 +69,8 @@ pub fn event_called(id: String, at: usize) -> Item {
     HashMap::from(attributes).into()
 }
 
-/// A text of an item; empty if there is none.
-pub fn text<'i>(item: &'i Item, name: &str) -> &'i str {
+/// A text of an item; empty if the item has no such text.
+pub(crate) fn text<'i>(item: &'i Item, name: &str) -> &'i str {
     match item.get(name) {
         Some(AttributeValue::S(text)) => text,
         _ => "",
@@ -97,7 +88,7 @@ mod tests {
         let keyed = events.with_keys(event(7)).unwrap();
         let joined = ["resourceId", "action", "accessedBy"].map(|name| text(&keyed, name)).join("-");
         // Nothing in them is escaped, so that programs that join write the same keys.
-        assert_eq!(text(&keyed, "byResourceActionUser_pk"), joined);
+        assert_eq!(text(&keyed, KEY), joined);
         assert!(super::model(SAMPLE_MANIFEST).is_ok());
     }
 

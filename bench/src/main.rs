@@ -1,24 +1,54 @@
-//! `keyfold-bench`: measures, prints, and writes the page of figures.
+//! `keyfold-bench`: compares Keyfold with what people use today, and writes docs/figures.md.
 //!
-//! `cargo run --release -p keyfold-bench` measures everything and writes `docs/figures.md` with its plots; `--quick` measures a
-//! little of everything and writes below `target/`; `--only SECTION` measures one section and writes nothing.
+//! Each module of `section` measures one section of the page. Things that are compared are measured in turns ([`turns`],
+//! [`micro`]), so that other work of the machine affects all of them alike. [`goal`] has the goals.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
+mod allocations;
+mod data;
+mod goal;
+mod machine;
+mod micro;
+mod peers;
+mod report;
+mod sdk;
+mod section;
+mod setting;
+mod spread;
+mod turns;
+
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
-use keyfold_bench::retrofit::worker::{self, Work};
-use keyfold_bench::section::Section;
-use keyfold_bench::{Report, SECTIONS, Scale, Setting, machine, page, render};
 
-/// Measures Keyfold beside what people use today.
+use report::{Report, Table};
+use section::{SECTIONS, Section, Work};
+use setting::{Scale, Setting, WORKSPACE};
+
+const HEAD: &str = "# Figures
+
+What Keyfold costs, compared with what people use today. One command measures everything in one run and writes this page:
+
+```sh
+.ci/bindings && .ci/template build              # what is deployed, for sections 6 and 7
+cargo run --release -p keyfold-bench
+```
+
+Things that are compared are measured in turns, round by round, so that other work of the machine affects all of them alike. A figure is a
+median; the brackets after it are the quartiles. A ratio is computed within each round, then its median is taken. **Absolute times are
+those of one machine** on which client and server share the cores; the ratios carry over to others.
+";
+
+/// Compares Keyfold with what people use today.
 #[derive(Debug, Parser)]
 #[command(name = "keyfold-bench")]
 struct Arguments {
-    /// A little of everything, to see that it works; judges nothing and leaves the documentation alone.
+    /// A little of everything, to see that it works, without the goals; the page is written below `target`.
     #[arg(long)]
     quick: bool,
     /// Only this section; can be given several times. No page is written.
@@ -30,7 +60,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// One retrofit in a process of its own, for the section `retrofit`.
+    /// One retrofit in its own process, for the section `retrofit`.
     #[command(hide = true)]
     Worker(Work),
 }
@@ -38,7 +68,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match &arguments.command {
-        Some(Command::Worker(work)) => worker::run(work).map(|done| println!("{done}")),
+        Some(Command::Worker(work)) => work.run().map(|done| println!("{done}")),
         None => measure(&arguments),
     };
     match done {
@@ -51,34 +81,41 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> anyhow::Result<()> {
-    let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
-    let setting = Setting::of_process(scale, |what| eprintln!("  {what}"))?;
     if cfg!(debug_assertions) {
-        eprintln!("this is a debug build: its figures say nothing");
+        eprintln!("this is a debug build: its figures mean nothing");
     }
-    // Before anything of ours makes the machine busy.
-    let measured_on = machine::table();
-    let begun = Instant::now();
-    let chosen = |section: &&Section| {
+    let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
+    let setting = Setting { scale, program: std::env::current_exe()? };
+    // Before the measurements make the machine busy.
+    let machine = machine::table();
+    let is_chosen = |section: &&Section| {
         arguments.only.is_empty() || arguments.only.iter().any(|name| name == section.name)
     };
     let mut reports = Vec::new();
-    for section in SECTIONS.iter().filter(chosen) {
-        reports.push(measured(section, &setting)?);
+    for section in SECTIONS.iter().filter(is_chosen) {
+        let begun = Instant::now();
+        let report = (section.run)(&setting).with_context(|| format!("section `{}`", section.name))?;
+        println!("{}", report.text);
+        eprintln!("{}: {:.0} s", section.name, begun.elapsed().as_secs_f64());
+        reports.push(report);
     }
-    eprintln!("all of it took {:.0} s", begun.elapsed().as_secs_f64());
+    // A little of everything is too little to judge by.
+    let goals = scale.of(String::new(), format!("{}\n", goals(&reports)));
+    println!("{goals}");
     if arguments.only.is_empty() {
-        println!("\nwritten: {}", page::write(&setting.page_folder(), &measured_on, &reports)?.display());
+        let page =
+            scale.of(setting.target().join("figures.md"), Path::new(WORKSPACE).join("docs/figures.md"));
+        let sections: String = reports.iter().map(|report| format!("\n{}", report.text)).collect();
+        std::fs::write(&page, format!("{HEAD}\n{machine}\n\n{goals}{sections}"))
+            .with_context(|| format!("cannot write `{}`", page.display()))?;
+        println!("\nwritten: {}", page.display());
     }
     Ok(())
 }
 
-fn measured(section: &Section, setting: &Setting) -> anyhow::Result<Report> {
-    eprintln!("{} ...", section.name);
-    let begun = Instant::now();
-    let report =
-        (section.run)(setting).map_err(|error| error.context(format!("section `{}`", section.name)))?;
-    print!("{}", render::text::report(&report));
-    eprintln!("{}: {:.0} s", section.name, begun.elapsed().as_secs_f64());
-    Ok(report)
+/// All goals, and whether they are met.
+fn goals(reports: &[Report]) -> Table {
+    let mut table = Table::new("Goals.", ["", "goal", "measured", ""]);
+    reports.iter().flat_map(|report| report.goals.iter().cloned()).for_each(|row| table.row(row));
+    table
 }

@@ -2,63 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+/// The folder of the workspace.
+pub(crate) const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// How much is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
-    /// A little of everything: does it still work?
+pub(crate) enum Scale {
     Quick,
-    /// Enough to say something.
     Full,
 }
 
 impl Scale {
-    /// One of two, by the scale.
-    pub fn of<T>(self, quick: T, full: T) -> T {
-        match self {
-            Scale::Quick => quick,
-            Scale::Full => full,
-        }
+    /// One of two values.
+    pub(crate) fn of<T>(self, quick: T, full: T) -> T {
+        if self == Scale::Quick { quick } else { full }
     }
 }
 
-/// What sections need to know.
-#[derive(Debug, Clone)]
-pub struct Setting {
-    /// How much is measured.
-    pub scale: Scale,
-    /// This program: retrofits are measured in processes of their own.
-    pub program: PathBuf,
-    /// The folder of what is built.
-    pub target: PathBuf,
-    /// The workspace's folder.
-    pub workspace: PathBuf,
-    /// Called with what is being done, where that takes long.
-    pub progress: fn(&str),
+/// How much is measured, and where things are.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    pub(crate) scale: Scale,
+    /// This program: retrofits are measured in their own processes.
+    pub(crate) program: PathBuf,
 }
 
 impl Setting {
-    /// Of this process.
-    pub fn of_process(scale: Scale, progress: fn(&str)) -> anyhow::Result<Setting> {
-        let program = std::env::current_exe().context("this program's own path")?;
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace's folder")?;
-        // `target/release/keyfold-bench`; a test of this crate is one folder deeper.
-        let profile = program.ancestors().find(|folder| folder.join("deps").is_dir());
-        let target = profile.and_then(Path::parent).map_or_else(|| workspace.join("target"), Path::to_owned);
-        Ok(Setting { scale, program, target, workspace: workspace.to_owned(), progress })
-    }
-
-    /// A file of this crate's folder of peers.
-    pub fn peer(&self, name: &str) -> PathBuf {
-        self.workspace.join("bench/peers").join(name)
-    }
-
-    /// Where the page and its plots go: only a whole run may say something in the documentation.
-    pub fn page_folder(&self) -> PathBuf {
-        match self.scale {
-            Scale::Full => self.workspace.join("docs"),
-            Scale::Quick => self.target.join("figures"),
-        }
+    /// The folder of what is built.
+    pub(crate) fn target(&self) -> &Path {
+        self.program.parent().and_then(Path::parent).unwrap_or(Path::new(WORKSPACE))
     }
 }

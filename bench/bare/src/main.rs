@@ -1,4 +1,4 @@
-//! `bare`: a Lambda function that does nothing. `coldstart` compares the others with it.
+//! `bare`: a Lambda function that does nothing. `bench/coldstart.py` compares the others with it.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;

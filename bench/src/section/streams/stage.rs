@@ -10,12 +10,11 @@ use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
 use keyfold_core::retrofit::{Epoch, Fence, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
 use keyfold_dynamo::TableOptions;
-use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, Head, RequestSender};
+use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, Head, IN_FLIGHT_DEFAULT, RequestSender};
 use keyfold_local::EmbeddedDynamo;
 
-use super::IN_FLIGHT;
 use crate::data;
-use crate::peers::sdk_alone;
+use crate::sdk::sdk_alone;
 
 /// The retrofit whose stream is followed, and the table that it fills.
 pub(super) const RETROFIT: &str = "auditV2";
@@ -64,7 +63,7 @@ impl StreamStage {
     }
 
     /// Puts items that are not there yet.
-    pub(super) async fn put_new(&self, items: Vec<SdkItem>, in_flight: usize) -> anyhow::Result<()> {
+    pub(super) async fn put_new(&self, items: Vec<SdkItem>) -> anyhow::Result<()> {
         let table = &self.target()?.name;
         let put = |item: SdkItem| async move {
             let put = self.alone.put_item().table_name(table).set_item(Some(item));
@@ -74,7 +73,7 @@ impl StreamStage {
             put.return_consumed_capacity(ReturnConsumedCapacity::Indexes).send().await?;
             anyhow::Ok(())
         };
-        stream::iter(items.into_iter().map(Ok)).try_for_each_concurrent(in_flight, put).await
+        stream::iter(items.into_iter().map(Ok)).try_for_each_concurrent(IN_FLIGHT_DEFAULT, put).await
     }
 
     /// Puts items with this fence over older ones, as a replicator's records are.
@@ -97,6 +96,6 @@ impl StreamStage {
                 anyhow::Ok(())
             }
         };
-        stream::iter(items.into_iter().map(Ok)).try_for_each_concurrent(IN_FLIGHT, put).await
+        stream::iter(items.into_iter().map(Ok)).try_for_each_concurrent(IN_FLIGHT_DEFAULT, put).await
     }
 }

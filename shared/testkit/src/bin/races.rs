@@ -1,6 +1,6 @@
 //! Plays the same histories with four protocols: `cargo run --release -p keyfold-testkit --bin races -- --histories 10000`.
 //!
-//! `--histories N` of each, `--seed S` the first seed. It prints tables in Markdown: docs/figures.md has them. Exit code 1 if Keyfold
+//! `--histories N` of each, `--seed S` the first seed. It prints tables in Markdown. Exit code 1 if Keyfold
 //! loses anything.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]

@@ -1,6 +1,8 @@
 //! The loop without logic: the same calls with the same bytes, of which nothing is checked. Three attributes are joined, and
 //! a constant stands where the fence would be.
 
+use std::collections::HashMap;
+
 use anyhow::{Context, ensure};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, BatchStatementRequest, ReturnConsumedCapacity};
@@ -11,7 +13,11 @@ use keyfold_core::retrofit::{Epoch, Fence};
 use keyfold_dynamo::STATEMENTS_MAX;
 use keyfold_dynamo::retrofit::{IN_FLIGHT_DEFAULT, PAGE_ITEMS_DEFAULT};
 
-use super::{KEY, PARTS, SdkItem, joined};
+use crate::data::KEY;
+
+/// The parts of the key.
+const PARTS: [&str; 3] = ["resourceId", "action", "accessedBy"];
+type SdkItem = HashMap<String, AttributeValue>;
 
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
@@ -48,6 +54,13 @@ async fn scan(
     let scan = scan.limit(PAGE_ITEMS_DEFAULT.cast_signed()).consistent_read(true);
     let answer = scan.set_exclusive_start_key(from).return_consumed_capacity(UNITS).send().await?;
     Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+}
+
+/// The three parts joined, as one does it by hand.
+fn joined(item: &SdkItem) -> anyhow::Result<String> {
+    let part = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).map(String::as_str);
+    let parts: Option<Vec<&str>> = PARTS.into_iter().map(part).collect();
+    Ok(parts.context("an item lacks a part of the key")?.join("-"))
 }
 
 /// Fails if there is an item with its key.

@@ -51,6 +51,22 @@ assert.deepEqual(ours.items.map((item) => item.id), theirs.data.map((item) => it
 assert.equal(ours.items.length, 20);
 assert.equal(keyfold.put("audit", of(3)).Item.byResourceActionUser_pk, entity.put(of(3)).params().Item.byResourceActionUser_pk);
 
+// What README.md says about ElectroDB's keys, and about questions that no index serves.
+const number = { type: "number", required: true };
+const byDefault = new Entity(
+  {
+    model: schema.model,
+    attributes: { a: text, b: text, n: number, other: { type: "string" } },
+    indexes: { byPair: { pk: { field: "pk", composite: ["a", "b"] }, sk: { field: "sk", composite: ["n"] } } },
+  },
+  { table: "any" },
+);
+const folded = (a, b, n) => byDefault.put({ a, b, n }).params().Item;
+assert.equal(folded("x#b_y", "z", 1).pk, folded("x", "y#b_z", 1).pk);
+assert.equal(folded("X", "y", 1).pk, folded("x", "y", 1).pk);
+assert.ok(folded("a", "b", 10).sk < folded("a", "b", 9).sk);
+assert.ok(!("KeyConditionExpression" in byDefault.find({ other: "x" }).params()));
+
 const spent = () => {
   const { user, system } = process.cpuUsage();
   return user + system;
