@@ -16,7 +16,7 @@ use crate::json::{Json, JsonError};
 
 pub use condition::{Asked, Op};
 pub use pattern::{Expected, Meaning, Pattern, Sorted};
-pub use published::{KeyCondition, PublishedIndex, PublishedTable, Request};
+pub use published::PublishedTable;
 pub use value::{canonical, find};
 
 /// A case.

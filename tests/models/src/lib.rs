@@ -9,7 +9,6 @@
 pub mod case;
 pub mod compare;
 pub mod json;
-pub mod published;
 pub mod report;
 pub mod request;
 pub mod run;

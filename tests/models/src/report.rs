@@ -1,33 +1,27 @@
-//! What came of a run: for people as a table, and as JSON.
+//! The results of a run, as a table.
 
 use std::fmt;
 
-use serde::Serialize;
-
 /// What came of all cases.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// The cases, by name.
     pub cases: Vec<CaseReport>,
 }
 
 /// What came of one case.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CaseReport {
     /// Its name.
     pub name: String,
     /// Was it asked?
-    #[serde(flatten)]
     pub state: State,
     /// Its patterns.
-    #[serde(rename = "patterns")]
     pub rows: Vec<Row>,
 }
 
 /// Was a case asked?
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "state")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// It was.
     Asked,
@@ -41,16 +35,13 @@ pub enum State {
 }
 
 /// What came of one pattern.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
     /// The pattern's id.
     pub pattern: String,
     /// What came of it.
-    #[serde(flatten)]
     pub verdict: PatternResult,
     /// Was a refusal what was expected?
-    #[serde(skip)]
     pub is_right_to_refuse: bool,
     /// The plan, in a few words.
     pub plan: String,
@@ -58,15 +49,10 @@ pub struct Row {
     pub scans: bool,
     /// The read units consumed.
     pub units: Option<f64>,
-    /// The read units that the published request consumes.
-    pub published_units: Option<f64>,
-    /// Why these are not known.
-    pub published_unknown: Option<String>,
 }
 
 /// What came of a pattern.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "verdict")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PatternResult {
     /// Answered as expected: whole, in small pages and counted.
     #[default]
@@ -84,8 +70,7 @@ pub enum PatternResult {
 }
 
 /// The numbers of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Answered as expected, or refused where that was expected.
     pub right: usize,
@@ -99,8 +84,6 @@ pub struct Totals {
     pub without_manifest: usize,
     /// Right by a scan.
     pub scans: usize,
-    /// Patterns that consumed more read units than the published request.
-    pub dearer: usize,
 }
 
 impl Row {
@@ -110,10 +93,6 @@ impl Row {
             PatternResult::Refused { .. } => self.is_right_to_refuse,
             PatternResult::Wrong { .. } => false,
         }
-    }
-
-    fn is_dearer(&self) -> bool {
-        matches!((self.units, self.published_units), (Some(ours), Some(theirs)) if ours > theirs)
     }
 
     fn words(&self) -> (&'static str, &str) {
@@ -152,7 +131,6 @@ impl Totals {
             _ => self.wrong += 1,
         }
         self.scans += usize::from(row.scans);
-        self.dearer += usize::from(row.is_dearer());
     }
 
     /// How many patterns were asked.
@@ -188,13 +166,12 @@ impl fmt::Display for Report {
         let totals = self.totals();
         writeln!(
             f,
-            "{} patterns: {} right, {} refused, {} wrong; {} by a scan, {} dearer than published",
+            "{} patterns: {} right, {} refused, {} wrong; {} by a scan",
             totals.asked(),
             totals.right,
             totals.refused,
             totals.wrong,
-            totals.scans,
-            totals.dearer
+            totals.scans
         )?;
         if totals.without_manifest + totals.unusable > 0 {
             writeln!(
@@ -218,20 +195,11 @@ impl fmt::Display for CaseReport {
         let (pattern, plan) = (width(&|row| row.pattern.len()), width(&|row| row.plan.len()));
         for row in &self.rows {
             let (verdict, what) = row.words();
-            let mark = if row.is_dearer() { " dearer" } else { "" };
-            let line = format!(
-                "  {:pattern$}  {verdict:7}  {:plan$}  {:>5} / {:<5}{mark} {what}",
-                row.pattern,
-                row.plan,
-                units(row.units),
-                units(row.published_units)
-            );
+            let units = row.units.map_or_else(|| "-".to_owned(), |units| format!("{units:.1}"));
+            let line =
+                format!("  {:pattern$}  {verdict:7}  {:plan$}  {units:>5} {what}", row.pattern, row.plan);
             writeln!(f, "{}", line.trim_end())?;
         }
         Ok(())
     }
-}
-
-fn units(units: Option<f64>) -> String {
-    units.map_or_else(|| "-".to_owned(), |units| format!("{units:.1}"))
 }

@@ -44,12 +44,10 @@ async fn each_pattern_of_a_case_gets_its_verdict() {
     {
         let row = row(&report, pattern);
         assert_eq!(row.verdict, PatternResult::Right, "{pattern}");
-        assert!(row.units.is_some() && row.published_units.is_some(), "{row:?}");
+        assert!(row.units.is_some(), "{row:?}");
     }
     assert!(matches!(row(&report, "no_key").verdict, PatternResult::Refused { .. }));
     assert!(row(&report, "longest").scans && !row(&report, "collection").scans);
-    // An index entry, and the book fetched behind it.
-    assert_eq!(row(&report, "fetched").published_units, Some(1.0));
     assert_eq!(row(&report, "two_queries").plan, "byReader x2, filter, merged");
     let totals = report.totals();
     assert_eq!((totals.right, totals.refused, totals.wrong), (11, 1, 0));
@@ -147,15 +145,9 @@ fn the_program_says_how_it_went_by_its_exit_code() {
     };
     let (code, text) = cases(&["--data", &nowhere, "--manifests", &here]);
     assert!(code == Some(1) && text.contains("there is no folder"), "{text}");
-    let (code, text) = cases(&["--data", &nowhere, "--manifests", &here, "--if-present"]);
-    assert!(code == Some(0) && text.contains("NO CASE WAS ASKED"), "{text}");
     let library = ["--data", &here, "--manifests", &here, "--only", "library"];
     assert_eq!(cases(&library).0, Some(0));
     assert_eq!(cases(&[&library[..], &["--require-right", "95"]].concat()).0, Some(1));
-    let (code, text) = cases(&[&library[..], &["--json"]].concat());
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((code, &json["totals"]["right"]), (Some(0), &11.into()));
-    assert_eq!(json["cases"][0]["patterns"][0]["verdict"], "right");
     let (code, text) = cases(&["--data", &here, "--manifests", &here, "--only", "nothing"]);
     assert!(code == Some(1) && text.contains("called nothing"), "{text}");
 }

@@ -6,7 +6,7 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use super::Natural;
 use super::condition::Asked;
-use super::published::{PublishedTable, Request};
+use super::published::{PublishedTable, scans};
 use super::value::{canonical, find, order};
 use crate::json::Json;
 
@@ -17,8 +17,8 @@ pub struct Pattern {
     pub id: String,
     /// What is asked, over natural attributes. Without one only a refusal can be expected.
     pub meaning: Option<Meaning>,
-    /// The request as published, where there is one.
-    pub published: Option<Request>,
+    /// Is the published request a scan, or is one of its parts?
+    pub is_published_scan: bool,
     /// Was the published request one that DynamoDB must refuse?
     pub expect_error: bool,
     /// The answer that the file gives.
@@ -66,15 +66,10 @@ impl Pattern {
         let id = json.text("id").map_or_else(|| format!("#{at}"), str::to_owned);
         let wrong = |what: String| format!("pattern `{id}`: {what}");
         let meaning = json.get("meaning").map(Meaning::of).transpose().map_err(wrong)?;
-        let published = json.get("published").map(Request::of).transpose().map_err(wrong)?;
+        let is_published_scan = json.get("published").is_some_and(scans);
         let expect_error = json.get("expect_error").is_some_and(|error| *error != Json::Bool(false));
         let expected = Expected::of(json, items, table);
-        Ok(Pattern { id, meaning, published, expect_error, expected })
-    }
-
-    /// Is the published request a scan, or are some of its parts?
-    pub fn is_published_scan(&self) -> bool {
-        self.published.as_ref().is_some_and(Request::scans)
+        Ok(Pattern { id, meaning, is_published_scan, expect_error, expected })
     }
 }
 
@@ -161,11 +156,7 @@ impl Expected {
             let wanted = key.as_object()?.iter().map(|(name, value)| Some((name, value.dynamodb().ok()?)));
             let wanted = wanted.collect::<Option<Vec<(&String, AttributeValue)>>>()?;
             items.iter().position(|item| {
-                table
-                    .partition
-                    .iter()
-                    .chain(&table.sort)
-                    .all(|key| wanted.iter().any(|(name, _)| *name == key))
+                table.key.iter().all(|key| wanted.iter().any(|(name, _)| *name == key))
                     && wanted.iter().all(|(name, value)| {
                         item.get(name.as_str()).is_some_and(|have| canonical(have) == canonical(value))
                     })

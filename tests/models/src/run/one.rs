@@ -6,7 +6,6 @@ use keyfold_core::query::limits::PAGE_ITEMS_MAX;
 
 use crate::case::{Case, Meaning, Pattern};
 use crate::compare::Identities;
-use crate::published::PublishedModel;
 use crate::report::{CaseReport, PatternResult, Row, State};
 use crate::request::request;
 use crate::subject::{Answered, AskError, Subject, chain};
@@ -24,23 +23,11 @@ pub(super) async fn run(case: &Case, model: Model, allow_scan: bool) -> CaseRepo
             return CaseReport { name, state: State::Unusable { what: chain(&error) }, rows: Vec::new() };
         }
     };
-    let published = PublishedModel::load(case).await;
     let identities = Identities::new(case, subject.table());
     let runner = Runner { case, subject: &subject, identities: &identities, allow_scan };
     let mut rows = Vec::new();
     for pattern in &case.patterns {
-        let mut row = runner.row(pattern).await;
-        if let Some(request) = &pattern.published {
-            let units = match &published {
-                Ok(published) => published.units(request).await,
-                Err(unknown) => Err(unknown.clone()),
-            };
-            match units {
-                Ok(units) => row.published_units = Some(units),
-                Err(unknown) => row.published_unknown = Some(unknown),
-            }
-        }
-        rows.push(row);
+        rows.push(runner.row(pattern).await);
     }
     CaseReport { name, state: State::Asked, rows }
 }
@@ -86,7 +73,7 @@ impl Runner<'_> {
         let mut asked = request(self.subject.table(), self.case, meaning);
         // The whole answer is wanted, so in pages as large as they come.
         asked.limit = asked.limit.or(Some(PAGE_ITEMS_MAX));
-        let may_scan = pattern.is_published_scan() || self.allow_scan;
+        let may_scan = pattern.is_published_scan || self.allow_scan;
         if may_scan && matches!(self.subject.plan(&asked), Err(AskError::Plan(_))) {
             asked.scan = true;
         }
