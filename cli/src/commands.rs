@@ -1,22 +1,16 @@
-//! The commands, one file each.
+//! The command line as data, and the commands, one file each with its arguments.
 
-mod answer;
 mod ask;
 mod audit;
 mod check;
-mod completions;
 mod demo;
 mod explain;
 mod fold;
-mod index;
 mod init;
 mod load;
 mod local;
 mod plan;
-mod query;
-mod request;
 mod retrofit;
-mod schema;
 mod shell;
 mod tables;
 mod template;
@@ -25,72 +19,208 @@ mod unfold;
 mod write;
 
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use keyfold_dynamo::{Endpoint, Settings};
-use keyfold_edge::Problem;
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::args::{Args, Command};
+use crate::globals::Globals;
 use crate::output::Output;
-use crate::refusal::Refusal;
+use crate::request::RequestArgs;
+
+/// Make a DynamoDB table answer questions it was not designed for.
+#[derive(Debug, Parser)]
+#[command(name = "keyfold", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Examples:\n  keyfold demo\n  keyfold check && keyfold plan\n  keyfold query --table audit --where resourceId=123ccc --where action=viewed\n  \
+                  keyfold retrofit plan auditV2\n\n\
+                  Exit codes: 0 done; 1 the answer is no (mistakes, a refused request, a failed call); 2 wrong usage; 130 stopped by ctrl-C.\n\
+                  Region, profile and credentials come from AWS_REGION, AWS_PROFILE and the other usual AWS variables and files.\n\
+                  NO_COLOR switches colours off."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check the manifest: show every mistake with its line and a hint.
+    #[command(after_help = "Example:\n  keyfold check --manifest examples/pets/keyfold.toml --json")]
+    Check {
+        /// Fail on warnings too.
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Show an item with its folded keys, and its entry in each index or why it has none.
+    #[command(
+        after_help = "Examples:\n  keyfold fold --table audit --item '{\"id\":\"1\",\"resourceId\":\"123bbb\"}'\n  \
+                            keyfold fold --table pets --entity parrot --item - < item.json"
+    )]
+    Fold(fold::FoldArgs),
+    /// Read a folded key back into its parts.
+    #[command(
+        after_help = "Example:\n  keyfold unfold --table audit --index byResourceActionUser 123ccc-viewed-joe1"
+    )]
+    Unfold(unfold::UnfoldArgs),
+    /// Print the types of the manifest's items, keys and questions in a language.
+    Types {
+        /// The language.
+        #[arg(long, value_enum)]
+        lang: types::Language,
+    },
+    /// Print the JSON Schema of the manifest, so that your editor can complete it.
+    #[command(after_help = "Example:\n  keyfold schema > keyfold.schema.json")]
+    Schema,
+    /// Print command completions for your shell.
+    #[command(after_help = "Example:\n  keyfold completions zsh > ~/.zfunc/_keyfold")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Show which index answers each question and at what cost, or what is missing.
+    Plan {
+        /// Only the questions of this table.
+        #[arg(long, short, value_name = "TABLE")]
+        table: Option<String>,
+        /// Print each plan in full, with the rejected tables and indexes.
+        #[arg(long)]
+        explain: bool,
+    },
+    /// Ask a question of the manifest and print the answer; without a question, list them.
+    #[command(after_help = "Examples:\n  keyfold ask\n  \
+                            keyfold ask whenDidUserActOnResource resourceId=123bbb action=viewed accessedBy=joe1 timestamp.beginsWith=2017-03\n\n\
+                            Parameters are those of the query API: docs/query-api.md. `limit=20`, `order=-timestamp` and `count=true` work too.")]
+    Ask(ask::AskArgs),
+    /// Run a request and print the answer.
+    #[command(
+        after_help = "Examples:\n  keyfold query --table audit --where 'resourceId=123bbb' --where 'timestamp^=2017-03' --order -timestamp\n  \
+                            keyfold query --request '{\"table\":\"audit\",\"where\":{\"id\":\"e1\"}}'\n\n\
+                            Conditions: a=v  a<>v  a<v  a<=v  a>v  a>=v  a^=prefix  a*=part  a=[v,w]  a=v..w  a?  a!?"
+    )]
+    Query(ask::QueryArgs),
+    /// Write an item, with its folded keys. Without `--replace`, an existing item is never overwritten.
+    #[command(
+        after_help = "Examples:\n  keyfold put audit - < event.json\n  keyfold put pets - --entity parrot < item.json"
+    )]
+    Put(write::PutArgs),
+    /// Change attributes of an item, and the folded keys that contain them.
+    #[command(
+        after_help = "Example:\n  keyfold update audit --key id=e1 --set action=edited --set 'tags:=[\"a\",\"b\"]' --remove note --if action=viewed\n\n\
+                            Values: name=value by the attribute's type in the manifest; name:=JSON for lists, maps and undeclared numbers."
+    )]
+    Update(write::UpdateArgs),
+    /// Delete an item.
+    #[command(after_help = "Example:\n  keyfold delete audit --key id=e1 --if action=viewed")]
+    Delete(write::KeyArgs),
+    /// Write the items of a file, one JSON object on each line, with their folded keys.
+    #[command(after_help = "Example:\n  keyfold load audit events.jsonl\n\n\
+                            A mistake in any line stops the command before it writes. Existing items are left as they are: identical ones\n\
+                            are counted, and different ones are listed by their lines (exit code 1). After an interruption, the same command\n\
+                            continues.")]
+    Load(load::LoadArgs),
+    /// Show how a request would be answered, and at what cost. Reads nothing.
+    #[command(
+        after_help = "Example:\n  keyfold explain --table audit --where 'resourceId=123bbb' --where 'action=viewed' --order timestamp"
+    )]
+    Explain(RequestArgs),
+    /// Give the items of a live table their new keys, in place or in a new table.
+    #[command(
+        after_help = "The steps, in this order:\n  keyfold retrofit plan auditV2\n  keyfold retrofit start auditV2\n  \
+                            keyfold retrofit backfill auditV2 --segments 8\n  keyfold retrofit verify auditV2\n  \
+                            keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
+    )]
+    #[command(subcommand)]
+    Retrofit(retrofit::RetrofitCommand),
+    /// Compare the manifest's tables with those in DynamoDB, and make them what the manifest says.
+    #[command(after_help = "Examples:\n  keyfold tables diff\n  keyfold tables apply orders\n\n\
+                            Creates tables, adds global indexes one by one, switches time-to-live and streams on. Deletes and replaces nothing.\n\
+                            After an interruption, the same command continues.")]
+    #[command(subcommand)]
+    Tables(tables::TablesCommand),
+    /// Add the manifest's global indexes to a live table.
+    #[command(
+        after_help = "Examples:\n  keyfold index add orders --all --check\n  keyfold index add orders byCustomerStatus byDay\n\n\
+                            DynamoDB adds one index at a time and fills it, for hours if the table is large. After an interruption, DynamoDB\n\
+                            completes the current index, and the same command continues with the others."
+    )]
+    #[command(subcommand)]
+    Index(tables::IndexCommand),
+    /// Prove the audit trail: was anything changed, removed, inserted or back-dated? Needs a journal, see docs/audit-writer.md.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// Write the CloudFormation template of the whole deployment, or check one that was changed by hand.
+    #[command(after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --check\n  \
+                            keyfold template --only rights\n  keyfold template --stages --have audit.byUserAction")]
+    Template(template::TemplateArgs),
+    /// Run everything on this machine until ctrl-C: DynamoDB, streams, replicator, query API, audit writer, console.
+    #[command(
+        after_help = "Examples:\n  keyfold local --data ./data --port 8000 --api-port 3000\n  keyfold local --functions target/lambda\n\n\
+                            Then, for example:\n  keyfold query --endpoint http://127.0.0.1:8000 --table audit --where id=e1\n  \
+                            curl http://127.0.0.1:3000/health"
+    )]
+    Local(local::LocalArgs),
+    /// Write a manifest from what you have: a live table, a model, a template, a schema, items.
+    #[command(after_help = "Examples:\n  keyfold init --table Helpdesk --endpoint http://127.0.0.1:8000\n  \
+                            keyfold init template.yaml entities.json --out keyfold.toml\n  \
+                            keyfold init --new-index \"resourceId, action, accessedBy / timestamp\"\n\n\
+                            Sources: DescribeTable, DescribeTimeToLive and create-table JSON, items as JSON lines, NoSQL Workbench models,\n\
+                            CloudFormation, SAM, CDK and serverless.yml, Terraform (show -json, literal HCL), ElectroDB, OneTable, awslabs\n\
+                            schema.json. Several sources of one table are merged. Nothing leaves this machine.")]
+    Init(init::InitArgs),
+    /// Type commands at a prompt that remembers them and completes tables, questions, attributes and values.
+    #[command(after_help = "Example:\n  keyfold shell --endpoint http://127.0.0.1:8000\n\n\
+                            Each line is a command without the word keyfold: query --table audit --where id=e1. Tab completes, ctrl-C cancels, and\n\
+                            ctrl-D or exit ends. Without a terminal, standard input is a script: every line runs, and the exit code is 1 if\n\
+                            one of them failed.")]
+    Shell {
+        /// Keep no history. A line that begins with a space is never kept.
+        #[arg(long)]
+        no_history: bool,
+    },
+    /// Show the whole job on an embedded DynamoDB: an old table, a new question, a retrofit, the complete answer.
+    Demo(demo::DemoArgs),
+}
 
 /// Runs one command.
 pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
+    let globals = &args.globals;
     match &args.command {
-        Command::Check(check) => check::run(&args.manifest, check, out),
-        Command::Fold(fold) => fold::run(&args.manifest, fold, out),
-        Command::Unfold(unfold) => unfold::run(&args.manifest, unfold, out),
-        Command::Schema => schema::run(out),
-        Command::Types(types) => types::run(&args.manifest, types, out),
-        Command::Completions { shell } => completions::run(*shell, out),
-        Command::Plan(plan) => plan::run(&args.manifest, plan, out),
-        Command::Ask(ask) => ask::run(&args.manifest, ask, out),
-        Command::Query(query) => query::run(&args.manifest, query, out),
-        Command::Put(put) => write::put(&args.manifest, put, out),
-        Command::Update(update) => write::update(&args.manifest, update, out),
-        Command::Delete(delete) => write::delete(&args.manifest, delete, out),
-        Command::Load(load) => load::run(&args.manifest, load, out),
-        Command::Explain(request) => explain::run(&args.manifest, request, out),
-        Command::Retrofit(retrofit) => retrofit::run(&args.manifest, retrofit, out),
-        Command::Tables(tables) => tables::run(&args.manifest, tables, out),
-        Command::Index(index) => index::run(&args.manifest, index, out),
-        Command::Audit(audit) => audit::run(&args.manifest, audit, out),
-        Command::Template(template) => template::run(&args.manifest, template, out),
-        Command::Init(init) => init::run(&args.manifest, init, out),
-        Command::Local(local) => local::run(&args.manifest, local, out),
-        Command::Shell(shell) => shell::run(&args.manifest, shell, out),
-        Command::Demo(demo) => demo::run(demo, out),
+        Command::Check { strict } => check::run(globals, *strict, out),
+        Command::Fold(args) => fold::run(globals, args, out),
+        Command::Unfold(args) => unfold::run(globals, args, out),
+        Command::Types { lang } => types::run(globals, *lang, out),
+        Command::Schema => {
+            out.text(keyfold_core::manifest::schema());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Completions { shell } => completions(*shell, out),
+        Command::Plan { table, explain } => plan::run(globals, table.as_deref(), *explain, out),
+        Command::Ask(args) => ask::ask(globals, args, out),
+        Command::Query(args) => ask::query(globals, args, out),
+        Command::Put(args) => write::put(globals, args, out),
+        Command::Update(args) => write::update(globals, args, out),
+        Command::Delete(args) => write::delete(globals, args, out),
+        Command::Load(args) => load::run(globals, args, out),
+        Command::Explain(request) => explain::run(globals, request, out),
+        Command::Retrofit(command) => retrofit::run(globals, command, out),
+        Command::Tables(command) => tables::run(globals, command, out),
+        Command::Index(command) => tables::index(globals, command, out),
+        Command::Audit(command) => audit::run(globals, command, out),
+        Command::Template(args) => template::run(globals, args, out),
+        Command::Init(args) => init::run(globals, args, out),
+        Command::Local(args) => local::run(globals, args, out),
+        Command::Shell { no_history } => {
+            shell::run(globals, *no_history, shell::grammar(&Args::command()), out)
+        }
+        Command::Demo(args) => demo::run(args, out),
     }
 }
 
-/// How to reach DynamoDB: at this endpoint, or as the environment configures AWS.
-fn settings(endpoint: Option<&str>) -> anyhow::Result<Settings> {
-    match endpoint {
-        Some(url) => Ok(Settings::at(Endpoint::parse(url)?).trusting(&|name| std::env::var(name).ok())?),
-        None => Ok(Settings::from_env()?),
-    }
-}
-
-/// Runs one command that talks to DynamoDB. One thread is enough.
-fn on_this_thread<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
-}
-
-/// An error with its code and its hint.
-fn explained(
-    error: impl std::error::Error + Send + Sync + 'static,
-    code: &'static str,
-    hint: Option<&str>,
-) -> anyhow::Error {
-    Refusal::of(Problem::new(500, code, with_causes(&error)).maybe_hint(hint))
-}
-
-/// What happened, and why.
-fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    anyhow::Chain::new(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-/// Seconds since 1970.
-fn now_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+/// The script with which a shell completes commands and arguments.
+fn completions(shell: clap_complete::Shell, out: &Output) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "keyfold", &mut script);
+    out.text(String::from_utf8(script)?);
+    Ok(ExitCode::SUCCESS)
 }

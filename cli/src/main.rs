@@ -2,20 +2,23 @@
 //!
 //! Exit codes: 0 done; 1 the answer is no (mistakes in the manifest, a refused request, a failed call); 2 wrong usage; 130 ctrl-C.
 
-mod args;
+mod answer;
 mod commands;
+mod globals;
 mod items;
 mod manifest_file;
 mod output;
 mod refusal;
+mod request;
+mod support;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    let out = output::Output::new(args.json);
+    let args = commands::Args::parse();
+    let out = output::Output::new(args.globals.json);
     match commands::run(&args, &out) {
         Ok(code) => code,
         Err(error) => {

@@ -7,7 +7,7 @@ use keyfold_core::manifest::{self, Parsed, Severity};
 use keyfold_core::model::{Model, Table};
 use keyfold_core::review::review;
 
-use crate::output::Output;
+use crate::output::{Output, counted};
 
 /// A manifest that was read, with all its diagnostics.
 pub(crate) struct ManifestFile {
@@ -63,12 +63,7 @@ pub(crate) fn declared(path: &Path, out: &Output) -> anyhow::Result<Model> {
 /// A table of the model, by its name.
 pub(crate) fn table<'m>(model: &'m Model, name: &str) -> anyhow::Result<&'m Table> {
     model.table(name).with_context(|| {
-        let known: Vec<&str> = model.tables.iter().map(|table| table.id.as_str()).collect();
-        format!("the manifest has no table `{name}`; its tables are: {}", known.join(", "))
+        let names: Vec<&str> = model.tables.iter().map(|table| table.id.as_str()).collect();
+        format!("the manifest has no table `{name}`; its tables are: {}", names.join(", "))
     })
-}
-
-/// `1 error`, `2 errors`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

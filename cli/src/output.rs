@@ -1,4 +1,4 @@
-//! What is printed: results on standard output, errors on standard error, JSON where it was asked for.
+//! The output: results to standard output, errors to standard error, JSON with `--json`.
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
@@ -9,35 +9,43 @@ use serde_json::Value;
 
 use crate::refusal::Refusal;
 
-/// The exit code of a program that ctrl-C has stopped.
-pub(crate) const INTERRUPTED: u8 = 130;
-
 /// Where and how to print.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
     /// JSON instead of text.
     pub(crate) json: bool,
     /// Collects the values instead of printing them, for a command that runs another command.
-    kept: Option<Kept>,
+    collected: Option<CollectedValues>,
 }
 
 /// The values that a command would otherwise print.
-pub(crate) type Kept = Arc<Mutex<Vec<Value>>>;
+pub(crate) type CollectedValues = Arc<Mutex<Vec<Value>>>;
 
 impl Output {
     pub(crate) fn new(json: bool) -> Output {
-        Output { json, kept: None }
+        Output { json, collected: None }
     }
 
     /// The same output, but values are collected instead of printed. Used when one command runs another.
-    pub(crate) fn keeping(&self) -> (Output, Kept) {
-        let kept = Kept::default();
-        (Output { json: true, kept: Some(Arc::clone(&kept)) }, kept)
+    pub(crate) fn collecting(&self) -> (Output, CollectedValues) {
+        let collected = CollectedValues::default();
+        (Output { json: true, collected: Some(Arc::clone(&collected)) }, collected)
     }
 
     /// May a progress bar be drawn? Not next to printed JSON.
     pub(crate) fn draws(&self) -> bool {
-        !self.json || self.kept.is_some()
+        !self.json || self.collected.is_some()
+    }
+
+    /// The value for programs, or the text for people.
+    pub(crate) fn show(&self, value: &Value, text: impl Display) -> anyhow::Result<()> {
+        match self.json {
+            true => self.value(value),
+            false => {
+                self.text(text);
+                Ok(())
+            }
+        }
     }
 
     /// A text for people. A closed pipe is not an error.
@@ -47,8 +55,8 @@ impl Output {
 
     /// A value for programs.
     pub(crate) fn value(&self, value: &impl Serialize) -> anyhow::Result<()> {
-        if let Some(kept) = &self.kept {
-            kept.lock().unwrap_or_else(PoisonError::into_inner).push(serde_json::to_value(value)?);
+        if let Some(collected) = &self.collected {
+            collected.lock().unwrap_or_else(PoisonError::into_inner).push(serde_json::to_value(value)?);
             return Ok(());
         }
         let text = serde_json::to_string_pretty(value)?;
@@ -95,6 +103,21 @@ impl Output {
     }
 }
 
+/// A row of two columns.
+pub(crate) fn row(name: &str, value: impl Into<String>) -> Vec<String> {
+    vec![name.to_owned(), value.into()]
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Names in backticks.
+pub(crate) fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// Lays rows out in columns, each as wide as its widest cell.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -133,7 +156,7 @@ mod tests {
     use super::grouped;
 
     #[test]
-    fn thousands_are_told_apart() {
+    fn thousands_have_commas() {
         let shown = [0, 999, 1000, 100_000, 1_234_567].map(grouped);
         assert_eq!(shown, ["0", "999", "1,000", "100,000", "1,234,567"]);
     }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use keyfold_core::index::ItemError;
+use keyfold_dynamo::{AddIndexError, ApplyError, UpdateError, WriteError};
 use keyfold_edge::Problem;
 
 /// The error of a command, where it is one of the API's problems.
@@ -9,13 +11,49 @@ use keyfold_edge::Problem;
 pub(crate) struct Refusal(pub(crate) Problem);
 
 impl Refusal {
-    /// It as an error of a command.
+    /// The problem as an error of a command.
     pub(crate) fn of(problem: impl Into<Problem>) -> anyhow::Error {
         anyhow::Error::new(Refusal(problem.into()))
     }
+
+    /// The same, with the causes of the error in its text.
+    pub(crate) fn with_causes<E: std::error::Error + 'static>(error: E) -> anyhow::Error
+    where
+        Problem: From<E>,
+    {
+        let detail = with_causes(&error);
+        Refusal::of(Problem { detail, ..Problem::from(error) })
+    }
 }
 
-/// An error with its code. What to do about it stands after `hint: `, in lines of its own at the end.
+/// An error with a stable code, and a hint where the reader can act.
+pub(crate) trait CodedError: std::error::Error {
+    fn code_and_hint(&self) -> (&'static str, Option<&'static str>);
+}
+
+macro_rules! coded_errors {
+    ($($error:ty),*) => { $(
+        impl CodedError for $error {
+            fn code_and_hint(&self) -> (&'static str, Option<&'static str>) {
+                (self.code(), self.hint())
+            }
+        }
+    )* };
+}
+coded_errors!(AddIndexError, ApplyError, ItemError, UpdateError, WriteError);
+
+/// An error with its causes, its code and its hint.
+pub(crate) fn explained(error: impl CodedError + 'static) -> anyhow::Error {
+    let (code, hint) = error.code_and_hint();
+    Refusal::of(Problem::new(500, code, with_causes(&error)).maybe_hint(hint))
+}
+
+/// What happened, and why.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    anyhow::Chain::new(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// An error with its code. A hint comes last, after `hint: ` on a line of its own.
 pub(crate) fn coded(code: &'static str, text: &str) -> anyhow::Error {
     let (detail, hint) = match text.split_once("\nhint: ") {
         Some((detail, hint)) => (detail, Some(hint)),
@@ -38,8 +76,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { detail, code, hint, members, .. } = &self.0;
         write!(f, "{detail} ({code})")?;
-        for turned in members.get("rejected").and_then(|rejected| rejected.as_array()).into_iter().flatten() {
-            let text = |name: &str| turned[name].as_str().unwrap_or_default();
+        for rejected in members.get("rejected").and_then(|rejected| rejected.as_array()).into_iter().flatten()
+        {
+            let text = |name: &str| rejected[name].as_str().unwrap_or_default();
             write!(f, "\n  {}: {}", text("source"), text("reason"))?;
         }
         match hint {

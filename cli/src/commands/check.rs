@@ -1,18 +1,18 @@
 //! `keyfold check`: all mistakes and warnings of a manifest.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use keyfold_core::manifest::Severity;
 use keyfold_core::model::{LiveChange, Retrofit};
 use serde_json::json;
 
-use crate::args::CheckArgs;
-use crate::manifest_file::{ManifestFile, counted};
-use crate::output::Output;
+use crate::globals::Globals;
+use crate::manifest_file::ManifestFile;
+use crate::output::{Output, counted};
+use crate::support::exit_code;
 
-pub(super) fn run(path: &Path, args: &CheckArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let file = ManifestFile::read(path)?;
+pub(super) fn run(globals: &Globals, strict: bool, out: &Output) -> anyhow::Result<ExitCode> {
+    let file = ManifestFile::read(&globals.manifest)?;
     let (errors, warnings) = (file.count(Severity::Error), file.count(Severity::Warning));
     if out.json {
         out.value(&json!({
@@ -35,25 +35,24 @@ pub(super) fn run(path: &Path, args: &CheckArgs, out: &Output) -> anyhow::Result
             ));
         }
     }
-    let failed = errors > 0 || (args.strict && warnings > 0);
-    Ok(ExitCode::from(u8::from(failed)))
+    Ok(exit_code(errors == 0 && !(strict && warnings > 0)))
 }
 
-/// What retrofits in place change besides folded keys, where the manifest says that they may.
+/// The changes of live attributes that the manifest allows to retrofits in place.
 fn live_changes(file: &ManifestFile) -> impl Iterator<Item = (&Retrofit, LiveChange)> {
     let retrofits = file.parsed.model.iter().flat_map(|model| &model.retrofits);
-    let said = retrofits.filter(|retrofit| retrofit.changes_live_attributes);
-    said.flat_map(|retrofit| retrofit.live_changes().into_iter().map(move |change| (retrofit, change)))
+    let allowed = retrofits.filter(|retrofit| retrofit.changes_live_attributes);
+    allowed.flat_map(|retrofit| retrofit.live_changes().into_iter().map(move |change| (retrofit, change)))
 }
 
 fn summary(file: &ManifestFile, errors: usize, warnings: usize) -> String {
-    let found = format!("{}: {}, {}", file.name, counted(errors, "error"), counted(warnings, "warning"));
+    let counts = format!("{}: {}, {}", file.name, counted(errors, "error"), counted(warnings, "warning"));
     match &file.parsed.model {
-        None => format!("{found}\n"),
+        None => format!("{counts}\n"),
         Some(model) => {
             let indexes: usize = model.tables.iter().map(|table| table.indexes.len()).sum();
             format!(
-                "{found}; {}, {}, {}, {}\n",
+                "{counts}; {}, {}, {}, {}\n",
                 counted(model.tables.len(), "table"),
                 if indexes == 1 { "1 index".to_owned() } else { format!("{indexes} indexes") },
                 counted(model.questions.len(), "question"),

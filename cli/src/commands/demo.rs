@@ -2,12 +2,11 @@
 //!
 //! The only key of an audit table is the event's id. A new question comes: who did what to a resource, and when? A retrofit gives
 //! the events the keys that answer it, in a new table or in place, while other programs put, change and delete events. Then the
-//! writers move to the new table and back. At the end the demo compares every event, and fails if one is lost. It also runs the naive protocol on the same table and
-//! reports what that one loses.
+//! writers move to the new table and back. At the end the demo compares every event, and fails if one is lost. It also runs the naive
+//! protocol on the same table and reports its losses.
 
 mod compare;
 mod events;
-mod pages;
 mod plain;
 mod stage;
 mod summary;
@@ -20,24 +19,22 @@ use std::time::Duration;
 use keyfold_core::model::Table;
 use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryRequest, Readiness};
-use keyfold_core::value::Item;
 use keyfold_dynamo::{TableOptions, create_table, enable_stream};
 use keyfold_local::{CONTROL_TABLE, InProcessReplicator, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
 
-use super::request;
-use crate::args::DemoArgs;
-use crate::output::{Output, grouped};
-use compare::{Differences, Truth};
+use crate::output::{Output, columns, grouped};
+use crate::request;
+use crate::support::{block_on, exit_code};
 use events::{QUESTION, QUESTION_IN_WORDS};
 use stage::Stage;
-use summary::{Summary, whole};
+use summary::{Counts, Summary, summarise, whole};
 use writers::Writers;
 
 /// The longest wait for the end of a stream.
 const DRAIN_WAIT_MAX: Duration = Duration::from_secs(60);
 /// How long writers use the new table before they go back.
-const WRITING_THERE: Duration = Duration::from_secs(2);
+const WRITING_TARGET: Duration = Duration::from_secs(2);
 /// The default number of events.
 const ITEMS: u32 = 100_000;
 /// The default number of events in place.
@@ -49,56 +46,45 @@ const RATE: &str = "1000000";
 /// The table that the naive protocol writes.
 const PLAIN_TABLE: &str = "ResourceAccessAuditPlain";
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// How many events the table has [default: 100,000; in place 5,000, because there each item becomes a record of the stream
+    /// and the embedded DynamoDB slows down with every record].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
+    pub(crate) items: Option<u32>,
+    /// Give the items their keys in the same table, without a new table.
+    #[arg(long)]
+    pub(crate) in_place: bool,
+}
+
 pub(super) fn run(args: &DemoArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let summary = runtime.block_on(play(args, out))?;
-    Ok(if summary.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let summary = block_on(play(args, out))?;
+    Ok(exit_code(summary.is_whole))
 }
 
 async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
-    let tell = Teller { out };
+    let story = Story { out };
     let number = args.items.unwrap_or(if args.in_place { ITEMS_IN_PLACE } else { ITEMS });
     let items = grouped(u64::from(number));
-    tell.title(&format!("An audit table with {items} events. Its only key is the event's id."));
+    story.title(&format!("An audit table with {items} events. Its only key is the event's id."));
     let stage = Stage::set(number, args.in_place).await?;
-    tell.title(QUESTION_IN_WORDS);
-    tell.plan(&stage)?;
+    story.title(QUESTION_IN_WORDS);
+    story.plan(&stage)?;
 
-    tell.title("Programs that know nothing of the new key keep writing. A retrofit starts.");
+    story.title("Programs that know nothing of the new key keep writing. A retrofit starts.");
     let sample = stage.sample().await?;
     let writers = Writers::start(&stage.client, &stage.source, number);
-    tell.command(&format!("keyfold retrofit start {}", stage.retrofit));
-    let started = stage.retrofit(&["start", stage.retrofit], out).await?;
-    tell.line(text(&started, "said"));
-    let replicator =
-        Arc::new(InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL_TABLE, &stage.server));
-    let poller = StreamPoller::start(
-        stage.server.database(),
-        &stage.source.name,
-        Arc::clone(&replicator),
-        PollerOptions::default(),
-    )
-    .await?;
-    tell.line("the replicator follows the table's stream");
+    let (replicator, poller) = start(&stage, &story).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let early = stage.ask().await?.count;
-    let there = stage.answers_at_first;
-    tell.line(&format!(
-        "the same question now: {early} of about {there} events, because older events are not in the index yet"
+    let all = stage.answers_at_first;
+    story.line(&format!(
+        "the same question now: {early} of about {all} events, because older events are not in the index yet"
     ));
 
-    let backfill = ["backfill", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE];
-    tell.command(&format!("keyfold retrofit {}", backfill.join(" ")));
-    let backfill = stage.retrofit(&backfill, out).await?;
-    tell.line(&format!(
-        "{} items read, {} written, {} items/s",
-        grouped(count(&backfill, "items")),
-        grouped(count(&backfill, "written")),
-        grouped(whole(backfill["itemsPerSecond"].as_f64().unwrap_or(0.0))),
-    ));
-
-    let plain = if args.in_place { None } else { Some(play_plain(&stage, &tell).await?) };
-    let writes = writers.stop().await?;
+    let backfill = backfill(&stage, &story).await?;
+    let plain = if args.in_place { None } else { Some(play_plain(&stage, &story).await?) };
+    let mut writes = writers.stop().await?;
     poller.drained(DRAIN_WAIT_MAX).await?;
     let plain = match plain {
         Some((table, poller)) => {
@@ -108,65 +94,100 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
         None => None,
     };
 
-    tell.title(&format!(
+    story.title(&format!(
         "The writers stop after {} writes, and the replicator has read the whole stream.",
         grouped(writes)
     ));
-    if !args.in_place {
-        tell.command(&format!("keyfold retrofit tidy {}", stage.retrofit));
-        // Nothing is under way any more that would have to be waited for.
-        let tidied = stage.retrofit(&["tidy", stage.retrofit, "--wait", "0", "--rate", RATE], out).await?;
-        let swept = tidied["swept"].as_u64().unwrap_or(0);
-        tell.line(&format!("{} tombstones swept: readers will meet none", grouped(swept)));
-    }
-    tell.command(&format!("keyfold retrofit verify {}", stage.retrofit));
-    let verified =
-        stage.retrofit(&["verify", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE], out).await?;
-    tell.line(&format!(
-        "{} items compared, in both directions: no difference",
-        grouped(count(&verified, "items"))
-    ));
-    let mut writes = writes;
+    tidy_and_verify(&stage, args.in_place, &story).await?;
     if args.in_place {
-        tell.command(&format!("keyfold retrofit cutover {}", stage.retrofit));
+        story.command(&format!("keyfold retrofit cutover {}", stage.retrofit));
         let cut = stage.retrofit(&["cutover", stage.retrofit], out).await?;
-        tell.line(text(&cut, "said"));
+        story.line(text(&cut, "said"));
     } else {
-        writes += there_and_back(&stage, &tell, number, replicator, out).await?;
+        writes += switch_and_return(&stage, &story, number, replicator).await?;
         poller.drained(DRAIN_WAIT_MAX).await?;
     }
 
-    tell.title(&format!("The question again: {QUESTION_IN_WORDS}"));
-    let summary =
-        sum_up(args, &stage, &sample, &backfill, plain.as_ref(), (writes, poller.counts().records)).await?;
-    tell.line(&format!(
-        "{} of {} events found, for {} read units",
-        summary.answer, summary.expected, summary.by_index
-    ));
-    tell.title("The figures of this run:");
-    summary.print(&stage, out)?;
+    story.title(&format!("The question again: {QUESTION_IN_WORDS}"));
+    let counts = Counts { writes, replicated: poller.counts().records };
+    let summary = summarise(&stage, args.in_place, &sample, &backfill, plain.as_ref(), counts).await?;
+    let (answer, expected) = (&summary.value["answer"], &summary.value["expected"]);
+    let units = &summary.value["readUnits"]["index"];
+    story.line(&format!("{answer} of {expected} events found, for {units} read units"));
+    story.title("The figures of this run:");
+    out.show(&summary.value, columns(&summary.rows))?;
     stage.server.shutdown();
     Ok(summary)
 }
 
-/// Moves the writers to the new table, and back, with what they wrote there.
-async fn there_and_back(
+/// Starts the retrofit, and the replicator that follows the source's stream.
+async fn start(stage: &Stage, story: &Story<'_>) -> anyhow::Result<(Arc<InProcessReplicator>, StreamPoller)> {
+    story.command(&format!("keyfold retrofit start {}", stage.retrofit));
+    let started = stage.retrofit(&["start", stage.retrofit], story.out).await?;
+    story.line(text(&started, "said"));
+    let replicator =
+        Arc::new(InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL_TABLE, &stage.server));
+    let poller = StreamPoller::start(
+        stage.server.database(),
+        &stage.source.name,
+        Arc::clone(&replicator),
+        PollerOptions::default(),
+    )
+    .await?;
+    story.line("the replicator follows the table's stream");
+    Ok((replicator, poller))
+}
+
+async fn backfill(stage: &Stage, story: &Story<'_>) -> anyhow::Result<Value> {
+    let words = ["backfill", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE];
+    story.command(&format!("keyfold retrofit {}", words.join(" ")));
+    let backfill = stage.retrofit(&words, story.out).await?;
+    story.line(&format!(
+        "{} items read, {} written, {} items/s",
+        grouped(count(&backfill, "items")),
+        grouped(count(&backfill, "written")),
+        grouped(whole(backfill["itemsPerSecond"].as_f64().unwrap_or(0.0))),
+    ));
+    Ok(backfill)
+}
+
+async fn tidy_and_verify(stage: &Stage, in_place: bool, story: &Story<'_>) -> anyhow::Result<()> {
+    if !in_place {
+        story.command(&format!("keyfold retrofit tidy {}", stage.retrofit));
+        // No function and no request is in flight, so there is no wait.
+        let tidied =
+            stage.retrofit(&["tidy", stage.retrofit, "--wait", "0", "--rate", RATE], story.out).await?;
+        let swept = tidied["swept"].as_u64().unwrap_or(0);
+        story.line(&format!("{} tombstones swept: readers will meet none", grouped(swept)));
+    }
+    story.command(&format!("keyfold retrofit verify {}", stage.retrofit));
+    let verified = stage
+        .retrofit(&["verify", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE], story.out)
+        .await?;
+    story.line(&format!(
+        "{} items compared, in both directions: no difference",
+        grouped(count(&verified, "items"))
+    ));
+    Ok(())
+}
+
+/// Moves the writers to the new table, and back, with everything that they wrote there.
+async fn switch_and_return(
     stage: &Stage,
-    tell: &Teller<'_>,
+    story: &Story<'_>,
     items: u32,
     replicator: Arc<InProcessReplicator>,
-    out: &Output,
 ) -> anyhow::Result<u64> {
-    // Only now: what the backfill and the sweep wrote is nothing to follow.
+    // Only now, so that the replicator does not follow the writes of the backfill and the sweep.
     enable_stream(&stage.client, &stage.target).await?;
     let back = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
     let back = StreamPoller::start(stage.server.database(), &stage.target.name, replicator, back).await?;
     let moved = |command: &'static str| async move {
-        tell.command(&format!("keyfold retrofit {command} {} --writers attested", stage.retrofit));
+        story.command(&format!("keyfold retrofit {command} {} --writers attested", stage.retrofit));
         let arguments = [command, stage.retrofit, "--writers", "attested", "--quiet", "1"];
-        let moved = stage.retrofit(&arguments, out).await?;
-        tell.line(&format!(
-            "writers may use table `{}` now; nobody could write for {:.1} s",
+        let moved = stage.retrofit(&arguments, story.out).await?;
+        story.line(&format!(
+            "writers may use table `{}` now; the pause was {:.1} s",
             text(&moved, "open"),
             moved["seconds"].as_f64().unwrap_or(0.0)
         ));
@@ -174,67 +195,33 @@ async fn there_and_back(
     };
     moved("switch").await?;
     let writers = Writers::start(&stage.client, &stage.target, items);
-    tokio::time::sleep(WRITING_THERE).await;
+    tokio::time::sleep(WRITING_TARGET).await;
     let writes = writers.stop().await?;
-    tell.line(&format!("the writers use the new table: {} writes", grouped(writes)));
+    story.line(&format!("the writers use the new table: {} writes", grouped(writes)));
     moved("return").await?;
     back.stop().await?;
     Ok(writes)
 }
 
 /// Copies the same table with the naive protocol, while the same writers work.
-async fn play_plain(stage: &Stage, tell: &Teller<'_>) -> anyhow::Result<(Table, StreamPoller)> {
-    tell.title("For comparison, the naive protocol: update the items that exist, copy those that do not.");
-    // Only the index that the question needs: what this protocol loses does not depend on the others.
+async fn play_plain(stage: &Stage, story: &Story<'_>) -> anyhow::Result<(Table, StreamPoller)> {
+    story.title("For comparison, the naive protocol: update the items that exist, copy those that do not.");
+    // Only the index that the question needs: the losses of this protocol do not depend on the others.
     let mut table = Table { name: PLAIN_TABLE.to_owned(), ..stage.target.clone() };
     table.indexes.retain(|index| index.name == "byResourceActionUser");
     create_table(&stage.client, &table, TableOptions::default()).await?;
     let poller = plain::follow(stage.server.database(), &stage.source, &stage.client, &table).await?;
     let written = plain::copy(&stage.client, &stage.source, &table).await?;
-    tell.line(&format!("{} items copied; at first sight everything is right", grouped(written)));
+    story.line(&format!("{} items copied; at first sight everything is right", grouped(written)));
     Ok((table, poller))
 }
 
-async fn sum_up(
-    args: &DemoArgs,
-    stage: &Stage,
-    sample: &[Item],
-    backfill: &Value,
-    plain: Option<&Table>,
-    (writes, replicated): (u64, u64),
-) -> anyhow::Result<Summary> {
-    let found = stage.ask().await?;
-    let truth = Truth::read(&stage.client, &stage.source).await?;
-    let plain: Option<Differences> = match plain {
-        Some(table) => Some(truth.compare(&stage.client, table).await?),
-        None => None,
-    };
-    Ok(Summary {
-        items: count(backfill, "items"),
-        items_per_second: backfill["itemsPerSecond"].as_f64().unwrap_or(0.0),
-        written: count(backfill, "written"),
-        write_units: backfill["writeUnits"].as_f64().unwrap_or(0.0),
-        least_units: summary::estimate(stage, args.in_place, count(backfill, "written"), sample)
-            .map(|estimate| estimate.write_units().get()),
-        writes,
-        replicated,
-        ours: truth.compare(&stage.client, &stage.target).await?,
-        plain,
-        answer: found.count,
-        expected: truth.answers,
-        by_index: found.consumed_read_units,
-        by_filter: stage.ask_by_filter().await?.consumed_read_units,
-        by_scan: stage.ask_by_scan().await?.consumed_read_units,
-        billion: summary::billion(stage, args.in_place, sample),
-    })
-}
-
 /// Prints the story for people.
-struct Teller<'o> {
+struct Story<'o> {
     out: &'o Output,
 }
 
-impl Teller<'_> {
+impl Story<'_> {
     fn title(&self, text: &str) {
         self.say(&format!("\n{}\n", self.out.strong(text)));
     }

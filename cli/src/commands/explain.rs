@@ -1,34 +1,29 @@
 //! `keyfold explain`: shows the plan of a request without running it.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use keyfold_core::model::Model;
 use keyfold_core::query::{QueryPlan, Readiness};
 use keyfold_core::retrofit::readiness::{Filling, readiness, retrofits_into};
 
-use super::request;
-use crate::args::RequestArgs;
+use crate::globals::Globals;
 use crate::manifest_file::model;
 use crate::output::Output;
+use crate::request::{self, RequestArgs};
 
-pub(super) fn run(path: &Path, args: &RequestArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
+pub(super) fn run(globals: &Globals, args: &RequestArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
     let request = request::read(&model, args)?;
     let checked = request::checked(&model, &request)?;
     let plan = request::planned(&checked, &Readiness::complete())?;
     filled_by_retrofits(&model, &plan).iter().for_each(|note| out.note(note));
     let explained = keyfold_core::query::explain::explain(&plan);
-    if out.json {
-        out.value(&explained)?;
-    } else {
-        out.text(explained);
-    }
+    out.show(&serde_json::to_value(&explained)?, explained)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nothing is read here, so a plan may use what a retrofit fills. Where the rows are asked, such an index is only used once its
-/// retrofit is cut over.
+/// `explain` reads no control table, so its plan may use an index that a retrofit still fills. Real queries use such an index only
+/// after the cut-over.
 fn filled_by_retrofits(model: &Model, plan: &QueryPlan) -> Vec<String> {
     let fillings: Vec<_> = retrofits_into(model, &plan.table).map(Filling::unknown).collect();
     let pending = readiness(&fillings);
@@ -38,9 +33,9 @@ fn filled_by_retrofits(model: &Model, plan: &QueryPlan) -> Vec<String> {
         let Some(retrofit) = pending.pending(&plan.table, index).map(|pending| &pending.retrofit) else {
             continue;
         };
-        let what =
+        let source =
             index.map_or_else(|| format!("table `{}`", plan.table), |index| format!("index `{index}`"));
-        let note = format!("note: {what} is used only once retrofit `{retrofit}` is cut over\n");
+        let note = format!("note: {source} is used only once retrofit `{retrofit}` is cut over\n");
         if !notes.contains(&note) {
             notes.push(note);
         }

@@ -1,6 +1,5 @@
 //! `keyfold fold`: an item with its folded keys, and its entry in each index.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use keyfold_core::index::{Entry, changes, item_bytes};
@@ -8,25 +7,30 @@ use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 use serde_json::{Value, json};
 
-use crate::args::FoldArgs;
-use crate::items::{plain, plain_value, read_item};
+use crate::globals::Globals;
+use crate::items::{of_entity, plain, plain_value, read_item};
 use crate::manifest_file::{model, table};
 use crate::output::{Output, columns};
 
-pub(super) fn run(path: &Path, args: &FoldArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct FoldArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    #[arg(long, short, value_name = "TABLE")]
+    pub(crate) table: String,
+    /// The item's entity [default: found from the item's attributes].
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Option<String>,
+    /// The item as plain JSON or in DynamoDB's JSON notation; `-` reads standard input.
+    #[arg(long, short, value_name = "JSON")]
+    pub(crate) item: String,
+}
+
+pub(super) fn run(globals: &Globals, args: &FoldArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
     let table = table(&model, &args.table)?;
     let item = read_item(table, &args.item)?;
-    let item = match &args.entity {
-        Some(entity) => table.as_entity(item, entity)?,
-        None => item,
-    };
-    let stored = table.with_keys(item)?;
-    if out.json {
-        out.value(&as_json(table, &stored))?;
-    } else {
-        out.text(as_text(table, &stored)?);
-    }
+    let stored = table.with_keys(of_entity(table, item, args.entity.as_deref())?)?;
+    out.show(&as_json(table, &stored), as_text(table, &stored)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

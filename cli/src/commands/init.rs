@@ -1,4 +1,4 @@
-//! `keyfold init`: a manifest from what there is, and the proof that it folds the sampled items to the keys they have.
+//! `keyfold init`: a manifest from existing tables, models and items, and the proof that it folds the sampled items to the keys they have.
 
 mod new_index;
 mod sample;
@@ -13,36 +13,63 @@ use keyfold_init::draft::Draft;
 use keyfold_init::{Options, Problem, Proof, ReadError, Report, SOURCE_BYTES_MAX, Source};
 use serde_json::{Value, json};
 
-use crate::args::InitArgs;
-use crate::manifest_file::counted;
-use crate::output::{Output, columns};
+use self::sample::coded;
+use crate::globals::Globals;
+use crate::output::{Output, columns, counted};
+use crate::support::exit_code;
 
 /// The name that standard input has in messages.
 const STDIN: &str = "standard input";
 
-pub(super) fn run(path: &Path, args: &InitArgs, out: &Output) -> anyhow::Result<ExitCode> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitArgs {
+    /// Files; `-` reads standard input.
+    #[arg(value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// A live table to describe and sample; it is only read. With --new-index: the table that gets the index.
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+    /// Where the manifest is written. `-` prints it.
+    #[arg(long, value_name = "FILE", default_value = "keyfold.toml")]
+    pub(crate) out: PathBuf,
+    /// Overwrite an existing file.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// The maximum read units that the sample may consume: at least 50, the price of the largest item.
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(50..=100_000))]
+    pub(crate) read_units: u32,
+    /// Let comments hold values of items, not only counts.
+    #[arg(long)]
+    pub(crate) examples: bool,
+    /// Add an index to the manifest: partition attributes, and sort attributes behind a slash.
+    #[arg(long, value_name = "A, B / C", conflicts_with_all = ["sources", "out", "examples"])]
+    pub(crate) new_index: Option<String>,
+}
+
+pub(super) fn run(globals: &Globals, args: &InitArgs, out: &Output) -> anyhow::Result<ExitCode> {
     if let Some(index) = &args.new_index {
-        return new_index::run(path, args, index, out);
+        let table = args.table.as_deref();
+        return new_index::run(globals, table, index, out);
     }
     if args.sources.is_empty() && args.table.is_none() {
         bail!("give a file, or a live table with --table (see `keyfold init --help`)");
     }
     let printed = args.out == Path::new("-");
     if !printed && !args.force && args.out.exists() {
-        bail!("`{}` exists: give another file with --out, or --force to write over it", args.out.display());
+        bail!("`{}` exists: give another file with --out, or --force to overwrite it", args.out.display());
     }
     let mut drafts: Vec<(String, Draft)> = Vec::new();
     for source in &args.sources {
         let source = read_source(source)?;
-        drafts.push((source.name.clone(), keyfold_init::read(&source).map_err(said)?));
+        drafts.push((source.name.clone(), keyfold_init::read(&source).map_err(coded)?));
     }
     let mut sampled = None;
     if let Some(table) = &args.table {
-        let (draft, described) = sample::live(table, args)?;
+        let (draft, described) = sample::live(globals, table, args.read_units)?;
         drafts.push((format!("table {table}"), draft));
         sampled = Some(described);
     }
-    let report = keyfold_init::init(drafts, Options { examples: args.examples }).map_err(said)?;
+    let report = keyfold_init::init(drafts, Options { examples: args.examples }).map_err(coded)?;
     if printed {
         out.text(&report.manifest);
     } else {
@@ -50,41 +77,26 @@ pub(super) fn run(path: &Path, args: &InitArgs, out: &Output) -> anyhow::Result<
             .with_context(|| format!("cannot write `{}`", args.out.display()))?;
     }
     let parsed = manifest::parse(&args.out.display().to_string(), &report.manifest);
-    let errors = parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    let errors = parsed.diagnostics.iter().filter(|one| one.severity == Severity::Error).count();
     if out.json && !printed {
         out.value(&as_json(args, &report, errors, sampled.as_ref()))?;
     } else {
         out.note(for_people(args, &report, errors, sampled.as_ref()));
     }
-    Ok(ExitCode::from(u8::from(errors > 0 || !report.agrees())))
+    Ok(exit_code(errors == 0 && report.agrees()))
 }
 
-/// The error, with its stable code.
-fn said(error: ReadError) -> anyhow::Error {
-    let code = error.code();
-    anyhow::Error::new(error).context(code)
-}
-
-/// A file's text. Nothing is read of one that is too large.
+/// A file's text, if it is not too large.
 fn read_source(path: &PathBuf) -> anyhow::Result<Source> {
     let from_stdin = path == Path::new("-");
     let name = if from_stdin { STDIN.to_owned() } else { path.display().to_string() };
-    let problem = |problem| said(ReadError { source_name: name.clone(), place: String::new(), problem });
-    let mut bytes = Vec::new();
-    let most = SOURCE_BYTES_MAX as u64 + 1;
-    if from_stdin {
-        std::io::stdin().lock().take(most).read_to_end(&mut bytes).context("cannot read standard input")?;
-    } else {
-        let file = std::fs::File::open(path).with_context(|| format!("cannot read `{name}`"))?;
-        let metadata = file.metadata().with_context(|| format!("cannot read `{name}`"))?;
-        if metadata.is_dir() {
-            bail!("`{name}` is a folder: give the files in it");
-        }
-        if metadata.len() >= most {
-            return Err(problem(Problem::TooLarge));
-        }
-        file.take(most).read_to_end(&mut bytes).with_context(|| format!("cannot read `{name}`"))?;
-    }
+    let problem = |problem| coded(ReadError { source_name: name.clone(), place: String::new(), problem });
+    let (mut bytes, most) = (Vec::new(), SOURCE_BYTES_MAX as u64 + 1);
+    let read = match from_stdin {
+        true => std::io::stdin().lock().take(most).read_to_end(&mut bytes),
+        false => std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)),
+    };
+    read.with_context(|| format!("cannot read `{name}`"))?;
     if bytes.len() > SOURCE_BYTES_MAX {
         return Err(problem(Problem::TooLarge));
     }

@@ -1,8 +1,8 @@
-//! `keyfold load`: the items of a file, each with its folded keys. It can be stopped or killed at any point, and goes on.
+//! `keyfold load`: the items of a file, each with its folded keys. It can be stopped or killed at any point, and continues.
 //!
 //! The file is read twice. First every line is folded, so that a file with mistakes writes nothing. Then it is written part by
-//! part, and after each part a mark notes how far that is. A part that was written and not noted is written again: items that
-//! are there already, the same ones, are no conflict.
+//! part, and after each part a mark notes the position. A part that was written but not noted is written again: items that
+//! exist already and are identical are no conflict.
 
 mod lines;
 mod mark;
@@ -17,35 +17,51 @@ use keyfold_core::attribute::OWN_ATTRIBUTE_PREFIX;
 use keyfold_core::model::Table;
 use keyfold_core::value::{Item, equal};
 use keyfold_core::write::item_of_json;
-use keyfold_dynamo::{
-    Client, PutNew, PutNewOptions, WriteError, client, load as load_all, put_new_all, table_id,
-};
+use keyfold_dynamo::{Client, PutNew, PutNewOptions, WriteError, load as load_all, put_new_all, table_id};
 use serde_json::json;
 
 use self::lines::{Lines, Part};
 use self::mark::Mark;
-use super::retrofit::interrupt;
-use super::{explained, on_this_thread, settings};
-use crate::args::LoadArgs;
-use crate::manifest_file::{counted, model, table};
-use crate::output::{INTERRUPTED, Output, grouped};
-use crate::refusal::refuse;
+use super::write::PutOptions;
+use crate::globals::Globals;
+use crate::items::of_entity;
+use crate::manifest_file::{model, table};
+use crate::output::{Output, counted, grouped};
+use crate::refusal::{explained, refuse};
+use crate::support::{INTERRUPTED, block_on, exit_code, stop_flag};
 
-/// How many lines with mistakes, or with keys that are taken, are listed.
+/// How many lines with mistakes, or with keys of other items, are listed.
 const LINES_SHOWN_MAX: usize = 20;
 /// How often the progress is shown.
 const SHOWN_EVERY: Duration = Duration::from_secs(2);
 
-pub(super) fn run(path: &Path, args: &LoadArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
-    let table = table(&model, &args.table)?;
-    on_this_thread(load(table, args, out))
+#[derive(Debug, clap::Args)]
+pub(crate) struct LoadArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// The file: one item on each line, as plain JSON or in DynamoDB's JSON notation.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) how: PutOptions,
+    /// The file that notes the progress [default: FILE.progress]. It is deleted at the end.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) progress: Option<PathBuf>,
+    /// Start again from the beginning.
+    #[arg(long)]
+    pub(crate) again: bool,
 }
 
-async fn load(table: &Table, args: &LoadArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let client = client(&settings(args.endpoint.as_deref())?).await;
-    let id = table_id(&client, table).await.map_err(|error| failed(error.into()))?;
-    let what = json!({ "table": table.name, "id": id, "entity": args.entity, "replace": args.replace });
+pub(super) fn run(globals: &Globals, args: &LoadArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
+    let table = table(&model, &args.table)?;
+    block_on(load(globals, table, args, out))
+}
+
+async fn load(globals: &Globals, table: &Table, args: &LoadArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let client = globals.client().await?;
+    let id = table_id(&client, table).await.map_err(|error| explained(WriteError::from(error)))?;
+    let what =
+        json!({ "table": table.name, "id": id, "entity": args.how.entity, "replace": args.how.replace });
     let place = args.progress.clone().unwrap_or_else(|| beside(&args.file));
     let mark = match args.again {
         true => Mark::new(what),
@@ -55,7 +71,7 @@ async fn load(table: &Table, args: &LoadArgs, out: &Output) -> anyhow::Result<Ex
     if !lines.skip(mark.bytes, mark.lines, &mark.digest)? {
         refuse!(
             "other-file",
-            "`{}` is not the file whose load was stopped: its first {} lines are others\n\
+            "`{}` is not the file whose load was stopped: its first {} lines differ\n\
              hint: `--again` loads it from the beginning",
             args.file.display(),
             mark.lines
@@ -63,12 +79,12 @@ async fn load(table: &Table, args: &LoadArgs, out: &Output) -> anyhow::Result<Ex
     }
     let total = checked(table, args, &mark)?;
     if mark.lines > 0 {
-        out.note(format!("goes on after line {}\n", grouped(mark.lines)));
+        out.note(format!("continues after line {}\n", grouped(mark.lines)));
     }
     let mut load = Load { client, table, args, place, mark, shown: Instant::now(), total, out };
-    let stop = interrupt::watched(out);
+    let stop = stop_flag(out);
     let ended = load.write(&mut lines, &stop).await?;
-    load.said(ended)
+    load.report(ended)
 }
 
 /// Folds every line that is still to be written, and returns how many items the file has.
@@ -104,7 +120,7 @@ fn checked(table: &Table, args: &LoadArgs, mark: &Mark) -> anyhow::Result<u64> {
 
 /// The item of a line, checked as it will be when it is written.
 fn folded(table: &Table, args: &LoadArgs, text: &str) -> anyhow::Result<Item> {
-    let item = super::write::of_entity(table, item_of_json(table, text)?, args.entity.as_deref())?;
+    let item = of_entity(table, item_of_json(table, text)?, args.how.entity.as_deref())?;
     Ok(table.written(item)?)
 }
 
@@ -112,7 +128,7 @@ struct Load<'l> {
     client: Client,
     table: &'l Table,
     args: &'l LoadArgs,
-    /// Where the mark is kept.
+    /// The file of the mark.
     place: PathBuf,
     mark: Mark,
     shown: Instant,
@@ -129,9 +145,8 @@ impl Load<'_> {
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            let told =
-                format!("what was written is noted in `{}`; the same command goes on", self.place.display());
-            self.part(&part).await.context(told)?;
+            let noted = format!("`{}` notes the progress; the same command continues", self.place.display());
+            self.part(&part).await.context(noted)?;
             self.mark.bytes += part.bytes;
             self.mark.lines += part.count;
             self.mark.digest = lines.digest();
@@ -150,9 +165,9 @@ impl Load<'_> {
             .collect::<anyhow::Result<Vec<_>>>()?
             .into_iter()
             .unzip();
-        if self.args.replace {
+        if self.args.how.replace {
             let loaded = load_all(&self.client, self.table, futures_util::stream::iter(items)).await;
-            let loaded = loaded.map_err(|error| failed(error.source))?;
+            let loaded = loaded.map_err(|error| explained(error.source))?;
             self.mark.written += loaded.written;
             self.mark.units += loaded.consumed.units;
             return Ok(());
@@ -161,7 +176,7 @@ impl Load<'_> {
         let inserted = put_new_all(&self.client, self.table, items, &PutNewOptions::default()).await;
         self.mark.units += inserted.consumed.units;
         for ((line, item), outcome) in numbers.into_iter().zip(&given).zip(inserted.outcomes) {
-            match outcome.map_err(failed)? {
+            match outcome.map_err(explained)? {
                 PutNew::Written => self.mark.written += 1,
                 PutNew::Exists(there) if is_same(item, there.reveal()) => self.mark.there += 1,
                 PutNew::Exists(_) => {
@@ -183,38 +198,38 @@ impl Load<'_> {
         }
     }
 
-    fn said(&self, ended: bool) -> anyhow::Result<ExitCode> {
+    fn report(&self, ended: bool) -> anyhow::Result<ExitCode> {
         let mark = &self.mark;
-        if self.out.json {
-            self.out.value(&json!({
-                "table": self.table.name, "finished": ended, "items": mark.items(), "written": mark.written,
-                "there": mark.there, "taken": mark.taken, "takenLines": mark.taken_lines, "units": mark.units,
-            }))?;
-        } else {
-            self.out.text(format!(
-                "table `{}`: {} written, {} were there already, {} left as they are because their key is taken ({:.0} units)\n",
-                self.table.name,
-                counted(usize::try_from(mark.written).unwrap_or(usize::MAX), "item"),
-                grouped(mark.there),
-                grouped(mark.taken),
-                mark.units
-            ));
-            if mark.taken > 0 {
-                let lines: Vec<String> = mark.taken_lines.iter().map(u64::to_string).collect();
-                let more = if mark.taken > lines.len() as u64 { ", ..." } else { "" };
-                let lines = lines.join(", ");
-                self.out.text(format!("their lines: {lines}{more}; `--replace` writes over what is there\n"));
-            }
+        let value = json!({
+            "table": self.table.name, "finished": ended, "items": mark.items(), "written": mark.written,
+            "there": mark.there, "taken": mark.taken, "takenLines": mark.taken_lines, "units": mark.units,
+        });
+        let mut text = format!(
+            "table `{}`: {} written, {} existed already, {} left as they are because another item has their key ({:.0} units)\n",
+            self.table.name,
+            counted(usize::try_from(mark.written).unwrap_or(usize::MAX), "item"),
+            grouped(mark.there),
+            grouped(mark.taken),
+            mark.units
+        );
+        if mark.taken > 0 {
+            let lines: Vec<String> = mark.taken_lines.iter().map(u64::to_string).collect();
+            let more = if mark.taken > lines.len() as u64 { ", ..." } else { "" };
+            text += &format!(
+                "their lines: {}{more}; `--replace` overwrites the existing items\n",
+                lines.join(", ")
+            );
         }
+        self.out.show(&value, text)?;
         if !ended {
-            self.out.note("stopped; the same command goes on\n");
+            self.out.note("stopped; the same command continues\n");
             return Ok(ExitCode::from(INTERRUPTED));
         }
-        Ok(ExitCode::from(u8::from(mark.taken > 0)))
+        Ok(exit_code(mark.taken == 0))
     }
 }
 
-/// Is what has the key this very item? What a retrofit keeps on it does not count.
+/// Is the existing item identical? The attributes that a retrofit adds do not count.
 fn is_same(item: &Item, there: &Item) -> bool {
     let count = there.keys().filter(|name| !name.starts_with(OWN_ATTRIBUTE_PREFIX)).count();
     count == item.len()
@@ -226,9 +241,4 @@ fn beside(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".progress");
     PathBuf::from(name)
-}
-
-fn failed(error: WriteError) -> anyhow::Error {
-    let (code, hint) = (error.code(), error.hint());
-    explained(error, code, hint)
 }

@@ -1,6 +1,6 @@
 //! `keyfold local`: the whole stack on this machine, until ctrl-C.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,17 +9,37 @@ use keyfold_core::model::Model;
 use keyfold_local::{AUDIT_TABLE, AllowedHosts, Stack, StackOptions};
 use serde_json::json;
 
-use crate::args::LocalArgs;
+use crate::globals::Globals;
 use crate::manifest_file::model;
-use crate::output::{Output, columns};
+use crate::output::{Output, columns, row};
+use crate::support::block_on;
 
-/// How often items whose time is over are deleted.
+/// How often expired items are deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(manifest, out)?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct LocalArgs {
+    /// The folder for the data [default: in memory].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// The port of DynamoDB; 0 for any free port.
+    #[arg(long, default_value_t = 8000, value_name = "PORT")]
+    pub(crate) port: u16,
+    /// The port of the query API, the audit writer and the console; 0 for any free port.
+    #[arg(long, default_value_t = 3000, value_name = "PORT")]
+    pub(crate) api_port: u16,
+    /// The folder with the functions' binaries, to run them as Lambda does [default: run them in this process].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) functions: Option<PathBuf>,
+    /// Another name that requests may use for this machine, besides 127.0.0.1, localhost and `[::1]`; you can give several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+}
+
+pub(super) fn run(globals: &Globals, args: &LocalArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
     let options = StackOptions {
-        manifest: manifest.to_owned(),
+        manifest: globals.manifest.clone(),
         data: args.data.clone(),
         port: args.port,
         api_port: args.api_port,
@@ -27,9 +47,8 @@ pub(super) fn run(manifest: &Path, args: &LocalArgs, out: &Output) -> anyhow::Re
         hosts: AllowedHosts::with(&args.allow_host),
         sweep_every: SWEEP_EVERY,
     };
-    // One thread is enough: the database and the functions have their own threads or processes.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    // The database and the functions have their own threads or processes.
+    block_on(async {
         let stack = Stack::start(&model, &options).await?;
         announce(&model, &stack, out)?;
         tokio::signal::ctrl_c().await.context("cannot wait for ctrl-C")?;
@@ -50,9 +69,8 @@ fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
             "dynamodb": stack.dynamo().endpoint(), "api": stack.api(), "tables": tables, "missingIndexes": missing,
         }));
     }
-    let row = |name: &str, value: String| vec![name.to_owned(), value];
     let mut rows = vec![
-        row("DynamoDB", stack.dynamo().endpoint().to_owned()),
+        row("DynamoDB", stack.dynamo().endpoint()),
         row(
             "query API",
             format!(

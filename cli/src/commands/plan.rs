@@ -1,6 +1,5 @@
 //! `keyfold plan`: which index answers each question, at what cost, and what is missing.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use keyfold_core::cost::ReadUnits;
@@ -10,13 +9,19 @@ use keyfold_core::query::explain::{explain, rejected};
 use keyfold_core::query::plan::{Delivery, Operation, QueryPlan};
 use serde_json::{Value, json};
 
-use crate::args::PlanArgs;
+use crate::globals::Globals;
 use crate::manifest_file::{model, table};
 use crate::output::{Output, columns};
+use crate::support::exit_code;
 
-pub(super) fn run(path: &Path, args: &PlanArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
-    let only = args.table.as_deref().map(|name| table(&model, name)).transpose()?;
+pub(super) fn run(
+    globals: &Globals,
+    only: Option<&str>,
+    in_full: bool,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
+    let only = only.map(|name| table(&model, name)).transpose()?;
     let advice: Vec<Advice<'_>> = advise(&model)
         .into_iter()
         .filter(|advice| only.is_none_or(|table| table.id == advice.table.id))
@@ -24,10 +29,9 @@ pub(super) fn run(path: &Path, args: &PlanArgs, out: &Output) -> anyhow::Result<
     if out.json {
         out.value(&advice.iter().map(|advice| as_json(&model, advice)).collect::<Vec<_>>())?;
     } else {
-        print(&model, &advice, args.explain, out);
+        print(&model, &advice, in_full, out);
     }
-    let unserved = advice.iter().any(|advice| advice.outcome.is_err());
-    Ok(ExitCode::from(u8::from(unserved)))
+    Ok(exit_code(advice.iter().all(|advice| advice.outcome.is_ok())))
 }
 
 fn as_json(model: &Model, advice: &Advice<'_>) -> Value {
@@ -72,8 +76,8 @@ fn print(model: &Model, advice: &[Advice<'_>], in_full: bool, out: &Output) {
             Ok(_) => {}
             Err(error) => {
                 out.text(format!("\n{}: {error}\n", name(advice)));
-                for turned in rejected(error.rejected()) {
-                    out.text(format!("  {}: {}\n", turned.source, turned.reason));
+                for rejected in rejected(error.rejected()) {
+                    out.text(format!("  {}: {}\n", rejected.source, rejected.reason));
                 }
                 out.text(format!("  hint: {}\n", error.hint().replace('\n', "\n    ")));
             }

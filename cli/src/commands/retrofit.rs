@@ -1,12 +1,12 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
+mod aws_cli;
 mod enforce;
+mod env;
 mod failures;
 mod finalise;
-pub(super) mod interrupt;
 mod late;
 mod line;
-mod misfits;
 mod passes;
 mod plan;
 mod progress;
@@ -18,95 +18,93 @@ mod run;
 mod status;
 mod steps;
 mod switch;
+mod texts;
 mod tidy;
 mod watch;
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
-use keyfold_core::model::Model;
-use keyfold_core::retrofit::{Epoch, Job, Mapping};
-use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
-use keyfold_dynamo::{Settings, client};
-use keyfold_edge::Problem;
-
-use super::{settings, with_causes};
-use crate::args::{RetrofitArgs, RetrofitCommand, RetrofitTarget};
+use self::env::RetrofitName;
+use crate::globals::{Env, Globals};
 use crate::manifest_file::model;
 use crate::output::Output;
-use crate::refusal::Refusal;
+use crate::support::block_on;
 
-pub(super) fn run(path: &Path, args: &RetrofitArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(on(&model, args, out))
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum RetrofitCommand {
+    /// Show which protocol applies and why, and what it will cost. Writes nothing.
+    Plan(plan::RetrofitPlanArgs),
+    /// Check both tables and the stream, and record the retrofit in the control table.
+    Start(steps::RetrofitStartArgs),
+    /// Carry over the existing items. After an interruption, the same command continues.
+    Backfill(passes::RetrofitPassArgs),
+    /// Compare both sides, in both directions. Exits with 1 if they differ.
+    Verify(passes::RetrofitVerifyArgs),
+    /// Compare both sides, and correct the target where it differs.
+    Repair(passes::RetrofitVerifyArgs),
+    /// In AWS: start the state machine, which does everything up to the comparison. Without --state-machine, print its input.
+    Run(run::RetrofitRunArgs),
+    /// In AWS: show which segments failed in a run of the state machine, and why. Asks Step Functions with the AWS CLI.
+    Failures(failures::RetrofitFailuresArgs),
+    /// Show the progress, and what still blocks the cut-over.
+    Status(status::RetrofitStatusArgs),
+    /// List the items that could not be carried over, and why.
+    Quarantine(quarantine::RetrofitQuarantineArgs),
+    /// Read the items of discarded batches again from the source, and write them. Reads the batches with the AWS CLI.
+    Redrive(RetrofitName),
+    /// Delete the target's tombstones before readers move: price, wait, sweep. After an interruption, the same command continues.
+    Tidy(tidy::RetrofitTidyArgs),
+    /// Move the writers to the target. Everything arrives there before they continue, and then the source follows the target.
+    Switch(switch::RetrofitSwitchArgs),
+    /// Move the writers back to the source, with everything that they wrote to the target.
+    Return(switch::RetrofitSwitchArgs),
+    /// After `--writers policy`: apply the policies that the retrofit's phase needs to both tables.
+    Enforce(enforce::RetrofitEnforceArgs),
+    /// List changes that came to a table after its writers should have stopped.
+    Late(late::RetrofitLateArgs),
+    /// After a switch: end the way back. The source no longer follows.
+    Settle(RetrofitName),
+    /// If all gates are open: record that readers and writers use the target; in place, let queries use the filled indexes.
+    Cutover(steps::RetrofitCutoverArgs),
+    /// Continue with a manifest that was changed while the retrofit runs. `repair` then carries over what changes.
+    Revise(revise::RetrofitReviseArgs),
+    /// Take the cut-over back.
+    Undo(RetrofitName),
+    /// After the cut-over: remove the retrofit's marks from the target's items. In place, end the upkeep of folded keys.
+    Finalise(finalise::RetrofitFinaliseArgs),
+    /// Give the retrofit up. Everything written stays, and the command lists it.
+    Abandon(RetrofitName),
+}
+
+pub(super) fn run(globals: &Globals, command: &RetrofitCommand, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
+    block_on(run_command(&Env { model: &model, globals, out }, command))
 }
 
 /// Runs a command on a model that is already loaded.
-pub(super) async fn on(model: &Model, args: &RetrofitArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    match &args.command {
-        RetrofitCommand::Plan(args) => plan::run(model, args, out).await,
-        RetrofitCommand::Start(args) => steps::start(model, args, out).await,
-        RetrofitCommand::Backfill(args) => passes::backfill(model, args, out).await,
-        RetrofitCommand::Verify(args) => passes::verify(model, args, false, out).await,
-        RetrofitCommand::Repair(args) => passes::verify(model, args, true, out).await,
-        RetrofitCommand::Run(args) => run::run(model, args, out),
-        RetrofitCommand::Failures(args) => failures::run(model, args, out),
-        RetrofitCommand::Status(args) => status::run(model, args, out).await,
-        RetrofitCommand::Quarantine(args) => quarantine::run(model, args, out).await,
-        RetrofitCommand::Redrive(args) => redrive::run(model, args, out).await,
-        RetrofitCommand::Tidy(args) => tidy::run(model, args, out).await,
-        RetrofitCommand::Switch(args) => switch::there(model, args, out).await,
-        RetrofitCommand::Return(args) => switch::back(model, args, out).await,
-        RetrofitCommand::Enforce(args) => enforce::run(model, args, out).await,
-        RetrofitCommand::Late(args) => late::run(model, args, out).await,
-        RetrofitCommand::Settle(args) => steps::settle(model, args, out).await,
-        RetrofitCommand::Cutover(args) => steps::cutover(model, args, out).await,
-        RetrofitCommand::Revise(args) => revise::run(model, args, out).await,
-        RetrofitCommand::Undo(args) => steps::undo(model, args, out).await,
-        RetrofitCommand::Finalise(args) => finalise::run(model, args, out).await,
-        RetrofitCommand::Abandon(args) => steps::abandon(model, args, out).await,
+pub(super) async fn run_command(env: &Env<'_>, command: &RetrofitCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        RetrofitCommand::Plan(args) => plan::run(env, args).await,
+        RetrofitCommand::Start(args) => steps::start(env, args).await,
+        RetrofitCommand::Backfill(args) => passes::backfill(env, args).await,
+        RetrofitCommand::Verify(args) => passes::verify(env, args, false).await,
+        RetrofitCommand::Repair(args) => passes::verify(env, args, true).await,
+        RetrofitCommand::Run(args) => run::run(env, args),
+        RetrofitCommand::Failures(args) => failures::run(env, args),
+        RetrofitCommand::Status(args) if args.watch => watch::run(env, args).await,
+        RetrofitCommand::Status(args) => status::run(env, args).await,
+        RetrofitCommand::Quarantine(args) => quarantine::run(env, args).await,
+        RetrofitCommand::Redrive(retrofit) => redrive::run(env, retrofit).await,
+        RetrofitCommand::Tidy(args) => tidy::run(env, args).await,
+        RetrofitCommand::Switch(args) => switch::switch(env, args).await,
+        RetrofitCommand::Return(args) => switch::switch_back(env, args).await,
+        RetrofitCommand::Enforce(args) => enforce::run(env, args).await,
+        RetrofitCommand::Late(args) => late::run(env, args).await,
+        RetrofitCommand::Settle(retrofit) => steps::settle(env, retrofit).await,
+        RetrofitCommand::Cutover(args) => steps::cutover(env, args).await,
+        RetrofitCommand::Revise(args) => revise::run(env, args).await,
+        RetrofitCommand::Undo(retrofit) => steps::undo(env, retrofit).await,
+        RetrofitCommand::Finalise(args) => finalise::run(env, args).await,
+        RetrofitCommand::Abandon(retrofit) => steps::abandon(env, retrofit).await,
     }
-}
-
-/// For a retrofit that was not started yet, or whose epoch does not matter.
-async fn unstarted(model: &Model, args: &RetrofitTarget) -> anyhow::Result<RequestSender> {
-    let settings = settings(args.endpoint.as_deref())?;
-    // The SDK must not retry throttled requests silently: the retrofit has its own retries, and lowers its rate.
-    let settings = Settings { attempts_max: 1, ..settings };
-    let mapping = Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
-    let job = Job::new(mapping, Epoch::FIRST);
-    Ok(RequestSender::new(client(&settings).await, job, &args.control))
-}
-
-/// For a retrofit that was started, in its current epoch; with its row of the control table.
-async fn started(
-    model: &Model,
-    args: &RetrofitTarget,
-) -> anyhow::Result<(RequestSender, keyfold_dynamo::retrofit::Head)> {
-    let unstarted = unstarted(model, args).await?;
-    let mapping = unstarted.job().mapping().clone();
-    RequestSender::started(unstarted.client().clone(), mapping, &args.control).await.map_err(explained)
-}
-
-/// An error with its code and its hint.
-fn explained(error: RetrofitError) -> anyhow::Error {
-    let detail = with_causes(&error);
-    Refusal::of(Problem { detail, ..Problem::from(error) })
-}
-
-fn hinted(message: String, hint: Option<String>) -> anyhow::Error {
-    match hint {
-        Some(hint) => anyhow::anyhow!("{message}\nhint: {hint}"),
-        None => anyhow::anyhow!(message),
-    }
-}
-
-/// The ids of all segments of a scan.
-fn segments(total: u32) -> anyhow::Result<Vec<keyfold_core::retrofit::SegmentId>> {
-    (0..total)
-        .map(|number| keyfold_core::retrofit::SegmentId::new(number, total))
-        .collect::<Result<_, _>>()
-        .context("the number of segments does not fit")
 }

@@ -1,13 +1,13 @@
-//! `keyfold shell`: a prompt for the other commands. Each line is run by this same program, in a process of its own.
+//! `keyfold shell`: a prompt for the other commands. Each line runs this same program in a new process.
 
 mod completion;
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::PathBuf;
+use std::process::{self, ExitCode, Stdio};
 
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::Command;
 use futures_util::FutureExt;
 use keyfold_core::model::Model;
 use rustyline::completion::Completer;
@@ -18,20 +18,25 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Editor, Helper};
 
-use super::on_this_thread;
-use crate::args::{Args, ShellArgs};
+use crate::globals::Globals;
 use crate::manifest_file::ManifestFile;
 use crate::output::Output;
+use crate::support::block_on;
 
 /// How many lines the history keeps.
 const HISTORY_LINES_MAX: usize = 1_000;
 /// Commands that the shell does not have: they run until they are stopped, or set something up once.
-const OUTSIDE: [&str; 5] = ["shell", "demo", "local", "completions", "init"];
+const EXCLUDED: [&str; 5] = ["shell", "demo", "local", "completions", "init"];
 
-pub(super) fn run(path: &Path, args: &ShellArgs, out: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    globals: &Globals,
+    no_history: bool,
+    grammar: Command,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
     let interactive = std::io::stdin().is_terminal();
-    let mut history = (interactive && !args.no_history).then(history_file).flatten();
-    let mut editor = editor()?;
+    let mut history = (interactive && !no_history).then(history_file).flatten();
+    let mut editor = editor(grammar)?;
     if let Some(file) = history.clone().filter(|file| file.exists())
         && let Err(error) = editor.load_history(&file)
     {
@@ -40,13 +45,13 @@ pub(super) fn run(path: &Path, args: &ShellArgs, out: &Output) -> anyhow::Result
     }
     if interactive {
         // From now on ctrl-C ends only the command that runs.
-        on_this_thread(async { Ok(tokio::signal::ctrl_c().now_or_never()) })?;
+        block_on(async { Ok(tokio::signal::ctrl_c().now_or_never()) })?;
         out.text("`help` lists the commands, Tab completes, ctrl-D ends.\n");
     }
     let mut failed = Vec::new();
     for number in 1_u64.. {
         if let Some(prompted) = editor.helper_mut().filter(|_| interactive) {
-            prompted.model = ManifestFile::read(path).ok().and_then(|file| file.parsed.model);
+            prompted.model = ManifestFile::read(&globals.manifest).ok().and_then(|file| file.parsed.model);
         }
         let line = match editor.readline(if interactive { "keyfold> " } else { "" }) {
             Ok(line) => line,
@@ -55,13 +60,14 @@ pub(super) fn run(path: &Path, args: &ShellArgs, out: &Output) -> anyhow::Result
             Err(error) => return Err(error).context("cannot read a line"),
         };
         if let Some(file) = &history {
-            let kept = editor.add_history_entry(&line).and_then(|_| editor.append_history(file));
-            if let Err(error) = kept {
+            let added = editor.add_history_entry(&line).and_then(|_| editor.append_history(file));
+            if let Err(error) = added {
                 out.note(format!("note: cannot write the history `{}`: {error}\n", file.display()));
                 history = None;
             }
         }
-        match run_line(&line, (path, args), out) {
+        let Some(Prompted { grammar, .. }) = editor.helper() else { unreachable!("the editor has one") };
+        match run_line(&line, grammar, globals, out) {
             Ok(Next::Line) => {}
             Ok(Next::End) => break,
             Ok(Next::LineAfterFailure) => failed.push(number),
@@ -78,21 +84,21 @@ pub(super) fn run(path: &Path, args: &ShellArgs, out: &Output) -> anyhow::Result
     anyhow::bail!("these lines failed: {}", failed.join(", "))
 }
 
-/// What follows a line.
+/// The outcome of a line.
 enum Next {
     Line,
     LineAfterFailure,
     End,
 }
 
-fn run_line(line: &str, (path, args): (&Path, &ShellArgs), out: &Output) -> anyhow::Result<Next> {
+fn run_line(line: &str, grammar: &Command, globals: &Globals, out: &Output) -> anyhow::Result<Next> {
     let words = shlex::split(line).context("the line ends within quotes, or with a backslash")?;
     // Examples in help and documentation begin with the program's name.
     let words = words.strip_prefix(&["keyfold".to_owned()]).unwrap_or(&words);
     if words.is_empty() {
         return Ok(Next::Line);
     }
-    match grammar().try_get_matches_from(words) {
+    match grammar.clone().try_get_matches_from(words) {
         Ok(matches) if matches.subcommand_name() == Some("exit") => return Ok(Next::End),
         Ok(_) => {}
         Err(shown) => {
@@ -100,9 +106,9 @@ fn run_line(line: &str, (path, args): (&Path, &ShellArgs), out: &Output) -> anyh
             return Ok(if shown.use_stderr() { Next::LineAfterFailure } else { Next::Line });
         }
     }
-    let mut command = Command::new(std::env::current_exe()?);
-    command.env("KEYFOLD_MANIFEST", path).env("KEYFOLD_CONTROL_TABLE", &args.control);
-    command.envs(args.endpoint.as_ref().map(|url| ("AWS_ENDPOINT_URL_DYNAMODB", url)));
+    let mut command = process::Command::new(std::env::current_exe()?);
+    command.env("KEYFOLD_MANIFEST", &globals.manifest).env("KEYFOLD_CONTROL_TABLE", &globals.control);
+    command.envs(globals.endpoint.as_ref().map(|url| ("AWS_ENDPOINT_URL_DYNAMODB", url)));
     if !std::io::stdin().is_terminal() {
         // Standard input holds the lines, not the items of a `put TABLE -`.
         command.stdin(Stdio::null());
@@ -114,28 +120,27 @@ fn run_line(line: &str, (path, args): (&Path, &ShellArgs), out: &Output) -> anyh
     Ok(if status.success() { Next::Line } else { Next::LineAfterFailure })
 }
 
-/// The commands of the shell, as clap knows them.
-fn grammar() -> clap::Command {
-    let whole = Args::command();
-    let inside = |command: &&clap::Command| !OUTSIDE.contains(&command.get_name());
-    let mut grammar = clap::Command::new("keyfold")
+/// The commands of the shell, of all commands of the program.
+pub(super) fn grammar(whole: &Command) -> Command {
+    let inside = |command: &&Command| !EXCLUDED.contains(&command.get_name());
+    let mut grammar = Command::new("keyfold")
         .no_binary_name(true)
         .subcommand_required(true)
         .args(whole.get_arguments().cloned())
         .subcommands(whole.get_subcommands().filter(inside).cloned())
-        .subcommand(clap::Command::new("exit").about("End the shell; so does ctrl-D"));
+        .subcommand(Command::new("exit").about("End the shell; so does ctrl-D"));
     grammar.build();
     grammar
 }
 
-fn editor() -> anyhow::Result<Editor<Prompted, DefaultHistory>> {
+fn editor(grammar: Command) -> anyhow::Result<Editor<Prompted, DefaultHistory>> {
     let config = Config::builder()
         .max_history_size(HISTORY_LINES_MAX)?
         .history_ignore_space(true)
         .completion_type(CompletionType::List)
         .build();
     let mut editor = Editor::with_config(config)?;
-    editor.set_helper(Some(Prompted { grammar: grammar(), model: None }));
+    editor.set_helper(Some(Prompted { grammar, model: None }));
     Ok(editor)
 }
 
@@ -148,9 +153,9 @@ fn history_file() -> Option<PathBuf> {
     Some(folder.join("history"))
 }
 
-/// What the line editor asks while a line is typed.
+/// The state behind the prompt, for completions.
 struct Prompted {
-    grammar: clap::Command,
+    grammar: Command,
     model: Option<Model>,
 }
 

@@ -1,7 +1,7 @@
 //! `keyfold template`: writes the template of the manifest, or compares one that was changed by hand with it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -9,13 +9,39 @@ use keyfold_core::model::Model;
 use keyfold_template::{self as template, Finding, read};
 use serde_json::{Value, json};
 
-use crate::args::{TemplateArgs, TemplateFormat};
-use crate::manifest_file::{counted, declared};
-use crate::output::Output;
+use crate::globals::Globals;
+use crate::manifest_file::declared;
+use crate::output::{Output, counted};
+use crate::support::exit_code;
 
-pub(super) fn run(path: &Path, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    // Its names are the manifest's: each deployment puts its prefix before them.
-    let model = declared(path, out)?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct TemplateArgs {
+    /// Compare this template with the manifest's. Exits with 1 if a difference breaks something.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "template.yaml", conflicts_with_all = ["stages", "stage"])]
+    pub(crate) check: Option<PathBuf>,
+    /// List the deployments that new global indexes of a live table need: each deployment adds one.
+    #[arg(long)]
+    pub(crate) stages: bool,
+    /// Print the tables for this deployment of `--stages`.
+    #[arg(long, value_name = "N")]
+    pub(crate) stage: Option<usize>,
+    /// For the deployments: a global index that the live table already has.
+    #[arg(long, value_name = "TABLE.INDEX")]
+    pub(crate) have: Vec<String>,
+    /// Print only this, as JSON: each function's rights, environment and mappings, for those who deploy by other means.
+    #[arg(long, value_enum)]
+    pub(crate) only: Option<TemplateOnly>,
+}
+
+/// A part of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TemplateOnly {
+    Rights,
+}
+
+pub(super) fn run(globals: &Globals, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    // The names of the manifest: each deployment adds its prefix to them.
+    let model = declared(&globals.manifest, out)?;
     if args.stages || args.stage.is_some() {
         return stages(&model, args, out);
     }
@@ -27,8 +53,7 @@ pub(super) fn run(path: &Path, args: &TemplateArgs, out: &Output) -> anyhow::Res
 }
 
 fn print(text: &str, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let json = out.json || args.format == TemplateFormat::Json;
-    match (args.only.is_some(), json) {
+    match (args.only.is_some(), out.json) {
         (true, _) => out.value(&template::settings(&read(text)?))?,
         (false, true) => out.value(&template::as_json(&read(text)?))?,
         (false, false) => out.text(text),
@@ -42,8 +67,8 @@ fn check(wanted: &str, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
     let findings = template::compare(wanted, &text).with_context(|| format!("template `{name}`"))?;
     let breaks = findings.iter().filter(|finding| finding.breaks.is_some()).count();
     if out.json {
-        let one = |finding: &Finding| json!({ "line": finding.line, "place": finding.place, "what": finding.what, "breaks": finding.breaks });
-        out.value(&json!({ "template": name.to_string(), "findings": findings.iter().map(one).collect::<Vec<_>>() }))?;
+        let entry = |finding: &Finding| json!({ "line": finding.line, "place": finding.place, "what": finding.what, "breaks": finding.breaks });
+        out.value(&json!({ "template": name.to_string(), "findings": findings.iter().map(entry).collect::<Vec<_>>() }))?;
     } else {
         for finding in &findings {
             out.note(format!("{name}:{}: {finding}\n", finding.line));
@@ -54,14 +79,14 @@ fn check(wanted: &str, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
             if breaks == 1 { "breaks something" } else { "break something" }
         ));
     }
-    Ok(ExitCode::from(u8::from(breaks > 0)))
+    Ok(exit_code(breaks == 0))
 }
 
 fn stages(model: &Model, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let have: BTreeSet<String> = args.have.iter().cloned().collect();
     for name in &have {
-        let known = name.split_once('.').and_then(|(table, index)| model.table(table)?.index(index));
-        if known.is_none() {
+        let index = name.split_once('.').and_then(|(table, index)| model.table(table)?.index(index));
+        if index.is_none() {
             bail!("the manifest has no index `{name}` (write it as TABLE.INDEX)");
         }
     }

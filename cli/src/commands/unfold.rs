@@ -1,6 +1,5 @@
 //! `keyfold unfold`: splits a folded key into its parts.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
@@ -8,13 +7,28 @@ use keyfold_core::key::Unfolded;
 use keyfold_core::model::{FoldRule, Index, KeyAttribute, KeySource, Table};
 use serde_json::{Map, Value, json};
 
-use crate::args::UnfoldArgs;
+use crate::globals::Globals;
 use crate::items::plain_value;
 use crate::manifest_file::{model, table};
-use crate::output::{Output, columns};
+use crate::output::{Output, columns, row};
 
-pub(super) fn run(path: &Path, args: &UnfoldArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct UnfoldArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    #[arg(long, short, value_name = "TABLE")]
+    pub(crate) table: String,
+    /// The index that the key belongs to [default: the table].
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) index: Option<String>,
+    /// The folded attribute, if several could have this key.
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub(crate) attribute: Option<String>,
+    /// The key.
+    pub(crate) key: String,
+}
+
+pub(super) fn run(globals: &Globals, args: &UnfoldArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
     let table = table(&model, &args.table)?;
     let keys = folded_keys(table, args)?;
     let mut why = Vec::new();
@@ -47,7 +61,7 @@ fn folded_keys<'m>(
     for key in keys.into_iter().filter(|key| args.attribute.as_ref().is_none_or(|wanted| *wanted == key.name))
     {
         let KeySource::Folded(all) = &key.source else { continue };
-        if !rules.iter().any(|(known, _)| known.name == key.name) {
+        if !rules.iter().any(|(other, _)| other.name == key.name) {
             rules.extend(all.iter().map(|rule| (key, rule)));
         }
     }
@@ -62,21 +76,14 @@ fn show(
     parts: &[(&str, Unfolded)],
     out: &Output,
 ) -> anyhow::Result<()> {
-    if out.json {
-        let parts: Map<String, Value> =
-            parts.iter().map(|(name, part)| ((*name).to_owned(), part_json(part))).collect();
-        return out.value(&json!({
-            "attribute": key.name,
-            "entity": entity,
-            "template": rule.template.text(),
-            "parts": parts,
-        }));
-    }
-    let mut rows = vec![vec![key.name.clone(), rule.template.text().to_owned()]];
-    rows.extend(entity.map(|entity| vec!["entity".to_owned(), entity.to_owned()]));
-    rows.extend(parts.iter().map(|(name, part)| vec![format!("  {name}"), part_text(part)]));
-    out.text(columns(&rows));
-    Ok(())
+    let template = rule.template.text();
+    let by_name: Map<String, Value> =
+        parts.iter().map(|(name, part)| ((*name).to_owned(), part_json(part))).collect();
+    let mut rows = vec![row(&key.name, template)];
+    rows.extend(entity.map(|entity| row("entity", entity)));
+    rows.extend(parts.iter().map(|(name, part)| row(&format!("  {name}"), part_text(part))));
+    let value = json!({ "attribute": key.name, "entity": entity, "template": template, "parts": by_name });
+    out.show(&value, columns(&rows))
 }
 
 fn part_json(part: &Unfolded) -> Value {

@@ -1,47 +1,91 @@
 //! `keyfold put`, `update` and `delete`: one item, with its folded keys.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use keyfold_core::index::ItemError;
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_core::write::value_of_json;
 use keyfold_dynamo::{
-    Client, Consumed, DynamoError, Expected, Update, WriteError, client, delete as delete_item,
-    put as put_item, put_new, update as update_item,
+    Consumed, DynamoError, Expected, Update, WriteError, delete as delete_item, put as put_item, put_new,
+    update as update_item,
 };
 use serde_json::json;
 
-use super::{explained, on_this_thread, settings};
-use crate::args::{DeleteArgs, PutArgs, UpdateArgs};
-use crate::items::{plain, read_item};
+use crate::globals::Globals;
+use crate::items::{of_entity, plain, read_item};
 use crate::manifest_file::{model, table};
 use crate::output::Output;
-use crate::refusal::coded;
+use crate::refusal::{coded, explained};
+use crate::support::block_on;
 
-pub(super) fn put(path: &Path, args: &PutArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct PutArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// The item as plain JSON or in DynamoDB's JSON notation; `-` reads standard input.
+    pub(crate) item: String,
+    #[command(flatten)]
+    pub(crate) how: PutOptions,
+}
+
+/// How items are written.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PutOptions {
+    /// The entity of the items [default: found from each item's attributes].
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Option<String>,
+    /// Overwrite existing items.
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// An item, and what must be true of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyArgs {
+    /// The table's name in the manifest or in DynamoDB.
+    pub(crate) table: String,
+    /// An attribute of the item's key, or one that the key is folded from.
+    #[arg(long, value_name = "NAME=VALUE", required = true)]
+    pub(crate) key: Vec<String>,
+    /// Only if the attribute has this value; NAME!? if it is absent.
+    #[arg(long = "if", value_name = "NAME=VALUE")]
+    pub(crate) conditions: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    pub(crate) item: KeyArgs,
+    /// An attribute and its new value.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// An attribute to remove.
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub(crate) remove: Vec<String>,
+}
+
+pub(super) fn put(globals: &Globals, args: &PutArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
     let table = table(&model, &args.table)?;
-    let item = of_entity(table, read_item(table, &args.item)?, args.entity.as_deref())?;
-    table.check_names(item.keys(), &item).map_err(bad_item)?;
-    on_this_thread(async {
-        let client = connect(args.endpoint.as_deref()).await?;
-        let written = match args.replace {
+    let item = of_entity(table, read_item(table, &args.item)?, args.how.entity.as_deref())?;
+    table.check_names(item.keys(), &item).map_err(explained)?;
+    block_on(async {
+        let client = globals.client().await?;
+        let written = match args.how.replace {
             true => put_item(&client, table, item).await,
             false => put_new(&client, table, item).await,
         };
         let consumed = written.map_err(|error| failed(table, error, "item-exists"))?;
-        said(out, table, "wrote", &consumed)
+        report(out, table, "wrote", &consumed)
     })
 }
 
-pub(super) fn update(path: &Path, args: &UpdateArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
-    let table = table(&model, &args.table)?;
-    let key = key(table, &args.key)?;
-    let mut change = Update::new().expecting(expected(table, &args.conditions)?).reading();
+pub(super) fn update(globals: &Globals, args: &UpdateArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
+    let table = table(&model, &args.item.table)?;
+    let (key, expected) = (key(table, &args.item.key)?, expected(table, &args.item.conditions)?);
+    let mut change = Update::new().expecting(expected).reading();
     for text in &args.set {
         let (name, value) = assignment(table, text)?;
         change = change.set(name, value);
@@ -49,22 +93,19 @@ pub(super) fn update(path: &Path, args: &UpdateArgs, out: &Output) -> anyhow::Re
     for name in &args.remove {
         change = change.remove(name);
     }
-    on_this_thread(async {
-        let client = connect(args.endpoint.as_deref()).await?;
-        let updated = update_item(&client, table, &key, &change).await.map_err(|error| {
-            let (code, hint) = (error.code(), error.hint());
-            explained(error, code, hint)
-        })?;
-        said(out, table, "updated", &updated.consumed)
+    block_on(async {
+        let client = globals.client().await?;
+        let updated = update_item(&client, table, &key, &change).await.map_err(explained)?;
+        report(out, table, "updated", &updated.consumed)
     })
 }
 
-pub(super) fn delete(path: &Path, args: &DeleteArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let model = model(path, out)?;
+pub(super) fn delete(globals: &Globals, args: &KeyArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let model = model(&globals.manifest, out)?;
     let table = table(&model, &args.table)?;
     let (key, expected) = (key(table, &args.key)?, expected(table, &args.conditions)?);
-    on_this_thread(async {
-        let client = connect(args.endpoint.as_deref()).await?;
+    block_on(async {
+        let client = globals.client().await?;
         let deleted = delete_item(&client, table, &key, &expected).await;
         let deleted = deleted.map_err(|error| failed(table, error, "expectation-failed"))?;
         match (out.json, &deleted.item) {
@@ -72,45 +113,20 @@ pub(super) fn delete(path: &Path, args: &DeleteArgs, out: &Output) -> anyhow::Re
                 "table": table.name, "deleted": item.is_some(), "item": item.as_ref().map(plain),
                 "units": deleted.consumed.units,
             }))?,
-            (false, Some(_)) => return said(out, table, "deleted", &deleted.consumed),
+            (false, Some(_)) => return report(out, table, "deleted", &deleted.consumed),
             (false, None) => out.text(format!("table `{}` has no item with this key\n", table.name)),
         }
         Ok(ExitCode::SUCCESS)
     })
 }
 
-async fn connect(endpoint: Option<&str>) -> anyhow::Result<Client> {
-    Ok(client(&settings(endpoint)?).await)
-}
-
-/// The item, with the attribute that says which entity it is.
-pub(super) fn of_entity(table: &Table, item: Item, entity: Option<&str>) -> anyhow::Result<Item> {
-    Ok(match entity {
-        Some(entity) => table.as_entity(item, entity).map_err(bad_item)?,
-        None => item,
-    })
-}
-
-/// An item that cannot be written.
-fn bad_item(error: ItemError) -> anyhow::Error {
-    let (code, hint) = (error.code(), error.hint());
-    explained(error, code, hint)
-}
-
-fn said(out: &Output, table: &Table, done: &str, consumed: &Consumed) -> anyhow::Result<ExitCode> {
-    match out.json {
-        true => out.value(&json!({ "table": table.name, "done": done, "units": consumed.units }))?,
-        false => {
-            out.text(format!(
-                "{done} an item of table `{}` ({} capacity units)\n",
-                table.name, consumed.units
-            ));
-        }
-    }
+fn report(out: &Output, table: &Table, done: &str, consumed: &Consumed) -> anyhow::Result<ExitCode> {
+    let text = format!("{done} an item of table `{}` ({} capacity units)\n", table.name, consumed.units);
+    out.show(&json!({ "table": table.name, "done": done, "units": consumed.units }), text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A condition that does not hold has one meaning for each command.
+/// A condition that does not hold means something else in each command: `refused` is its code.
 fn failed(table: &Table, error: WriteError, refused: &'static str) -> anyhow::Error {
     if let WriteError::Dynamo(DynamoError::ConditionFailed { item, .. }) = &error {
         let name = &table.id;
@@ -128,8 +144,7 @@ fn failed(table: &Table, error: WriteError, refused: &'static str) -> anyhow::Er
         };
         return coded(code, &text);
     }
-    let (code, hint) = (error.code(), error.hint());
-    explained(error, code, hint)
+    explained(error)
 }
 
 fn key(table: &Table, texts: &[String]) -> anyhow::Result<Item> {
@@ -137,7 +152,7 @@ fn key(table: &Table, texts: &[String]) -> anyhow::Result<Item> {
     Ok(pairs.into_iter().collect::<std::collections::HashMap<_, _>>().into())
 }
 
-/// What the item must be: `name=value`, `name:=JSON`, or `name!?` for an attribute that must be absent.
+/// The conditions on the item: `name=value`, `name:=JSON`, or `name!?` for an attribute that must be absent.
 fn expected(table: &Table, texts: &[String]) -> anyhow::Result<Expected> {
     texts.iter().try_fold(Expected::nothing(), |expected, text| {
         if let Some(name) = text.strip_suffix("!?") {
@@ -148,7 +163,7 @@ fn expected(table: &Table, texts: &[String]) -> anyhow::Result<Expected> {
     })
 }
 
-/// `name=value`, by the attribute's declared type, a text where none is; `name:=JSON` for everything else.
+/// `name=value`, by the attribute's declared type, a string if it is undeclared; `name:=JSON` for everything else.
 fn assignment(table: &Table, text: &str) -> anyhow::Result<(String, AttributeValue)> {
     use keyfold_core::model::AttributeKind::{Boolean, Date, Number, String, Timestamp};
     let (name, value) = text

@@ -86,12 +86,14 @@ pub enum DynamoError {
         /// What was called.
         call: Call,
     },
-    /// No connection, no credentials, or a broken answer. The request may have been carried out.
-    #[error("{call} did not reach DynamoDB")]
+    /// No connection, no credentials, no region, or a broken answer. The request may have been carried out.
+    #[error("{call} did not reach DynamoDB{}", .obstacle.text())]
     Transport {
         /// What was called.
         call: Call,
-        /// What was in the way.
+        /// What kind of failure it was.
+        obstacle: Obstacle,
+        /// The SDK's error.
         source: BoxError,
     },
     /// Parts of a batch were left undone after every attempt.
@@ -148,6 +150,27 @@ pub enum DynamoError {
     },
 }
 
+/// Why a request did not reach DynamoDB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// No connection, or a broken one.
+    Network,
+    /// No credentials were found.
+    Credentials,
+    /// No region is set.
+    Region,
+}
+
+impl Obstacle {
+    fn text(self) -> &'static str {
+        match self {
+            Obstacle::Network => "",
+            Obstacle::Credentials => ": no credentials were found",
+            Obstacle::Region => ": no region is set",
+        }
+    }
+}
+
 /// One reason why a request was throttled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Throttle {
@@ -171,7 +194,9 @@ impl DynamoError {
             DynamoError::Denied { .. } => "access-denied",
             DynamoError::Unavailable { .. } => "unavailable",
             DynamoError::TimedOut { .. } => "timed-out",
-            DynamoError::Transport { .. } => "not-reached",
+            DynamoError::Transport { obstacle: Obstacle::Network, .. } => "not-reached",
+            DynamoError::Transport { obstacle: Obstacle::Credentials, .. } => "no-credentials",
+            DynamoError::Transport { obstacle: Obstacle::Region, .. } => "no-region",
             DynamoError::Unprocessed { .. } => "unprocessed",
             DynamoError::TooMany { .. } => "too-many-keys",
             DynamoError::Unreadable { .. } => "unreadable-answer",
@@ -189,7 +214,7 @@ impl DynamoError {
                 | DynamoError::Conflict { .. }
                 | DynamoError::Unavailable { .. }
                 | DynamoError::TimedOut { .. }
-                | DynamoError::Transport { .. }
+                | DynamoError::Transport { obstacle: Obstacle::Network | Obstacle::Credentials, .. }
                 | DynamoError::Unprocessed { .. }
                 | DynamoError::NotActive { .. }
         )
@@ -233,7 +258,11 @@ impl DynamoError {
                 Some("create the table first, and check the region and the endpoint")
             }
             DynamoError::Denied { .. } => Some("check the credentials and the rights of their role"),
-            DynamoError::Transport { .. } => Some("check the endpoint, the region and the credentials"),
+            DynamoError::Transport { obstacle, .. } => Some(match obstacle {
+                Obstacle::Network => "check the endpoint and the network",
+                Obstacle::Credentials => "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+                Obstacle::Region => "set AWS_REGION, or a region in your AWS profile",
+            }),
             DynamoError::CollectionFull { .. } => {
                 Some("spread the partition key over several values, or remove the local indexes")
             }

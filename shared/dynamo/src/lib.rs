@@ -40,7 +40,7 @@ pub use client::{
     RootsError, Settings, SettingsError, client, plain_client,
 };
 pub use consumed::Consumed;
-pub use error::{Call, DynamoError, Hidden, Throttle};
+pub use error::{Call, DynamoError, Hidden, Obstacle, Throttle};
 pub use guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX};
 pub use query::{
     Answer, AnswerError, CONCURRENCY_DEFAULT, Position, QueryError, READ_ATTEMPTS_MAX, REQUESTS_MAX,

@@ -9,7 +9,7 @@ use keyfold_core::value::Item;
 use keyfold_dynamo::Client;
 
 use super::events::{ATTRIBUTES, answers, text};
-use super::pages::Pages;
+use super::stage::Pages;
 
 /// How a target differs from its source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_dynamo::{Client, Expected, PutNewOptions, Update, WriteError, delete, put, put_new_all, update};
+use keyfold_dynamo::{
+    Client, Expected, PutNew, PutNewOptions, Update, WriteError, delete, put, put_new_all, update,
+};
 use keyfold_local::runtime_api::InvocationResult;
 use keyfold_local::{Database, PollerError, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
 
-use super::pages::Pages;
+use super::stage::Pages;
 
 /// The size of the queue between scan and writes, as such scripts have it.
 const QUEUE_ITEMS: usize = 10_000;
@@ -19,8 +21,6 @@ const QUEUE_ITEMS: usize = 10_000;
 const RECORDS_IN_FLIGHT: usize = 8;
 /// Writes of the queue that are in progress at the same time.
 const WRITES_IN_FLIGHT: usize = 8;
-/// Items of one write.
-const BATCH_ITEMS: usize = 25;
 
 /// Follows the source's stream from now on, into this table.
 pub(super) async fn follow(
@@ -90,15 +90,10 @@ pub(super) async fn copy(client: &Client, source: &Table, table: &Table) -> anyh
 }
 
 async fn flush(client: &Client, table: &Table, queue: Vec<Item>) -> Result<u64, WriteError> {
-    let batches: Vec<Vec<Item>> = queue.chunks(BATCH_ITEMS).map(<[Item]>::to_vec).collect();
-    let options = PutNewOptions { in_flight_max: 1, ..PutNewOptions::default() };
-    let writes = batches.into_iter().map(|batch| put_new_all(client, table, batch, &options));
-    let mut running = stream::iter(writes).buffer_unordered(WRITES_IN_FLIGHT);
+    let options = PutNewOptions { in_flight_max: WRITES_IN_FLIGHT, ..PutNewOptions::default() };
     let mut written = 0;
-    while let Some(done) = running.next().await {
-        for outcome in done.outcomes {
-            written += u64::from(matches!(outcome?, keyfold_dynamo::PutNew::Written));
-        }
+    for outcome in put_new_all(client, table, queue, &options).await.outcomes {
+        written += u64::from(matches!(outcome?, PutNew::Written));
     }
     Ok(written)
 }

@@ -10,21 +10,33 @@ use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::{QueryRequest, Readiness};
 use keyfold_core::value::Item;
-use keyfold_dynamo::{Answer, Client, RunOptions, TableOptions, enable_stream, load, run as run_plan};
+use keyfold_dynamo::{
+    Answer, Client, PageRequest, RunOptions, ScanPage, TableOptions, enable_stream, load, run as run_plan,
+    scan_page,
+};
 use keyfold_local::{CONTROL_TABLE, EmbeddedDynamo};
 use serde_json::Value;
 
 use super::events::{QUESTION, answers, event};
-use super::pages::Pages;
-use crate::args::{Args, Command};
-use crate::commands::{request, retrofit};
+use crate::commands::retrofit::{self, RetrofitCommand};
+use crate::globals::{Env, Globals};
 use crate::output::Output;
+use crate::request;
 
 /// The sample that the root of the repository holds.
 const MANIFEST: &str = include_str!("../../../../keyfold.toml");
 
 /// The size of the sample from which costs are estimated.
 const SAMPLE_ITEMS: usize = 500;
+
+/// The arguments of a command that the demo runs.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: RetrofitCommand,
+}
 
 /// The sample's tables on an embedded DynamoDB.
 pub(super) struct Stage {
@@ -101,16 +113,41 @@ impl Stage {
         Ok(items)
     }
 
-    /// Runs `keyfold retrofit ...` as somebody at a terminal would, and returns what `--json` prints.
+    /// Runs `keyfold retrofit ...` as in a terminal, and returns the JSON that it prints.
     pub(super) async fn retrofit(&self, arguments: &[&str], out: &Output) -> anyhow::Result<Value> {
-        let line = ["keyfold", "retrofit"].into_iter().chain(arguments.iter().copied());
-        let place = ["--endpoint", self.server.endpoint(), "--control", CONTROL_TABLE];
-        let args = Args::try_parse_from(line.chain(place))?;
-        let Command::Retrofit(args) = &args.command else { unreachable!("it says `retrofit`") };
-        let (kept, values) = out.keeping();
-        let code = retrofit::on(&self.model, args, &kept).await?;
+        let endpoint = ["--endpoint", self.server.endpoint(), "--control", CONTROL_TABLE];
+        let line = ["retrofit"].into_iter().chain(arguments.iter().copied()).chain(endpoint);
+        let line = Line::try_parse_from(line)?;
+        let (collecting, values) = out.collecting();
+        let env = Env { model: &self.model, globals: &line.globals, out: &collecting };
+        let code = retrofit::run_command(&env, &line.command).await?;
         ensure!(code == ExitCode::SUCCESS, "`keyfold retrofit {}` failed", arguments.join(" "));
         let value = values.lock().unwrap_or_else(PoisonError::into_inner).pop();
         value.context("the command printed nothing")
+    }
+}
+
+/// The pages of a table, strongly consistent, read in a plain loop.
+pub(super) struct Pages<'c> {
+    client: &'c Client,
+    next: Option<PageRequest>,
+}
+
+impl<'c> Pages<'c> {
+    /// From the table's beginning.
+    pub(super) fn of(client: &'c Client, table: &str) -> Pages<'c> {
+        let next = PageRequest { table: table.to_owned(), consistent: true, ..PageRequest::default() };
+        Pages { client, next: Some(next) }
+    }
+
+    /// The next page; `None` after the last.
+    pub(super) async fn next(&mut self) -> anyhow::Result<Option<Vec<Item>>> {
+        let Some(page) = self.next.take() else { return Ok(None) };
+        let scan = ScanPage { page, segment: None };
+        let read = scan_page(self.client, &scan).await?;
+        if read.last_key.is_some() {
+            self.next = Some(PageRequest { start_key: read.last_key, ..scan.page });
+        }
+        Ok(Some(read.items))
     }
 }

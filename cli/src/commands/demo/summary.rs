@@ -1,15 +1,14 @@
 //! The last page of the demo: the figures of the run.
 
 use keyfold_core::cost::{Dollars, ReadUnits};
-use keyfold_core::model::Model;
+use keyfold_core::model::{Model, Table};
 use keyfold_core::retrofit::RetrofitEstimate;
 use keyfold_core::value::Item;
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::compare::Differences;
+use super::compare::{Differences, Truth};
 use super::stage::Stage;
-use crate::output::{Output, columns, grouped};
+use crate::output::grouped;
 
 /// The number of items for which the price is shown.
 const BILLION: u64 = 1_000_000_000;
@@ -17,94 +16,86 @@ const BILLION: u64 = 1_000_000_000;
 const ASKED: u64 = 1_000_000;
 
 /// Everything that is shown at the end.
-#[derive(Debug)]
 pub(super) struct Summary {
-    pub(super) items: u64,
-    pub(super) items_per_second: f64,
-    pub(super) written: u64,
-    pub(super) write_units: f64,
-    /// The least write units for these items: each written once, with its index entries.
-    pub(super) least_units: Option<u64>,
-    /// Writes to the source during the retrofit.
-    pub(super) writes: u64,
-    pub(super) replicated: u64,
-    pub(super) ours: Differences,
-    pub(super) plain: Option<Differences>,
-    pub(super) answer: u64,
-    pub(super) expected: u64,
-    pub(super) by_index: f64,
-    pub(super) by_filter: f64,
-    pub(super) by_scan: f64,
-    pub(super) billion: Option<Dollars>,
+    /// For programs.
+    pub(super) value: Value,
+    /// For people.
+    pub(super) rows: Vec<Vec<String>>,
+    /// Is nothing lost and the answer complete?
+    pub(super) is_whole: bool,
 }
 
-impl Summary {
-    /// Is nothing lost and the answer complete?
-    pub(super) fn is_whole(&self) -> bool {
-        self.ours.count() == 0 && self.answer == self.expected
-    }
+/// The counts of a run.
+pub(super) struct Counts {
+    /// Writes during the retrofit.
+    pub(super) writes: u64,
+    pub(super) replicated: u64,
+}
 
-    pub(super) fn print(&self, stage: &Stage, out: &Output) -> anyhow::Result<()> {
-        if out.json {
-            return out.value(&self.json());
-        }
-        out.text(columns(&self.rows(&stage.model)));
-        Ok(())
-    }
+/// Asks the question in three ways, compares the tables, and estimates the prices.
+pub(super) async fn summarise(
+    stage: &Stage,
+    in_place: bool,
+    sample: &[Item],
+    backfill: &Value,
+    plain: Option<&Table>,
+    Counts { writes, replicated }: Counts,
+) -> anyhow::Result<Summary> {
+    let count = |name: &str| backfill["counts"][name].as_u64().unwrap_or(0);
+    let number = |name: &str| backfill[name].as_f64().unwrap_or(0.0);
+    let (items, written) = (count("items"), count("written"));
+    let (rate, units) = (number("itemsPerSecond"), number("writeUnits"));
+    let truth = Truth::read(&stage.client, &stage.source).await?;
+    let ours = truth.compare(&stage.client, &stage.target).await?;
+    let naive = match plain {
+        Some(table) => Some(truth.compare(&stage.client, table).await?),
+        None => None,
+    };
+    let answer = stage.ask().await?;
+    let by_index = answer.consumed_read_units;
+    let by_filter = stage.ask_by_filter().await?.consumed_read_units;
+    let by_scan = stage.ask_by_scan().await?.consumed_read_units;
+    let least_units = estimate(stage, in_place, written, sample).map(|estimate| estimate.write_units().get());
+    let billion = estimate(stage, in_place, BILLION, sample)
+        .map(|estimate| stage.model.prices.dollars_for(estimate.scan_read, estimate.write_units()));
 
-    fn rows(&self, model: &Model) -> Vec<Vec<String>> {
-        let row = |name: &str, value: String| vec![format!("  {name}"), value];
-        let asked = |units: f64| {
-            format!("{units} read units, {} for {} questions", dollars(model, units), grouped(ASKED))
-        };
-        let mut rows = vec![
-            row(
-                "items",
-                format!("{}, {} items/s", grouped(self.items), grouped(whole(self.items_per_second))),
-            ),
-            row(
-                "write units",
-                format!(
-                    "{} for {} items; the minimum is {}",
-                    grouped(whole(self.write_units)),
-                    grouped(self.written),
-                    self.least_units.map_or_else(|| "unknown".to_owned(), grouped),
-                ),
-            ),
-            row(
-                "during it",
-                format!(
-                    "{} writes to both tables, {} records carried over",
-                    grouped(self.writes),
-                    grouped(self.replicated)
-                ),
-            ),
-            row("Keyfold", self.ours.to_string()),
-        ];
-        rows.extend(self.plain.map(|plain| row("naive protocol", plain.to_string())));
-        rows.extend([
-            row("Keyfold's index", asked(self.by_index)),
-            row("another index, filtered", asked(self.by_filter)),
-            row("a scan, filtered", asked(self.by_scan)),
-        ]);
-        rows.extend(self.billion.map(|price| {
+    let row = |name: &str, value: String| vec![format!("  {name}"), value];
+    let price = |units: f64| {
+        format!("{units} read units, {} for {} questions", dollars(&stage.model, units), grouped(ASKED))
+    };
+    let least = least_units.map_or_else(|| "unknown".to_owned(), grouped);
+    let (all, units_text) = (grouped(written), grouped(whole(units)));
+    let (changes, records) = (grouped(writes), grouped(replicated));
+    let mut rows = vec![
+        row("items", format!("{}, {} items/s", grouped(items), grouped(whole(rate)))),
+        row("write units", format!("{units_text} for {all} items; the minimum is {least}")),
+        row("during it", format!("{changes} writes to both tables, {records} records carried over")),
+        row("Keyfold", ours.to_string()),
+    ];
+    rows.extend(naive.map(|naive| row("naive protocol", naive.to_string())));
+    rows.extend([
+        row("Keyfold's index", price(by_index)),
+        row("another index, filtered", price(by_filter)),
+        row("a scan, filtered", price(by_scan)),
+    ]);
+    rows.extend(
+        billion.map(|price| {
             row("a billion items", format!("{price} for such a retrofit with on-demand capacity"))
-        }));
-        rows
-    }
+        }),
+    );
+    let value = json!({
+        "items": items, "itemsPerSecond": rate.round(), "written": written, "writeUnits": units,
+        "leastWriteUnits": least_units, "writesMeanwhile": writes, "recordsCarriedOver": replicated,
+        "keyfold": wrong(ours), "plain": naive.map(wrong), "answer": answer.count, "expected": truth.answers,
+        "readUnits": { "index": by_index, "filter": by_filter, "scan": by_scan },
+        "dollarsForABillionItems": billion.map(|price| price.to_string()),
+    });
+    let is_whole = ours.count() == 0 && answer.count == truth.answers;
+    Ok(Summary { value, rows, is_whole })
+}
 
-    fn json(&self) -> impl Serialize {
-        let shown =
-            |found: Differences| json!({ "lost": found.lost, "stale": found.stale, "ghosts": found.ghosts });
-        json!({
-            "items": self.items, "itemsPerSecond": self.items_per_second.round(),
-            "written": self.written, "writeUnits": self.write_units, "leastWriteUnits": self.least_units, "writesMeanwhile": self.writes,
-            "recordsCarriedOver": self.replicated, "keyfold": shown(self.ours), "plain": self.plain.map(shown),
-            "answer": self.answer, "expected": self.expected,
-            "readUnits": { "index": self.by_index, "filter": self.by_filter, "scan": self.by_scan },
-            "dollarsForABillionItems": self.billion.map(|price| price.to_string()),
-        })
-    }
+fn wrong(table: Differences) -> Value {
+    json!({ "lost": table.lost, "stale": table.stale, "ghosts": table.ghosts })
 }
 
 impl std::fmt::Display for Differences {
@@ -122,20 +113,9 @@ impl std::fmt::Display for Differences {
     }
 }
 
-/// What such a retrofit of this many items takes, estimated from a sample.
-pub(super) fn estimate(
-    stage: &Stage,
-    in_place: bool,
-    items: u64,
-    sample: &[Item],
-) -> Option<RetrofitEstimate> {
+/// The estimate of such a retrofit for this many items.
+fn estimate(stage: &Stage, in_place: bool, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
     RetrofitEstimate::of(&stage.source, &stage.target, in_place, false, items, sample)
-}
-
-/// What such a retrofit of a billion items costs.
-pub(super) fn billion(stage: &Stage, in_place: bool, sample: &[Item]) -> Option<Dollars> {
-    let estimate = estimate(stage, in_place, BILLION, sample)?;
-    Some(stage.model.prices.dollars_for(estimate.scan_read, estimate.write_units()))
 }
 
 fn dollars(model: &Model, units: f64) -> Dollars {

@@ -1,58 +1,51 @@
-//! Writers that know nothing of the retrofit: they put, change and delete events of the old table while it runs.
+//! Writers that are unaware of the retrofit: they put, change and delete events of the old table while it runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use keyfold_core::model::Table;
-use keyfold_core::value::Item;
-use keyfold_dynamo::{Client, delete, put};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval};
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_dynamo::{Client, Expected, delete, put};
+use tokio::task::JoinSet;
 
 use super::events::{event, id, pick};
 
 /// Writers at once, each with its own part of the events.
 const WRITERS: u32 = 8;
-/// The pause between two writes of a writer: about 200 writes a second in all, if the machine can. The embedded DynamoDB looks through all
-/// records of a stream for each new one, so more would measure that.
+/// The pause between two writes of a writer: nearly 200 writes a second in all. The embedded DynamoDB scans all records of a stream for each
+/// new one, so more writes would measure that.
 const PAUSE: Duration = Duration::from_millis(40);
 
 /// Writers at work.
 pub(super) struct Writers {
-    stop: watch::Sender<bool>,
-    tasks: Vec<JoinHandle<anyhow::Result<()>>>,
-    written: Arc<AtomicU64>,
+    tasks: JoinSet<anyhow::Result<()>>,
+    shared: Arc<Shared>,
+}
+
+/// What all writers see.
+struct Shared {
+    stop: AtomicBool,
+    written: AtomicU64,
 }
 
 impl Writers {
     /// Starts the writers on a table that has `items` events. `table` is the table without the new index.
     pub(super) fn start(client: &Client, table: &Table, items: u32) -> Writers {
-        let (stop, stopped) = watch::channel(false);
-        let written = Arc::new(AtomicU64::new(0));
+        let shared = Arc::new(Shared { stop: AtomicBool::new(false), written: AtomicU64::new(0) });
         let writer = |number: u32| {
-            let writer = Writer {
-                client: client.clone(),
-                table: table.clone(),
-                items,
-                number,
-                stopped: stopped.clone(),
-                written: Arc::clone(&written),
-            };
-            tokio::spawn(writer.work())
+            Writer { client: client.clone(), table: table.clone(), items, number }.work(Arc::clone(&shared))
         };
-        let tasks = (0..WRITERS).map(writer).collect();
-        Writers { stop, tasks, written }
+        Writers { tasks: (0..WRITERS).map(writer).collect(), shared }
     }
 
     /// Lets the writers finish their current write and stops them. Returns the number of writes.
-    pub(super) async fn stop(self) -> anyhow::Result<u64> {
-        self.stop.send_replace(true);
-        for task in self.tasks {
-            task.await??;
+    pub(super) async fn stop(mut self) -> anyhow::Result<u64> {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        while let Some(end) = self.tasks.join_next().await {
+            end??;
         }
-        Ok(self.written.load(Ordering::Relaxed))
+        Ok(self.shared.written.load(Ordering::Relaxed))
     }
 }
 
@@ -61,19 +54,15 @@ struct Writer {
     table: Table,
     items: u32,
     number: u32,
-    stopped: watch::Receiver<bool>,
-    written: Arc<AtomicU64>,
 }
 
 impl Writer {
-    async fn work(self) -> anyhow::Result<()> {
-        let mut clock = interval(PAUSE);
-        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    async fn work(self, shared: Arc<Shared>) -> anyhow::Result<()> {
         let mut turn = 0;
-        while !*self.stopped.borrow() {
-            clock.tick().await;
+        while !shared.stop.load(Ordering::Relaxed) {
+            tokio::time::sleep(PAUSE).await;
             self.write(turn).await?;
-            self.written.fetch_add(1, Ordering::Relaxed);
+            shared.written.fetch_add(1, Ordering::Relaxed);
             turn += 1;
         }
         Ok(())
@@ -84,11 +73,11 @@ impl Writer {
         let draw = turn * WRITERS + self.number;
         match pick(draw, 20, 5) {
             0 => self.put(self.items + draw, draw).await,
-            1 | 2 => self.put(self.known(draw), u32::MAX - draw).await,
+            1 | 2 => self.put(self.existing(draw), u32::MAX - draw).await,
             _ => {
-                let key = [("id".to_owned(), keyfold_core::value::AttributeValue::S(id(self.known(draw))))];
-                let key: Item = std::collections::HashMap::from(key).into();
-                delete(&self.client, &self.table, &key, &keyfold_dynamo::Expected::nothing()).await?;
+                let id = AttributeValue::S(id(self.existing(draw)));
+                let key: Item = std::collections::HashMap::from([("id".to_owned(), id)]).into();
+                delete(&self.client, &self.table, &key, &Expected::nothing()).await?;
                 Ok(())
             }
         }
@@ -100,7 +89,7 @@ impl Writer {
     }
 
     /// An event of this writer's own part, so that each one's writes are in their order.
-    fn known(&self, draw: u32) -> u32 {
+    fn existing(&self, draw: u32) -> u32 {
         let own = self.items / WRITERS;
         pick(draw, 21, own.max(1)) * WRITERS + self.number
     }

@@ -11,20 +11,21 @@ use keyfold_core::manifest;
 use keyfold_core::model::{AttributeKind, IndexKind, KeySource, Model, Table};
 use serde_json::json;
 
-use crate::args::InitArgs;
+use super::sample::any_item;
+use crate::globals::Globals;
 use crate::manifest_file::{self, ManifestFile};
 use crate::output::Output;
 
-/// What stands between the parts of a folded key.
+/// The separator between the parts of a folded key.
 const SEPARATOR: &str = "#";
-/// The most attributes of one key.
+/// The maximum number of attributes of one key.
 const PARTS_MAX: usize = 8;
 /// Global indexes of a table, unless AWS raised the quota.
 ///
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
 const GLOBAL_INDEXES_MAX: usize = 20;
 
-/// What is added, and what the user does next.
+/// The addition to the manifest.
 struct Addition {
     index: String,
     retrofit: Option<String>,
@@ -32,9 +33,15 @@ struct Addition {
     why: String,
 }
 
-pub(super) fn run(path: &Path, args: &InitArgs, wanted: &str, out: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    globals: &Globals,
+    table: Option<&str>,
+    wanted: &str,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    let path = &globals.manifest;
     let model = manifest_file::model(path, out)?;
-    let table = match (&args.table, model.tables.as_slice()) {
+    let table = match (table, model.tables.as_slice()) {
         (Some(name), _) => manifest_file::table(&model, name)?,
         (None, [only]) => only,
         (None, several) => {
@@ -46,12 +53,9 @@ pub(super) fn run(path: &Path, args: &InitArgs, wanted: &str, out: &Output) -> a
     for name in partition.iter().chain(&sort) {
         check(table, name)?;
     }
-    let has_items = match &args.endpoint {
-        Some(_) => Some(super::sample::any_item(&table.name, args)?),
-        None => None,
-    };
+    let has_items = globals.endpoint.is_some().then(|| any_item(globals, &table.name)).transpose()?;
     let file = ManifestFile::read(path)?;
-    let addition = addition(&model, &file.text, table, &partition, &sort, has_items)?;
+    let addition = addition(&model, &file.text, table, &partition, &sort, has_items);
     let text = format!("{}\n{}", file.text.trim_end(), addition.text);
     let parsed = manifest::parse(&file.name, &text);
     if parsed.model.is_none() {
@@ -59,14 +63,14 @@ pub(super) fn run(path: &Path, args: &InitArgs, wanted: &str, out: &Output) -> a
         bail!("the index does not fit into `{}`; nothing was changed", file.name);
     }
     replace(path, &text)?;
-    if out.json {
-        out.value(&json!({
-            "manifest": file.name, "table": table.id, "index": addition.index,
-            "retrofit": addition.retrofit, "added": addition.text, "why": addition.why,
-        }))?;
-    } else {
-        out.text(format!("{}\n{}\n\nNext:\n{}", addition.text.trim_end(), addition.why, next(&addition)));
-    }
+    let value = json!({
+        "manifest": file.name, "table": table.id, "index": addition.index,
+        "retrofit": addition.retrofit, "added": addition.text, "why": addition.why,
+    });
+    out.show(
+        &value,
+        format!("{}\n{}\n\nNext:\n{}", addition.text.trim_end(), addition.why, next(&addition)),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -83,34 +87,20 @@ fn parts(wanted: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     if partition.len() > PARTS_MAX || sort.len() > PARTS_MAX {
         bail!("a key has at most {PARTS_MAX} attributes here");
     }
-    let mut seen: Vec<&String> = Vec::new();
-    for name in partition.iter().chain(&sort) {
-        if seen.contains(&name) {
-            bail!("`{name}` is named twice");
-        }
-        seen.push(name);
+    let names: Vec<&String> = partition.iter().chain(&sort).collect();
+    if let Some((_, twice)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        bail!("`{twice}` is named twice");
     }
     Ok((partition, sort))
 }
 
 /// Can the attribute be part of a key?
 fn check(table: &Table, name: &str) -> anyhow::Result<()> {
+    use AttributeKind::{BinarySet, List, Map, NumberSet, StringSet};
     let Some(attribute) = table.attributes.get(name) else {
-        bail!(
-            "table `{}` does not declare `{name}`: add it under [tables.{}.attributes]",
-            table.id,
-            table.id
-        );
+        bail!("table `{0}` does not declare `{name}`: add it under [tables.{0}.attributes]", table.id);
     };
-    if !matches!(
-        attribute.kind,
-        AttributeKind::String
-            | AttributeKind::Number
-            | AttributeKind::Binary
-            | AttributeKind::Boolean
-            | AttributeKind::Timestamp(_)
-            | AttributeKind::Date
-    ) {
+    if matches!(attribute.kind, List | Map | StringSet | NumberSet | BinarySet) {
         bail!("`{name}` is a {}: it cannot be part of a key", attribute.kind.name());
     }
     Ok(())
@@ -123,47 +113,25 @@ fn addition(
     partition: &[String],
     sort: &[String],
     has_items: Option<bool>,
-) -> anyhow::Result<Addition> {
+) -> Addition {
     let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
     let is_full = global >= GLOBAL_INDEXES_MAX;
-    let capital = |name: &String| {
-        let mut letters = name.chars();
-        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-    };
-    let words: String = partition.iter().map(capital).collect();
+    let words: String = partition.iter().map(|name| capital(name)).collect();
     let words: String = words.chars().filter(char::is_ascii_alphanumeric).take(60).collect();
     let index = free(format!("by{words}"), |name| {
         table.index(name).is_some() || model.questions_of(table).any(|question| question.name == name)
     });
-    // A table that has all the indexes it may have gets a successor with this one.
-    let (id, copy) = match is_full {
+    // A table with the maximum number of indexes gets a successor with this one.
+    let (id, mut text) = match is_full {
         true => successor(model, text_before, table),
         false => (table.id.clone(), String::new()),
     };
-    let (partition_key, partition_folds) = key(table, partition, &format!("{index}_pk"));
-    let (sort_key, sort_folds) = key(table, sort, &format!("{index}_sk"));
-    let folds = partition_folds || sort_folds;
-    let mut text = copy;
-    let _ = writeln!(text, "\n[tables.{id}.indexes.{index}]");
-    // With the table's own partition key alone it would be local, and those come with the table only.
-    let _ = writeln!(text, "type = \"global\"\npartition = {partition_key}");
-    if !sort.is_empty() {
-        let _ = writeln!(text, "sort = {sort_key}");
-    }
-    let _ = writeln!(text, "projection = \"all\"");
-    let conditions: Vec<String> = partition
-        .iter()
-        .map(|name| format!("{name:?}"))
-        .chain(sort.iter().map(|name| format!("\"{name}{}?\"", operator(table, name))))
-        .collect();
-    let _ = writeln!(text, "\n[questions.{id}.{index}]\nwhere = [{}]", conditions.join(", "));
-    if let Some(first) = sort.first() {
-        let _ = writeln!(text, "order = {first:?}");
-    }
+    let (sections, folds) = index_and_question(table, &id, &index, partition, sort);
+    text += &sections;
     let needs_retrofit = (folds || is_full) && has_items != Some(false);
     let retrofit = needs_retrofit.then(|| {
-        let place = if is_full { "Copy" } else { "InPlace" };
-        free(format!("{}{}{place}", table.id, capital(&index)), |name| {
+        let suffix = if is_full { "Copy" } else { "InPlace" };
+        free(format!("{}{}{suffix}", table.id, capital(&index)), |name| {
             model.retrofits.iter().any(|retrofit| retrofit.name == name)
         })
     });
@@ -173,24 +141,54 @@ fn addition(
             let _ = writeln!(text, "fills = [{index:?}]");
         }
     }
-    let full = format!(
-        "A new table: `{}` has {global} global indexes, the quota of a table. `{id}` has its keys and this index alone; questions \
-         that need another index stay with `{}`. You can also take an index away, or ask AWS for more, and run this again.",
-        table.id, table.id
-    );
     let why = match (folds, has_items) {
-        _ if is_full => full.as_str(),
+        _ if is_full => format!(
+            "A new table: `{0}` has {global} global indexes, the quota of a table. `{id}` has its keys and only this index; questions \
+             that need another index stay with `{0}`. You can also remove an index, or ask AWS for more, and run this again.",
+            table.id
+        ),
         (false, _) => {
-            "No retrofit: each key is one attribute, so DynamoDB itself fills the index when it is created."
+            "No retrofit: each key is one attribute, so DynamoDB itself fills the index when it is created.".to_owned()
         }
-        (true, Some(false)) => "No retrofit: the table has no items.",
-        (true, _) => {
-            "A retrofit in place: the table keeps its key and the index is global, so DynamoDB can add it to the live table. \
-             Items that are there get the index's key attributes from it; a new table would be needed for another table key or a \
-             local index."
-        }
+        (true, Some(false)) => "No retrofit: the table has no items.".to_owned(),
+        (true, _) => "A retrofit in place: the table keeps its key and the index is global, so DynamoDB can add it to the live table. \
+                      Existing items get the index's key attributes from it; only another table key or a local index needs a new table."
+            .to_owned(),
     };
-    Ok(Addition { index, retrofit, text, why: why.to_owned() })
+    Addition { index, retrofit, text, why }
+}
+
+/// The sections of the index and its question, and whether one of its keys is folded.
+fn index_and_question(
+    table: &Table,
+    id: &str,
+    index: &str,
+    partition: &[String],
+    sort: &[String],
+) -> (String, bool) {
+    let (partition_key, partition_folds) = key(table, partition, &format!("{index}_pk"));
+    let (sort_key, sort_folds) = key(table, sort, &format!("{index}_sk"));
+    let conditions: Vec<String> = partition
+        .iter()
+        .map(|name| format!("{name:?}"))
+        .chain(sort.iter().map(|name| format!("\"{name}{}?\"", operator(table, name))))
+        .collect();
+    let (sort_line, order) = match sort.first() {
+        Some(first) => (format!("sort = {sort_key}\n"), format!("order = {first:?}\n")),
+        None => (String::new(), String::new()),
+    };
+    // With the table's own partition key it would be local by default, and a live table cannot get local indexes.
+    let text = format!(
+        "\n[tables.{id}.indexes.{index}]\ntype = \"global\"\npartition = {partition_key}\n{sort_line}projection = \"all\"\n\
+         \n[questions.{id}.{index}]\nwhere = [{}]\n{order}",
+        conditions.join(", ")
+    );
+    (text, partition_folds || sort_folds)
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The name, or the name with the first number that makes it a new one.
@@ -206,7 +204,7 @@ fn free(name: String, taken: impl Fn(&str) -> bool) -> String {
 fn successor(model: &Model, text: &str, table: &Table) -> (String, String) {
     let id = free(format!("{}V", table.id), |id| id.ends_with('V') || model.table(id).is_some());
     let name = free(format!("{}-v", table.name), |name| {
-        name.ends_with('v') || model.tables.iter().any(|known| known.name == name)
+        name.ends_with('v') || model.tables.iter().any(|other| other.name == name)
     });
     let own = format!("tables.{}", table.id);
     let mut copy = String::new();
@@ -248,13 +246,13 @@ fn key(table: &Table, names: &[String], attribute: &str) -> (String, bool) {
     };
     let template = names.iter().map(part).collect::<Vec<_>>().join(SEPARATOR);
     if is_verbatim(table) {
-        // The table's own keys are written as they are; a new one can take every value.
+        // The table's own keys are not escaped; a new one can take every value.
         return (format!("{{ attribute = {attribute:?}, fold = {template:?}, verbatim = false }}"), true);
     }
     (format!("{template:?}"), true)
 }
 
-/// Are the table's keys written as they are? Its templates say so; without any, escaping is right.
+/// Are the table's keys written without escaping? Its templates say so; without any, escaping is right.
 fn is_verbatim(table: &Table) -> bool {
     let keys = table
         .key_attributes()
@@ -287,7 +285,7 @@ fn next(addition: &Addition) -> String {
     steps.into_iter().map(|step| format!("  {step}\n")).collect()
 }
 
-/// Writes the whole file beside the old one, then in its place.
+/// Writes the whole file under another name, then renames it.
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     let beside = path.with_extension("toml.new");
     std::fs::write(&beside, text).with_context(|| format!("cannot write `{}`", beside.display()))?;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 /// The most lines in one part: as many as are written before the next mark.
 const PART_LINES_MAX: u64 = 500;
-/// A part is full when it has so many bytes.
+/// The size at which a part is full.
 const PART_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// The longest line: DynamoDB's 400 KB, with room for the JSON notation.
 const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -17,13 +17,13 @@ const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// A file of lines, and how far it is read.
 pub(super) struct Lines {
     file: BufReader<File>,
-    /// Of all that was read.
+    /// The digest of everything that was read.
     digest: Sha256,
-    /// The lines before.
+    /// The number of lines that were read.
     count: u64,
 }
 
-/// Some lines.
+/// The lines that are written before the next mark.
 pub(super) struct Part {
     /// Lines with something in them, by their numbers.
     pub(super) lines: Vec<(u64, String)>,
@@ -38,7 +38,7 @@ impl Lines {
         Ok(Lines { file: BufReader::new(file), digest: Sha256::new(), count: 0 })
     }
 
-    /// Goes to where a mark was set. Are the bytes before it those of then?
+    /// Goes to the position of a mark. False if the bytes before it have changed since.
     pub(super) fn skip(&mut self, bytes: u64, lines: u64, digest: &str) -> anyhow::Result<bool> {
         let mut before = Read::by_ref(&mut self.file).take(bytes);
         let mut buffer = vec![0; 64 * 1024];

@@ -1,4 +1,4 @@
-//! How far a load is, kept in a file beside the items, so that it can go on.
+//! The progress of a load, in a file next to the items, so that it can continue.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::refusal::refuse;
 /// The form of a mark.
 const FORMAT: StoredFormat = StoredFormat { name: "the progress of a load", version: 1 };
 
-/// How far a load is.
+/// The progress of a load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Mark {
     v: u32,
-    /// What is loaded where: another load does not go on from here.
+    /// Table and options: a load with others does not continue from here.
     what: Value,
     pub(super) bytes: u64,
     pub(super) lines: u64,
-    /// Of the bytes before.
+    /// The digest of the bytes before.
     pub(super) digest: String,
     /// Items that were written.
     pub(super) written: u64,
-    /// Items that were there already.
+    /// Items that existed already.
     pub(super) there: u64,
     /// Items whose key another item has.
     pub(super) taken: u64,
@@ -42,7 +42,7 @@ impl Mark {
         Mark { v: FORMAT.version, what, ..Mark::default() }
     }
 
-    /// The mark of this load, or its beginning if there is none.
+    /// The mark of this load, or a new one.
     pub(super) fn read(place: &Path, what: Value) -> anyhow::Result<Mark> {
         let text = match std::fs::read_to_string(place) {
             Ok(text) => text,
@@ -63,12 +63,12 @@ impl Mark {
         }
     }
 
-    /// The items that are dealt with.
+    /// The items that are done.
     pub(super) fn items(&self) -> u64 {
         self.written + self.there + self.taken
     }
 
-    /// Replaces the file at once: who is killed meanwhile leaves the old one.
+    /// Replaces the file at once: a kill in between leaves the old one.
     pub(super) fn write(&self, place: &Path) -> anyhow::Result<()> {
         let mut name = place.as_os_str().to_owned();
         name.push(".new");

@@ -1,24 +1,35 @@
-//! `keyfold retrofit enforce`: makes the policies of both tables what the retrofit's row says. Somebody may have written over them,
-//! or a command was killed before it had applied them.
+//! `keyfold retrofit enforce`: applies the policies of the retrofit's row to both tables, in case they were overwritten, or a command was
+//! killed before it had applied them.
 
 use std::process::ExitCode;
 
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::ControlError;
 use keyfold_dynamo::DynamoError;
 use keyfold_dynamo::retrofit::{Head, PolicyChange, RequestSender, RetrofitError};
 use serde_json::{Value, json};
 
-use super::{explained, started, unstarted};
-use crate::args::RetrofitEnforceArgs;
+use super::env::{Env, RetrofitName, explained};
 use crate::output::Output;
 use crate::refusal::refuse;
+use crate::support::exit_code;
 
-pub(super) async fn run(model: &Model, args: &RetrofitEnforceArgs, out: &Output) -> anyhow::Result<ExitCode> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitEnforceArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// Show what would be changed. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Remove the denials from both tables. From then on you stop the writers yourself.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) lift: bool,
+}
+
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitEnforceArgs) -> anyhow::Result<ExitCode> {
     if args.lift {
-        return lift(&unstarted(model, &args.target).await?, out).await;
+        return lift(&env.unstarted(&args.retrofit).await?, env.out).await;
     }
-    let (sender, head) = started(model, &args.target).await?;
+    let (sender, head) = env.started(&args.retrofit).await?;
     if head.exempt.is_empty() {
         refuse!(
             "no-policy",
@@ -33,12 +44,12 @@ pub(super) async fn run(model: &Model, args: &RetrofitEnforceArgs, out: &Output)
     };
     let changes = changes.map_err(explained)?;
     let verb = if args.check { "would be changed" } else { "was changed" };
-    said(&head.retrofit, Some(&head), &changes, verb, out)?;
-    Ok(ExitCode::from(u8::from(args.check && !changes.is_empty())))
+    report(&head.retrofit, Some(&head), &changes, verb, env.out)?;
+    Ok(exit_code(!args.check || changes.is_empty()))
 }
 
-/// The row first: whoever is killed in between is followed by one who does not apply the policies again. Where there is no row, or no
-/// control table any more, its writers must be let in all the same.
+/// The row first: after a kill in between, the next command does not apply the policies again. Without a row or a control table, the
+/// writers are allowed all the same.
 async fn lift(sender: &RequestSender, out: &Output) -> anyhow::Result<ExitCode> {
     let head = match sender.head().await {
         Ok(head) => Some(head),
@@ -52,38 +63,34 @@ async fn lift(sender: &RequestSender, out: &Output) -> anyhow::Result<ExitCode> 
         sender.store(&head.exempting(&[]), Some(head)).await.map_err(explained)?;
     }
     let changes = sender.open_doors().await.map_err(explained)?;
-    said(sender.job().mapping().name(), head.as_ref(), &changes, "was changed", out)?;
+    report(sender.job().mapping().name(), head.as_ref(), &changes, "was changed", out)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn said(
+fn report(
     retrofit: &str,
     head: Option<&Head>,
     changes: &[PolicyChange],
     verb: &str,
     out: &Output,
 ) -> anyhow::Result<()> {
-    if out.json {
-        let policies: Vec<Value> = changes.iter().map(document).collect();
-        let phase = head.map(|head| head.phase.name());
-        return out.value(&json!({ "retrofit": retrofit, "phase": phase, "policies": policies }));
-    }
-    if changes.is_empty() {
-        out.text(format!("retrofit `{retrofit}`: the policies of both tables are as they must be\n"));
-    }
-    for change in changes {
-        out.text(line(change, verb));
-    }
-    Ok(())
+    let policies: Vec<Value> = changes.iter().map(document).collect();
+    let phase = head.map(|head| head.phase.name());
+    let value = json!({ "retrofit": retrofit, "phase": phase, "policies": policies });
+    let text = match changes.is_empty() {
+        true => format!("retrofit `{retrofit}`: the policies of both tables are correct\n"),
+        false => changes.iter().map(|change| line(change, verb)).collect(),
+    };
+    out.show(&value, text)
 }
 
-/// What becomes of a table's policy, as a line.
+/// The change of a table's policy, as a line.
 pub(super) fn line(change: &PolicyChange, verb: &str) -> String {
     let policy = change.policy.as_deref().unwrap_or("no policy");
     format!("the policy of table `{}` {verb}: {policy}\n", change.table)
 }
 
-/// The same for machines.
+/// The change as JSON.
 pub(super) fn document(change: &PolicyChange) -> Value {
     let policy = change.policy.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
     json!({ "table": change.table, "policy": policy })

@@ -4,19 +4,33 @@
 //! the children's errors: a redrive would then go on after the catch instead of with the slice that failed. So the children are asked,
 //! with the AWS CLI.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, anyhow, bail};
-use keyfold_core::model::Model;
-use keyfold_core::retrofit::Mapping;
-use serde::Deserialize;
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::hinted;
-use crate::args::RetrofitFailuresArgs;
-use crate::output::{Output, columns};
+use super::aws_cli::aws;
+use super::env::{Env, RetrofitName};
+use crate::output::columns;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitFailuresArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// The state machine's ARN. Its newest failed run is shown.
+    #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
+    pub(crate) state_machine: Option<String>,
+    /// The run to show.
+    #[arg(long, value_name = "ARN")]
+    pub(crate) execution: Option<String>,
+    /// How many segments to show.
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) show: u16,
+}
 
 /// A segment that failed.
+#[derive(Serialize)]
 struct Failure {
     /// `backfill`, or the side that was compared.
     pass: String,
@@ -26,7 +40,7 @@ struct Failure {
     execution: String,
 }
 
-/// What DescribeExecution says.
+/// The answer of DescribeExecution.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Execution {
@@ -36,33 +50,26 @@ struct Execution {
     input: Option<String>,
 }
 
-pub(super) fn run(model: &Model, args: &RetrofitFailuresArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
+pub(super) fn run(env: &Env<'_>, args: &RetrofitFailuresArgs) -> anyhow::Result<ExitCode> {
+    let name = env.mapping(&args.retrofit)?.name().to_owned();
     let Some(run) = execution(args)? else {
-        out.text(format!("no run of retrofit `{}` has failed\n", args.name));
+        env.out.text(format!("no run of retrofit `{name}` has failed\n"));
         return Ok(ExitCode::SUCCESS);
     };
-    let whole: Execution = described(&run)?;
+    let Execution { status, error, cause, .. } = describe(&run)?;
     let failures = failures(&run, args.show.into())?;
-    let cause = message(whole.cause.as_deref());
-    if out.json {
-        let one = |failure: &Failure| {
-            json!({ "pass": failure.pass, "segment": failure.segment, "error": failure.error,
-                "cause": failure.cause, "execution": failure.execution })
-        };
-        out.value(&json!({
-            "retrofit": args.name, "execution": run, "status": whole.status, "error": whole.error, "cause": cause,
-            "failures": failures.iter().map(one).collect::<Vec<_>>(),
-        }))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    out.text(format!("{run}\n{} {} {cause}\n", whole.status, whole.error.unwrap_or_default()));
+    let cause = message(cause.as_deref());
+    let value = json!({
+        "retrofit": name, "execution": run, "status": status, "error": error, "cause": cause, "failures": failures,
+    });
     let row = |failure: Failure| vec![failure.pass, failure.segment, failure.error, failure.cause];
-    out.text(columns(&failures.into_iter().map(row).collect::<Vec<_>>()));
+    let rows: Vec<_> = failures.into_iter().map(row).collect();
+    let error = error.unwrap_or_default();
+    env.out.show(&value, format!("{run}\n{status} {error} {cause}\n{}", columns(&rows)))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The run that was named, or the newest one that failed.
+/// The given run, or the newest one that failed.
 fn execution(args: &RetrofitFailuresArgs) -> anyhow::Result<Option<String>> {
     if let Some(execution) = &args.execution {
         return Ok(Some(execution.clone()));
@@ -70,43 +77,32 @@ fn execution(args: &RetrofitFailuresArgs) -> anyhow::Result<Option<String>> {
     let Some(machine) = &args.state_machine else {
         bail!("which run? give the state machine with --state-machine, or a run with --execution");
     };
-    let listed = aws(&[
-        "list-executions",
-        "--state-machine-arn",
-        machine,
-        "--status-filter",
-        "FAILED",
-        "--max-items",
-        "1",
-    ])?;
-    Ok(arns(&listed, "executions", "executionArn").into_iter().next())
+    Ok(executions(["--state-machine-arn", machine], "FAILED", 1)?.into_iter().next())
 }
 
 /// The children that failed, of all maps of a run.
 fn failures(run: &str, show: usize) -> anyhow::Result<Vec<Failure>> {
-    let maps = arns(&aws(&["list-map-runs", "--execution-arn", run])?, "mapRuns", "mapRunArn");
-    let (most, mut failed) = (show.to_string(), Vec::new());
+    let maps = arns(&step_functions(&["list-map-runs", "--execution-arn", run])?, "mapRuns", "mapRunArn");
+    let mut failed = Vec::new();
     for map in maps {
         for status in ["FAILED", "TIMED_OUT"] {
-            let listed = aws(&[
-                "list-executions",
-                "--map-run-arn",
-                &map,
-                "--status-filter",
-                status,
-                "--max-items",
-                &most,
-            ])?;
-            failed.extend(arns(&listed, "executions", "executionArn"));
+            failed.extend(executions(["--map-run-arn", &map], status, show)?);
         }
     }
     failed.truncate(show);
     failed.into_iter().map(failure).collect()
 }
 
+/// The executions of a state machine or a map with this status.
+fn executions(of: [&str; 2], status: &str, max: usize) -> anyhow::Result<Vec<String>> {
+    let max = max.to_string();
+    let words = ["list-executions", of[0], of[1], "--status-filter", status, "--max-items", &max];
+    Ok(arns(&step_functions(&words)?, "executions", "executionArn"))
+}
+
 /// The child's input names its segment: see `ItemSelector` in statemachine/retrofit.asl.json.
 fn failure(execution: String) -> anyhow::Result<Failure> {
-    let child = described(&execution)?;
+    let child = describe(&execution)?;
     let input: Value = serde_json::from_str(child.input.as_deref().unwrap_or("{}"))?;
     let event = &input["event"];
     let pass = event["side"].as_str().map_or_else(|| "backfill".to_owned(), |side| format!("compare {side}"));
@@ -127,8 +123,8 @@ fn message(cause: Option<&str>) -> String {
     inside.unwrap_or(cause).replace('\n', " ")
 }
 
-fn described(execution: &str) -> anyhow::Result<Execution> {
-    let answer = aws(&["describe-execution", "--execution-arn", execution])?;
+fn describe(execution: &str) -> anyhow::Result<Execution> {
+    let answer = step_functions(&["describe-execution", "--execution-arn", execution])?;
     serde_json::from_value(answer).with_context(|| format!("cannot read the execution `{execution}`"))
 }
 
@@ -137,13 +133,9 @@ fn arns(answer: &Value, list: &str, name: &str) -> Vec<String> {
     all.iter().filter_map(|one| one[name].as_str().map(str::to_owned)).collect()
 }
 
-/// What the AWS CLI says. Everybody who deploys has it; an SDK crate for these calls would double the build.
-fn aws(words: &[&str]) -> anyhow::Result<Value> {
-    let answer = Command::new("aws").arg("stepfunctions").args(words).args(["--output", "json"]).output();
-    let answer = answer.map_err(|error| anyhow!("cannot run the AWS CLI ({error})"))?;
-    if !answer.status.success() {
-        bail!("Step Functions refuses `{}`: {}", words[0], String::from_utf8_lossy(&answer.stderr).trim());
-    }
-    serde_json::from_slice(&answer.stdout)
-        .with_context(|| format!("cannot read the answer of `{}`", words[0]))
+/// The answer of Step Functions.
+fn step_functions(words: &[&str]) -> anyhow::Result<Value> {
+    let refused = format!("Step Functions refuses `{}`", words[0]);
+    let answer = aws(&[&["stepfunctions"], words, &["--output", "json"]].concat(), &refused, "")?;
+    serde_json::from_str(&answer).with_context(|| format!("cannot read the answer of `{}`", words[0]))
 }

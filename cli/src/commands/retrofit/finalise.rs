@@ -1,4 +1,4 @@
-//! `keyfold retrofit finalise`: closes the retrofit for good. What it kept on the target's items is taken off, or left where it is.
+//! `keyfold retrofit finalise`: closes the retrofit for good, and removes its marks from the target's items, or leaves them.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -6,52 +6,60 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase, wait_after_change};
 use keyfold_core::retrofit::{Pass, Protocol, Step, finalise};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::json;
 
-use super::interrupt::watched;
+use super::env::{Env, explained};
 use super::line::{Line, wait};
-use super::passes::cleaned;
+use super::passes::{RetrofitWork, cleaned, interrupted};
 use super::steps::step;
-use super::tidy::interrupted;
-use super::{explained, started};
-use crate::args::RetrofitFinaliseArgs;
-use crate::commands::now_seconds;
 use crate::output::Output;
 use crate::refusal::refuse;
+use crate::support::{now_seconds, stop_flag};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitFinaliseArgs {
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
+    /// Show the price. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Leave the marks on the items, and the rows in the control table, which costs nothing. Tombstones are deleted all the same.
+    #[arg(long)]
+    pub(crate) leave_marks: bool,
+    /// Seconds to wait until the last function has ended; longer than any function runs.
+    #[arg(long, default_value_t = 900, value_name = "SECONDS")]
+    pub(crate) settle: u64,
+}
 
 /// Closes the retrofit, waits until functions in progress have ended, then cleans the target.
-pub(super) async fn run(
-    model: &Model,
-    args: &RetrofitFinaliseArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let (sender, mut head) = started(model, &args.target).await?;
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinaliseArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
+    let (sender, mut head) = env.started(&args.work.retrofit).await?;
     let mapping = sender.job().mapping();
     if mapping.keeps_folded() {
         let (retrofit, table) = (head.retrofit, mapping.source().id.clone());
-        return Err(explained(ControlError::KeepsFolded { retrofit, table }.into()));
+        return Err(explained(ControlError::KeepsFolded { retrofit, table }));
     }
     let passes = passes(&head, args.leave_marks);
-    price(model, &sender, &head, &passes, args, out).await?;
+    price(env, &sender, &head, &passes, args).await?;
     if args.check {
         return Ok(ExitCode::SUCCESS);
     }
     if head.phase != Phase::Finalising {
-        let next = head.to(Phase::Finalising).map_err(|error| explained(error.into()))?;
+        let next = head.to(Phase::Finalising).map_err(explained)?;
         sender.store(&next, Some(&head)).await.map_err(explained)?;
         head = next;
     }
-    let head = settled(&sender, head, args.settle, out).await?;
-    let sender = sender.paced(args.rate);
-    let stop = watched(out);
+    let head = wait_for_functions(&sender, head, args.settle, out).await?;
+    let sender = sender.paced(args.work.rate);
+    let stop = stop_flag(out);
     let Some(counts) = clean(&sender, &passes, args, &stop, out).await? else { return interrupted(out) };
     let count = |name: &str| counts.get(name).copied().unwrap_or(0);
     if count("changed") > 0 {
-        // What was changed is looked for in a new pass.
+        // A new pass looks for the items that changed.
         for pass in &passes {
             sender.forget_segments(*pass).await.map_err(explained)?;
         }
@@ -68,8 +76,13 @@ pub(super) async fn run(
     step(&sender, &head, Phase::Finalised, out, finalised).await
 }
 
-/// Waits until functions in progress have ended. Whoever comes after an interruption waits for what is left of it.
-async fn settled(sender: &RequestSender, head: Head, settle: u64, out: &Output) -> anyhow::Result<Head> {
+/// Waits until functions in progress have ended. After an interruption, the same command waits for the rest of the time.
+async fn wait_for_functions(
+    sender: &RequestSender,
+    head: Head,
+    settle: u64,
+    out: &Output,
+) -> anyhow::Result<Head> {
     let (since, head) = match head.since {
         Some(since) => (since, head),
         None => {
@@ -89,7 +102,7 @@ async fn settled(sender: &RequestSender, head: Head, settle: u64, out: &Output) 
     Ok(head)
 }
 
-/// What has to be read and cleaned. Tombstones always go: readers of the target would meet them for ever.
+/// The passes that are needed. Tombstones are always deleted: readers of the target would meet them for ever.
 fn passes(head: &Head, leave_marks: bool) -> Vec<Pass> {
     let between_tables = head.protocol != Protocol::InPlace;
     let has_rows = head.protocol == Protocol::Ledger || head.keeps_rows();
@@ -102,14 +115,13 @@ fn passes(head: &Head, leave_marks: bool) -> Vec<Pass> {
     }
 }
 
-/// Says what it will cost.
+/// Shows the price.
 async fn price(
-    model: &Model,
+    env: &Env<'_>,
     sender: &RequestSender,
     head: &Head,
     passes: &[Pass],
     args: &RetrofitFinaliseArgs,
-    out: &Output,
 ) -> anyhow::Result<()> {
     if passes.is_empty() && !args.check {
         return Ok(());
@@ -123,7 +135,7 @@ async fn price(
         false => WriteUnits::ZERO,
     };
     let reads = ReadUnits::from_halves(scan.saturating_mul(2));
-    let prices = &model.prices;
+    let (out, prices) = (env.out, &env.model.prices);
     if args.check && out.json {
         return out.value(&json!({
             "retrofit": head.retrofit, "phase": head.phase.name(), "leaveMarks": args.leave_marks, "items": items,
@@ -131,22 +143,22 @@ async fn price(
         }));
     }
     let retrofit = &head.retrofit;
-    let mut said = format!(
+    let mut text = format!(
         "finalising `{retrofit}`: {scan} read units ({}), about {} write units ({}) for the marks of {items} items\n",
         prices.dollars_for_reads(reads),
         writes.get(),
         prices.dollars_for_writes(writes)
     );
     if passes.contains(&Pass::EmptyLedger) {
-        said += "and 1 write unit for each row of the control table\n";
+        text += "and 1 write unit for each row of the control table\n";
     }
     if passes.contains(&Pass::Tidy) {
-        said += "and 1 write unit for each tombstone\n";
+        text += "and 1 write unit for each tombstone\n";
     }
     if writes > WriteUnits::ZERO {
-        said += "with --leave-marks it costs nothing: Keyfold never shows the marks, and later retrofits do not carry them along\n";
+        text += "with --leave-marks it costs nothing: Keyfold never shows the marks, and later retrofits do not carry them along\n";
     }
-    out.note(said);
+    out.note(text);
     Ok(())
 }
 

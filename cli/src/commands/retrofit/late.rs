@@ -1,19 +1,30 @@
-//! `keyfold retrofit late`: the changes that came to a table after its writers should have stopped, and that the open table does not
-//! say. Somebody decides what becomes of each: write it to the open table, or let it go.
+//! `keyfold retrofit late`: the changes that came to a table after its writers should have stopped, and that the open table lacks. The
+//! operator writes each to the open table, or forgets it.
 
 use std::process::ExitCode;
 
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::late::LateChange;
 use serde_json::{Value, json};
 
-use super::{explained, started};
-use crate::args::RetrofitLateArgs;
-use crate::output::{Output, columns};
+use super::env::{Env, RetrofitName, explained};
+use crate::output::columns;
 use crate::refusal::refuse;
 
-pub(super) async fn run(model: &Model, args: &RetrofitLateArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitLateArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// Print the items before and after, as JSON.
+    #[arg(long)]
+    pub(crate) images: bool,
+    /// Forget the change with this name: it was dealt with.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) forget: Option<String>,
+}
+
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitLateArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
+    let (sender, head) = env.started(&args.retrofit).await?;
     let changes = sender.late().await.map_err(explained)?;
     if let Some(name) = &args.forget {
         let Some(change) = changes.iter().find(|change| change.name() == name) else {
@@ -24,7 +35,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitLateArgs, out: &Output) ->
         return Ok(ExitCode::SUCCESS);
     }
     if out.json || args.images {
-        let changes: Vec<Value> = changes.iter().map(|change| shown(change, args.images)).collect();
+        let changes: Vec<Value> = changes.iter().map(|change| as_json(change, args.images)).collect();
         out.value(&json!({ "retrofit": head.retrofit, "late": changes }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -42,14 +53,14 @@ pub(super) async fn run(model: &Model, args: &RetrofitLateArgs, out: &Output) ->
     Ok(ExitCode::SUCCESS)
 }
 
-/// What an item holds is shown only to somebody who asks for it.
-fn shown(change: &LateChange, images: bool) -> Value {
-    let mut shown = json!({
+/// The contents of items are shown only with `--images`.
+fn as_json(change: &LateChange, images: bool) -> Value {
+    let mut value = json!({
         "name": change.name(), "table": change.table, "key": change.key, "what": change.what(),
     });
     if images {
-        shown["old"] = json!(change.old);
-        shown["new"] = json!(change.new);
+        value["old"] = json!(change.old);
+        value["new"] = json!(change.new);
     }
-    shown
+    value
 }

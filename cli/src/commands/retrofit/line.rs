@@ -1,4 +1,4 @@
-//! One line on standard error that is drawn anew while something goes on: on a terminal in place, elsewhere as plain lines.
+//! One line on standard error that changes while work is in progress: on a terminal in place, elsewhere as plain lines.
 
 use std::io::IsTerminal;
 use std::pin::pin;
@@ -9,7 +9,7 @@ use crate::output::Output;
 
 /// How often the line is redrawn on a terminal. The first time is at once.
 const REDRAW_PERIOD: Duration = Duration::from_millis(100);
-/// When the first plain line is printed. What ends before leaves none.
+/// When the first plain line is printed. Shorter work prints none.
 const FIRST_LINE: Duration = Duration::from_millis(400);
 /// How often a plain line is printed in the first minute, and later: a backfill of days must not fill a log.
 const LINE_PERIODS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
@@ -18,15 +18,13 @@ const FIRST_MINUTE: Duration = Duration::from_secs(60);
 const ERASE: &str = "\r\x1b[K";
 /// The widest line: a terminal of 80 columns may break one that fills it.
 pub(super) const COLUMNS_MAX: usize = 79;
-/// The width of a bar, without its brackets.
-pub(super) const BAR_CHARS: usize = 14;
 
 /// A line that changes.
 #[derive(Debug)]
 pub(super) struct Line {
     out: Output,
     terminal: bool,
-    begun: Instant,
+    started: Instant,
     /// When it was drawn last.
     drawn: Mutex<Option<Instant>>,
 }
@@ -34,7 +32,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(out: &Output) -> Line {
         let terminal = std::io::stderr().is_terminal() && out.draws();
-        Line { out: out.clone(), terminal, begun: Instant::now(), drawn: Mutex::default() }
+        Line { out: out.clone(), terminal, started: Instant::now(), drawn: Mutex::default() }
     }
 
     /// Is the line drawn in place?
@@ -57,12 +55,12 @@ impl Line {
     /// How long until the line is drawn.
     fn pause(&self) -> Duration {
         let drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
-        let past = self.begun.elapsed();
+        let past = self.started.elapsed();
         period(self.terminal, past, drawn.is_some())
             .saturating_sub(drawn.map_or(past, |drawn| drawn.elapsed()))
     }
 
-    /// Prints a line of its own, which stays.
+    /// Prints a line that stays.
     pub(super) fn note(&self, text: &str) {
         self.erase();
         self.out.note(format!("{text}\n"));
@@ -93,38 +91,29 @@ fn period(terminal: bool, past: Duration, drawn: bool) -> Duration {
     }
 }
 
-/// What of a text fits one row of a terminal.
+/// The part of a text that fits one row of a terminal.
 fn cut(text: &str) -> String {
     text.chars().take(COLUMNS_MAX).collect()
 }
 
-/// A bar that is filled to this share, 0 to 1.
-pub(super) fn bar(share: f64) -> String {
-    // Saturates; the share is never above 1 by more than rounding.
-    let full = ((share * BAR_CHARS as f64) as usize).min(BAR_CHARS);
-    format!("[{}{}]", "#".repeat(full), "-".repeat(BAR_CHARS - full))
-}
-
-/// Waits for this long, or until `stopped`, with a bar; did the whole time pass?
+/// Waits for this long, or until `stopped`. Did the whole time pass?
 pub(super) async fn wait(line: &Line, seconds: u64, what: &str, stopped: impl Fn() -> bool) -> bool {
     const LOOK: Duration = Duration::from_millis(200);
-    let (begun, most) = (Instant::now(), Duration::from_secs(seconds));
+    let (started, most) = (Instant::now(), Duration::from_secs(seconds));
     let waiting = async {
-        while begun.elapsed() < most {
+        while started.elapsed() < most {
             if stopped() {
                 return false;
             }
-            tokio::time::sleep(LOOK.min(most.saturating_sub(begun.elapsed()))).await;
+            tokio::time::sleep(LOOK.min(most.saturating_sub(started.elapsed()))).await;
         }
         true
     };
-    line.during(waiting, || waited(begun.elapsed(), most, what)).await
+    line.during(waiting, || waited(started.elapsed(), most, what)).await
 }
 
 fn waited(elapsed: Duration, most: Duration, what: &str) -> String {
-    let share = elapsed.as_secs_f64() / most.as_secs_f64().max(0.001);
-    let left = most.saturating_sub(elapsed).as_secs_f64().ceil() as u64;
-    format!("{} {}, {}", bar(share), time_left(left), what)
+    format!("{}, {what}", time_left(most.saturating_sub(elapsed).as_secs_f64().ceil() as u64))
 }
 
 /// Seconds as `40 s left`.
@@ -143,8 +132,8 @@ mod tests {
     #[test]
     fn a_wait_shows_how_much_of_it_is_left_and_no_line_is_wider_than_a_terminal() {
         let shown = waited(Duration::from_secs(300), Duration::from_secs(900), "until functions have ended");
-        assert_eq!(shown, "[####----------] 10 min left, until functions have ended");
-        assert_eq!(waited(Duration::from_secs(9), Duration::ZERO, "x"), "[##############] 0 s left, x");
+        assert_eq!(shown, "10 min left, until functions have ended");
+        assert_eq!(waited(Duration::from_secs(9), Duration::ZERO, "x"), "0 s left, x");
         assert_eq!(cut(&"x".repeat(200)).len(), COLUMNS_MAX);
     }
 
@@ -159,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_shown_ends_with_the_work() {
+    async fn the_line_ends_with_the_work() {
         let line = Line::new(&Output::new(true));
         assert_eq!(line.during(async { 7 }, || unreachable!("it is over before")).await, 7);
     }

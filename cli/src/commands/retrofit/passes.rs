@@ -7,73 +7,101 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Checkpoint, Misfits, Pass, SegmentId, progress};
 use keyfold_dynamo::retrofit::{
-    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice,
-    finalise_slice, verify_slice,
+    LAG_SECONDS_DEFAULT, RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice,
+    backfill_slice, finalise_slice, verify_slice,
 };
 use serde_json::json;
 
-use super::interrupt::{INTERRUPTED, watched};
-use super::misfits::table;
+use super::env::{Env, RetrofitName, explained};
 use super::progress::Progress;
 use super::rounds::Rounds;
-use super::{explained, started};
-use crate::args::{RetrofitPassArgs, RetrofitVerifyArgs, RetrofitWork, SEGMENTS_DEFAULT};
+use super::texts::misfit_table;
 use crate::output::Output;
 use crate::refusal::refuse;
+use crate::support::{INTERRUPTED, stop_flag};
 
-pub(super) async fn backfill(
-    model: &Model,
-    args: &RetrofitPassArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
-    let sender = sender.paced(args.rate);
-    head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
+/// The default number of segments of a pass.
+const SEGMENTS_DEFAULT: u32 = 4;
+
+/// How a pass over a table is split into segments, and how fast it goes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitWork {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// This worker's name, for the leases of segments. After a kill, a worker of the same name continues at once [default: a new
+    /// name for each run, which waits half a minute for the leases to end].
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
+    pub(crate) worker: Option<String>,
+    /// The number of segments of each table's scan. A pass that was interrupted continues with its number [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) segments: Option<u32>,
+    /// How many segments are processed at the same time.
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    pub(crate) concurrency: usize,
+    /// Capacity units per second, reads and writes of all segments together: the first rate and the maximum [default: starts at
+    /// 1000 and grows while nothing is throttled].
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) rate: Option<f64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitPassArgs {
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
+    /// Start again from the beginning.
+    #[arg(long)]
+    pub(crate) again: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitVerifyArgs {
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
+    /// How far behind the replicator may be: a difference is checked again for twice as long. 0 if there are no writers.
+    #[arg(long, default_value_t = LAG_SECONDS_DEFAULT, value_name = "SECONDS")]
+    pub(crate) lag: u64,
+    /// How many differences to list, by their keys.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) show: usize,
+}
+
+pub(super) async fn backfill(env: &Env<'_>, args: &RetrofitPassArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
+    let (sender, head) = env.started(&args.work.retrofit).await?;
+    let sender = sender.paced(args.work.rate);
+    head.check_filling(sender.job().mapping()).map_err(explained)?;
     let total = total(&sender, args).await?;
     sender.begin_writing().await.map_err(explained)?;
-    let options = SliceOptions {
-        stop: watched(out),
-        owner: Some(owner(args.work.worker.as_deref())),
-        store: true,
-        ..SliceOptions::default()
-    };
-    let shown = Progress::new(out, &sender, sender.items_about().await.map_err(explained)?);
-    let rounds =
-        Rounds { segments: total, concurrency: args.work.concurrency, stop: &options.stop, shown: &shown };
-    let ends = rounds.run(|segment| one_segment(&sender, Pass::Backfill, segment, &options, &shown)).await;
-    shown.ends();
-    let ends = ends?;
-    let mut counts = BTreeMap::new();
-    ends.iter().for_each(|checkpoint| add(&mut counts, checkpoint));
-    let done = ends.len() == total as usize && ends.iter().all(Checkpoint::is_done);
+    let items = sender.items_about().await.map_err(explained)?;
+    let shown = Progress::new(out, &sender, items);
+    let (counts, done) = walk(&sender, Pass::Backfill, total, &args.work, &stop_flag(out), &shown).await?;
     let entries = sender.quarantine().await.map_err(explained)?;
     report(out, &sender, "backfill", &counts, &shown, done, Some(&misfits(&entries)))?;
     Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
-/// How many segments the backfill has. One that was begun before goes on with its number, also from its beginning.
+/// The number of segments of the backfill. An interrupted one keeps its number, also with `--again`.
 async fn total(sender: &RequestSender, args: &RetrofitPassArgs) -> anyhow::Result<u32> {
-    let known = sender.segments(Pass::Backfill).await.map_err(explained)?;
-    let begun = known.first().map(|known| known.segment().total());
-    let total = args.work.segments.or(begun).unwrap_or(SEGMENTS_DEFAULT);
+    let stored = sender.segments(Pass::Backfill).await.map_err(explained)?;
+    let former = stored.first().map(|checkpoint| checkpoint.segment().total());
+    let total = args.work.segments.or(former).unwrap_or(SEGMENTS_DEFAULT);
     if args.again {
         sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
     } else if let Some(other) =
-        known.iter().map(|known| known.segment().total()).find(|known| *known != total)
+        stored.iter().map(|checkpoint| checkpoint.segment().total()).find(|other| *other != total)
     {
         refuse!(
             "other-segments",
             "the backfill of retrofit `{}` was begun with {other} segments\n\
-             hint: leave out --segments to go on with them, or start again with --again",
+             hint: leave out --segments to continue with them, or start again with --again",
             sender.job().mapping().name()
         );
     }
-    if args.again || begun.is_none() {
-        // Noted before anything is carried over: who comes after a crash finds the number.
+    if args.again || former.is_none() {
+        // Stored before anything is carried over: after a crash the next command finds the number.
         let first = SegmentId::new(0, total)?;
         let start = Checkpoint::start(sender.job(), Pass::Backfill, first);
         sender.store_checkpoint(&start).await.map_err(explained)?;
@@ -81,7 +109,7 @@ async fn total(sender: &RequestSender, args: &RetrofitPassArgs) -> anyhow::Resul
     Ok(total)
 }
 
-/// Takes what the retrofit keeps off the target's items or the control table; the counts, or `None` if it is interrupted.
+/// Removes the retrofit's marks from the target's items, or its rows from the control table. `None` if it is interrupted.
 pub(super) async fn cleaned(
     sender: &RequestSender,
     pass: Pass,
@@ -89,30 +117,41 @@ pub(super) async fn cleaned(
     stop: &Arc<AtomicBool>,
     out: &Output,
 ) -> anyhow::Result<Option<BTreeMap<String, u64>>> {
-    let known = sender.segments(pass).await.map_err(explained)?;
-    // One that was begun with another number of segments goes on with that.
-    let begun = known.first().map(|known| known.segment().total());
-    let total = begun.or(work.segments).unwrap_or(SEGMENTS_DEFAULT);
-    let options = SliceOptions {
-        stop: Arc::clone(stop),
-        owner: Some(owner(work.worker.as_deref())),
-        store: true,
-        ..SliceOptions::default()
-    };
-    // How many rows the control table has, nobody knows.
+    let stored = sender.segments(pass).await.map_err(explained)?;
+    // An interrupted pass keeps its number of segments.
+    let former = stored.first().map(|checkpoint| checkpoint.segment().total());
+    let total = former.or(work.segments).unwrap_or(SEGMENTS_DEFAULT);
+    // The number of rows in the control table is unknown.
     let items = match pass {
         Pass::EmptyLedger => 0,
         _ => sender.target_about().await.map_err(explained)?.0,
     };
     let shown = Progress::new(out, sender, items);
-    let rounds = Rounds { segments: total, concurrency: work.concurrency, stop, shown: &shown };
-    let ends = rounds.run(|segment| one_segment(sender, pass, segment, &options, &shown)).await;
+    let (counts, done) = walk(sender, pass, total, work, stop, &shown).await?;
+    Ok(done.then_some(counts))
+}
+
+/// Runs every segment of a backfill or a sweep. Returns the counts of all, and whether all are done.
+async fn walk(
+    sender: &RequestSender,
+    pass: Pass,
+    total: u32,
+    work: &RetrofitWork,
+    stop: &Arc<AtomicBool>,
+    shown: &Progress<'_>,
+) -> anyhow::Result<(BTreeMap<String, u64>, bool)> {
+    let options = SliceOptions { store: true, ..options(work, Arc::clone(stop)) };
+    let rounds = Rounds { segments: total, concurrency: work.concurrency, stop, shown };
+    let ends = rounds.run(|segment| one_segment(sender, pass, segment, &options, shown)).await;
     shown.ends();
-    let ends = ends?;
-    let mut counts = BTreeMap::new();
+    let (ends, mut counts) = (ends?, BTreeMap::new());
     ends.iter().for_each(|checkpoint| add(&mut counts, checkpoint));
-    let all = ends.len() == total as usize && ends.iter().all(Checkpoint::is_done);
-    Ok(all.then_some(counts))
+    Ok((counts, ends.len() == total as usize && ends.iter().all(Checkpoint::is_done)))
+}
+
+/// How the slices of this command run.
+fn options(work: &RetrofitWork, stop: Arc<AtomicBool>) -> SliceOptions {
+    SliceOptions { stop, owner: Some(owner(work.worker.as_deref())), ..SliceOptions::default() }
 }
 
 /// Backfills or cleans one segment to its end, or to the page at which it is interrupted.
@@ -141,15 +180,15 @@ async fn one_segment(
 
 /// Compares both sides. Exit code 1 if they differ.
 pub(super) async fn verify(
-    model: &Model,
+    env: &Env<'_>,
     args: &RetrofitVerifyArgs,
     repair: bool,
-    out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
-    let sender = sender.paced(args.rate);
+    let out = env.out;
+    let (sender, head) = env.started(&args.work.retrofit).await?;
+    let sender = sender.paced(args.work.rate);
     if repair {
-        head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
+        head.check_filling(sender.job().mapping()).map_err(explained)?;
         sender.begin_writing().await.map_err(explained)?;
         for entry in sender.quarantine().await.map_err(explained)? {
             sender.release(&entry).await.map_err(explained)?;
@@ -158,13 +197,8 @@ pub(super) async fn verify(
     let passes = progress::comparison(sender.job().mapping().protocol());
     let items = sender.items_about().await.map_err(explained)?.saturating_mul(passes.len() as u64);
     let shown = Progress::new(out, &sender, items);
-    let options = SliceOptions {
-        stop: watched(out),
-        owner: Some(owner(args.work.worker.as_deref())),
-        store: !repair,
-        lag_seconds: args.lag,
-        ..SliceOptions::default()
-    };
+    let options =
+        SliceOptions { store: !repair, lag_seconds: args.lag, ..options(&args.work, stop_flag(out)) };
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let (mut differences, mut count, mut done) = (Vec::new(), 0, true);
     let total = args.work.segments.unwrap_or(SEGMENTS_DEFAULT);
@@ -172,12 +206,8 @@ pub(super) async fn verify(
         if !repair {
             sender.forget_segments(*pass).await.map_err(explained)?;
         }
-        let rounds = Rounds {
-            segments: total,
-            concurrency: args.work.concurrency,
-            stop: &options.stop,
-            shown: &shown,
-        };
+        let (concurrency, stop) = (args.work.concurrency, &*options.stop);
+        let rounds = Rounds { segments: total, concurrency, stop, shown: &shown };
         let ends = rounds.run(|segment| compared(&sender, *pass, segment, repair, &options, &shown)).await?;
         done &= ends.len() == total as usize;
         for end in ends {
@@ -236,12 +266,17 @@ fn name(sender: &RequestSender, difference: &RetrofitDifference, out: &Output) {
 }
 
 /// The worker's name for leases: the given one, or a new one for this run.
-pub(super) fn owner(given: Option<&str>) -> String {
+fn owner(given: Option<&str>) -> String {
     if let Some(given) = given {
         return given.to_owned();
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("cli-{}-{:x}", std::process::id(), now.as_nanos())
+}
+
+pub(super) fn interrupted(out: &Output) -> anyhow::Result<ExitCode> {
+    out.note("interrupted: the same command continues from here\n");
+    Ok(ExitCode::from(INTERRUPTED))
 }
 
 pub(super) fn add(counts: &mut BTreeMap<String, u64>, checkpoint: &Checkpoint) {
@@ -260,35 +295,25 @@ fn report(
     misfits: Option<&Misfits>,
 ) -> anyhow::Result<()> {
     let spent = sender.spent();
-    let rate = shown.items_per_second();
-    if out.json {
-        let mut shown = json!({
-            "pass": what, "done": done, "counts": counts, "itemsPerSecond": rate.round(),
-            "readUnits": spent.read.units, "writeUnits": spent.write.units,
-            "controlWriteUnits": spent.control.units, "resent": spent.resent, "throttled": spent.throttles,
-        });
-        if let Some(misfits) = misfits {
-            shown["misfits"] = misfits.json();
-        }
-        return out.value(&shown);
-    }
+    let (rate, reads, writes, control) =
+        (shown.items_per_second(), spent.read.units, spent.write.units, spent.control.units);
+    let mut value = json!({
+        "pass": what, "done": done, "counts": counts, "itemsPerSecond": rate.round(), "readUnits": reads,
+        "writeUnits": writes, "controlWriteUnits": control, "resent": spent.resent, "throttled": spent.throttles,
+    });
     let counted: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    out.text(format!(
-        "{what}: {} ({rate:.0} items/s, {} read units, {} write units, {} units of the control table, {} retries)\n",
+    let mut text = format!(
+        "{what}: {} ({rate:.0} items/s, {reads} read units, {writes} write units, {control} units of the control table, {} retries)\n",
         counted.join(", "),
-        spent.read.units,
-        spent.write.units,
-        spent.control.units,
         spent.resent
-    ));
+    );
     if let Some(misfits) = misfits {
-        out.text(table("in quarantine:", misfits));
+        value["misfits"] = misfits.json();
+        text += &misfit_table("in quarantine:", misfits);
     }
     if !done {
-        out.text(format!(
-            "interrupted: run the same command again; it {}\n",
-            if what == "backfill" { "continues from here" } else { "starts again" }
-        ));
+        let next = if what == "backfill" { "continues from here" } else { "starts again" };
+        text += &format!("interrupted: run the same command again; it {next}\n");
     }
-    Ok(())
+    out.show(&value, text)
 }

@@ -1,5 +1,5 @@
-//! `keyfold retrofit plan`: what a retrofit will do and cost. A sample of the source goes through the same code as the retrofit; with
-//! `--full`, all of it does.
+//! `keyfold retrofit plan`: the effect and the price of a retrofit. A sample of the source goes through the same code as the retrofit;
+//! with `--full`, the whole source does.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -8,29 +8,50 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Context;
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::cost::{Prices, WriteUnits};
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::mapping::NoWayBack;
 use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, RetrofitEstimate, Survey};
 use keyfold_dynamo::retrofit::{RequestSender, SliceOptions, survey_slice};
 use serde_json::json;
 
-use super::interrupt::{INTERRUPTED, watched};
+use super::env::{Env, RetrofitName, explained, segments};
 use super::passes::add;
 use super::progress::Progress;
-use super::{explained, misfits, segments, unstarted};
-use crate::args::RetrofitPlanArgs;
-use crate::output::{Output, columns};
+use super::texts::misfit_table;
+use crate::output::{Output, columns, row};
+use crate::support::{INTERRUPTED, stop_flag};
 
-/// What all items came to, by the names of a backfill's counts.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitPlanArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// The number of items in the sample.
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) sample: u32,
+    /// The number of items in the source [default: DynamoDB's own count].
+    #[arg(long, value_name = "N")]
+    pub(crate) items: Option<u64>,
+    /// Read the whole source instead of a sample: finds every item that does not fit, and every collision of target keys.
+    #[arg(long, conflicts_with_all = ["sample", "items"])]
+    pub(crate) full: bool,
+    /// With --full: read units per second [default: starts at 1000 and grows while nothing is throttled].
+    #[arg(long, value_name = "UNITS", requires = "full")]
+    pub(crate) rate: Option<f64>,
+    /// With --full: the number of segments of the scan, which are read at the same time.
+    #[arg(long, default_value_t = 4, value_name = "N", requires = "full", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) segments: u32,
+}
+
+/// The outcomes of all items, by the names of a backfill's counts.
 type Counts = BTreeMap<String, u64>;
 
-pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let sender = unstarted(model, &args.target).await?;
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitPlanArgs) -> anyhow::Result<ExitCode> {
+    let (out, prices) = (env.out, &env.model.prices);
+    let sender = env.unstarted(&args.retrofit).await?;
     if !args.full {
         let estimate = sender.estimate(args.items, args.sample).await.map_err(explained)?;
         let estimate =
             estimate.context("the source has no items to sample; if it is empty, give --items 0")?;
-        show(model, &sender, &estimate, None, out)?;
+        show(prices, &sender, &estimate, None, out)?;
         return Ok(ExitCode::SUCCESS);
     }
     let sender = sender.paced(args.rate);
@@ -40,7 +61,7 @@ pub(super) async fn run(model: &Model, args: &RetrofitPlanArgs, out: &Output) ->
         );
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    show(model, &sender, &estimate, Some(&counts), out)?;
+    show(prices, &sender, &estimate, Some(&counts), out)?;
     if !sender.target_is_empty().await.map_err(explained)? {
         out.note("the target holds items already: this plan does not know what a backfill meets there\n");
     }
@@ -53,7 +74,7 @@ async fn surveyed(
     total: u32,
     out: &Output,
 ) -> anyhow::Result<Option<(RetrofitEstimate, Counts)>> {
-    let options = SliceOptions { stop: watched(out), ..SliceOptions::default() };
+    let options = SliceOptions { stop: stop_flag(out), ..SliceOptions::default() };
     let shown = Progress::new(out, sender, sender.items_about().await.map_err(explained)?);
     let survey = Mutex::new(Survey::of_all(sender.job()));
     let (mut counts, mut done) = (Counts::new(), true);
@@ -77,23 +98,22 @@ async fn surveyed(
 
 /// `counts` are there if all items were read.
 fn show(
-    model: &Model,
+    prices: &Prices,
     sender: &RequestSender,
     estimate: &RetrofitEstimate,
     counts: Option<&Counts>,
     out: &Output,
 ) -> anyhow::Result<()> {
     let mapping = sender.job().mapping();
-    let dollars = estimate.dollars(&model.prices);
+    let dollars = estimate.dollars(prices);
     if out.json {
-        let mut document = estimate.document(mapping, &model.prices);
+        let mut document = estimate.document(mapping, prices);
         document["noWayBack"] = json!(mapping.back().err().map(|why| why.to_string()));
         if let Some(counts) = counts {
             document["counts"] = json!(counts);
         }
         return out.value(&document);
     }
-    let row = |name: &str, value: String| vec![name.to_owned(), value];
     let from = match counts {
         Some(_) => "all were read".to_owned(),
         None => format!("estimated from a sample of {}", estimate.sampled),
@@ -105,23 +125,23 @@ fn show(
         row("refused", format!("{} (they would go into quarantine)", estimate.items_refused)),
         row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
         row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
-        row("finalise", finalise(mapping, estimate, &model.prices)),
+        row("finalise", finalise(mapping, estimate, prices)),
         row("way back", way_back(mapping)),
         row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
     ];
     rows.extend(estimate.mended.iter().map(|((attribute, remedy), items)| {
-        row("does not fit", format!("`{attribute}` on {items} items: {}", said(remedy)))
+        row("does not fit", format!("`{attribute}` on {items} items: {}", effect(remedy)))
     }));
     rows.extend(estimate.live_changes.iter().map(|(change, items)| {
         row("live attribute", format!("{change} on {items} items; `abandon` takes nothing back"))
     }));
     out.text(columns(&rows));
     let judged = if counts.is_some() { "" } else { ", judged by the sample" };
-    out.text(misfits::table(&format!("items that do not fit{judged}:"), &estimate.misfits));
+    out.text(misfit_table(&format!("items that do not fit{judged}:"), &estimate.misfits));
     Ok(())
 }
 
-/// What it costs to end the retrofit.
+/// The price of `finalise`.
 fn finalise(mapping: &Mapping, estimate: &RetrofitEstimate, prices: &Prices) -> String {
     match estimate.finalise_units(mapping) {
         WriteUnits::ZERO => "nothing".to_owned(),
@@ -142,8 +162,8 @@ fn way_back(mapping: &Mapping) -> String {
     }
 }
 
-/// What a remedy does, by its word in the manifest.
-fn said(remedy: &str) -> String {
+/// The effect of a remedy, by its word in the manifest.
+fn effect(remedy: &str) -> String {
     match remedy {
         "absent" => "its keys are made as if it were absent".to_owned(),
         remedy => format!("it is changed by `{remedy}`"),

@@ -1,35 +1,42 @@
-//! `keyfold retrofit quarantine`: lists the items that could not be carried over, and removes entries that a comparison answers: those
-//! that name no item, and those from before the writers moved last. `accept` notes that items stay out.
+//! `keyfold retrofit quarantine`: lists the items that could not be carried over. `--dismiss` removes entries that a comparison has
+//! answered: those that name no item, and those from before the last switch. `--accept` notes that items stay out.
 
 mod accept;
 
 use std::process::ExitCode;
 
-use keyfold_core::model::Model;
+use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::quarantine::{Acceptance, misfits};
-use keyfold_core::retrofit::{Mapping, Quarantined};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::{Value, json};
 
-use super::misfits::table;
-use super::{explained, hinted, started};
-use crate::args::RetrofitQuarantineArgs;
-use crate::output::{Output, columns};
+use self::accept::AcceptArgs;
+use super::env::{Env, RetrofitName, explained};
+use super::texts::misfit_table;
+use crate::output::columns;
 use crate::refusal::refuse;
 
-pub(super) async fn run(
-    model: &Model,
-    args: &RetrofitQuarantineArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
-    if args.accept.is_some() || args.reopen {
-        return accept::run(&sender, &head, args, out).await;
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitQuarantineArgs {
+    #[command(flatten)]
+    retrofit: RetrofitName,
+    /// Remove the entries that name no item, and those from before the last switch. Needs a comparison without differences.
+    #[arg(long, conflicts_with_all = ["accept", "reopen"])]
+    dismiss: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
+}
+
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitQuarantineArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
+    let (sender, head) = env.started(&args.retrofit).await?;
+    if args.accept.is_given() {
+        return accept::run(&sender, &head, &args.accept, out).await;
     }
     let entries = sender.quarantine().await.map_err(explained)?;
     let former = sender.other_quarantine().await.map_err(explained)?;
     let dismissed = match args.dismiss {
-        true => dismiss(model, &sender, &head, &entries, &former).await?,
+        true => dismiss(env, &args.retrofit, &sender, &head, &entries, &former).await?,
         false => 0,
     };
     let left: Vec<&Quarantined> =
@@ -37,7 +44,7 @@ pub(super) async fn run(
     let former = if args.dismiss { Vec::new() } else { former };
     let misfits = misfits(left.iter().copied().chain(&former));
     if out.json {
-        let entries: Vec<Value> = left.iter().copied().chain(&former).map(shown).collect();
+        let entries: Vec<Value> = left.iter().copied().chain(&former).map(as_json).collect();
         out.value(&json!({ "retrofit": head.retrofit, "entries": entries, "dismissed": dismissed, "misfits": misfits.json() }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -51,7 +58,7 @@ pub(super) async fn run(
     }
     let rows: Vec<Vec<String>> = left.iter().map(|entry| line(entry)).collect();
     out.text(columns(&rows));
-    out.text(table("by reason:", &misfits));
+    out.text(misfit_table("by reason:", &misfits));
     if !former.is_empty() {
         out.text("from before the writers moved; `verify` compares these items, and `--dismiss` removes the entries after it:\n");
         let rows: Vec<Vec<String>> = former.iter().map(line).collect();
@@ -60,10 +67,11 @@ pub(super) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes the entries that name no item, and those of the other direction. Such an entry stands for a record that could not be read, or
-/// an item that may be wrong still. Only a complete comparison without differences shows that none is.
+/// Removes the entries that name no item, and those of the other direction. Such an entry is a record that could not be read, or an
+/// item that may still be wrong. Only a complete comparison without differences shows that every item is right.
 async fn dismiss(
-    model: &Model,
+    env: &Env<'_>,
+    name: &RetrofitName,
     sender: &RequestSender,
     head: &Head,
     entries: &[Quarantined],
@@ -74,7 +82,7 @@ async fn dismiss(
     if nameless.is_empty() && former.is_empty() {
         return Ok(0);
     }
-    // Entering such a record voids the comparisons that were begun before.
+    // A new entry of this kind cancels the comparisons that started before it.
     let verdict = sender.verdict().await.map_err(explained)?;
     if verdict.is_none_or(|verdict| verdict.differences > 0) {
         refuse!(
@@ -86,7 +94,7 @@ async fn dismiss(
     for entry in &nameless {
         sender.carry(&mut sender.job().dismiss(entry)).await?;
     }
-    let mapping = Mapping::of(model, retrofit).map_err(|error| hinted(error.to_string(), error.hint()))?;
+    let mapping = env.mapping(name)?;
     let other = match sender.job().mapping().is_back() {
         true => Some(head.job(mapping)),
         false => head.back_job(&mapping),
@@ -98,14 +106,14 @@ async fn dismiss(
     Ok(nameless.len() + former.len())
 }
 
-fn shown(entry: &Quarantined) -> Value {
-    let mut shown = entry.misfit.json();
-    shown["row"] = json!(entry.row);
-    shown["key"] = json!(entry.key);
+fn as_json(entry: &Quarantined) -> Value {
+    let mut value = entry.misfit.json();
+    value["row"] = json!(entry.row);
+    value["key"] = json!(entry.key);
     if let Some(Acceptance { because, by, at }) = &entry.accepted {
-        shown["accepted"] = json!({ "because": because, "by": by, "at": at });
+        value["accepted"] = json!({ "because": because, "by": by, "at": at });
     }
-    shown
+    value
 }
 
 fn line(entry: &Quarantined) -> Vec<String> {

@@ -1,12 +1,11 @@
-//! `keyfold retrofit redrive`: brings the items of batches that the event source gave up to where they should be.
+//! `keyfold retrofit redrive`: reads the items of discarded batches again, and writes them.
 //!
-//! Such a batch is old: what its records say is not written. They only tell which items to read anew. Records of a table that
-//! follows the other one are looked at as the replicator does: what came late is noted with both images.
+//! Such a batch is old, so the values in its records are not written: the records only name the items to read again. Records of a
+//! table that follows the other one are checked as the replicator does: late changes are noted with both images.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, anyhow};
-use keyfold_core::model::Model;
+use anyhow::Context;
 use keyfold_core::retrofit::control::{Delivery, Direction, Phase};
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Mapping, Quarantined, Received, SequenceNumber, TableRole,
@@ -16,9 +15,12 @@ use keyfold_dynamo::retrofit::{Head, ReplicateOptions, RequestSender, look_at_la
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{explained, started, unstarted};
-use crate::args::RetrofitTarget;
-use crate::output::Output;
+use super::aws_cli::aws;
+use super::env::{Env, RetrofitName, explained};
+use crate::support::exit_code;
+
+/// The advice for a batch that the bucket does not hold any longer.
+const DELETED: &str = "\nhint: if the bucket has deleted it, run `keyfold retrofit repair`, `verify`, then `quarantine --dismiss`";
 
 /// The members of an object in the failure bucket that are needed; `payload` can be a text.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>
@@ -50,13 +52,13 @@ struct Change {
     new_image: Option<Item>,
 }
 
-pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (_, head) = started(model, args).await?;
-    // Batches are entered in the quarantine of the way there, whichever table they are of.
-    let sender = unstarted(model, args).await?;
-    // Once the target has writers of its own, and no way back, what the source said is not written over it.
+pub(super) async fn run(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
+    let (_, head) = env.started(retrofit).await?;
+    // The batches of both tables are in the quarantine of the forward direction.
+    let sender = env.unstarted(retrofit).await?;
+    // Once the target has its own writers and no way back, records of the source do not overwrite it.
     if !matches!(head.phase, Phase::Closing | Phase::Reversed | Phase::Returning) {
-        head.check_filling(sender.job().mapping()).map_err(|error| explained(error.into()))?;
+        head.check_filling(sender.job().mapping()).map_err(explained)?;
     }
     let entries = sender.quarantine().await.map_err(explained)?;
     let batches: Vec<&Quarantined> = entries.iter().filter(|entry| entry.place().is_some()).collect();
@@ -66,26 +68,25 @@ pub(super) async fn run(model: &Model, args: &RetrofitTarget, out: &Output) -> a
     let (mut items, mut left) = (0, 0);
     for entry in &batches {
         let place = entry.place().unwrap_or_default();
-        let (lead, records) = records(&fetch(place)?, sender.job().mapping())
+        let object = aws(&["s3", "cp", place, "-"], &format!("the batch `{place}` was not read"), DELETED)?;
+        let (lead, records) = records(&object, sender.job().mapping())
             .with_context(|| format!("cannot read the batch `{place}`"))?;
         items += records.len();
-        // The batch's own entry goes once each of its items is right, or has an entry of its own.
+        // The entry of the batch is removed once each of its items is right, or has its own entry.
         match redriven(&sender, &head, lead, records).await? {
             true => drop(sender.carry(&mut sender.job().dismiss(entry)).await?),
             false => left += 1,
         }
     }
-    if out.json {
-        out.value(&json!({
-            "retrofit": head.retrofit, "batches": batches.len(), "records": items, "batchesLeft": left,
-        }))?;
-    } else {
-        out.text(format!("{} batches with {items} records read anew, {left} batches left\n", batches.len()));
-    }
-    Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let count = batches.len();
+    env.out.show(
+        &json!({ "retrofit": head.retrofit, "batches": count, "records": items, "batchesLeft": left }),
+        format!("{count} batches with {items} records read again, {left} batches left\n"),
+    )?;
+    Ok(exit_code(left == 0))
 }
 
-/// Does with the records of a table what the replicator would do with them now; is all of it done?
+/// Handles the records of a table as the replicator would now. Is every one of them done?
 async fn redriven(
     sender: &RequestSender,
     head: &Head,
@@ -102,20 +103,6 @@ async fn redriven(
         }
         Delivery::Nothing => Ok(true),
     }
-}
-
-/// The text of an object, by the AWS CLI: everybody who deploys has it.
-fn fetch(place: &str) -> anyhow::Result<String> {
-    let answer = Command::new("aws").args(["s3", "cp", place, "-"]).output();
-    let answer = answer.map_err(|error| anyhow!("cannot run the AWS CLI ({error})"))?;
-    if !answer.status.success() {
-        let reason = String::from_utf8_lossy(&answer.stderr);
-        return Err(anyhow!(
-            "the batch `{place}` was not read: {}\nhint: if the bucket has deleted it, run `keyfold retrofit repair`, `verify`, then `quarantine --dismiss`",
-            reason.trim()
-        ));
-    }
-    Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
 }
 
 /// The changes of a batch, and which table they are of: the source, from which items are carried there, or the target.

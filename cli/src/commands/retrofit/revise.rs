@@ -1,21 +1,28 @@
-//! `keyfold retrofit revise`: goes on with a manifest that was mended while the retrofit runs.
+//! `keyfold retrofit revise`: continues with a manifest that was changed while the retrofit runs.
 
 use std::process::ExitCode;
 
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::Step;
 use keyfold_core::retrofit::control::{Head, wait_after_change};
 use keyfold_dynamo::retrofit::RequestSender;
 
+use super::env::{Env, RetrofitName, explained};
 use super::line::{Line, wait};
-use super::steps::report;
-use super::{explained, unstarted};
-use crate::args::RetrofitReviseArgs;
-use crate::output::Output;
+use super::texts::report;
 use crate::refusal::refuse;
 
-pub(super) async fn run(model: &Model, args: &RetrofitReviseArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let sender = unstarted(model, &args.target).await?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitReviseArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// Seconds to wait until nothing writes by the former manifest: as for `tidy`.
+    #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
+    pub(crate) wait: u64,
+}
+
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitReviseArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
+    let sender = env.unstarted(&args.retrofit).await?;
     let mapping = sender.job().mapping().clone();
     let before = sender.head().await.map_err(explained)?;
     let same = before.check(&mapping).is_ok();
@@ -26,25 +33,21 @@ pub(super) async fn run(model: &Model, args: &RetrofitReviseArgs, out: &Output) 
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    Head::check_begin(&mapping).map_err(|error| explained(error.into()))?;
-    // The same manifest again: a command that was interrupted while it waited goes on. Another one waits its own time.
-    let revised = if same {
-        before.clone()
-    } else {
-        before.revised(&mapping).map_err(|error| explained(error.into()))?
-    };
+    Head::check_begin(&mapping).map_err(explained)?;
+    // The same manifest again: a command that was interrupted while it waited continues. A new one waits its own time.
+    let revised = if same { before.clone() } else { before.revised(&mapping).map_err(explained)? };
     nobody_works(&sender, &before).await?;
     if !same {
         sender.store(&revised, Some(&before)).await.map_err(explained)?;
     }
     let sender =
-        RequestSender::new(sender.client().clone(), revised.job(mapping.clone()), &args.target.control);
+        RequestSender::new(sender.client().clone(), revised.job(mapping.clone()), &env.globals.control);
     sender.carry_on(&before).await.map_err(explained)?;
     let line = Line::new(out);
     let seconds = wait_after_change(args.wait);
-    line.note(&format!("waiting {seconds} s until nobody writes by the manifest before"));
-    wait(&line, seconds, "until nobody writes by the manifest before", || false).await;
-    // Somebody may have read the row just before it changed.
+    line.note(&format!("waiting {seconds} s until nothing writes by the former manifest"));
+    wait(&line, seconds, "until nothing writes by the former manifest", || false).await;
+    // A worker may have read the row just before it changed.
     nobody_works(&sender, &revised).await?;
     let settled = revised.settled_again();
     sender.store(&settled, Some(&revised)).await.map_err(explained)?;
@@ -59,7 +62,7 @@ async fn nobody_works(sender: &RequestSender, head: &Head) -> anyhow::Result<()>
     }
     refuse!(
         "at-work",
-        "a backfill, a comparison or a repair of retrofit `{}` is at work on {at_work} segments, by the manifest that it began with\n\
+        "a backfill, a comparison or a repair of retrofit `{}` is at work on {at_work} segments with the former manifest\n\
          hint: stop it, and run `keyfold retrofit revise {}` again; if it was killed, wait a minute",
         head.retrofit,
         head.retrofit

@@ -1,5 +1,5 @@
-//! The segments of a pass, several at a time. A segment that another worker has is tried again, until that worker is done with it,
-//! or was killed and its lease is over.
+//! The segments of a pass, several at a time. A segment of another worker is tried again, until that worker is done with it, or its
+//! lease has expired.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::SegmentId;
 use keyfold_dynamo::retrofit::{LEASE_TIME, RetrofitError};
 
+use super::env::{explained, segments};
 use super::progress::Progress;
-use super::segments;
 
 /// The pause between two attempts to take a lease.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How a pass is split, and what ends it early.
+/// How a pass is split, and the flag that ends it early.
 pub(super) struct Rounds<'r> {
     pub(super) segments: u32,
     pub(super) concurrency: usize,
@@ -23,8 +23,8 @@ pub(super) struct Rounds<'r> {
 }
 
 impl Rounds<'_> {
-    /// Runs each segment to its end and draws the progress meanwhile. If one fails, the others that were begun end as they do, and
-    /// the first error is returned.
+    /// Runs each segment to its end and draws the progress meanwhile. If one fails, the others that have
+    /// started still run to their end, and the first error is returned.
     pub(super) async fn run<T, F>(&self, run: impl Fn(SegmentId) -> F) -> anyhow::Result<Vec<T>>
     where
         F: Future<Output = Result<T, RetrofitError>>,
@@ -33,13 +33,13 @@ impl Rounds<'_> {
         let mut ends = Vec::with_capacity(left.len());
         let mut announced = false;
         loop {
-            left = self.shown.during(self.round(left, &run, &mut ends)).await.map_err(super::explained)?;
+            left = self.shown.during(self.round(left, &run, &mut ends)).await.map_err(explained)?;
             if left.is_empty() || self.stop.load(Ordering::Relaxed) {
                 return Ok(ends);
             }
             if !std::mem::replace(&mut announced, true) {
                 self.shown.note(&format!(
-                    "another worker has {} segments: waiting until it has done them; if it was killed, its leases end within {} s",
+                    "another worker has {} segments: waiting until it is done; if it was killed, its leases expire within {} s",
                     left.len(),
                     LEASE_TIME.as_secs()
                 ));

@@ -1,58 +1,70 @@
 //! `keyfold retrofit run`: starts the state machine that runs a retrofit in AWS, or prints the input for it.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::anyhow;
-use keyfold_core::model::Model;
+use anyhow::bail;
 use keyfold_core::retrofit::{Mapping, Protocol};
 use serde_json::{Value, json};
 
-use super::hinted;
-use crate::args::RetrofitRunArgs;
-use crate::output::Output;
+use super::aws_cli::aws;
+use super::env::{Env, RetrofitName};
 
-pub(super) fn run(model: &Model, args: &RetrofitRunArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let mapping = Mapping::of(model, &args.name).map_err(|error| hinted(error.to_string(), error.hint()))?;
-    let input = input(&mapping, args)?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitRunArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// The state machine's ARN: the stack's output, such as AuditV2StateMachineArn.
+    #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
+    pub(crate) state_machine: Option<String>,
+    /// A name for the execution. The same name with the same input gives the same execution.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) execution: Option<String>,
+    /// The number of segments of the source's scan.
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) segments: u32,
+    /// How many segments are processed at the same time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) concurrency: Option<u32>,
+    /// The maximum capacity units per second, for all segments together.
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) rate: Option<f64>,
+    /// Correct differences during the comparison.
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// In place only: follow no stream, because every writer folds keys itself.
+    #[arg(long)]
+    pub(crate) no_stream: bool,
+}
+
+pub(super) fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<ExitCode> {
+    let input = input(&env.mapping(&args.retrofit)?, args)?;
     let Some(machine) = &args.state_machine else {
-        out.value(&input)?;
+        env.out.value(&input)?;
         return Ok(ExitCode::SUCCESS);
     };
     let started = start(machine, args.execution.as_deref(), &input)?;
-    if out.json {
-        out.value(&json!({ "execution": started, "input": input }))?;
-    } else {
-        out.text(format!("{started}\n"));
-    }
+    env.out.show(&json!({ "execution": started, "input": input }), format!("{started}\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Starts an execution with the AWS CLI. Everybody who deploys has it; an SDK crate for this one call would double the build.
+/// Starts an execution. Returns its ARN.
 fn start(machine: &str, name: Option<&str>, input: &Value) -> anyhow::Result<String> {
-    let mut command = Command::new("aws");
-    command.args(["stepfunctions", "start-execution", "--output", "text", "--query", "executionArn"]);
-    command.args(["--state-machine-arn", machine, "--input", &input.to_string()]);
-    command.args(name.into_iter().flat_map(|name| ["--name", name]));
-    let answer = command.output().map_err(|error| {
-        anyhow!(
-            "cannot run the AWS CLI ({error})\nhint: leave out --state-machine to print the input, and start the execution elsewhere"
-        )
-    })?;
-    if !answer.status.success() {
-        let reason = String::from_utf8_lossy(&answer.stderr);
-        return Err(anyhow!("the state machine was not started: {}", reason.trim()));
-    }
-    Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
+    let input = input.to_string();
+    let mut words = vec!["stepfunctions", "start-execution", "--output", "text", "--query", "executionArn"];
+    words.extend(["--state-machine-arn", machine, "--input", &input]);
+    words.extend(name.into_iter().flat_map(|name| ["--name", name]));
+    let hint = "\nhint: leave out --state-machine to print the input, and start the execution elsewhere";
+    Ok(aws(&words, "the state machine was not started", hint)?.trim().to_owned())
 }
 
 /// The input of statemachine/retrofit.asl.json.
 fn input(mapping: &Mapping, args: &RetrofitRunArgs) -> anyhow::Result<Value> {
     let in_place = mapping.protocol() == Protocol::InPlace;
     if args.no_stream && !in_place {
-        return Err(anyhow!(
+        bail!(
             "retrofit `{}` writes to another table: without a stream, changes during the retrofit would be lost",
             mapping.name()
-        ));
+        );
     }
     let mut input = json!({ "retrofit": mapping.name(), "segments": args.segments });
     let mut add = |name: &str, value: Option<Value>| {

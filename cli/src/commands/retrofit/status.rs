@@ -2,44 +2,46 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::model::Model;
-use keyfold_core::retrofit::gates::{Evidence, Gate};
+use keyfold_core::retrofit::gates::Evidence;
 use keyfold_dynamo::retrofit::Status;
 
-use super::misfits::table;
-use super::{explained, started, watch};
-use crate::args::RetrofitStatusArgs;
-use crate::output::{Output, columns};
+use super::env::{Env, RetrofitName, explained};
+use super::texts::{listed, misfit_table};
+use crate::output::{columns, row};
 
-pub(super) async fn run(model: &Model, args: &RetrofitStatusArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    if args.watch {
-        return watch::run(model, args, out).await;
-    }
-    let (sender, head) = started(model, &args.target).await?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitStatusArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// Repeat until the retrofit is over or you press ctrl-C, with the rate and the time left of each pass.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// The seconds between two looks.
+    #[arg(long, default_value_t = 5, value_name = "SECONDS", requires = "watch", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) every: u64,
+}
+
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Result<ExitCode> {
+    let (sender, head) = env.started(&args.retrofit).await?;
     let status = sender.status(head).await.map_err(explained)?;
-    if out.json {
-        out.value(&status.json())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    out.text(columns(&rows(&status)));
-    out.text(table("in quarantine:", &status.misfits));
+    let text = columns(&rows(&status)) + &misfit_table("in quarantine:", &status.misfits);
+    env.out.show(&status.json(), text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The status as lines: what, and how it is.
+/// The status as rows of a name and a value.
 pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
     let Status { head, evidence, gates, .. } = status;
-    let row = |name: &str, value: String| vec![name.to_owned(), value];
     let differences = match evidence.verdict {
         None => "not compared".to_owned(),
         Some(verdict) => format!("{}, {} ago", verdict.differences, ago(verdict.age_seconds)),
     };
     let mut rows = vec![
         row("phase", head.shown()),
-        row("", head.meaning().to_owned()),
-        row("protocol", head.protocol.name().to_owned()),
+        row("", head.meaning()),
+        row("protocol", head.protocol.name()),
         row("epoch", head.epoch.number().to_string()),
-        row("segments", format!("{} of {}", evidence.segments_done, evidence.segments_total)),
+        row("segments", segments(evidence)),
         row("differences", differences),
         row("quarantine", quarantine(evidence)),
         row("lag", lag(status)),
@@ -54,13 +56,13 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
     rows
 }
 
-/// What is known of the replicator's lag. It says something only after a batch: if nothing changes, it is silent.
+/// The replicator's lag, as of its last batch: without changes, it reports nothing.
 pub(super) fn lag(status: &Status) -> String {
     match (&status.head.stream, status.lag) {
         (None, _) => "no stream is followed".to_owned(),
         (Some(_), None) => "unknown: the replicator has carried nothing over yet".to_owned(),
         (Some(_), Some(lag)) => {
-            // Tenths of a second tell more than DynamoDB's own rounding of the time does.
+            // DynamoDB rounds the times of records to seconds.
             let behind = lag.behind_ms.div_ceil(1000);
             format!("{behind} s, as the replicator said {} ago", ago(status.lag_age_seconds))
         }
@@ -82,10 +84,10 @@ fn quarantine(evidence: &Evidence) -> String {
     }
 }
 
-/// The gates as one line.
-pub(super) fn listed(gates: &[Gate]) -> String {
-    if gates.is_empty() {
-        return "all open".to_owned();
+/// The segments of the backfill. The way back has none.
+fn segments(evidence: &Evidence) -> String {
+    match evidence.segments_total {
+        0 => "none".to_owned(),
+        total => format!("{} of {total}", evidence.segments_done),
     }
-    gates.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

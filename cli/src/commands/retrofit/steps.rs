@@ -3,22 +3,40 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{Epoch, Job, Mapping, Pass, Protocol, Step, TableRole};
 use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError};
 use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
-use super::super::settings;
-use super::status::listed;
-use super::{explained, started, unstarted};
-use crate::args::{RetrofitCutoverArgs, RetrofitStartArgs, RetrofitTarget};
+use super::env::{Env, RetrofitName, explained};
+use super::texts::{listed, report};
 use crate::output::Output;
 use crate::refusal::refuse;
 
-pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let sender = unstarted(model, &args.target).await?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitStartArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// In place only: follow no stream, because every writer folds keys itself.
+    #[arg(long)]
+    pub(crate) no_stream: bool,
+    /// Create the control table if it does not exist. In AWS, the stack creates it; at an `http://` endpoint, `start` always does.
+    #[arg(long)]
+    pub(crate) create_control_table: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitCutoverArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
+    /// Cut over although readers of the target will meet tombstones until it is finalised.
+    #[arg(long)]
+    pub(crate) with_tombstones: bool,
+}
+
+pub(super) async fn start(env: &Env<'_>, args: &RetrofitStartArgs) -> anyhow::Result<ExitCode> {
+    let sender = env.unstarted(&args.retrofit).await?;
     let mapping = sender.job().mapping();
     let stream = sender.preflight(!args.no_stream).await.map_err(explained)?;
     if args.no_stream && mapping.protocol() != Protocol::InPlace {
@@ -28,21 +46,21 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
             mapping.name()
         );
     }
-    control_table(&sender, args).await?;
-    let ended = tables_are_settled(model, &sender).await?;
+    control_table(env, &sender, args).await?;
+    let ended = ended_retrofits(env, &sender).await?;
     let (head, before) = match sender.head().await {
         Ok(before) => {
             if before.phase == Phase::Abandoned {
-                Head::check_begin(mapping).map_err(|error| explained(error.into()))?;
+                Head::check_begin(mapping).map_err(explained)?;
             }
-            let head = before.restarted(mapping, stream.as_deref()).map_err(|e| explained(e.into()))?;
+            let head = before.restarted(mapping, stream.as_deref()).map_err(explained)?;
             (head, Some(before))
         }
         Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
-            Head::check_begin(mapping).map_err(|error| explained(error.into()))?;
+            Head::check_begin(mapping).map_err(explained)?;
             let traces = sender.traces().await.map_err(explained)?;
             let head = Head::begun(mapping, stream.as_deref()).after(&ended, traces);
-            (head.map_err(|error| explained(error.into()))?, None)
+            (head.map_err(explained)?, None)
         }
         Err(error) => return Err(explained(error)),
     };
@@ -51,17 +69,21 @@ pub(super) async fn start(model: &Model, args: &RetrofitStartArgs, out: &Output)
     }
     if before.is_some_and(|before| before.phase == Phase::Abandoned) {
         // In the same epoch they would count as backfilled.
-        let (sender, _) = started(model, &args.target).await?;
+        let (sender, _) = env.started(&args.retrofit).await?;
         sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
     }
-    report(out, &head, &Step::Started.message(&head, mapping))
+    report(env.out, &head, &Step::Started.message(&head, mapping))
 }
 
-/// Makes the control table on this machine, and elsewhere if that was asked for. In AWS it is the stack's: a table that this
-/// command had made would be in the way of the deployment, and have neither recovery nor the stack's encryption.
-async fn control_table(sender: &RequestSender, args: &RetrofitStartArgs) -> anyhow::Result<()> {
+/// Creates the control table on this machine, and elsewhere only with `--create-control-table`. In AWS the stack creates it: a table of
+/// this command would block the deployment, and have neither recovery nor the stack's encryption.
+async fn control_table(
+    env: &Env<'_>,
+    sender: &RequestSender,
+    args: &RetrofitStartArgs,
+) -> anyhow::Result<()> {
     let (client, table) = (sender.client(), sender.table(TableRole::Control));
-    let here = matches!(settings(args.target.endpoint.as_deref())?.endpoint, Endpoint::Plain(_));
+    let here = matches!(env.globals.settings()?.endpoint, Endpoint::Plain(_));
     if here || args.create_control_table {
         ensure_table(client, table, TableOptions::default()).await?;
         return Ok(());
@@ -81,20 +103,20 @@ async fn control_table(sender: &RequestSender, args: &RetrofitStartArgs) -> anyh
 }
 
 /// Refuses tables that another unfinished retrofit still fills: its fences would be carried over as attributes, or be taken
-/// for this one's. Returns the retrofits into the same target that are over: their marks may still be there.
-async fn tables_are_settled(model: &Model, sender: &RequestSender) -> anyhow::Result<Vec<Head>> {
+/// for this one's. Returns the ended retrofits into the same target: its items may still have their marks.
+async fn ended_retrofits(env: &Env<'_>, sender: &RequestSender) -> anyhow::Result<Vec<Head>> {
     let mapping = sender.job().mapping();
     let mut ended = Vec::new();
-    for retrofit in model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
+    for retrofit in env.model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
         // A retrofit that cannot be mapped was never started.
-        let Ok(other) = Mapping::of(model, &retrofit.name) else { continue };
+        let Ok(other) = Mapping::of(env.model, &retrofit.name) else { continue };
         let job = Job::new(other.clone(), Epoch::FIRST);
         let row = RequestSender::new(sender.client().clone(), job, &sender.table(TableRole::Control).name)
             .head()
             .await;
         match row {
             Ok(head) => {
-                head.check_apart(&other, mapping).map_err(|error| explained(error.into()))?;
+                head.check_apart(&other, mapping).map_err(explained)?;
                 let same = other.target().name == mapping.target().name;
                 let over = matches!(head.phase, Phase::Abandoned | Phase::Finalised);
                 ended.extend((same && over).then_some(head));
@@ -106,12 +128,8 @@ async fn tables_are_settled(model: &Model, sender: &RequestSender) -> anyhow::Re
     Ok(ended)
 }
 
-pub(super) async fn cutover(
-    model: &Model,
-    args: &RetrofitCutoverArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
+pub(super) async fn cutover(env: &Env<'_>, args: &RetrofitCutoverArgs) -> anyhow::Result<ExitCode> {
+    let (sender, head) = env.started(&args.retrofit).await?;
     let evidence = sender.evidence().await.map_err(explained)?;
     let mut gates = closed(&head, &evidence);
     gates.retain(|gate| !(args.with_tombstones && *gate == Gate::Tombstones));
@@ -122,24 +140,24 @@ pub(super) async fn cutover(
     if head.phase == Phase::CutOver && head.protocol == Protocol::InPlace {
         let next = head.filled_again(mapping);
         sender.store(&next, Some(&head)).await.map_err(explained)?;
-        return report(out, &next, &Step::CutOver.message(&next, mapping));
+        return report(env.out, &next, &Step::CutOver.message(&next, mapping));
     }
-    step(&sender, &head, Phase::CutOver, out, Step::CutOver).await
+    step(&sender, &head, Phase::CutOver, env.out, Step::CutOver).await
 }
 
-pub(super) async fn undo(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, args).await?;
-    step(&sender, &head, head.undone(), out, Step::Undone).await
+pub(super) async fn undo(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
+    let (sender, head) = env.started(retrofit).await?;
+    step(&sender, &head, head.undone(), env.out, Step::Undone).await
 }
 
-pub(super) async fn settle(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, args).await?;
-    step(&sender, &head, Phase::Settled, out, Step::Settled).await
+pub(super) async fn settle(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
+    let (sender, head) = env.started(retrofit).await?;
+    step(&sender, &head, Phase::Settled, env.out, Step::Settled).await
 }
 
-pub(super) async fn abandon(model: &Model, args: &RetrofitTarget, out: &Output) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, args).await?;
-    step(&sender, &head, Phase::Abandoned, out, Step::Abandoned).await
+pub(super) async fn abandon(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
+    let (sender, head) = env.started(retrofit).await?;
+    step(&sender, &head, Phase::Abandoned, env.out, Step::Abandoned).await
 }
 
 pub(super) async fn step(
@@ -149,20 +167,9 @@ pub(super) async fn step(
     out: &Output,
     step: Step,
 ) -> anyhow::Result<ExitCode> {
-    let next = head.to(phase).map_err(|error| explained(error.into()))?;
+    let next = head.to(phase).map_err(explained)?;
     sender.store(&next, Some(head)).await.map_err(explained)?;
     // On the way back, source and target of the sender have changed places.
     let mapping = sender.job().mapping();
     report(out, &next, &step.message(&next, mapping.there()))
-}
-
-pub(super) fn report(out: &Output, head: &Head, what: &str) -> anyhow::Result<ExitCode> {
-    if out.json {
-        out.value(&serde_json::json!({
-            "retrofit": head.retrofit, "phase": head.phase.name(), "epoch": head.epoch.number(), "said": what,
-        }))?;
-    } else {
-        out.text(format!("retrofit `{}` is {} ({what})\n", head.retrofit, head.phase.name()));
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 //! was begun before is sealed, and the writers of the other table may write. Until that moment everything can be taken back.
 
 mod reverse;
+mod state;
 mod streams;
 mod taken_back;
 
@@ -9,28 +10,24 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use keyfold_core::model::Model;
-use keyfold_core::retrofit::control::{ControlError, Direction, Phase};
+use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{Mapping, Protocol, Step, TableRole, seal};
-use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
+use keyfold_core::retrofit::{Protocol, Step, TableRole, seal};
+use keyfold_dynamo::retrofit::{Backlog, Drain, Head};
 use keyfold_dynamo::{DynamoError, StreamReader};
 use serde_json::json;
 
+pub(super) use self::state::RetrofitSwitchArgs;
+use self::state::{FOR_GOOD, FORWARD, LOOK, REVERSE, Switch, Way, Writers};
 use super::enforce;
-use super::interrupt::watched;
-use super::line::{Line, bar};
-use super::status::listed;
-use super::{explained, hinted, started};
-use crate::args::{RetrofitSwitchArgs, Writers};
-use crate::commands::{now_seconds, settings};
+use super::env::{Env, explained};
+use super::line::Line;
+use super::texts::listed;
 use crate::output::Output;
 use crate::refusal::refuse;
+use crate::support::{now_seconds, stop_flag};
 use streams::streams;
 use taken_back::{TakenBack, take_back};
-
-/// The pause between two looks at the streams.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// What is older than this and has not arrived is carried over by the command itself, before the stop.
 const USUAL_LAG_SECONDS: u64 = 60;
@@ -40,74 +37,19 @@ const READS_OF_ITEM: u64 = 6;
 /// Write units to carry an item over: the item, its row and the look at its seal, each twice in a transaction, of items up to 1 KB.
 const WRITES_OF_ITEM: u64 = 6;
 
-/// From which phase, through which, to which.
-struct Way {
-    lead: Direction,
-    from: Phase,
-    stop: Phase,
-    to: Phase,
-    /// The command's name.
-    command: &'static str,
-}
-
-const THERE: Way = Way {
-    lead: Direction::There,
-    from: Phase::Tidy,
-    stop: Phase::Closing,
-    to: Phase::Reversed,
-    command: "switch",
-};
-/// Where what the retrofit does to items cannot be taken back.
-const FOR_GOOD: Way = Way { to: Phase::Settled, ..THERE };
-const BACK: Way = Way {
-    lead: Direction::Back,
-    from: Phase::Reversed,
-    stop: Phase::Returning,
-    to: Phase::Tidy,
-    command: "return",
-};
-
-/// What the whole way has at hand.
-struct Switch<'a> {
-    way: &'static Way,
-    sender: RequestSender,
-    head: Head,
-    drain: Drain,
-    /// The stream of the table that follows, by which items are to be carried the other way afterwards.
-    reverse_stream: String,
-    args: &'a RetrofitSwitchArgs,
-    out: &'a Output,
-    /// The last time that records came.
-    quiet_since: Instant,
-    /// Where a policy stops the writers: since when every write that was tried was denied.
-    denied_since: Option<Instant>,
-}
-
-pub(super) async fn there(
-    model: &Model,
-    args: &RetrofitSwitchArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let mapping = mapping(model, args)?;
+pub(super) async fn switch(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
+    let mapping = env.mapping(&args.retrofit)?;
     let for_good = mapping.protocol() != Protocol::InPlace && mapping.back().is_err() && args.no_way_back;
-    run(model, if for_good { &FOR_GOOD } else { &THERE }, args, out).await
+    run(env, if for_good { &FOR_GOOD } else { &FORWARD }, args).await
 }
 
-pub(super) async fn back(model: &Model, args: &RetrofitSwitchArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    run(model, &BACK, args, out).await
+pub(super) async fn switch_back(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
+    run(env, &REVERSE, args).await
 }
 
-fn mapping(model: &Model, args: &RetrofitSwitchArgs) -> anyhow::Result<Mapping> {
-    Mapping::of(model, &args.target.name).map_err(|error| hinted(error.to_string(), error.hint()))
-}
-
-async fn run(
-    model: &Model,
-    way: &'static Way,
-    args: &RetrofitSwitchArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
+async fn run(env: &Env<'_>, way: &'static Way, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
+    let (sender, head) = env.started(&args.retrofit).await?;
     // Who was killed after the last step comes again.
     if head.phase == way.to && (head.was_reversed() || way.to == Phase::Settled) {
         sender.enforce(&head).await.map_err(explained)?;
@@ -116,7 +58,7 @@ async fn run(
     if args.take_back {
         return take_back(&sender, &head, way, out).await;
     }
-    let mut switch = Switch::open(model, way, args, out).await?;
+    let mut switch = Switch::open(env, way, args).await?;
     let stopped_before = switch.head.phase == way.stop;
     if !stopped_before {
         switch.check_gates().await?;
@@ -142,7 +84,7 @@ async fn run(
         })
         .await?;
     }
-    let stop = watched(out);
+    let stop = stop_flag(out);
     let begun = Instant::now();
     switch.stop().await?;
     let (line, most) = (Line::new(out), args.stop_max);
@@ -155,8 +97,7 @@ async fn run(
 
 /// The pause so far.
 fn stopped_for(elapsed: Duration, most: u64) -> String {
-    let share = elapsed.as_secs_f64() / Duration::from_secs(most.max(1)).as_secs_f64();
-    format!("{} nobody may write: for {} s, {most} s at most", bar(share), elapsed.as_secs())
+    format!("the writers are stopped: for {} s, {most} s at most", elapsed.as_secs())
 }
 
 /// The write units of a move: the seals, and what has not arrived by itself.
@@ -175,13 +116,12 @@ fn already(head: &Head, out: &Output) -> anyhow::Result<ExitCode> {
 
 impl<'a> Switch<'a> {
     async fn open(
-        model: &Model,
+        env: &Env<'a>,
         way: &'static Way,
         args: &'a RetrofitSwitchArgs,
-        out: &'a Output,
     ) -> anyhow::Result<Switch<'a>> {
-        let (sender, head) = started(model, &args.target).await?;
-        let mapping = mapping(model, args)?;
+        let (sender, head) = env.started(&args.retrofit).await?;
+        let mapping = env.mapping(&args.retrofit)?;
         if let (Err(why), false) = (mapping.back(), way.to == Phase::Settled) {
             refuse!(
                 "no-way-back",
@@ -191,10 +131,10 @@ impl<'a> Switch<'a> {
             );
         }
         if head.phase != way.from && head.phase != way.stop {
-            head.to(way.stop).map_err(|error| explained(error.into()))?;
+            head.to(way.stop).map_err(explained)?;
         }
         let (stream, back_stream) = streams(&sender, &head, way).await?;
-        let settings = settings(args.target.endpoint.as_deref())?;
+        let settings = env.globals.settings()?;
         let sides = ((mapping.source(), &stream), (mapping.target(), &back_stream));
         let (open, closed) = match way.lead {
             Direction::There => sides,
@@ -214,16 +154,10 @@ impl<'a> Switch<'a> {
             drain,
             reverse_stream,
             args,
-            out,
+            out: env.out,
             quiet_since: Instant::now(),
             denied_since: None,
         })
-    }
-
-    /// The tables as the model names them: the one whose writers stop, and the one whose writers begin.
-    fn tables(&self) -> (&str, &str) {
-        let name = |place| self.sender.table(place).name.as_str();
-        (name(TableRole::Source), name(TableRole::Target))
     }
 
     /// Must everything be in order before writers are stopped? On the way there, as for a cut-over; on the way back, nothing may be
@@ -313,7 +247,7 @@ impl<'a> Switch<'a> {
             (Phase::Closing, Phase::Reversed) => self.head.closing(&self.reverse_stream),
             (stop, _) => self.head.to(stop),
         };
-        let next = next.map_err(|error| explained(error.into()))?;
+        let next = next.map_err(explained)?;
         Ok(Head { exempt: self.exempt().to_vec(), ..next })
     }
 
@@ -361,27 +295,6 @@ impl<'a> Switch<'a> {
             policies.iter().for_each(|change| self.out.text(enforce::line(change, "would become")));
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn arrived(&self, backlog: &Backlog) -> String {
-        let Backlog { items, waiting, differing, unseen, first } = backlog;
-        let (closes, opens) = self.tables();
-        let named = format!("the stream of table `{closes}` names {items} items: ");
-        let lacks = [
-            (waiting, format!("have not arrived in table `{opens}`")),
-            (differing, format!("are not the same in table `{opens}`")),
-            (unseen, format!("were not seen yet in the stream of table `{opens}`")),
-        ];
-        let lacks: Vec<String> = lacks
-            .iter()
-            .filter(|(count, _)| **count > 0)
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        if lacks.is_empty() {
-            return format!("{named}all have arrived in table `{opens}`");
-        }
-        let first: Vec<String> = first.iter().map(ToString::to_string).collect();
-        format!("{named}{} ({})", lacks.join(", "), first.join(", "))
     }
 
     /// From here on nobody may write, and the retrofit says so.
@@ -478,7 +391,7 @@ impl<'a> Switch<'a> {
             Phase::Settled => self.head.switched_for_good(),
             to => self.head.to(to),
         };
-        self.store(next.map_err(|error: ControlError| explained(error.into()))?).await?;
+        self.store(next.map_err(explained)?).await?;
         self.sender.enforce(&self.head).await.map_err(explained)?;
         Ok(Ok(backlog))
     }
@@ -505,11 +418,6 @@ impl<'a> Switch<'a> {
             turned.message(&self.head, self.mapping())
         ));
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// The retrofit's mapping, whichever way the sender carries items.
-    fn mapping(&self) -> &Mapping {
-        self.sender.job().mapping().there()
     }
 }
 

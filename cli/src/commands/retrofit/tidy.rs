@@ -1,5 +1,5 @@
-//! `keyfold retrofit tidy`: rids the target of tombstones before readers move. Each change of the phase is followed by a wait,
-//! until nothing that was begun before can still be written; then the sweep.
+//! `keyfold retrofit tidy`: deletes the target's tombstones before readers move. Each change of the phase is followed by a wait, until
+//! every write of the phase before has ended; then the sweep.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -7,44 +7,54 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::{Phase, wait_after_change};
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 use serde_json::json;
 
-use super::interrupt::{INTERRUPTED, watched};
+use super::env::{Env, explained};
 use super::line::{Line, wait};
-use super::passes::cleaned;
-use super::status::listed;
-use super::{explained, started};
-use crate::args::RetrofitTidyArgs;
-use crate::commands::now_seconds;
+use super::passes::{RetrofitWork, cleaned, interrupted};
+use super::texts::listed;
 use crate::output::Output;
 use crate::refusal::refuse;
+use crate::support::{now_seconds, stop_flag};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitTidyArgs {
+    #[command(flatten)]
+    pub(crate) work: RetrofitWork,
+    /// Show the price and what is still to be done. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Seconds to wait after each change of the phase: the longest timeout of a function, and five minutes for requests in flight.
+    #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
+    pub(crate) wait: u64,
+}
 
 /// How often leases, and whether ctrl-C was pressed, are looked at.
 const LOOK: Duration = Duration::from_millis(500);
 
-pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) -> anyhow::Result<ExitCode> {
-    let (sender, head) = started(model, &args.target).await?;
-    let first = head.tidied_first().map_err(|error| explained(error.into()))?;
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitTidyArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
+    let (sender, head) = env.started(&args.work.retrofit).await?;
+    let first = head.tidied_first().map_err(explained)?;
     if args.check {
-        price(model, &sender, &head, args, out).await?;
+        price(env, &sender, &head, args).await?;
         return Ok(ExitCode::SUCCESS);
     }
     if !head.phase.is_filling() {
         // Says which phase it is in.
-        head.to(first).map_err(|error| explained(error.into()))?;
+        head.to(first).map_err(explained)?;
     }
     if !is_tidy(&head) {
-        price(model, &sender, &head, args, out).await?;
+        price(env, &sender, &head, args).await?;
     }
-    let stop = watched(out);
+    let stop = stop_flag(out);
     loop {
         // Anew for each phase: what a sender may do follows from it.
-        let (sender, head) = started(model, &args.target).await?;
+        let (sender, head) = env.started(&args.work.retrofit).await?;
         if is_tidy(&head) {
             return done(out, &head, sender.job().mapping(), &BTreeMap::new());
         }
@@ -56,12 +66,12 @@ pub(super) async fn run(model: &Model, args: &RetrofitTidyArgs, out: &Output) ->
         if !waited(&sender, &head, args.wait, &stop, out).await? {
             return interrupted(out);
         }
-        let (sender, head) = started(model, &args.target).await?;
+        let (sender, head) = env.started(&args.work.retrofit).await?;
         if head.phase == Phase::Tidying {
             enter(&sender, &head, Phase::Tidy, out).await?;
             continue;
         }
-        let sender = sender.paced(args.rate);
+        let sender = sender.paced(args.work.rate);
         let counts = match head.leaves_tombstones() {
             true => cleaned(&sender, Pass::Tidy, &args.work, &stop, out).await?,
             false => Some(BTreeMap::new()),
@@ -79,16 +89,16 @@ fn is_tidy(head: &Head) -> bool {
 
 /// What is still to be paid and waited for.
 async fn price(
-    model: &Model,
+    env: &Env<'_>,
     sender: &RequestSender,
     head: &Head,
     args: &RetrofitTidyArgs,
-    out: &Output,
 ) -> anyhow::Result<()> {
+    let (out, prices) = (env.out, &env.model.prices);
     let scans = head.protocol == Protocol::Fenced;
     let (items, units) = if scans { sender.target_about().await.map_err(explained)? } else { (0, 0) };
-    let reads = model.prices.dollars_for_reads(ReadUnits::from_halves(units.saturating_mul(2)));
-    let writes = model.prices.dollars_for_writes(WriteUnits::new(items));
+    let reads = prices.dollars_for_reads(ReadUnits::from_halves(units.saturating_mul(2)));
+    let writes = prices.dollars_for_writes(WriteUnits::new(items));
     let waits = match head.phase {
         Phase::Running | Phase::Tidying if scans => 2,
         Phase::Running => 1,
@@ -133,7 +143,7 @@ async fn may_begin(sender: &RequestSender, head: &Head) -> anyhow::Result<()> {
 }
 
 async fn enter(sender: &RequestSender, head: &Head, phase: Phase, out: &Output) -> anyhow::Result<()> {
-    let next = head.to(phase).map_err(|error| explained(error.into()))?;
+    let next = head.to(phase).map_err(explained)?;
     sender.store(&next, Some(head)).await.map_err(explained)?;
     out.note(format!("retrofit `{}` is {}\n", next.retrofit, phase.name()));
     Ok(())
@@ -208,11 +218,6 @@ fn done(
         ));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-pub(super) fn interrupted(out: &Output) -> anyhow::Result<ExitCode> {
-    out.note("interrupted: the same command continues from here\n");
-    Ok(ExitCode::from(INTERRUPTED))
 }
 
 /// The second of the day as `14:03:07`.

@@ -6,28 +6,27 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{Checkpoint, Pass};
 use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
+use super::env::{Env, explained};
 use super::line::COLUMNS_MAX;
-use super::progress::{known, left, seconds_left};
-use super::status::{lag, rows};
-use super::{explained, started};
-use crate::args::RetrofitStatusArgs;
+use super::progress::{Pace, known_total};
+use super::status::{RetrofitStatusArgs, lag, rows};
 use crate::output::{Output, columns};
 
 /// How far back the rate is measured, in looks.
 const LOOKS_MAX: usize = 7;
 
-pub(super) async fn run(model: &Model, args: &RetrofitStatusArgs, out: &Output) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
     let terminal = std::io::stdout().is_terminal() && !out.json;
     let (mut looks, mut drawn, mut totals) = (VecDeque::new(), 0, None);
     loop {
-        // Anew each time: a sender follows from the phase.
-        let (sender, head) = started(model, &args.target).await?;
+        // Again each time: the sender depends on the phase.
+        let (sender, head) = env.started(&args.retrofit).await?;
         let status = sender.status(head).await.map_err(explained)?;
         if totals.is_none() {
             let target = sender.target_about().await.map_err(explained)?.0;
@@ -64,10 +63,7 @@ struct Walked {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Walk {
     pass: Pass,
-    items: u64,
-    /// About how many items there are; `None` if nobody knows.
-    total: Option<u64>,
-    items_per_second: f64,
+    pace: Pace,
     is_done: bool,
 }
 
@@ -89,10 +85,11 @@ fn walked(segments: &[Checkpoint]) -> BTreeMap<Pass, Walked> {
 }
 
 /// The passes of the last look, with the rate since the first. `totals`: about how many items source and target have.
-#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
 fn paces(looks: &VecDeque<(Instant, BTreeMap<Pass, Walked>)>, totals: (u64, u64)) -> Vec<Walk> {
-    let (Some((begun, first)), Some((now, last))) = (looks.front(), looks.back()) else { return Vec::new() };
-    let seconds = now.duration_since(*begun).as_secs_f64();
+    let (Some((started, first)), Some((now, last))) = (looks.front(), looks.back()) else {
+        return Vec::new();
+    };
+    let seconds = now.duration_since(*started).as_secs_f64();
     let walk = |(pass, walked): (&Pass, &Walked)| {
         let before = first.get(pass).map_or(0, |walked| walked.items);
         let is_done = walked.done == walked.segments;
@@ -101,33 +98,28 @@ fn paces(looks: &VecDeque<(Instant, BTreeMap<Pass, Walked>)>, totals: (u64, u64)
             Pass::VerifyTarget | Pass::Tidy | Pass::Finalise => totals.1,
             Pass::EmptyLedger => 0,
         };
-        let total = if is_done { Some(walked.items) } else { known(about, walked.items) };
-        let new = walked.items.saturating_sub(before) as f64;
-        let items_per_second = if seconds > 0.0 { new / seconds } else { 0.0 };
-        Walk { pass: *pass, items: walked.items, total, items_per_second, is_done }
+        let total = if is_done { Some(walked.items) } else { known_total(about, walked.items) };
+        let pace = Pace::new(walked.items, walked.items.saturating_sub(before), total, seconds);
+        Walk { pass: *pass, pace, is_done }
     };
     last.iter().map(walk).collect()
 }
 
 impl Walk {
     fn text(&self) -> String {
-        let items = self.items;
-        if self.is_done {
-            return format!("done, {items} items");
+        match self.is_done {
+            true => format!("done, {} items", self.pace.items),
+            false => format!("{}, {}", self.pace, self.pace.left()),
         }
-        let of = self.total.map(|total| format!(" of about {total}")).unwrap_or_default();
-        let rate = self.items_per_second;
-        format!("{items}{of} items, {rate:.0} items/s, {}", left(items, self.total, rate))
     }
 }
 
 fn document(status: &Status, walks: &[Walk]) -> Value {
     let mut document = status.json();
-    let walk = |walk: &Walk| {
+    let walk = |Walk { pass, pace, is_done }: &Walk| {
         json!({
-            "pass": walk.pass.name(), "done": walk.is_done, "items": walk.items, "itemsAbout": walk.total,
-            "itemsPerSecond": walk.items_per_second.round(),
-            "secondsLeft": seconds_left(walk.items, walk.total, walk.items_per_second),
+            "pass": pass.name(), "done": is_done, "items": pace.items, "itemsAbout": pace.total,
+            "itemsPerSecond": pace.items_per_second.round(), "secondsLeft": pace.seconds_left(),
         })
     };
     document["passes"] = walks.iter().map(walk).collect();

@@ -1,7 +1,10 @@
-//! What the word at the cursor could be. A function of the commands, the manifest and the line; it asks no database.
+//! The candidates for the word at the cursor. A function of the commands, the manifest and the line; it reads no database.
 //!
-//! The place of the word comes from clap: a command, a flag, or an argument. What an argument takes is the name of its value there:
+//! The place of the word comes from clap: a command, a flag, or an argument. The name of an argument's value says what it takes:
 //! `TABLE`, `QUESTION`, `CONDITION` and so on.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
@@ -10,12 +13,12 @@ use keyfold_core::model::{Attribute, AttributeKind, Model, QuestionCondition, Ta
 use keyfold_core::query::question::param_name;
 use keyfold_core::value::AttributeValue;
 
-use crate::commands::request::OPERATORS;
+use crate::request::OPERATORS;
 
 /// Candidates, with `true` if the word is complete then.
 type Candidates = Vec<(String, bool)>;
 
-/// Where the last word of the line begins, and what could stand there instead, quoted as the line needs it.
+/// The start of the line's last word, and the candidates for it, quoted.
 pub(super) fn complete(grammar: &Command, model: Option<&Model>, line: &str) -> (usize, Vec<String>) {
     // The last space that is outside of quotes: what is before it can be split into words.
     let outside = |at: &usize| shlex::split(&line[..*at]).is_some();
@@ -33,7 +36,7 @@ pub(super) fn complete(grammar: &Command, model: Option<&Model>, line: &str) -> 
     (start, candidates.iter().map(|(text, complete)| quoted(text, *complete)).collect())
 }
 
-/// A candidate with a backslash before what the line would split at or take away, and a space behind if it is complete.
+/// A candidate with a backslash before special characters, and a space at the end if it is complete.
 fn quoted(text: &str, complete: bool) -> String {
     let special = |letter: char| letter.is_whitespace() || "'\"\\#".contains(letter);
     let escape = |letter| special(letter).then_some('\\').into_iter().chain([letter]);
@@ -109,7 +112,7 @@ impl<'l> Place<'l> {
         candidates
     }
 
-    /// What the manifest has for an argument.
+    /// The manifest's names and values for an argument.
     fn values(&self, argument: &Arg, model: &Model, typed: &str) -> Candidates {
         let whole = |names: Vec<&String>| names.into_iter().map(|name| (name.clone(), true)).collect();
         let tables = self.tables(model);
@@ -150,7 +153,7 @@ impl<'l> Place<'l> {
         if named.is_empty() { model.tables.iter().collect() } else { named }
     }
 
-    /// What was given for arguments that take this.
+    /// The words that were given for arguments of this value name.
     fn words(&self, what: &str) -> impl Iterator<Item = &'l str> {
         self.given.iter().filter(move |(argument, _)| takes(argument) == what).map(|(_, word)| *word)
     }
@@ -180,7 +183,7 @@ impl<'l> Place<'l> {
     }
 }
 
-/// What an argument takes.
+/// The name of an argument's value.
 fn takes(argument: &Arg) -> &str {
     argument.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str())
 }
@@ -203,7 +206,7 @@ fn compared(names: impl Iterator<Item = (String, Vec<String>)>, signs: &[&str], 
     candidates
 }
 
-/// The values that the manifest lists for an attribute, also by the entities that are told by it.
+/// The values that the manifest lists for an attribute, and those that select an entity.
 fn listed(table: &Table, attribute: &Attribute) -> Vec<String> {
     if attribute.kind == AttributeKind::Boolean {
         return ["true", "false"].map(str::to_owned).to_vec();
@@ -219,111 +222,4 @@ fn listed(table: &Table, attribute: &Attribute) -> Vec<String> {
         _ => None,
     };
     attribute.values.iter().chain(of_entities).flatten().filter_map(plain).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MANIFEST: &str = r#"
-[tables.pets]
-partition = "owner"
-sort = "petId"
-entity-attribute = "kind"
-
-[tables.pets.attributes]
-owner = "string"
-petId = "string"
-kind = "string"
-mood = { type = "string", values = ["calm", "can't say", "wild"] }
-tame = "boolean"
-born = "date"
-
-[tables.pets.entities.parrot]
-[tables.pets.entities.dog]
-
-[tables.pets.indexes.byMood]
-partition = "mood"
-sort = "born"
-
-[questions.pets.ofMood]
-where = ["mood", "born beginsWith?"]
-
-[tables.visits]
-partition = "id"
-attributes = { id = "string", mood = "number" }
-"#;
-
-    /// The candidates for a line with the cursor at its end, and the line without the word that they replace.
-    fn of(line: &str) -> (String, String) {
-        let parsed = keyfold_core::manifest::parse("keyfold.toml", MANIFEST);
-        let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
-        let (start, candidates) = complete(&crate::commands::shell::grammar(), Some(&model), line);
-        (line[..start].to_owned(), candidates.join("|"))
-    }
-
-    #[test]
-    fn each_place_has_its_own_candidates() {
-        for (line, expected) in [
-            ("qu", "query "),
-            ("retrofit re", "redrive |repair |return |revise "),
-            ("demo", ""),
-            ("ex", "exit |explain "),
-            ("put ", "pets |visits "),
-            ("--json put v", "visits "),
-            ("tables apply pets ", "pets |visits "),
-            ("query -t ", "pets |visits "),
-            ("query --table=pets --where bo", "born"),
-            ("query --table visits --where ", "id|mood"),
-            ("query --output ", "csv |jsonl |table "),
-            ("query --out", "--output "),
-            ("explain -t pets -o -b", "-born "),
-            ("explain -t pets --entity d", "dog "),
-            ("index add pets ", "byMood "),
-            ("unfold -t visits --index ", ""),
-            ("ask ", "ofMood "),
-            ("ask ofMood ", "born.beginsWith=|count=|limit=|mood=|order="),
-            ("ask ofMood limit=1 mood=calm ", "born.beginsWith=|count=|order="),
-            ("ask ofMood mood=c", "mood=calm |mood=can\\'t\\ say "),
-            ("ask -t visits ", ""),
-            (
-                "query -t pets --where mood",
-                "mood!?|mood*=|mood<|mood<=|mood<>|mood=|mood>|mood>=|mood?|mood^=",
-            ),
-            ("query -t pets --where mood<", "mood<=|mood<>|mood<calm |mood<can\\'t\\ say |mood<wild "),
-            ("query -t pets --where tame=", "tame=false |tame=true "),
-            ("query -t pets --where kind=", "kind=dog |kind=parrot "),
-            ("query -t visits --where mood=", ""),
-            ("update pets --key ow", "owner"),
-            ("update pets --key owner=ann --set mood", "mood:=|mood="),
-            ("delete pets --if mood", "mood!?|mood:=|mood="),
-            ("update pets --remove ta", "tame "),
-        ] {
-            assert_eq!(of(line).1, expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_word_is_replaced_from_its_beginning_also_within_quotes() {
-        for (line, before, expected) in [
-            ("query -t pets --where 'mood=ca", "query -t pets --where ", "mood=calm |mood=can\\'t\\ say "),
-            ("query -t pets --where \"mood=can't s", "query -t pets --where ", "mood=can\\'t\\ say "),
-            ("query -t pets --where mood=can\\'t\\ ", "query -t pets --where ", "mood=can\\'t\\ say "),
-            (
-                "query -t 'pets' --where born='a b' --where ta",
-                "query -t 'pets' --where born='a b' --where ",
-                "tame",
-            ),
-            ("put pets '{\"mood\": ", "put pets ", ""),
-        ] {
-            assert_eq!(of(line), (before.to_owned(), expected.to_owned()), "{line}");
-        }
-    }
-
-    #[test]
-    fn without_a_manifest_commands_and_flags_are_completed() {
-        let grammar = crate::commands::shell::grammar();
-        assert_eq!(complete(&grammar, None, "put ").1, [""; 0]);
-        assert_eq!(complete(&grammar, None, "put pets --rep").1, ["--replace "]);
-    }
 }

@@ -18,9 +18,7 @@ pub(super) fn write(tables: &[TableShape]) -> String {
                     Number = Union[int, Decimal]\n"
         .to_owned();
     for table in tables {
-        for record in table.items.iter().chain([&table.key]).chain(&table.questions) {
-            text.push_str(&dictionary(record));
-        }
+        text.extend(table.records().map(dictionary));
         if table.items.len() > 1 {
             let names: Vec<&str> = table.items.iter().map(|item| item.name.as_str()).collect();
             text.push_str(&format!("\n{}Item = Union[{}]\n", pascal(&table.id), names.join(", ")));

@@ -9,11 +9,7 @@ use super::shape::{Field, Record, TableShape, pascal};
 pub(super) fn write(tables: &[TableShape]) -> String {
     let mut text =
         "//! Written by `keyfold types --lang rust`.\n\nuse serde::{Deserialize, Serialize};\n".to_owned();
-    for table in tables {
-        for record in table.items.iter().chain([&table.key]).chain(&table.questions) {
-            text.push_str(&structure(record));
-        }
-    }
+    text.extend(tables.iter().flat_map(TableShape::records).map(structure));
     text
 }
 

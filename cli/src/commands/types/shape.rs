@@ -1,4 +1,4 @@
-//! What the types of every language say: records of fields.
+//! The types of a manifest, for every language: records of fields.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +18,13 @@ pub(super) struct TableShape {
     pub(super) key: Record,
     /// The parameters of each question.
     pub(super) questions: Vec<Record>,
+}
+
+impl TableShape {
+    /// All records: the items, the key, the questions.
+    pub(super) fn records(&self) -> impl Iterator<Item = &Record> {
+        self.items.iter().chain([&self.key]).chain(&self.questions)
+    }
 }
 
 /// A named type with fields.
@@ -94,8 +101,8 @@ fn key(table: &Table) -> Vec<Field> {
             }
         };
         for name in names {
-            let known = fields.iter().any(|field| field.name == name);
-            if let (false, Some(attribute)) = (known, table.attributes.get(name)) {
+            let is_listed = fields.iter().any(|field| field.name == name);
+            if let (false, Some(attribute)) = (is_listed, table.attributes.get(name)) {
                 fields.push(Field { optional, ..Field::of(attribute) });
             }
         }

@@ -11,9 +11,7 @@ pub(super) fn write(tables: &[TableShape]) -> String {
                     export type DynamoNumber = number | bigint | ExactNumber | { value: string; toString(): string };\n"
         .to_owned();
     for table in tables {
-        for record in table.items.iter().chain([&table.key]).chain(&table.questions) {
-            text.push_str(&interface(record));
-        }
+        text.extend(table.records().map(interface));
         if table.items.len() != 1 || table.items[0].name != format!("{}Item", pascal(&table.id)) {
             let names: Vec<&str> = table.items.iter().map(|item| item.name.as_str()).collect();
             text.push_str(&format!("\nexport type {}Item = {};\n", pascal(&table.id), names.join(" | ")));

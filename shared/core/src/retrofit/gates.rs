@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::control::Head;
+use super::control::{Head, Phase};
 use super::progress::Verdict;
 
 /// A comparison that was begun before this says too little of the tables of today.
@@ -130,9 +130,14 @@ impl fmt::Display for Gate {
     }
 }
 
-/// Every reason not to cut over; none if all is well.
+/// Every reason not to cut over or, after a switch, not to move the writers back; empty if all gates are open.
 pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
     let mut gates = Vec::new();
+    if matches!(head.phase, Phase::Reversed | Phase::Returning) {
+        // The way back has no backfill, and `return` compares what both streams name.
+        gates.extend((evidence.quarantined > 0).then_some(Gate::Quarantine { count: evidence.quarantined }));
+        return gates;
+    }
     let Evidence { segments_done: done, segments_total: total, .. } = *evidence;
     if total == 0 || done < total {
         gates.push(Gate::Backfill { done, total });
@@ -170,7 +175,6 @@ pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::retrofit::control::Phase;
     use crate::retrofit::tests::job;
 
     #[test]
@@ -211,5 +215,14 @@ mod tests {
             let codes: Vec<_> = closed(&head, &evidence).iter().map(Gate::code).collect();
             assert_eq!(codes, [code]);
         }
+    }
+
+    #[test]
+    fn after_a_switch_only_the_quarantine_blocks_the_way_back() {
+        let running = Head::begun(job("moved").mapping(), Some("stream-1"));
+        let reversed = Head { phase: Phase::Reversed, ..running };
+        assert_eq!(closed(&reversed, &Evidence::default()), [], "it has no backfill");
+        let evidence = Evidence { quarantined: 2, ..Evidence::default() };
+        assert_eq!(closed(&reversed, &evidence), [Gate::Quarantine { count: 2 }]);
     }
 }

@@ -3,14 +3,17 @@
 //! What carries data is recognised by its type, everything else by its code: a `ValidationException` and others that an
 //! operation does not model reach us as `Unhandled`.
 
+use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_dynamodb::Error as SdkError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{BuildError, ErrorMetadata, ProvideErrorMetadata, SdkError as CallError};
+use aws_sdk_dynamodb::error::{
+    BoxError, BuildError, ErrorMetadata, ProvideErrorMetadata, SdkError as CallError,
+};
 use aws_sdk_dynamodb::types::ThrottlingReason;
 use aws_sdk_dynamodb::types::error::ConditionalCheckFailedException;
 use aws_sdk_dynamodbstreams::config::http::HttpResponse as StreamResponse;
 
-use super::{Call, DynamoError, Hidden, Throttle};
+use super::{Call, DynamoError, Hidden, Obstacle, Throttle};
 use crate::values;
 
 /// A stream's word for throttling; to a change of a table the same word says something else.
@@ -35,8 +38,23 @@ impl DynamoError {
                 DynamoError::of_service(call, &context.into_err().into(), server_fault)
             }
             // A source of these kinds speaks of connections and credentials, not of requests.
-            error => DynamoError::Transport { call, source: error.into_source().unwrap_or_else(Into::into) },
+            error => DynamoError::unreached(call, error.into_source().unwrap_or_else(Into::into)),
         }
+    }
+
+    /// What kept a request from DynamoDB.
+    fn unreached(call: Call, source: BoxError) -> DynamoError {
+        let first: &(dyn std::error::Error + 'static) = &*source;
+        let is_of = |test: &dyn Fn(&(dyn std::error::Error + 'static)) -> bool| {
+            std::iter::successors(Some(first), |error| error.source()).any(test)
+        };
+        let obstacle = match () {
+            () if is_of(&|error| error.is::<CredentialsError>()) => Obstacle::Credentials,
+            // The words of DynamoDB's endpoint rules: the SDK has no type for this.
+            () if is_of(&|error| error.to_string().contains("Missing Region")) => Obstacle::Region,
+            () => Obstacle::Network,
+        };
+        DynamoError::Transport { call, obstacle, source }
     }
 
     /// What an error of the service means.
@@ -67,7 +85,7 @@ impl DynamoError {
                 let server_fault = context.raw().status().is_server_error();
                 DynamoError::of_code(call, context.err().meta(), server_fault)
             }
-            error => DynamoError::Transport { call, source: error.into_source().unwrap_or_else(Into::into) },
+            error => DynamoError::unreached(call, error.into_source().unwrap_or_else(Into::into)),
         }
     }
 

@@ -53,8 +53,8 @@ impl Failure {
             "item-not-settled" => "Keyfold.ItemNotSettled",
             "write-refused" => "Keyfold.WriteRefused",
             "throttled" | "unprocessed" => "Keyfold.Throttled",
-            "unavailable" | "timed-out" | "not-reached" | "conflict" | "retrofit-raced" | "phase-changed"
-            | "not-active" => "Keyfold.Unavailable",
+            "unavailable" | "timed-out" | "not-reached" | "no-credentials" | "conflict"
+            | "retrofit-raced" | "phase-changed" | "not-active" => "Keyfold.Unavailable",
             _ => "Keyfold.Failed",
         }
     }

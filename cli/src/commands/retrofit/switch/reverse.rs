@@ -7,10 +7,10 @@ use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_core::retrofit::{Reverse, ReverseAnswer};
 use serde_json::{Value, json};
 
-use super::super::explained;
-use super::{LOOK, Switch};
-use crate::commands::now_seconds;
+use super::super::env::explained;
+use super::state::{LOOK, Switch};
 use crate::refusal::refuse;
+use crate::support::now_seconds;
 
 /// When it is asked again. A policy that was taken off a moment ago may have denied what was tried first.
 const ASK_AGAIN: Duration = Duration::from_secs(15);

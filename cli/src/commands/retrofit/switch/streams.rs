@@ -4,8 +4,8 @@ use keyfold_core::retrofit::TableRole;
 use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_dynamo::retrofit::{Head, RequestSender};
 
-use super::super::explained;
-use super::Way;
+use super::super::env::explained;
+use super::state::Way;
 use crate::refusal::refuse;
 
 /// The streams of the retrofit's source and of its target. They must be those that it has followed all the time: what came to a
@@ -36,7 +36,7 @@ pub(super) async fn streams(
             let stream = stream.as_ref().map_err(ToString::to_string);
             let checked = stream.map(|stream| head.check_stream(stream));
             if let Ok(Err(error)) = checked {
-                return Err(explained(error.into()));
+                return Err(explained(error));
             }
         }
         Phase::Reversed => refuse!(

@@ -6,12 +6,12 @@ use std::time::Duration;
 use keyfold_core::retrofit::TableRole;
 use keyfold_dynamo::retrofit::{Backlog, Head, RequestSender};
 
-use super::super::explained;
-use super::super::interrupt::INTERRUPTED;
-use super::super::steps::report;
-use super::{Switch, Way};
+use super::super::env::explained;
+use super::super::texts::report;
+use super::state::{Switch, Way};
 use crate::output::Output;
 use crate::refusal::refuse;
+use crate::support::INTERRUPTED;
 
 /// Why a stop was taken back.
 pub(super) enum TakenBack {
@@ -45,7 +45,7 @@ pub(super) async fn take_back(
 async fn before_the_stop(sender: &RequestSender, head: &Head, way: &Way) -> anyhow::Result<Head> {
     let Some(generation) = head.generation else { unreachable!("no stop begins without one") };
     sender.seal(generation).await.map_err(explained)?;
-    let next = head.to(way.from).map_err(|error| explained(error.into()))?;
+    let next = head.to(way.from).map_err(explained)?;
     sender.store(&next, Some(head)).await.map_err(explained)?;
     sender.enforce(&next).await.map_err(explained)?;
     Ok(next)

@@ -4,9 +4,19 @@ use keyfold_core::model::{Index, Table};
 use keyfold_core::value::{AttributeValue, Item, Name};
 use serde_json::{Map, Value};
 
-use crate::args::ItemForm;
 use crate::items::plain_value;
 use crate::output::columns;
+
+/// How items are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ItemForm {
+    /// A table for people, its cells cut to 40 characters.
+    Table,
+    /// One JSON object on each line.
+    Jsonl,
+    /// Comma-separated values, with a line of names.
+    Csv,
+}
 
 /// The widest cell of a printed table.
 const CELL_CHARS_MAX: usize = 40;
@@ -14,14 +24,14 @@ const CELL_CHARS_MAX: usize = 40;
 /// Which attributes are shown.
 pub(super) struct Columns<'a> {
     pub(super) table: &'a Table,
-    /// The attributes that were asked for; all, if none were.
+    /// The attributes of the request's `select`; `None` for all.
     pub(super) select: Option<&'a [String]>,
-    /// Are folded keys shown too? They say nothing that the attributes in them do not.
+    /// Are folded keys shown too? They repeat the attributes that they are made of.
     pub(super) keys: bool,
 }
 
 impl Columns<'_> {
-    /// The attributes in their order: the table's own key, the other declared ones, what is carried along, folded keys.
+    /// The attributes in their order: the table's own key, other declared attributes, undeclared ones, folded keys.
     pub(super) fn of(&self, items: &[Item]) -> Vec<String> {
         if let Some(names) = self.select {
             return names.to_vec();
@@ -39,7 +49,7 @@ impl Columns<'_> {
         names.into_iter().filter(|name| self.keys || !self.is_folded(name)).map(str::to_owned).collect()
     }
 
-    /// Is it a key that Keyfold folds, and nothing that a writer writes?
+    /// Is it a key that Keyfold folds, and no attribute that a writer sets?
     fn is_folded(&self, name: &str) -> bool {
         let indexes = self.table.indexes.iter().flat_map(Index::key_attributes);
         let is_key = self.table.key_attributes().chain(indexes).any(|key| key.name == name);
@@ -58,11 +68,11 @@ pub(super) fn text(form: ItemForm, names: &[String], items: &[Item]) -> anyhow::
             Ok(columns(&std::iter::once(names.to_vec()).chain(items.iter().map(row)).collect::<Vec<_>>()))
         }
         ItemForm::Jsonl => {
-            let of = |item: &Item| -> Map<String, Value> {
-                let shown = |name: &String| Some((name.clone(), plain_value(item.get(name)?)));
-                names.iter().filter_map(shown).collect()
+            let object = |item: &Item| -> Map<String, Value> {
+                let member = |name: &String| Some((name.clone(), plain_value(item.get(name)?)));
+                names.iter().filter_map(member).collect()
             };
-            items.iter().map(|item| Ok(serde_json::to_string(&of(item))? + "\n")).collect()
+            items.iter().map(|item| Ok(serde_json::to_string(&object(item))? + "\n")).collect()
         }
         ItemForm::Csv => {
             let mut writer = csv::Writer::from_writer(Vec::new());

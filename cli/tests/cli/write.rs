@@ -1,19 +1,14 @@
-//! `keyfold put`, `update`, `delete` and `load`, against the embedded DynamoDB.
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! `keyfold put`, `update`, `delete` and `load`.
 
 use std::fmt::Write;
-use std::process::{Command, Output};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use keyfold_core::manifest;
-use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::{BatchGet, TableOptions, batch_get};
 use keyfold_harness::{Between, Proxy, Request};
-use keyfold_local::EmbeddedDynamo;
 use serde_json::{Value, json};
+
+use crate::support::{Site, item_of, json_of, kill, stderr};
 
 const MANIFEST: &str = r#"
 [tables.visits]
@@ -27,61 +22,29 @@ sort = "at"
 const KEY: &str = "byUserPlace_pk";
 
 struct Desk {
-    dynamo: EmbeddedDynamo,
-    folder: tempfile::TempDir,
-    table: Table,
+    site: Site,
 }
 
 impl Desk {
     async fn new() -> Desk {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("keyfold.toml"), MANIFEST).unwrap();
-        let table = manifest::parse("keyfold.toml", MANIFEST).model.unwrap().tables.remove(0);
-        let dynamo = EmbeddedDynamo::memory().unwrap();
-        dynamo.create_tables([&table], TableOptions::default()).await.unwrap();
-        Desk { dynamo, folder, table }
-    }
-
-    fn command(&self, endpoint: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
-        command
-            .current_dir(self.folder.path())
-            .env_remove("KEYFOLD_MANIFEST")
-            .env("NO_COLOR", "1")
-            .args(["--json"])
-            .args(words)
-            .args(["--endpoint", endpoint]);
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        self.command(self.dynamo.endpoint(), words).output().unwrap()
+        let site = Site::new(MANIFEST);
+        site.create(site.table("visits"), false).await;
+        Desk { site }
     }
 
     fn done(&self, words: &[&str]) -> Value {
-        let output = self.run(words);
-        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
-        json_of(&output)
+        self.site.done(words)
     }
 
     fn refused(&self, words: &[&str], code: &str) -> String {
-        let output = self.run(words);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        let said = self.site.refused(words);
         let document: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{words:?}: {said}"));
         assert_eq!(document["code"], code, "{words:?}: {said}");
         said
     }
 
     async fn item(&self, id: &str) -> Option<Item> {
-        let key = std::collections::HashMap::from([("id".to_owned(), AttributeValue::S(id.to_owned()))]);
-        let ask = BatchGet {
-            table: self.table.name.clone(),
-            keys: vec![key.into()],
-            consistent: true,
-            ..BatchGet::default()
-        };
-        batch_get(&self.dynamo.client(), &ask).await.unwrap().items.pop()
+        self.site.items("visits", &[item_of([("id", id.to_owned())])]).await.pop()
     }
 
     fn count(&self) -> u64 {
@@ -90,22 +53,14 @@ impl Desk {
     }
 
     fn file(&self, text: &str) -> String {
-        let path = self.folder.path().join("items.jsonl");
+        let path = self.site.folder.path().join("items.jsonl");
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     }
 
     fn mark(&self) -> bool {
-        self.folder.path().join("items.jsonl.progress").exists()
+        self.site.folder.path().join("items.jsonl.progress").exists()
     }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json_of(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
 }
 
 fn visit(id: usize, place: &str) -> String {
@@ -120,7 +75,7 @@ fn text(item: &Item, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_item_is_put_once_and_over_another_only_if_that_is_said() {
+async fn an_item_is_put_once_and_over_another_only_with_replace() {
     let desk = Desk::new().await;
     let harbour = visit(1, "harbour");
     desk.done(&["put", "visits", &harbour]);
@@ -137,7 +92,6 @@ async fn an_item_is_put_once_and_over_another_only_if_that_is_said() {
     // A double would lose the last digits.
     desk.done(&["put", "visits", r#"{"id":"v3","count":12345678901234567890.5}"#]);
     assert_eq!(text(&desk.item("v3").await.unwrap(), "count"), "12345678901234567890.5");
-    desk.dynamo.shutdown();
 }
 
 #[tokio::test]
@@ -159,7 +113,6 @@ async fn an_update_takes_the_folded_keys_along_and_happens_only_as_expected() {
     desk.done(&update(&["--remove", "place", "--if", "place=museum", "--if", "count=7"]));
     let item = desk.item("v1").await.unwrap();
     assert!(!item.contains_key(KEY) && !item.contains_key("place"), "a key without its parts is none");
-    desk.dynamo.shutdown();
 }
 
 #[tokio::test]
@@ -173,7 +126,6 @@ async fn an_item_is_deleted_only_as_expected() {
     assert_eq!((&deleted["deleted"], &deleted["item"]["user"]), (&json!(true), &json!("ann")));
     assert_eq!(desk.done(&delete)["deleted"], false);
     desk.refused(&[&delete[..], &["--if", "place=harbour"]].concat(), "item-not-found");
-    desk.dynamo.shutdown();
 }
 
 fn visits(ids: std::ops::Range<usize>) -> String {
@@ -189,9 +141,9 @@ async fn a_file_is_loaded_and_what_is_there_is_left_as_it_is() {
     desk.done(&["put", "visits", &visit(1, "harbour")]);
     desk.done(&["put", "visits", &visit(2, "museum")]);
     let file = desk.file(&format!("{}\n{}", visits(0..3), visits(3..5)));
-    let output = desk.run(&["load", "visits", &file]);
+    let output = desk.site.run(&["load", "visits", &file]);
     assert_eq!(output.status.code(), Some(1), "one key is taken: {}", stderr(&output));
-    let loaded = json_of(&output);
+    let loaded: Value = serde_json::from_slice(&output.stdout).unwrap();
     let counts = |loaded: &Value| ["written", "there", "taken"].map(|name| loaded[name].as_u64().unwrap());
     assert_eq!((counts(&loaded), &loaded["takenLines"]), ([3, 1, 1], &json!([3])));
     assert_eq!(text(&desk.item("v2").await.unwrap(), "place"), "museum");
@@ -200,7 +152,6 @@ async fn a_file_is_loaded_and_what_is_there_is_left_as_it_is() {
     let loaded = desk.done(&["load", "visits", &file, "--replace"]);
     assert_eq!(counts(&loaded), [5, 0, 0]);
     assert_eq!(text(&desk.item("v2").await.unwrap(), KEY), "ann-harbour");
-    desk.dynamo.shutdown();
 }
 
 #[tokio::test]
@@ -212,7 +163,6 @@ async fn a_file_with_a_mistake_writes_nothing() {
     assert!(!said.contains("secret"), "{said}");
     assert_eq!(desk.count(), 0);
     assert!(!desk.mark());
-    desk.dynamo.shutdown();
 }
 
 /// Kills or stops the command at the n-th request that writes, and counts them.
@@ -220,7 +170,7 @@ struct Deadly {
     writes: AtomicU64,
     at: u64,
     signal: &'static str,
-    victim: AtomicU64,
+    victim: AtomicU32,
 }
 
 impl Between for Deadly {
@@ -228,8 +178,7 @@ impl Between for Deadly {
         if request.operation == "BatchExecuteStatement" {
             let count = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
             if count == self.at {
-                let victim = self.victim.load(Ordering::SeqCst).to_string();
-                Command::new("kill").args([self.signal, &victim]).status().unwrap();
+                kill(self.signal, self.victim.load(Ordering::SeqCst));
             }
         }
         None
@@ -248,31 +197,26 @@ async fn a_load_that_was_stopped_or_killed_goes_on_and_no_item_is_missing_or_in_
             // In the middle of the second part.
             at: 31,
             signal,
-            victim: AtomicU64::new(0),
+            victim: AtomicU32::new(0),
         });
-        let proxy = Proxy::start(desk.dynamo.endpoint(), Arc::clone(&deadly) as Arc<dyn Between>);
-        let mut child = desk.command(proxy.endpoint(), &["load", "visits", &file]).spawn().unwrap();
-        deadly.victim.store(child.id().into(), Ordering::SeqCst);
+        let proxy = Proxy::start(desk.site.dynamo().endpoint(), Arc::clone(&deadly) as Arc<dyn Between>);
+        let mut child = desk.site.command_at(proxy.endpoint(), &["load", "visits", &file]).spawn().unwrap();
+        deadly.victim.store(child.id(), Ordering::SeqCst);
         assert_eq!(child.wait().unwrap().code(), code);
         let before = desk.count();
         assert!((500..1700).contains(&before) && desk.mark(), "{signal}: {before} items");
 
-        let again = desk.run(&["load", "visits", &file, "--replace"]);
+        let again = desk.site.run(&["load", "visits", &file, "--replace"]);
         assert!(stderr(&again).contains("another load"), "other options: {}", stderr(&again));
         let other = desk.file(&visits(7..1707));
-        assert!(stderr(&desk.run(&["load", "visits", &other])).contains("--again"), "another file");
+        assert!(stderr(&desk.site.run(&["load", "visits", &other])).contains("--again"), "another file");
         desk.file(&visits(0..1700));
 
-        let output = desk.run(&["load", "visits", &file]);
-        assert!(
-            output.status.success() && stderr(&output).contains("goes on after line "),
-            "{}",
-            stderr(&output)
-        );
+        let output = desk.site.run(&["load", "visits", &file]);
+        assert!(stderr(&output).contains("continues after line "), "{}", stderr(&output));
         let loaded = json_of(&output);
         assert_eq!((&loaded["items"], &loaded["taken"]), (&json!(1700), &json!(0)), "{loaded}");
         assert_eq!(desk.count(), 1700);
         assert!(!desk.mark());
-        desk.dynamo.shutdown();
     }
 }

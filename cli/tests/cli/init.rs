@@ -1,18 +1,15 @@
-//! `keyfold init` as its users run it: the walk-through of docs/init.md against the embedded DynamoDB, and what it refuses.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! `keyfold init`: the walk-through of docs/init.md, and what it refuses.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use keyfold_core::manifest;
-use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::{SampleOptions, TableOptions, load, sample, table_description};
-use keyfold_local::EmbeddedDynamo;
+use keyfold_dynamo::{SampleOptions, sample, table_description};
 use serde_json::Value;
 
+use crate::support::{Site, assert_words, event, json_of, keyfold_in, refusal_of, root, stderr, stdout};
+
 const ITEMS: usize = 300;
-/// The table as it is before anybody thought of Keyfold.
+/// The table as it is before Keyfold.
 const OLD: &str = r#"
 [tables.audit]
 name = "ResourceAccessAudit"
@@ -20,50 +17,24 @@ partition = "id"
 attributes = { id = "string" }
 "#;
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
-    command.current_dir(folder).env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1").args(arguments);
-    command.output().unwrap()
+fn done(folder: &Path, words: &[&str]) -> Value {
+    json_of(&keyfold_in(folder, words).output().unwrap())
 }
 
-#[track_caller]
-fn done(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+fn refused(folder: &Path, words: &[&str]) -> String {
+    refusal_of(&keyfold_in(folder, words).output().unwrap())
 }
 
-#[track_caller]
-fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
-    String::from_utf8(output.stderr).unwrap()
-}
-
-fn event(number: usize) -> Item {
-    let attributes = [
-        ("id", format!("event-{number:05}")),
-        ("resourceId", format!("r{}", number % 7)),
-        ("action", "viewed".to_owned()),
-        ("accessedBy", format!("u{}", number % 11)),
-        ("timestamp", format!("2017-03-01T08:{:02}:{:02}.000Z", number / 60 % 60, number % 60)),
-    ];
-    let attributes = attributes.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
-    std::collections::HashMap::from(attributes).into()
-}
-
-async fn audit(items: usize) -> EmbeddedDynamo {
-    let old = manifest::parse("old", OLD).model.unwrap();
-    let server = EmbeddedDynamo::memory().unwrap();
-    let table = old.table("audit").unwrap();
-    server.create_tables([table], TableOptions { stream: true }).await.unwrap();
-    load(&server.client(), table, futures_util::stream::iter((0..items).map(event))).await.unwrap();
-    server
+async fn audit(items: usize) -> Site {
+    let site = Site::new(OLD);
+    site.create(site.table("audit"), true).await;
+    site.load(site.table("audit"), (0..items).map(event)).await;
+    site
 }
 
 /// The commands of the walk-through, as docs/init.md has them: words, without comments.
 fn walk_through() -> Vec<Vec<String>> {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/init.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/init.md")).unwrap();
     let block = page.split("## From a live table to an answer").nth(1).unwrap();
     let block = block.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let commands = block.lines().flat_map(|line| line.split(" #").next().unwrap_or(line).split(" && "));
@@ -80,14 +51,11 @@ fn walk_through() -> Vec<Vec<String>> {
 
 #[tokio::test]
 async fn the_walk_through_of_the_page_goes_from_a_live_table_to_the_answer() {
-    let server = audit(ITEMS).await;
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
+    let site = audit(ITEMS).await;
+    std::fs::remove_file(site.folder.path().join("keyfold.toml")).unwrap();
     let step = |words: &[String]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_keyfold"));
-        command.current_dir(at).env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1");
-        command.env("AWS_ENDPOINT_URL_DYNAMODB", server.endpoint()).args(words);
-        command.output().unwrap()
+        let mut command = keyfold_in(site.folder.path(), &[]);
+        command.env("AWS_ENDPOINT_URL_DYNAMODB", site.dynamo().endpoint()).args(words).output().unwrap()
     };
     let commands = walk_through();
     let question = commands.last().unwrap();
@@ -96,26 +64,22 @@ async fn the_walk_through_of_the_page_goes_from_a_live_table_to_the_answer() {
     for words in &commands {
         if words[0] == "retrofit" && words[1] == "start" {
             // The index is there, and nothing is in it yet: a question for it is refused rather than answered in part.
-            let early = String::from_utf8(step(question).stderr).unwrap();
-            assert!(early.contains("is being filled"), "{early}");
+            assert_words(&stderr(&step(question)), &["is being filled"]);
         }
         let output = step(words);
-        let shown = [output.stdout, output.stderr].concat();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&shown));
+        assert!(output.status.success(), "{words:?}: {} {}", stdout(&output), stderr(&output));
     }
     let wanted = (0..ITEMS).filter(|number| number % 7 == 1 && number % 11 == 1).count();
-    let answer = step(&counted(&["--json", "--count"]));
-    let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    let answer = json_of(&step(&counted(&["--json", "--count"])));
     assert_eq!(answer["count"].as_u64(), Some(wanted as u64), "{answer}");
-    let plan = String::from_utf8(step(&counted(&["--explain"])).stdout).unwrap();
-    assert!(plan.contains("byResourceIdActionAccessedBy"), "{plan}");
+    assert_words(&stdout(&step(&counted(&["--explain"]))), &["byResourceIdActionAccessedBy"]);
 }
 
 #[tokio::test]
 async fn a_sample_stays_within_its_read_units_and_reads_nothing_it_may_not() {
     let items = std::env::var("KEYFOLD_ITEMS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
-    let server = audit(items).await;
-    let client = server.client();
+    let site = audit(items).await;
+    let client = site.client();
     let described = table_description(&client, "ResourceAccessAudit").await.unwrap();
     for units in [50.0, 60.0, 200.0] {
         let options = SampleOptions { read_units_max: units, ..SampleOptions::default() };
@@ -169,8 +133,7 @@ fn a_new_index_of_single_attributes_needs_no_retrofit_and_wrong_ones_change_noth
         assert!(refused(at, &["init", "--new-index", wanted]).contains(why), "{wanted}");
     }
     assert_eq!(std::fs::read_to_string(at.join("keyfold.toml")).unwrap(), text);
-    let added: Value =
-        serde_json::from_str(&done(at, &["--json", "init", "--new-index", "owner / id"])).unwrap();
+    let added = done(at, &["--json", "init", "--new-index", "owner / id"]);
     assert!(
         added["retrofit"].is_null() && added["why"].as_str().unwrap().contains("DynamoDB itself"),
         "{added}"
@@ -191,8 +154,7 @@ fn a_table_with_all_the_indexes_it_may_have_gets_a_second_table_for_a_new_one() 
         text.push_str(&index);
     }
     std::fs::write(at.join("keyfold.toml"), text).unwrap();
-    let added: Value =
-        serde_json::from_str(&done(at, &["--json", "init", "--new-index", "owner, name / at"])).unwrap();
+    let added = done(at, &["--json", "init", "--new-index", "owner, name / at"]);
     assert!(added["why"].as_str().unwrap().contains("has 20 global indexes"), "{added}");
     let text = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
     let model = manifest::parse("keyfold.toml", &text).model.unwrap();

@@ -1,6 +1,4 @@
-//! A request from the command line: whole as JSON, or put together from conditions like `timestamp^=2017-03`.
-
-use std::io::Read;
+//! A request from the command line: complete as JSON, or built from conditions like `timestamp^=2017-03`.
 
 use anyhow::{Context, bail};
 use keyfold_core::model::{AttributeKind, Model, Table};
@@ -8,17 +6,56 @@ use keyfold_core::query::check::{Caller, CheckedRequest};
 use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, plan};
 use serde_json::{Value, json};
 
-use crate::args::RequestArgs;
 use crate::manifest_file::table;
 use crate::refusal::Refusal;
+use crate::support::argument_or_stdin;
 
 /// The longest request text that is accepted.
 const REQUEST_BYTES_MAX: u64 = 1024 * 1024;
 
+/// A request: complete as JSON, or built from conditions.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RequestArgs {
+    /// The complete request as JSON; `-` reads standard input.
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["table", "conditions"])]
+    pub(crate) request: Option<String>,
+    /// The table's name in the manifest or in DynamoDB.
+    #[arg(long, short, value_name = "TABLE", required_unless_present = "request")]
+    pub(crate) table: Option<String>,
+    /// A condition. If you give several, all must be true.
+    #[arg(long = "where", short, value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+    /// Only items of this entity; you can give several.
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Vec<String>,
+    /// An attribute to sort by; `-attribute` sorts descending.
+    #[arg(long, short, value_name = "ATTRIBUTE", allow_hyphen_values = true)]
+    pub(crate) order: Vec<String>,
+    /// The maximum number of items in an answer.
+    #[arg(long, short, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// An attribute to return [default: all].
+    #[arg(long, short, value_name = "ATTRIBUTE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Return only the number of items.
+    #[arg(long)]
+    pub(crate) count: bool,
+    /// Read with strong consistency.
+    #[arg(long)]
+    pub(crate) consistent: bool,
+    /// Allow a scan.
+    #[arg(long)]
+    pub(crate) scan: bool,
+    /// Allow sorting in memory, of at most N items.
+    #[arg(long, value_name = "N")]
+    pub(crate) sort_in_memory: Option<u32>,
+}
+
 /// The request from the command's arguments.
-pub(super) fn read(model: &Model, args: &RequestArgs) -> anyhow::Result<QueryRequest> {
+pub(crate) fn read(model: &Model, args: &RequestArgs) -> anyhow::Result<QueryRequest> {
     if let Some(text) = &args.request {
-        return parse(text);
+        let text = argument_or_stdin(text, REQUEST_BYTES_MAX)?;
+        return serde_json::from_str(&text).context("the request is not valid");
     }
     let name = args.table.as_deref().context("give a --table or a --request")?;
     let table = table(model, name)?;
@@ -39,23 +76,8 @@ pub(super) fn read(model: &Model, args: &RequestArgs) -> anyhow::Result<QueryReq
     })
 }
 
-fn parse(text: &str) -> anyhow::Result<QueryRequest> {
-    let mut input = String::new();
-    let text = if text == "-" {
-        std::io::stdin()
-            .lock()
-            .take(REQUEST_BYTES_MAX)
-            .read_to_string(&mut input)
-            .context("cannot read standard input")?;
-        &input
-    } else {
-        text
-    };
-    serde_json::from_str(text).context("the request is not valid")
-}
-
 /// Operators and their names in a request. An operator comes before its own prefixes: `<=` before `<`.
-pub(super) const OPERATORS: [(&str, &str); 8] = [
+pub(crate) const OPERATORS: [(&str, &str); 8] = [
     ("<>", "<>"),
     ("<=", "<="),
     (">=", ">="),
@@ -74,10 +96,10 @@ fn condition(table: &Table, text: &str) -> anyhow::Result<Value> {
     if let Some(name) = text.strip_suffix('?').filter(|name| !name.contains(['=', '<', '>'])) {
         return Ok(json!({ "attribute": name.trim(), "operator": "exists", "value": true }));
     }
-    let found = text.char_indices().find_map(|(at, _)| {
+    let split = text.char_indices().find_map(|(at, _)| {
         OPERATORS.iter().find(|(sign, _)| text[at..].starts_with(sign)).map(|(sign, name)| (at, *sign, *name))
     });
-    let Some((at, sign, operator)) = found else {
+    let Some((at, sign, operator)) = split else {
         bail!(
             "`{text}` is not a condition: it needs an operator (=, <>, <, <=, >, >=, ^=, *=, or ? at the end)"
         );
@@ -107,12 +129,12 @@ fn value_of(table: &Table, name: &str, text: &str) -> Value {
 }
 
 /// Checks the request against the model, for a caller who may see everything.
-pub(super) fn checked<'m>(model: &'m Model, request: &QueryRequest) -> anyhow::Result<CheckedRequest<'m>> {
+pub(crate) fn checked<'m>(model: &'m Model, request: &QueryRequest) -> anyhow::Result<CheckedRequest<'m>> {
     check(model, request, &Caller::Trusted).map_err(Refusal::of)
 }
 
 /// The plan, or an error that says why no table or index serves.
-pub(super) fn planned(checked: &CheckedRequest<'_>, readiness: &Readiness) -> anyhow::Result<QueryPlan> {
+pub(crate) fn planned(checked: &CheckedRequest<'_>, readiness: &Readiness) -> anyhow::Result<QueryPlan> {
     plan(checked, readiness).map_err(Refusal::of)
 }
 

@@ -1,30 +1,19 @@
-//! `keyfold audit` from end to end: the whole stack on this machine, an anchor in a folder, and somebody who changes an event.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! `keyfold audit` from end to end: the whole stack on this machine, an anchor in a folder, and a changed event.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use keyfold_core::value::AttributeValue;
 use keyfold_dynamo::{BatchGet, batch_get, put};
 use keyfold_local::{AllowedHosts, Stack, StackOptions};
 use serde_json::{Value, json};
 
-const SAMPLE: &str = include_str!("../../keyfold.toml");
-
-fn keyfold(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_keyfold"))
-        .env_clear()
-        .env("NO_COLOR", "1")
-        .arg("audit")
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use crate::support::{keyfold, keyfold_in, root};
 
 fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    String::from_utf8([&*output.stdout, &*output.stderr].concat()).unwrap()
 }
 
 /// Sends one event to the audit writer; the status of its answer.
@@ -60,17 +49,17 @@ async fn stack(folder: &Path, manifest: &str) -> Stack {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trail_is_anchored_and_verified_and_a_change_is_told_by_its_key() {
+async fn a_trail_is_anchored_and_verified_and_a_change_is_named_by_its_key() {
     let folder = tempfile::tempdir().unwrap();
-    let manifest = SAMPLE.replace("[deploy]", "[deploy]\naudit-journal = \"Journal\"");
+    let sample = std::fs::read_to_string(root().join("keyfold.toml")).unwrap();
+    let manifest = sample.replace("[deploy]", "[deploy]\naudit-journal = \"Journal\"");
     let stack = stack(folder.path(), &manifest).await;
     let endpoint = stack.dynamo().endpoint().to_owned();
-    let path = folder.path().join("keyfold.toml").display().to_string();
     let anchors = folder.path().join("anchors").display().to_string();
     std::fs::create_dir(&anchors).unwrap();
     let on = |arguments: &[&str]| {
-        let common = ["--manifest", &path, "--endpoint", &endpoint];
-        keyfold(&[arguments, &common].concat())
+        let words = [&["audit"], arguments, &["--endpoint", &endpoint]].concat();
+        keyfold_in(folder.path(), &words).output().unwrap()
     };
     let nothing = on(&["verify"]);
     assert_eq!(nothing.status.code(), Some(1));
@@ -84,9 +73,13 @@ async fn a_trail_is_anchored_and_verified_and_a_change_is_told_by_its_key() {
         assert_eq!(post(&stack.api(), &event), "HTTP/1.1 201 Created");
     }
     let today = keyfold_trail::now()[..10].to_owned();
-    for chain in ["1 chain, 6 rows", "1 chain, 6 rows"] {
+    for _ in 0..2 {
         let anchored = on(&["anchor", "--anchors", &anchors, "--day", &today]);
-        assert!(anchored.status.success() && text(&anchored).contains(chain), "{}", text(&anchored));
+        assert!(
+            anchored.status.success() && text(&anchored).contains("1 chain, 6 rows"),
+            "{}",
+            text(&anchored)
+        );
     }
     let clean = on(&["verify", "--anchors", &anchors]);
     assert!(clean.status.success(), "{}", text(&clean));
@@ -112,7 +105,7 @@ async fn a_trail_is_anchored_and_verified_and_a_change_is_told_by_its_key() {
     assert_eq!((&value["events"]["proved"], &value["anchors"]), (&json!(2), &json!(2)));
     assert!(!text(&found).contains("secret-joe"), "contents are not shown");
 
-    // An anchor that somebody changed, or took away, is found too, and no further one is made.
+    // An anchor that was changed or removed is found too, and no further one is made.
     let mut files: Vec<_> = std::fs::read_dir(&anchors).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let first = std::fs::read_to_string(&files[0]).unwrap();
@@ -126,8 +119,7 @@ async fn a_trail_is_anchored_and_verified_and_a_change_is_told_by_its_key() {
 
 #[test]
 fn without_a_journal_the_command_says_what_to_do() {
-    let path = format!("{}/../keyfold.toml", env!("CARGO_MANIFEST_DIR"));
-    let output = keyfold(&["verify", "--manifest", &path]);
+    let output = keyfold(&["audit", "verify"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output).contains("set `audit-journal` under [deploy]"), "{}", text(&output));
 }

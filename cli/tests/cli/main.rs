@@ -1,0 +1,19 @@
+//! The `keyfold` command as its users run it, most of it against the embedded DynamoDB.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod audit;
+mod index;
+mod init;
+mod manifest;
+mod messy;
+mod plan;
+mod query;
+mod retrofit;
+mod run;
+mod shell;
+mod support;
+mod switch;
+mod tables;
+mod write;
