@@ -24,7 +24,6 @@ const UNCLEAN: &[&str] = &[
     "bench/src/bin/coldstart",
     "bindings/node/split",
     "bindings/shared",
-    "cli",
     "functions/audit-writer/tests/writer",
     "functions/query-api",
     "shared/core",
