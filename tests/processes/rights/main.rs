@@ -1,5 +1,5 @@
 //! The rights of the deployment, exercised: the functions' real binaries run whole retrofits and every sample event, each with the rights
-//! that `keyfold template --format json --only rights` gives it. What it does not give is denied, by action and resource, as in AWS.
+//! that `keyfold template --only rights` gives it. What it does not give is denied, by action and resource, as in AWS.
 //!
 //! A call that is denied is red: a right is missing. A right that nothing has needed is red, too: it is too much. What no run on one
 //! machine can use is listed with the reason in [`role`].

@@ -22,7 +22,7 @@ pub(crate) struct Role {
 pub(crate) type Names = BTreeMap<String, String>;
 
 impl Role {
-    /// The role of a function, from its part of `keyfold template --format json --only rights`. Only DynamoDB's own operations are
+    /// The role of a function, from its part of `keyfold template --only rights`. Only DynamoDB's own operations are
     /// kept; `left_out` says what else there is.
     pub(crate) fn of(settings: &Value, names: &Names) -> Role {
         let mut role = Role::default();

@@ -46,7 +46,7 @@ impl Stage {
         std::fs::write(folder.path().join("keyfold.toml"), manifest_text).unwrap();
         let names = names(model.tables.iter().map(|table| (&*table.id, &*table.name)));
         let mut stage = Stage { dynamo, model, folder, rights: Value::Null, names };
-        stage.rights = stage.keyfold(&["template", "--format", "json", "--only", "rights"]).await;
+        stage.rights = stage.keyfold(&["template", "--only", "rights"]).await;
         stage
     }
 
