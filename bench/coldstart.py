@@ -133,9 +133,9 @@ def measure(name, program):
         server.server_close()
 
 
-def spread(values):
+def spread(values, digits=".3g", unit=""):
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
-    return f"{median:.3g} [{low:.3g}, {high:.3g}]"
+    return f"{median:{digits}}{unit} [{low:{digits}}, {high:{digits}}]"
 
 
 def main():
@@ -160,7 +160,7 @@ def main():
     print("| | size, MB | start, relative to bare | " + " | ".join(columns) + " |\n|---|---:|---:|" + "---:|" * len(columns))
     for name, figures in runs.items():
         ratios = [ours["start, ms"] / bare["start, ms"] for ours, bare in zip(figures, runs["bare"])]
-        cells = [f"{programs[name].stat().st_size / 1e6:.3g}", spread(ratios)]
+        cells = [f"{programs[name].stat().st_size / 1e6:.3g}", spread(ratios, ".2f", "x")]
         cells += [spread([run[column] for run in figures]) if column in figures[0] else "" for column in columns]
         print(f"| {name} | " + " | ".join(cells) + " |")
 

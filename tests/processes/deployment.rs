@@ -15,11 +15,12 @@ use tokio::process::Command;
 
 use crate::own::{Plain, plain};
 use crate::programs::program;
-use crate::scenario::TOMBSTONE;
 
 const MANIFEST: &str = include_str!("keyfold.toml");
 /// Items that are there before the retrofit begins.
 const OLD_ITEMS: usize = 800;
+/// The attribute of a tombstone.
+pub(crate) const TOMBSTONE: &str = "keyfold_tombstone";
 /// Items of a page, when all of a table are read.
 const PAGE_ITEMS: u32 = 1000;
 

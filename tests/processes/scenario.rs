@@ -7,7 +7,7 @@ use keyfold_local::{FunctionOptions, LocalFunction, PollerOptions, Start, Stream
 use serde_json::{Value, json};
 
 use crate::carrying::{Carrying, Means};
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, TOMBSTONE};
 use crate::own::{Plain, differences};
 use crate::programs::program;
 use crate::tidy::Tidying;
@@ -31,7 +31,6 @@ const LEASE_WAIT: Duration = Duration::from_secs(60);
 const RETRIES_MAX: u32 = 1000;
 /// Attributes that a retrofit keeps on target items until it is finalised.
 const OWN: [&str; 2] = ["keyfold_fence", "keyfold_source"];
-pub(crate) const TOMBSTONE: &str = "keyfold_tombstone";
 
 pub(crate) struct Scenario {
     pub(crate) retrofit: &'static str,
