@@ -3,6 +3,7 @@
 mod ask;
 mod audit;
 mod check;
+mod console;
 mod demo;
 mod explain;
 mod fold;
@@ -153,6 +154,16 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --check\n  \
                             keyfold template --only rights\n  keyfold template --stages --have audit.byUserAction")]
     Template(template::TemplateArgs),
+    /// Look at tables, indexes, questions and retrofits in your browser, until ctrl-C. Only reads.
+    #[command(
+        after_help = "Examples:\n  keyfold console\n  keyfold console --endpoint http://127.0.0.1:8000\n\n\
+                            The page is served on 127.0.0.1. It reads with your own credentials."
+    )]
+    Console {
+        /// The port of the page; 0 for any free port.
+        #[arg(long, default_value_t = 3001, value_name = "PORT")]
+        port: u16,
+    },
     /// Run everything on this machine until ctrl-C: DynamoDB, streams, replicator, query API, audit writer, console.
     #[command(
         after_help = "Examples:\n  keyfold local --data ./data --port 8000 --api-port 3000\n  keyfold local --functions target/lambda\n\n\
@@ -209,6 +220,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Audit(command) => audit::run(globals, command, out),
         Command::Template(args) => template::run(globals, args, out),
         Command::Init(args) => init::run(globals, args, out),
+        Command::Console { port } => console::run(globals, *port, out),
         Command::Local(args) => local::run(globals, args, out),
         Command::Shell { no_history } => {
             shell::run(globals, *no_history, shell::grammar(&Args::command()), out)

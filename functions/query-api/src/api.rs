@@ -22,7 +22,7 @@ pub struct Api {
     pub(crate) client: Client,
     pub(crate) token_keys: TokenKeySource,
     pub(crate) limits: Limits,
-    pub(crate) control_table: String,
+    control_table: String,
     grants: Grants,
     /// What each caller may ask and consume, if that is limited.
     pub(crate) budget: Option<Budget>,
@@ -115,6 +115,21 @@ impl Api {
     /// The model that questions are asked of.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// The client of its DynamoDB.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// What a request may do.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The control table of the retrofits.
+    pub fn control_table(&self) -> &str {
+        &self.control_table
     }
 
     /// The manifest's digest, short: enough to see which one is deployed.

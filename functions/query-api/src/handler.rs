@@ -19,7 +19,7 @@ use crate::plain::Format;
 use crate::route::{Route, route};
 use crate::settings::{ANSWER_BYTES_MAX, BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
 use crate::write::Write;
-use crate::{Api, ApiRequest, Record, console, openapi, problem};
+use crate::{Api, ApiRequest, Record, openapi, problem};
 
 /// Answers one request: the response, and what the log and the metrics show of it. There is always an answer; a refusal is a
 /// problem document.
@@ -70,7 +70,7 @@ fn refusal(problem: &Problem, request_id: &str) -> Response<String> {
 }
 
 async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<Response<String>, Problem> {
-    let route = route(&request.method, &request.path, api.limits.console)?;
+    let route = route(&request.method, &request.path)?;
     record.route = route.name();
     if let Caller::Claims(claims) = &request.caller {
         record.principal = keyfold_edge::principal(claims).map(str::to_owned);
@@ -98,10 +98,6 @@ async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<
             let asked = question::request(table, question, params)?;
             answer_text(&query(&asker, &asked, record).await?, format)
         }
-        Route::Console(route) => match console::answer(&asker, route, params, record).await? {
-            console::ConsoleResponse::File(file) => return Ok(file.response()),
-            console::ConsoleResponse::Json(value) => json_text(&value),
-        },
     }?;
     Ok(success(body))
 }

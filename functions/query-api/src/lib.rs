@@ -11,7 +11,6 @@ mod ask;
 mod budget;
 mod caller;
 mod clock;
-mod console;
 mod exact;
 #[cfg(fuzzing)]
 pub mod fuzzing;

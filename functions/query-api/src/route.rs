@@ -3,7 +3,6 @@
 use http::Method;
 use keyfold_edge::Problem;
 
-use crate::console;
 use crate::write::Write;
 
 /// What is asked for.
@@ -26,8 +25,6 @@ pub(crate) enum Route<'p> {
     OpenApi,
     /// `GET /health`
     Health,
-    /// `GET /` and what is behind it, where the console is on.
-    Console(console::ConsoleRoute<'p>),
 }
 
 impl Route<'_> {
@@ -42,20 +39,19 @@ impl Route<'_> {
             Route::Question { .. } => "question",
             Route::OpenApi => "openapi",
             Route::Health => "health",
-            Route::Console(_) => "console",
         }
     }
 
     fn method(&self) -> Method {
         match self {
             Route::Query | Route::Explain | Route::Write(_) => Method::POST,
-            Route::Question { .. } | Route::OpenApi | Route::Health | Route::Console(_) => Method::GET,
+            Route::Question { .. } | Route::OpenApi | Route::Health => Method::GET,
         }
     }
 }
 
-/// Finds the route of a path without its stage. Without the console, its paths are unknown ones.
-pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> Result<Route<'p>, Problem> {
+/// Finds the route of a path without its stage.
+pub(crate) fn route<'p>(method: &Method, path: &'p str) -> Result<Route<'p>, Problem> {
     let segments: Vec<&str> = path.trim_matches('/').splitn(5, '/').collect();
     let route = match segments.as_slice() {
         ["query"] => Route::Query,
@@ -66,10 +62,7 @@ pub(crate) fn route<'p>(method: &Method, path: &'p str, with_console: bool) -> R
         ["tables", table, "questions", question] => Route::Question { table, question },
         ["openapi.json"] => Route::OpenApi,
         ["health"] => Route::Health,
-        other => match console::ConsoleRoute::of(other).filter(|_| with_console) {
-            Some(route) => Route::Console(route),
-            None => return Err(Problem::unknown_route().hint("GET /openapi.json lists every path")),
-        },
+        _ => return Err(Problem::unknown_route().hint("GET /openapi.json lists every path")),
     };
     match route.method() {
         allowed if allowed == *method => Ok(route),
@@ -84,8 +77,8 @@ mod tests {
 
     #[test]
     fn every_route_is_found_and_nothing_else_is() {
-        let get = |path| route(&Method::GET, path, false);
-        let post = |path| route(&Method::POST, path, false);
+        let get = |path| route(&Method::GET, path);
+        let post = |path| route(&Method::POST, path);
         assert_eq!(post("/query"), Ok(Route::Query));
         assert_eq!(post("/explain/"), Ok(Route::Explain));
         for (path, write) in [("/put", Write::Put), ("/update", Write::Update), ("/delete", Write::Delete)] {
@@ -98,37 +91,25 @@ mod tests {
         );
         assert_eq!(get("/openapi.json"), Ok(Route::OpenApi));
         assert_eq!(get("/health"), Ok(Route::Health));
-        for path in
-            ["", "/", "/Query", "/tables", "/tables/audit/questions", "/tables/a/questions/b/c", "/query/x"]
-        {
-            assert_eq!(get(path).unwrap_err().code, "unknown-route", "{path}");
-        }
-    }
-
-    #[test]
-    fn the_console_has_paths_only_where_it_is_on() {
         for path in [
             "",
             "/",
             "/console.js",
-            "/console.css",
             "/console/model",
-            "/console/tables/audit/entries",
-            "/console/retrofits/auditV2",
+            "/Query",
+            "/tables",
+            "/tables/audit/questions",
+            "/tables/a/questions/b/c",
+            "/query/x",
         ] {
-            assert_eq!(route(&Method::GET, path, false).unwrap_err().code, "unknown-route", "{path}");
-            let found = route(&Method::GET, path, true);
-            assert!(matches!(found, Ok(Route::Console(_))), "{path}: {found:?}");
-        }
-        for path in ["/console", "/index.html", "/console/tables/audit", "/console/../query"] {
-            assert_eq!(route(&Method::GET, path, true).unwrap_err().code, "unknown-route", "{path}");
+            assert_eq!(get(path).unwrap_err().code, "unknown-route", "{path}");
         }
     }
 
     #[test]
     fn a_path_says_which_method_it_takes() {
         for (method, path, allowed) in [(Method::GET, "/query", "POST"), (Method::DELETE, "/health", "GET")] {
-            let problem = route(&method, path, false).unwrap_err();
+            let problem = route(&method, path).unwrap_err();
             assert_eq!((problem.status, problem.response_header()), (405, Some(("allow", allowed))));
         }
     }

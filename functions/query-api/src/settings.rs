@@ -17,8 +17,6 @@ const TOKEN_SECRET: &str = "KEYFOLD_TOKEN_SECRET";
 const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
 /// `1`: a request may allow a scan. Otherwise nothing over HTTP scans.
 const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
-/// `on`: the console is served at `/`. Otherwise there is nothing at its paths.
-const CONSOLE: &str = "KEYFOLD_CONSOLE";
 /// The OAuth scope that a reader's token must grant.
 const READ_SCOPE: &str = "KEYFOLD_READ_SCOPE";
 /// The OAuth scope that a writer's token must grant.
@@ -87,18 +85,11 @@ pub struct Limits {
     pub allow_scan: bool,
     /// The most read units that one request may consume.
     pub read_units_max: f64,
-    /// Is the console served?
-    pub console: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            auth: Auth::Claims,
-            allow_scan: false,
-            read_units_max: READ_UNITS_MAX_DEFAULT,
-            console: false,
-        }
+        Limits { auth: Auth::Claims, allow_scan: false, read_units_max: READ_UNITS_MAX_DEFAULT }
     }
 }
 
@@ -118,7 +109,6 @@ impl Settings {
                 auth: environment.auth()?,
                 allow_scan: environment.one_of(ALLOW_SCAN, [("0", false), ("1", true)])?,
                 read_units_max: read_units_max(environment)?,
-                console: environment.one_of(CONSOLE, [("off", false), ("on", true)])?,
             },
             control_table: environment.control_table(),
             grants: Grants { read: environment.get(READ_SCOPE), write: environment.get(WRITE_SCOPE) },
@@ -205,7 +195,7 @@ mod tests {
         let settings = read(&[(TOKEN_KEYS, KEYS)]).unwrap();
         assert_eq!(settings.limits, Limits::default());
         assert_eq!(settings.limits.auth, Auth::Claims);
-        assert!(!settings.limits.allow_scan && !settings.limits.console);
+        assert!(!settings.limits.allow_scan);
         assert_eq!(settings.control_table, "keyfold-control");
     }
 
@@ -232,16 +222,12 @@ mod tests {
             ("KEYFOLD_AUTH", "open"),
             (ALLOW_SCAN, "1"),
             (READ_UNITS_MAX, "12.5"),
-            (CONSOLE, "on"),
             ("KEYFOLD_CONTROL_TABLE", "control"),
             (READ_SCOPE, "records/read"),
             (WRITE_SCOPE, "records/write"),
         ])
         .unwrap();
-        assert_eq!(
-            settings.limits,
-            Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5, console: true }
-        );
+        assert_eq!(settings.limits, Limits { auth: Auth::Open, allow_scan: true, read_units_max: 12.5 });
         assert_eq!(settings.control_table, "control");
         let (read, write) = (Some("records/read".to_owned()), Some("records/write".to_owned()));
         assert_eq!(settings.grants, Grants { read, write });
@@ -254,7 +240,6 @@ mod tests {
             (TOKEN_KEYS, "a:c2hvcnQtc2VjcmV0"),
             ("KEYFOLD_AUTH", "Open"),
             (ALLOW_SCAN, "yes"),
-            (CONSOLE, "1"),
             (READ_UNITS_MAX, "-1"),
             (READ_UNITS_MAX, "NaN"),
             (CALLER_REQUESTS, "-3"),

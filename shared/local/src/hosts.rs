@@ -1,7 +1,11 @@
 //! Whom a port of this machine answers. A web page of any site can make its reader's browser send requests to 127.0.0.1, and
-//! a site can make its own name point there. `Host` and `Origin` give both away: a page cannot write either of them.
+//! a site can make its own name point there. `Host`, `Origin` and `Sec-Fetch-Site` give this away: a page cannot write them.
 
 use axum::http::{HeaderMap, HeaderName, header};
+
+/// Where the page is that made the browser send a request; `none` if the user typed the address.
+/// <https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The names that a request may use for this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,13 +32,16 @@ impl AllowedHosts {
         is_here(name) || self.is_added(name)
     }
 
-    /// Is a request meant for this machine, and from no page of another site? Clients that are no browser send no `Origin`.
+    /// Is a request meant for this machine, and not from a page of another site? Clients other than browsers send no `Origin` and
+    /// no `Sec-Fetch-Site`. A browser sends no `Origin` with most GET requests, so that one alone does not find them.
     pub(crate) fn allow(&self, headers: &HeaderMap) -> bool {
         // A value that is no text cannot be a name.
         let all = |name: HeaderName, test: &dyn Fn(&str) -> bool| {
             headers.get_all(name).iter().all(|value| value.to_str().is_ok_and(test))
         };
-        all(header::HOST, &|host| self.has(host)) && all(header::ORIGIN, &|origin| self.is_origin(origin))
+        all(header::HOST, &|host| self.has(host))
+            && all(header::ORIGIN, &|origin| self.is_origin(origin))
+            && all(FETCH_SITE, &|site| matches!(site, "same-origin" | "none"))
     }
 
     /// No port of this machine has a certificate; in front of a name that was added there may be something that has one.
@@ -90,6 +97,18 @@ mod tests {
             assert!(!asked(&hosts, "localhost:3000", Some(origin)), "{origin}");
         }
         assert!(hosts.allow(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_browser_says_where_the_page_is_that_sends_a_request() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, "localhost:3000".parse().unwrap());
+        for (site, is_allowed) in
+            [("same-origin", true), ("none", true), ("cross-site", false), ("same-site", false), ("", false)]
+        {
+            headers.insert(FETCH_SITE, site.parse().unwrap());
+            assert_eq!(AllowedHosts::default().allow(&headers), is_allowed, "{site}");
+        }
     }
 
     #[test]

@@ -6,15 +6,21 @@
 //! command line and for trying things out: where the database differs from DynamoDB is written down in
 //! `docs/adr/0003-embedded-dynamodb.md`.
 
+#[cfg(feature = "stack")]
+mod console;
 mod embedded;
 mod function;
 mod hosts;
 mod poller;
 mod port;
+#[cfg(feature = "stack")]
+mod query_api;
 pub mod runtime_api;
 #[cfg(feature = "stack")]
 mod stack;
 
+#[cfg(feature = "stack")]
+pub use console::{ConsoleError, ConsoleOptions, ConsoleServer};
 pub use dynoxide::Database;
 pub use embedded::{EmbeddedDynamo, EmbeddedError, EmbeddedOptions, SHUTDOWN_WAIT_MAX, Store};
 pub use function::{FunctionOptions, LocalFunction};
@@ -24,6 +30,7 @@ pub use poller::{
     BATCH_RECORDS_MAX, Handler, PAYLOAD_BYTES_MAX, PollerCounts, PollerError, PollerOptions, Start,
     StreamPoller,
 };
+pub use port::ListenError;
 #[cfg(feature = "stack")]
 pub use stack::{
     AUDIT_TABLE, CONTROL_TABLE, InProcessReplicator, MissingIndex, Stack, StackError, StackOptions,

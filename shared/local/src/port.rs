@@ -4,6 +4,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,43 @@ pub(crate) struct PortRules {
     pub(crate) hosts: AllowedHosts,
     pub(crate) body_bytes_max: usize,
     pub(crate) read_time_max: Duration,
+}
+
+/// Why a port cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Another process has it.
+    #[error("port {port} is in use; give another with {option}")]
+    InUse {
+        /// The port.
+        port: u16,
+        /// The command's option for the port.
+        option: &'static str,
+    },
+    /// Something else is in the way.
+    #[error("cannot listen on port {port}")]
+    Failed {
+        /// The port.
+        port: u16,
+        /// What is in the way.
+        source: std::io::Error,
+    },
+}
+
+/// Listens on a port of this machine's own address; 0 for any free one. `option`: the command's option for it.
+pub(crate) async fn listen(port: u16, option: &'static str) -> Result<TcpListener, ListenError> {
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|source| {
+        match source.kind() {
+            std::io::ErrorKind::AddrInUse => ListenError::InUse { port, option },
+            _ => ListenError::Failed { port, source },
+        }
+    })
+}
+
+/// Answers until its task ends.
+pub(crate) async fn serve_always<A: Answer>(listener: TcpListener, rules: PortRules, answerer: Arc<A>) {
+    let (_never, stopped) = watch::channel(false);
+    serve(listener, rules, answerer, stopped).await;
 }
 
 /// Answers until it is stopped; then until the requests under way are answered.
@@ -118,7 +156,10 @@ async fn taken<A: Answer>(
 ) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
     if !rules.hosts.allow(&parts.headers) {
-        return refusal(StatusCode::FORBIDDEN, "this port answers programs and pages of this machine alone");
+        return refusal(
+            StatusCode::FORBIDDEN,
+            "this port answers programs and pages of this machine only; if a link led here, type the address",
+        );
     }
     const TOO_LARGE: &str = "the body is too large";
     if body.size_hint().lower() > rules.body_bytes_max as u64 {

@@ -1,5 +1,5 @@
 //! Everything on one machine: the embedded DynamoDB with the manifest's tables, the replicator of each retrofit behind its
-//! source's stream, query API and audit writer over HTTP.
+//! source's stream, query API, audit writer and console over HTTP.
 //!
 //! The functions run in this process, or as the very binaries that are deployed. Start with [`Stack::start`].
 
@@ -9,7 +9,7 @@ mod follow;
 mod replicator;
 mod writer;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ use keyfold_dynamo::{
     ApplyError, EnsureError, TableOptions, TableStep, ensure_table, plan_table, table_options,
 };
 use keyfold_edge::FunctionError;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use api::AUDIT_TABLE;
 pub use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT as CONTROL_TABLE;
 pub use replicator::InProcessReplicator;
 
+use crate::port::{ListenError, listen};
 use crate::runtime_api::InvocationResult;
 use crate::{AllowedHosts, Database, EmbeddedDynamo, EmbeddedError, EmbeddedOptions, FunctionOptions, Store};
 
@@ -75,20 +75,9 @@ pub enum StackError {
     /// A stream, or the deletion of items whose time is over, cannot be switched on.
     #[error(transparent)]
     Stream(#[from] keyfold_dynamo::DynamoError),
-    /// Somebody else has the HTTP API's port.
-    #[error("port {port} is in use; give another with --api-port")]
-    PortInUse {
-        /// The port.
-        port: u16,
-    },
-    /// The HTTP API's port cannot be listened on.
-    #[error("cannot listen on port {port}")]
-    Listen {
-        /// The port.
-        port: u16,
-        /// Why not.
-        source: std::io::Error,
-    },
+    /// The HTTP API's port cannot be used.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// A function's binary is not where it should be.
     #[error("there is no `{name}` in `{}`; build it with `cargo lambda build` or `cargo build`", folder.display())]
     NoBinary {
@@ -128,7 +117,7 @@ pub struct Stack {
 impl Stack {
     /// Starts everything.
     pub async fn start(model: &Model, options: &StackOptions) -> Result<Stack, StackError> {
-        let listener = listen(options.api_port).await?;
+        let listener = listen(options.api_port, "--api-port").await?;
         let embedded = EmbeddedOptions {
             port: options.port,
             hosts: options.hosts.clone(),
@@ -137,7 +126,7 @@ impl Stack {
         let dynamo = EmbeddedDynamo::start_with(&store(options.data.as_deref())?, embedded)?;
         let missing = tables(model, &dynamo).await?;
         let api =
-            listener.local_addr().map_err(|source| StackError::Listen { port: options.api_port, source })?;
+            listener.local_addr().map_err(|source| ListenError::Failed { port: options.api_port, source })?;
         let routes = api::routes(model, &dynamo, options).await?;
         let mut tasks = vec![tokio::spawn(api::serve(listener, options.hosts.clone(), routes))];
         for retrofit in &model.retrofits {
@@ -172,15 +161,6 @@ impl Stack {
         self.tasks.drain(..).for_each(|task| task.abort());
         self.dynamo.shutdown();
     }
-}
-
-async fn listen(port: u16) -> Result<TcpListener, StackError> {
-    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|source| {
-        match source.kind() {
-            std::io::ErrorKind::AddrInUse => StackError::PortInUse { port },
-            _ => StackError::Listen { port, source },
-        }
-    })
 }
 
 fn store(data: Option<&Path>) -> Result<Store, StackError> {

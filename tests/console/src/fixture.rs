@@ -1,40 +1,25 @@
-//! Three APIs with sample data on one embedded DynamoDB: the audit sample in the middle of its retrofit, the pets that
-//! overload an index, and orders that belong to organisations.
+//! Two consoles with sample data on one embedded DynamoDB: the audit sample in the middle of its retrofit, and the pets that
+//! overload an index.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole, progress};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions, backfill_slice, verify_slice};
 use keyfold_dynamo::{TableOptions, TokenKeys, ensure_table};
-use keyfold_local::EmbeddedDynamo;
-use keyfold_query_api::{Api, Auth, Caller, Limits};
-use serde_json::json;
+use keyfold_local::{ConsoleServer, EmbeddedDynamo};
+use keyfold_query_api::{Api, Auth, Limits};
 
 use super::items;
-use super::serve::{Served, serve};
 
 const AUDIT: &str = include_str!("../../../keyfold.toml");
 const AUDIT_ITEMS: &str = include_str!("../../../examples/audit/items.jsonl");
 const PETS: &str = include_str!("../../../examples/pets/keyfold.toml");
 const PETS_ITEMS: &str = include_str!("../../../examples/pets/pets.jsonl");
 const HOMES_ITEMS: &str = include_str!("../../../examples/pets/homes.jsonl");
-const ORDERS: &str = r#"
-[tables.orders]
-name = "Orders"
-partition = "organisationId"
-sort = "orderId"
-scope = { organisationId = "jwt.org" }
-attributes = { organisationId = "string", orderId = "string", total = "number" }
-
-[questions.orders.largeOrders]
-where = ["total >="]
-"#;
 
 /// The retrofit that is under way.
 const RETROFIT: &str = "auditV2";
@@ -47,36 +32,22 @@ const STEPS_MAX: u32 = 100;
 
 /// The sample, served.
 pub(crate) struct Fixture {
-    /// The audit sample, to a trusted caller.
-    pub(crate) audit: String,
-    /// The pets, to a trusted caller.
-    pub(crate) pets: String,
-    /// The orders, to a caller without claims.
-    pub(crate) orders: String,
+    pub(crate) audit: ConsoleServer,
+    pub(crate) pets: ConsoleServer,
     sender: RequestSender,
     left: Mutex<Vec<Checkpoint>>,
     _dynamo: EmbeddedDynamo,
 }
 
 impl Fixture {
-    /// Loads and serves everything. `files`: where the page's files are read from instead of the binary. `port`: the first of
-    /// three ports; 0 for any that are free.
-    pub(crate) async fn start(files: Option<PathBuf>, port: u16) -> anyhow::Result<Fixture> {
+    /// Loads and serves everything.
+    pub(crate) async fn start() -> anyhow::Result<Fixture> {
         let dynamo = EmbeddedDynamo::memory()?;
-        let mut urls = Vec::new();
-        let nobody = Caller::Claims(Default::default());
-        let callers = [(AUDIT, Caller::Trusted), (PETS, Caller::Trusted), (ORDERS, nobody)];
-        for (at, (manifest, caller)) in (0_u16..).zip(callers) {
-            let api = api(&dynamo, manifest)?;
-            dynamo.create_tables(&api.model().tables, TableOptions::default()).await?;
-            fill(&dynamo, api.model()).await?;
-            let served = Served { api, caller, files: files.clone(), requests: AtomicU64::new(0) };
-            urls.push(serve(served, if port == 0 { 0 } else { port + at }).await?);
-        }
+        let audit = served(&dynamo, AUDIT).await?;
+        let pets = served(&dynamo, PETS).await?;
         let sender = begun(&dynamo, api(&dynamo, AUDIT)?.model()).await?;
         let left = segments(&sender)?;
-        let [audit, pets, orders]: [String; 3] = urls.try_into().ok().context("three APIs")?;
-        let fixture = Fixture { audit, pets, orders, sender, left: Mutex::new(left), _dynamo: dynamo };
+        let fixture = Fixture { audit, pets, sender, left: Mutex::new(left), _dynamo: dynamo };
         // All segments but the last, and one step of that.
         for _ in 0..STEPS_MAX {
             if fixture.left.lock().is_ok_and(|left| left.len() == 1) {
@@ -127,10 +98,18 @@ fn stored() -> SliceOptions {
 }
 
 fn api(dynamo: &EmbeddedDynamo, manifest: &str) -> anyhow::Result<Api> {
-    let limits = Limits { auth: Auth::Open, console: true, ..Limits::default() };
+    let limits = Limits { auth: Auth::Open, ..Limits::default() };
     let api = Api::new("keyfold.toml", manifest, dynamo.client(), TokenKeys::random()?, limits)?;
     // The sample is in the middle of its retrofit, and answers all the same.
     Ok(api.with_complete_indexes())
+}
+
+/// The console of a manifest, with its tables filled.
+async fn served(dynamo: &EmbeddedDynamo, manifest: &str) -> anyhow::Result<ConsoleServer> {
+    let api = api(dynamo, manifest)?;
+    dynamo.create_tables(&api.model().tables, TableOptions::default()).await?;
+    fill(dynamo, api.model()).await?;
+    Ok(ConsoleServer::of(api, dynamo.endpoint()).await?)
 }
 
 async fn fill(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<()> {
@@ -139,7 +118,6 @@ async fn fill(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<()> {
             "audit-legacy" => [items::lines(AUDIT_ITEMS)?, items::events()?].concat(),
             "pets" => items::lines(PETS_ITEMS)?,
             "homes" => [items::lines(HOMES_ITEMS)?, items::homes()?].concat(),
-            "orders" => vec![items::item(&json!({ "organisationId": "acme", "orderId": "1", "total": 10 }))?],
             _ => Vec::new(),
         };
         for item in held {

@@ -17,7 +17,7 @@ pub(super) fn lines(text: &str) -> anyhow::Result<Vec<Item>> {
 }
 
 /// Plain JSON as an item.
-pub(super) fn item(value: &Value) -> anyhow::Result<Item> {
+fn item(value: &Value) -> anyhow::Result<Item> {
     serde_dynamo::to_item(value).context("a sample item is no object")
 }
 

@@ -1,14 +1,12 @@
-//! `console-fixture`: the query API's console with sample data, to look at with a browser.
+//! `console-fixture`: the console with sample data, for a browser.
 //!
-//! A person starts it and looks; the sample's retrofit then moves on by itself. `check.mjs` starts it with `--by-hand` and takes
-//! each step of the retrofit itself.
+//! For a person, the sample's retrofit moves on by itself. `check.mjs` starts it with `--by-hand` and takes each step of the
+//! retrofit itself.
 
 mod fixture;
 mod items;
-mod serve;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
@@ -22,12 +20,6 @@ const STEP_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug, Parser)]
 #[command(name = "console-fixture")]
 struct Arguments {
-    /// The first of three ports; 0 for any that are free.
-    #[arg(long, default_value_t = 0)]
-    port: u16,
-    /// Read the page's files from this folder instead of the binary.
-    #[arg(long, value_name = "DIR")]
-    files: Option<PathBuf>,
     /// Take a step of the retrofit for each line on standard input and answer `step` or `end`; end with the input.
     #[arg(long)]
     by_hand: bool,
@@ -36,8 +28,8 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let fixture = Fixture::start(arguments.files, arguments.port).await?;
-    say(&format!("audit  {}\npets   {}\norders {}", fixture.audit, fixture.pets, fixture.orders))?;
+    let fixture = Fixture::start().await?;
+    say(&format!("audit {}\npets  {}", fixture.audit.url(), fixture.pets.url()))?;
     if arguments.by_hand {
         return by_hand(&fixture).await;
     }

@@ -3,7 +3,7 @@
 use keyfold_core::value::Item;
 use keyfold_dynamo::TableOptions;
 use keyfold_local::EmbeddedDynamo;
-use keyfold_query_api::{Api, Limits};
+use keyfold_query_api::{Api, ApiRequest, Caller, Limits, respond};
 use serde_json::{Value, json};
 
 use crate::request::{Got, Sent, api_at, member, send};
@@ -166,6 +166,31 @@ async fn only_the_number_and_the_plan_are_given_where_they_are_asked_for() {
     assert!(got.body.get("items").is_none());
     assert_eq!(got.body["plan"]["reads"][0]["source"], "table");
     assert!(got.body["consumedReadUnits"].as_f64().unwrap() > 0.0);
+}
+
+#[tokio::test]
+async fn an_explained_answer_says_how_many_items_were_read() {
+    let dynamo = filled().await;
+    let api = api(&dynamo);
+    let asked = json!({
+        "table": "audit", "explain": true,
+        "where": { "resourceId": "123bbb", "action": "viewed", "accessedBy": "joe1", "size": { "<": 4 } },
+    });
+    let got = send(&api, &Sent::query(&asked)).await;
+    assert_eq!((&got.body["itemsRead"], &got.body["count"]), (&json!(27), &json!(3)), "{}", got.body);
+    let silent = json!({ "table": "audit", "where": { "id": "event-01" } });
+    assert!(send(&api, &Sent::query(&silent)).await.body.get("itemsRead").is_none());
+}
+
+#[tokio::test]
+async fn a_trusted_caller_sees_every_item_of_a_table_with_a_scope() {
+    let dynamo = filled().await;
+    let body = json!({ "table": "orders", "where": { "organisationId": "umbrella" } }).to_string();
+    let request = http::Request::post("/query").body(body.into_bytes()).unwrap();
+    let request = ApiRequest::of_http(request, Caller::Trusted, "request-1");
+    let (response, _) = respond(&api(&dynamo), &request).await;
+    let answer: Value = serde_json::from_str(response.body()).unwrap();
+    assert_eq!(answer["count"], 4, "{answer}");
 }
 
 #[tokio::test]

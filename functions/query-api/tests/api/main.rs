@@ -4,7 +4,6 @@
 
 mod answers;
 mod budget;
-mod console;
 mod description;
 mod events;
 mod hostile;

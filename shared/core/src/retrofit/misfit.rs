@@ -207,13 +207,6 @@ impl Misfits {
         self
     }
 
-    /// The same without keys, for those who may not see the table's items.
-    #[must_use]
-    pub fn without_keys(mut self) -> Misfits {
-        self.found.values_mut().for_each(|tally| tally.examples.clear());
-        self
-    }
-
     /// As a document.
     pub fn json(&self) -> Value {
         let one = |count: MisfitCount<'_>| {

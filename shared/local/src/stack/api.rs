@@ -1,5 +1,5 @@
-//! Query API and audit writer over plain HTTP, as an HTTP API in AWS has them: `POST /audit` goes to the writer, the rest to the
-//! query API. Everybody who can reach the port is trusted: only this machine can.
+//! Query API and audit writer over plain HTTP, as an HTTP API in AWS has them, and the console: `POST /audit` goes to the writer,
+//! the page and its own paths to the console, the rest to the query API. Only this machine can reach the port.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,17 +12,15 @@ use base64::engine::general_purpose::STANDARD;
 use http_body_util::Full;
 use keyfold_audit_writer::Writer;
 use keyfold_core::model::Model;
-use keyfold_dynamo::{Endpoint, Settings as DynamoSettings, TokenKeys};
-use keyfold_query_api::{
-    Api, ApiRequest, Auth, Caller, Grants, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond,
-};
+use keyfold_dynamo::{Endpoint, Settings as DynamoSettings};
+use keyfold_query_api::Api;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use super::{CONTROL_TABLE, StackError, StackOptions, event, function, writer};
+use crate::console::Console;
 use crate::port::{self, Answer, Answering, PortRules, READ_TIME_MAX};
 use crate::runtime_api::InvocationResult;
-use crate::{AllowedHosts, EmbeddedDynamo, FunctionOptions, LocalFunction};
+use crate::{AllowedHosts, EmbeddedDynamo, FunctionOptions, LocalFunction, query_api};
 
 /// The table that audit events go to, where the manifest has it.
 pub const AUDIT_TABLE: &str = "audit";
@@ -35,13 +33,14 @@ const PROCESSES_MAX: usize = 4;
 
 /// What answers.
 pub(super) struct Routes {
+    console: Console,
     query: Query,
     audit: Option<Audit>,
     requests: AtomicU64,
 }
 
 enum Query {
-    Here(Box<Api>),
+    Here(Arc<Api>),
     Binary(LocalFunction),
 }
 
@@ -57,6 +56,8 @@ pub(super) async fn routes(
     options: &StackOptions,
 ) -> Result<Arc<Routes>, StackError> {
     let has_audit = model.table(AUDIT_TABLE).is_some();
+    let api = Arc::new(api(dynamo, options).await?);
+    let console = Console::new(Arc::clone(&api), dynamo.endpoint().to_owned());
     let (query, audit) = match &options.functions {
         Some(folder) => {
             let token_keys = token_keys()?;
@@ -65,15 +66,14 @@ pub(super) async fn routes(
             (Query::Binary(query), has_audit.then(|| run(writer::NAME)).transpose()?.map(Audit::Binary))
         }
         None => {
-            let query = Query::Here(Box::new(api(dynamo, options).await?));
             let audit = match has_audit {
                 true => Some(Audit::Here(Box::new(writer::start(dynamo, options).await?))),
                 false => None,
             };
-            (query, audit)
+            (Query::Here(api), audit)
         }
     };
-    Ok(Arc::new(Routes { query, audit, requests: AtomicU64::new(0) }))
+    Ok(Arc::new(Routes { console, query, audit, requests: AtomicU64::new(0) }))
 }
 
 /// A key of this run: page tokens of another are not good here.
@@ -85,39 +85,20 @@ fn token_keys() -> Result<String, StackError> {
 }
 
 fn run(function: FunctionOptions, token_keys: &str) -> LocalFunction {
-    let function = function
-        .env("KEYFOLD_TOKEN_KEYS", token_keys)
-        .env("KEYFOLD_AUTH", "open")
-        .env("KEYFOLD_CONSOLE", "on");
+    let function = function.env("KEYFOLD_TOKEN_KEYS", token_keys).env("KEYFOLD_AUTH", "open");
     LocalFunction::new(FunctionOptions { concurrency: PROCESSES_MAX, ..function })
 }
 
 async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, StackError> {
-    let failed = |reason: String| StackError::Function { name: NAME, reason };
+    let failed = |reason| StackError::Function { name: NAME, reason };
     let endpoint = Endpoint::parse(dynamo.endpoint()).map_err(|error| failed(error.to_string()))?;
-    let settings = Settings {
-        manifest: options.manifest.clone(),
-        dynamo: DynamoSettings::at(endpoint),
-        control_table: CONTROL_TABLE.to_owned(),
-        grants: Grants::default(),
-        token_keys: TokenKeys::parse(&token_keys()?).map_err(|error| failed(error.to_string()))?.into(),
-        limits: Limits {
-            auth: Auth::Open,
-            allow_scan: true,
-            read_units_max: READ_UNITS_MAX_DEFAULT,
-            console: true,
-        },
-        budget: None,
-    };
-    Api::start(settings).await.map_err(|error| failed(error.to_string()))
+    query_api::start(&options.manifest, DynamoSettings::at(endpoint), CONTROL_TABLE).await.map_err(failed)
 }
 
 /// Answers until it is ended.
 pub(super) async fn serve(listener: TcpListener, hosts: AllowedHosts, routes: Arc<Routes>) {
     let rules = PortRules { hosts, body_bytes_max: BODY_BYTES_MAX, read_time_max: READ_TIME_MAX };
-    // It ends only with its task.
-    let (_never, stopped) = watch::channel(false);
-    port::serve(listener, rules, routes, stopped).await;
+    port::serve_always(listener, rules, routes).await;
 }
 
 impl Answer for Routes {
@@ -136,12 +117,11 @@ async fn answer(routes: &Routes, parts: Parts, body: Bytes) -> Response<String> 
             Audit::Binary(function) => function.invoke(event).await,
         });
     }
+    if let Some(response) = routes.console.answer(&parts).await {
+        return response;
+    }
     match &routes.query {
-        Query::Here(api) => {
-            let mut request = axum::http::Request::new(body.to_vec());
-            (*request.method_mut(), *request.uri_mut()) = (parts.method, parts.uri);
-            Box::pin(respond(api, &ApiRequest::of_http(request, Caller::Trusted, id))).await.0
-        }
+        Query::Here(api) => query_api::answer(api, parts, &body, id).await,
         Query::Binary(function) => {
             shown(function.invoke(event::of_request(&parts, &body, &id).to_string()).await)
         }

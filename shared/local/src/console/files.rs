@@ -1,41 +1,39 @@
 //! The page's files, part of the binary, and the headers that keep anything else out of the page.
 
-use http::{HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response, header};
 
 const PAGE: &str = include_str!("../../console/index.html");
 const SCRIPT: &str = include_str!("../../console/console.js");
 const STYLE: &str = include_str!("../../console/console.css");
 
-/// Scripts and styles come from this API alone, nothing is inline, nothing is sent elsewhere, and no other page frames it.
+/// Scripts and styles come from this port alone, nothing is inline, nothing is sent elsewhere, and no other page frames it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A file of the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum File {
-    /// `/`
-    Page,
-    /// `/console.js`
-    Script,
-    /// `/console.css`
-    Style,
+pub(super) struct File {
+    media_type: &'static str,
+    text: &'static str,
 }
 
 impl File {
-    fn content(self) -> (&'static str, &'static str) {
-        match self {
-            File::Page => ("text/html; charset=utf-8", PAGE),
-            File::Script => ("text/javascript; charset=utf-8", SCRIPT),
-            File::Style => ("text/css; charset=utf-8", STYLE),
-        }
+    /// The file at a path without the slashes at its ends.
+    pub(super) fn of(path: &str) -> Option<File> {
+        let (media_type, text) = match path {
+            "" => ("text/html; charset=utf-8", PAGE),
+            "console.js" => ("text/javascript; charset=utf-8", SCRIPT),
+            "console.css" => ("text/css; charset=utf-8", STYLE),
+            _ => return None,
+        };
+        Some(File { media_type, text })
     }
 
     /// The file as a response.
-    pub(crate) fn response(self) -> Response<String> {
-        let (kind, text) = self.content();
-        let mut response = Response::new(text.to_owned());
+    pub(super) fn response(&self) -> Response<String> {
+        let mut response = Response::new(self.text.to_owned());
         for (name, value) in [
-            (header::CONTENT_TYPE, kind),
+            (header::CONTENT_TYPE, self.media_type),
+            (header::CACHE_CONTROL, "no-store"),
             (header::CONTENT_SECURITY_POLICY, POLICY),
             (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (header::REFERRER_POLICY, "no-referrer"),

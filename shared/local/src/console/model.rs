@@ -3,39 +3,35 @@
 use std::collections::BTreeSet;
 
 use keyfold_core::model::{
-    Index, IndexKind, KeyAttribute, KeySource, Operator, Projection, Question, QuestionCondition, Table,
+    Index, IndexKind, KeyAttribute, KeySource, Model, Operator, Projection, Question, QuestionCondition,
+    Table,
 };
-use keyfold_core::query::check::Caller;
 use keyfold_core::query::question::{param_name, symbol};
 use keyfold_core::value::AttributeValue;
+use keyfold_query_api::Api;
 use serde_json::{Value, json};
 
 use super::entries::ENTRIES_MAX;
-use super::shows;
-use crate::ask::Asker;
 
-/// Everything that the manifest declares. Nothing is read.
-pub(super) fn describe(asker: &Asker<'_>) -> Value {
-    let api = asker.api;
-    let tables = api.model.tables.iter().map(|table| table_of(asker, table));
-    let retrofits = api
-        .model
+/// Everything that the manifest declares, and where the tables are. Nothing is read.
+pub(super) fn describe(api: &Api, endpoint: &str) -> Value {
+    let model = api.model();
+    let tables = model.tables.iter().map(|table| table_of(model, table));
+    let retrofits = model
         .retrofits
         .iter()
         .map(|retrofit| json!({ "name": retrofit.name, "from": retrofit.from, "to": retrofit.to }));
     json!({
-        "manifest": api.version_text(),
-        "trusted": *asker.caller == Caller::Trusted,
-        "allowScan": api.limits.allow_scan,
-        "readUnitsMax": api.limits.read_units_max,
+        "endpoint": endpoint,
+        "allowScan": api.limits().allow_scan,
+        "readUnitsMax": api.limits().read_units_max,
         "entriesMax": ENTRIES_MAX,
         "tables": tables.collect::<Vec<_>>(),
         "retrofits": retrofits.collect::<Vec<_>>(),
     })
 }
 
-fn table_of(asker: &Asker<'_>, table: &Table) -> Value {
-    let model = &asker.api.model;
+fn table_of(model: &Model, table: &Table) -> Value {
     let attributes = table.attributes.values().map(|attribute| {
         json!({
             "name": attribute.name,
@@ -53,7 +49,6 @@ fn table_of(asker: &Asker<'_>, table: &Table) -> Value {
         "entities": table.entities.iter().map(|entity| &entity.name).collect::<Vec<_>>(),
         "indexes": table.indexes.iter().map(|one| index(table, one)).collect::<Vec<_>>(),
         "scope": table.scope.iter().map(|(attribute, claim)| json!({ "attribute": attribute, "claim": claim })).collect::<Vec<_>>(),
-        "shown": shows(asker, table),
         "questions": model.questions_of(table).map(|one| question(table, one)).collect::<Vec<_>>(),
     })
 }

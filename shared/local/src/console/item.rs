@@ -9,32 +9,45 @@ use keyfold_core::query::own;
 use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_dynamo::{PageRequest, QueryPage, query_page};
 use keyfold_edge::Problem;
+use keyfold_query_api::Api;
 use serde_json::{Value, json};
 
-use super::shows;
-use crate::ask::{Asker, time_left};
-use crate::{Record, problem};
-
 /// The item with this key: its key attributes in DynamoDB's JSON, or the attributes that its key is folded from.
-pub(super) async fn read(
-    asker: &Asker<'_>,
-    table: &str,
-    key: &str,
-    record: &mut Record,
-) -> Result<Value, Problem> {
-    let table = find_table(&asker.api.model, table)?;
-    record.table = Some(table.id.clone());
-    if !shows(asker, table) {
-        return Err(problem::trusted_only(&table.id));
-    }
+pub(super) async fn read(api: &Api, table: &str, key: &str) -> Result<Value, Problem> {
+    let table = find_table(api.model(), table)?;
     let key = key_of(table, key)?;
-    record.sources = vec!["table".to_owned()];
-    let reading = view(asker, table, key, record);
-    tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| problem::timed_out())?
+    let is = |(name, value): (&Name, &AttributeValue)| {
+        Condition::Is(Path::attribute(name.as_str()), Comparison::Equal(value.clone()))
+    };
+    // A query, not a read by key: your role needs no right but that to ask questions.
+    let condition = ConditionExpression::of(&Condition::All(key.iter().map(is).collect()));
+    let page = PageRequest {
+        table: table.name.clone(),
+        names: condition.names,
+        values: condition.values,
+        consistent: true,
+        ..PageRequest::default()
+    };
+    let query = QueryPage { page, key_condition: condition.text, forward: true };
+    let found = query_page(api.client(), &query).await?;
+    let item = found.items.into_iter().find(|item| !own::is_tombstone(item)).map(|mut item| {
+        item.retain(|name, _| !own::is_own(name));
+        item
+    });
+    Ok(json!({
+        "table": table.id,
+        "name": table.name,
+        "key": key,
+        "item": item,
+        "bytes": item.as_ref().map(item_bytes),
+        "places": item.as_ref().map(|item| places(table, item)),
+        "misfit": item.as_ref().and_then(|item| table.folded(item).err()).map(|error| with_cause(&error)),
+        "consumedReadUnits": found.consumed.units,
+    }))
 }
 
 /// The primary key in DynamoDB's JSON: key attributes as they are, folded ones from what they are made of.
-pub(super) fn key_of(table: &Table, text: &str) -> Result<Item, Problem> {
+fn key_of(table: &Table, text: &str) -> Result<Item, Problem> {
     let given: Item = serde_json::from_str(text).map_err(|_| {
         Problem::malformed("the key must be an object in DynamoDB's JSON, such as {\"id\":{\"S\":\"e1\"}}")
     })?;
@@ -54,41 +67,6 @@ pub(super) fn key_of(table: &Table, text: &str) -> Result<Item, Problem> {
             names.join("` and `")
         ))
     })
-}
-
-async fn view(asker: &Asker<'_>, table: &Table, key: Item, record: &mut Record) -> Result<Value, Problem> {
-    let is = |(name, value): (&Name, &AttributeValue)| {
-        Condition::Is(Path::attribute(name.as_str()), Comparison::Equal(value.clone()))
-    };
-    // A query, not a read by key: whoever may ask questions has the right to it.
-    let condition = ConditionExpression::of(&Condition::All(key.iter().map(is).collect()));
-    let page = PageRequest {
-        table: table.name.clone(),
-        names: condition.names,
-        values: condition.values,
-        consistent: true,
-        ..PageRequest::default()
-    };
-    let query = QueryPage { page, key_condition: condition.text, forward: true };
-    let found = query_page(&asker.api.client, &query).await?;
-    let item = found.items.into_iter().find(|item| !own::is_tombstone(item)).map(|mut item| {
-        item.retain(|name, _| !own::is_own(name));
-        item
-    });
-    (record.reads, record.requests) = (1, 1);
-    record.items_read = u64::from(item.is_some());
-    record.items_returned = record.items_read;
-    record.consumed_read_units = found.consumed.units;
-    Ok(json!({
-        "table": table.id,
-        "name": table.name,
-        "key": key,
-        "item": item,
-        "bytes": item.as_ref().map(item_bytes),
-        "places": item.as_ref().map(|item| places(table, item)),
-        "misfit": item.as_ref().and_then(|item| table.folded(item).err()).map(|error| with_cause(&error)),
-        "consumedReadUnits": record.consumed_read_units,
-    }))
 }
 
 /// An error and why.

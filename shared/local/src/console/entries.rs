@@ -1,30 +1,28 @@
-//! What a table or an index holds, as DynamoDB stores it: a bounded part of it, item collection by item collection.
+//! Some of the entries of a table or an index, as DynamoDB stores them, by item collection.
 
-mod absent;
-mod collections;
+use std::collections::BTreeMap;
 
 use keyfold_core::index::item_bytes;
 use keyfold_core::model::{Index, KeyAttribute, Table};
+use keyfold_core::query::check::find_table;
 use keyfold_core::query::own;
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, DynamoError, PageRequest, ScanPage, scan_page};
+use keyfold_edge::Problem;
+use keyfold_query_api::Api;
 use serde_json::{Value, json};
 
-use super::shows;
-use keyfold_core::query::check::find_table;
-
-use crate::ask::{Asker, time_left};
-use crate::{Record, problem};
-use keyfold_edge::Problem;
+use super::collections;
 
 /// The most entries of a table or an index that are shown.
 pub(super) const ENTRIES_MAX: u32 = 200;
-/// No page is begun after so many bytes of entries.
+/// After this many bytes of entries, no further page is read.
 const ENTRIES_BYTES_MAX: u64 = 1024 * 1024;
 /// The most pages that are read for one view: a page may have nothing on it.
 const PAGES_MAX: u32 = 8;
 
 /// The beginning of what a table or an index holds.
+#[derive(Default)]
 struct Held {
     items: Vec<Item>,
     /// The keys of tombstones: there is no item.
@@ -33,61 +31,28 @@ struct Held {
     /// Where the next view begins, if there is more.
     next: Option<Item>,
     read_units: f64,
-    pages: u32,
 }
 
-/// Which entries are wanted.
-pub(super) struct Wanted<'w> {
-    pub(super) table: &'w str,
-    pub(super) index: Option<&'w str>,
-    /// The key of the entry that was shown last, in DynamoDB's JSON.
-    pub(super) from: Option<&'w str>,
-}
-
-/// What the table, or its index, holds.
+/// The contents of a table or an index. `from`: the key of the entry that was shown last, in DynamoDB's JSON.
 pub(super) async fn read(
-    asker: &Asker<'_>,
-    wanted: &Wanted<'_>,
-    record: &mut Record,
+    api: &Api,
+    table: &str,
+    index: Option<&str>,
+    from: Option<&str>,
 ) -> Result<Value, Problem> {
-    let table = find_table(&asker.api.model, wanted.table)?;
-    record.table = Some(table.id.clone());
-    if !shows(asker, table) {
-        return Err(problem::trusted_only(&table.id));
-    }
-    let index = wanted.index.map(|name| find_index(table, name)).transpose()?;
-    let from = wanted.from.map(|text| start_key(table, index, text)).transpose()?;
-    let source = index.map_or_else(|| "table".to_owned(), |index| format!("index {}", index.name));
-    record.sources = vec![source];
-    let reading = view(asker, table, index, from, record);
-    tokio::time::timeout(time_left(asker.deadline), reading).await.map_err(|_| problem::timed_out())?
-}
-
-async fn view(
-    asker: &Asker<'_>,
-    table: &Table,
-    index: Option<&Index>,
-    from: Option<Item>,
-    record: &mut Record,
-) -> Result<Value, Problem> {
-    let client = &asker.api.client;
+    let (client, table) = (api.client(), find_table(api.model(), table)?);
+    let index = index.map(|name| find_index(table, name)).transpose()?;
+    let from = from.map(|text| start_key(table, index, text)).transpose()?;
     let is_first = from.is_none();
     let mut held = scan(client, table, index, from).await?;
-    let whole;
+    let mut read_units = held.read_units;
     let mut absent = None;
-    let mut others = None;
     if let Some(index) = index.filter(|_| is_first) {
-        whole = scan(client, table, None, None).await?;
-        absent = Some(absent::from(index, &whole.items, whole.more));
+        let whole = scan(client, table, None, None).await?;
+        absent = Some(absent_of(index, &whole));
         held.leave_out(table, &whole.deleted);
-        others = Some(&whole);
+        read_units += whole.read_units;
     }
-    let read: Vec<&Held> = std::iter::once(&held).chain(others).collect();
-    record.reads = read.len();
-    record.requests = read.iter().map(|held| u64::from(held.pages)).sum();
-    record.items_read = read.iter().map(|held| held.items.len() as u64).sum();
-    record.consumed_read_units = read.iter().map(|held| held.read_units).sum();
-    record.items_returned = held.items.len() as u64;
     let (partition, sort): (Vec<&KeyAttribute>, Vec<&KeyAttribute>) = match index {
         Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
         None => (vec![&table.partition], table.sort.iter().collect()),
@@ -100,10 +65,22 @@ async fn view(
         "entries": held.items.len(),
         "more": held.more,
         "next": held.next,
-        "consumedReadUnits": record.consumed_read_units,
+        "consumedReadUnits": read_units,
         "absent": absent,
         "collections": collections::of(table, &partition, &sort, held.items),
     }))
+}
+
+/// How many of the table's items are not in the index, and why.
+fn absent_of(index: &Index, table: &Held) -> Value {
+    let mut reasons = BTreeMap::<String, u64>::new();
+    for absence in table.items.iter().filter_map(|item| index.absence(item)) {
+        *reasons.entry(absence.to_string()).or_default() += 1;
+    }
+    let absent: u64 = reasons.values().sum();
+    let reasons: Vec<Value> =
+        reasons.into_iter().map(|(reason, items)| json!({ "reason": reason, "items": items })).collect();
+    json!({ "items": table.items.len(), "absent": absent, "more": table.more, "reasons": reasons })
 }
 
 /// The key from which DynamoDB goes on after this entry: the index's key attributes and the table's.
@@ -133,8 +110,12 @@ fn names<'a>(keys: &[&'a KeyAttribute]) -> Vec<&'a str> {
 }
 
 fn find_index<'t>(table: &'t Table, name: &str) -> Result<&'t Index, Problem> {
-    let known = || table.indexes.iter().map(|index| index.name.as_str()).collect::<Vec<_>>();
-    table.index(name).ok_or_else(|| problem::index_not_declared(&table.id, name, &known()))
+    table.index(name).ok_or_else(|| {
+        let known: Vec<&str> = table.indexes.iter().map(|index| index.name.as_str()).collect();
+        let hint = (!known.is_empty()).then(|| format!("it has `{}`", known.join("`, `")));
+        let detail = format!("table `{}` declares no index `{name}`", table.id);
+        Problem::new(404, "index-not-declared", detail).maybe_hint(hint)
+    })
 }
 
 impl Held {
@@ -157,7 +138,7 @@ impl Held {
 }
 
 /// The first entries in DynamoDB's own order, which has whole item collections one after the other. One more than is shown
-/// is asked for: it tells whether there is more.
+/// is requested: it shows whether there is more.
 async fn scan(
     client: &Client,
     table: &Table,
@@ -165,10 +146,9 @@ async fn scan(
     from: Option<Item>,
 ) -> Result<Held, DynamoError> {
     let most = ENTRIES_MAX as usize;
-    let mut held =
-        Held { items: Vec::new(), deleted: Vec::new(), more: true, next: None, read_units: 0.0, pages: 0 };
+    let mut held = Held::default();
     let (mut bytes, mut start_key) = (0, from);
-    while held.more && held.pages < PAGES_MAX && held.items.len() <= most && bytes < ENTRIES_BYTES_MAX {
+    for _ in 0..PAGES_MAX {
         let page = PageRequest {
             table: table.name.clone(),
             index: index.map(|index| index.name.clone()),
@@ -177,12 +157,14 @@ async fn scan(
             ..PageRequest::default()
         };
         let page = scan_page(client, &ScanPage { page, segment: None }).await?;
-        held.pages += 1;
         held.read_units += page.consumed.units;
         bytes += page.items.iter().map(item_bytes).sum::<u64>();
         held.add(table, page.items);
         start_key = page.last_key;
         held.more = start_key.is_some();
+        if !held.more || held.items.len() > most || bytes >= ENTRIES_BYTES_MAX {
+            break;
+        }
     }
     held.next = start_key;
     if held.items.len() > most {
@@ -209,19 +191,11 @@ mod tests {
         let gone = item(
             json!({ "id": { "S": "2" }, "keyfold_fence": fence, "keyfold_tombstone": { "BOOL": true } }),
         );
-        let empty = || Held {
-            items: Vec::new(),
-            deleted: Vec::new(),
-            more: false,
-            next: None,
-            read_units: 0.0,
-            pages: 0,
-        };
-        let mut whole = empty();
+        let mut whole = Held::default();
         whole.add(table, vec![kept, gone]);
         assert_eq!(whole.items, [item(json!({ "id": { "S": "1" } }))]);
         // An index of keys alone does not hold the mark.
-        let mut index = empty();
+        let mut index = Held::default();
         index.add(table, vec![item(json!({ "id": { "S": "1" } })), item(json!({ "id": { "S": "2" } }))]);
         index.leave_out(table, &whole.deleted);
         assert_eq!(index.items, whole.items);

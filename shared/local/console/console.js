@@ -1,4 +1,4 @@
-// The console's script. What comes from the API is written as text, never as markup.
+// The console's script. What comes from the server is written as text, never as markup.
 "use strict";
 
 const REFRESH_MS = 2000;
@@ -7,7 +7,7 @@ const READS_SHOWN = 20;
 const ALIKE_SHOWN = 100;
 const LONG = 72;
 
-const state = { model: null, token: "", timer: 0, shown: 0 };
+const state = { model: null, timer: 0, shown: 0 };
 const main = document.getElementById("main");
 
 // ---- Elements and texts
@@ -76,40 +76,28 @@ function text(value) {
 /** The classes of a value's cell: only a long one is broken into lines. */
 const look = (kind, value) => (text(value).length > LONG ? `${kind} long` : kind);
 
-// ---- The API
+// ---- Requests
 
-/** What the API answers: `{ok, body}`. A failure has a problem document for a body, whatever failed. */
+/** A response: `{ok, body}`. A failure has a problem document for a body, whatever failed. */
 async function ask(url, body) {
-  const headers = state.token ? { authorization: `Bearer ${state.token}` } : {};
-  const request = body == null ? { headers } : { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
+  const request = body == null ? {} : { method: "POST", headers: { "content-type": "application/json" }, body };
   try {
     const response = await fetch(url, request);
     return { ok: response.ok, body: await response.json() };
   } catch {
-    return { ok: false, body: { title: "Not reached", detail: "The API did not answer.", code: "no-answer" } };
+    return { ok: false, body: { title: "Not reached", detail: "The console's command does not answer: is it still running?", code: "no-answer" } };
   }
 }
 
 function problem(body) {
-  const box = h("div", { class: "problem", role: "alert" },
+  return h("div", { class: "problem", role: "alert" },
     h("h2", {}, body.title || "Problem"),
-    h("p", {}, ticked(body.detail || body.message)),
+    h("p", {}, ticked(body.detail)),
     body.hint && h("p", {}, "Hint: ", ticked(body.hint)),
     body.rejected && body.rejected.length > 0 && h("ul", { class: "plain" },
       body.rejected.map((one) => h("li", {}, h("b", {}, one.source), ": ", ticked(one.reason)))),
     body.suggestion && h("pre", {}, body.suggestion),
-    h("p", { class: "note" }, "Code ", h("code", {}, body.code || String(body.status || ""))));
-  if (body.code === "not-authenticated" || body.status === 401 || body.message === "Unauthorized") box.append(tokenForm());
-  return box;
-}
-
-function tokenForm() {
-  const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
-  const use = (event) => { event.preventDefault(); state.token = input.value; start(); };
-  return h("form", { on: { submit: use } },
-    h("label", { for: "token" }, "Token for this API"), input,
-    h("span", { class: "hint" }, "Sent as a bearer token, kept until this page is closed."),
-    h("div", { class: "actions" }, h("button", { class: "main" }, "Use it")));
+    h("p", { class: "note" }, "Code ", h("code", {}, body.code)));
 }
 
 // ---- Tables of values
@@ -163,6 +151,9 @@ function copied(name, source) {
 
 const quoted = (word) => (/^[\w.,:=@%/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
+/** A command with its words, and the option for the endpoint where it is not AWS. */
+const command = (option, ...words) => [...words, ...(state.model.endpoint.startsWith("http") ? [option, state.model.endpoint] : [])].map(quoted).join(" ");
+
 /** Programs that read this item. */
 function programs(name, key) {
   const members = (bytes) => `{${Object.keys(key).map((one) => {
@@ -171,7 +162,7 @@ function programs(name, key) {
   }).join(", ")}}`;
   const binary = Object.values(key).some((value) => "B" in value);
   return h("details", { id: "programs" }, h("summary", {}, "Copy as a program"),
-    copied("AWS CLI", `aws dynamodb get-item --consistent-read --table-name ${quoted(name)} --key ${quoted(JSON.stringify(key))}`),
+    copied("AWS CLI", command("--endpoint-url", "aws", "dynamodb", "get-item", "--consistent-read", "--table-name", name, "--key", JSON.stringify(key))),
     copied("boto3", `${binary ? "import base64\n" : ""}import boto3
 
 item = boto3.client("dynamodb").get_item(
@@ -232,7 +223,8 @@ function attributesTable(table) {
 function tableView(table) {
   title(table.id, `${table.name} in DynamoDB`);
   add(main, 
-    scopeNote(table) || h("p", { class: "lead" }, link(path("tables", table.id, "item"), "Find an item"), " · ", link(path("tables", table.id, "content"), "See the contents")),
+    scopeNote(table),
+    h("p", { class: "lead" }, link(path("tables", table.id, "item"), "Find an item"), " · ", link(path("tables", table.id, "content"), "See the contents")),
     h("h2", {}, "Keys and indexes"), keysTable(table),
     h("h2", {}, "Attributes"), attributesTable(table),
     h("h2", {}, "Questions"),
@@ -243,14 +235,13 @@ function tableView(table) {
 function scopeNote(table) {
   if (table.scope.length === 0) return null;
   const fixed = table.scope.map((one) => `${one.attribute} is the caller's ${one.claim}`).join(" and ");
-  return h("p", { class: "lead" }, `This table has a scope: ${fixed}. `,
-    table.shown ? "You are trusted and see every item." : "Its contents are shown to a trusted caller only; questions show the items in your scope.");
+  return h("p", { class: "lead" }, `This table has a scope in the query API: ${fixed}. The console shows every item.`);
 }
 
-/** The address of an item's view, if the item has its whole key and may be shown. */
+/** The address of an item's view, if the item has its whole key. */
 function itemPath(table, item) {
   const names = [...table.partition, ...table.sort].map((key) => key.attribute);
-  if (!table.shown || !names.every((name) => name in item)) return null;
+  if (!names.every((name) => name in item)) return null;
   return `${path("tables", table.id, "item")}?${encodeURIComponent(JSON.stringify(Object.fromEntries(names.map((name) => [name, item[name]]))))}`;
 }
 
@@ -266,7 +257,6 @@ const TYPES = { number: "N", binary: "B", boolean: "BOOL" };
 async function itemView(table, asked, turn) {
   title("Find an item", `of ${table.id}`);
   add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`)));
-  if (!table.shown) return void add(main, scopeNote(table));
   let key = {};
   try { key = JSON.parse(decodeURIComponent(asked || "{}")); } catch { /* an empty form */ }
   const keys = [...table.partition, ...table.sort];
@@ -318,8 +308,7 @@ function oneItem(table, body) {
 async function contentView(table, index, turn) {
   const place = index || table;
   title(index ? index.name : table.id, index ? `${index.kind} index of ${table.id}` : "contents of the table");
-  add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`), table.shown && [" · ", link(path("tables", table.id, "item"), "Find an item")]));
-  if (!table.shown) return void add(main, scopeNote(table));
+  add(main, h("p", { class: "lead" }, link(path("tables", table.id), `All of ${table.id}`), " · ", link(path("tables", table.id, "item"), "Find an item")));
   const box = h("div", { id: "content" }, h("p", { class: "lead" }, "Reading…"));
   add(main, box);
   const page = async (before) => {
@@ -444,9 +433,9 @@ function questionView(table, question, asked) {
   };
   const submit = (event) => {
     if (event) event.preventDefault();
-    const words = ["keyfold", "ask", question.name, ...[...given()].map(([name, value]) => `${name}=${value}`)];
+    const words = [...given()].map(([name, value]) => `${name}=${value}`);
     noted(given());
-    answer(results, { table: () => table, first, name: question.name, command: words.map(quoted).join(" ") }, run);
+    answer(results, { table: () => table, first, name: question.name, command: command("--endpoint", "keyfold", "ask", question.name, ...words) }, run);
   };
   const first = [...(question.select || []), ...question.parameters.map((one) => one.attribute)];
   add(main, 
@@ -493,7 +482,7 @@ function requestView(asked) {
   const submit = (event) => {
     if (event) event.preventDefault();
     noted(encodeURIComponent(area.value));
-    answer(results, { table: known, first: [], name: "answer", command: `keyfold query --request ${quoted(area.value)}` }, run);
+    answer(results, { table: known, first: [], name: "answer", command: command("--endpoint", "keyfold", "query", "--request", area.value) }, run);
   };
   add(main, h("form", { on: { submit } },
     h("label", { for: "request" }, "Request"), area,
@@ -687,9 +676,8 @@ function passes(body) {
 
 function quarantine(body) {
   const held = body.quarantine;
-  const caption = held.keysShown ? (held.more ? `The first ${held.entries.length} of ${body.quarantined}.` : `${plural(body.quarantined, "item")} could not be carried over.`)
-    : "A table of this retrofit has a scope, so keys are shown to a trusted caller only.";
-  const key = (one) => (one.key ? Object.keys(one.key).sort().map((name) => `${name} = ${text(one.key[name])}`).join(", ") : held.keysShown ? "a record without a key" : "–");
+  const caption = held.more ? `The first ${held.entries.length} of ${body.quarantined}.` : `${plural(body.quarantined, "item")} could not be carried over.`;
+  const key = (one) => (one.key ? Object.keys(one.key).sort().map((name) => `${name} = ${text(one.key[name])}`).join(", ") : "a record without a key");
   return simple("Quarantine", caption, ["Key of the source item", "Reason"],
     held.entries.map((one) => h("tr", {}, h("td", { class: "value" }, key(one)), h("td", {}, h("code", {}, one.code)))), { id: "quarantine" });
 }
@@ -759,7 +747,7 @@ async function start() {
   const { ok, body } = await ask("console/model");
   if (!ok) { title("Keyfold console", ""); add(main, problem(body)); return; }
   state.model = body;
-  document.getElementById("facts").textContent = `manifest ${body.manifest} · ${body.trusted ? "trusted caller" : "caller with the API's own rights"} · at most ${body.readUnitsMax} read units a request`;
+  document.getElementById("facts").textContent = `${body.endpoint} · at most ${body.readUnitsMax} read units a request`;
   navigation();
   show(false);
 }
