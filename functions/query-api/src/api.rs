@@ -1,16 +1,15 @@
-//! What lives as long as the process: the model, the client, the keys, the limits. Built once, before the first request.
+//! The model, the client, the keys and the limits: built once, before the first request.
 
 use std::sync::Arc;
 
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
-use keyfold_core::query::check::Caller;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, KnownReadiness, RetrofitError};
 use keyfold_dynamo::{Client, model_version};
-use keyfold_edge::{ManifestError, Problem, SettingsError, parse_manifest, read_manifest};
+use keyfold_edge::{ManifestError, SettingsError, parse_manifest, read_manifest};
 
 use crate::budget::Budget;
-use crate::keys::TokenKeySource;
+use crate::page_token::TokenKeySource;
 use crate::settings::{Grants, Limits, Settings};
 
 /// The query API of one manifest.
@@ -23,8 +22,8 @@ pub struct Api {
     pub(crate) token_keys: TokenKeySource,
     pub(crate) limits: Limits,
     control_table: String,
-    grants: Grants,
-    /// What each caller may ask and consume, if that is limited.
+    pub(crate) grants: Grants,
+    /// The budget of each caller, if there is one.
     pub(crate) budget: Option<Budget>,
     /// `None`: every index is complete.
     readiness: Option<KnownReadiness>,
@@ -102,16 +101,6 @@ impl Api {
         Api { grants, ..self }
     }
 
-    /// Refuses a reader whose token does not grant what the settings ask for.
-    pub(crate) fn may_read(&self, caller: &Caller) -> Result<(), Problem> {
-        granted(self.grants.read.as_deref(), caller)
-    }
-
-    /// Refuses a writer whose token does not grant what the settings ask for.
-    pub(crate) fn may_write(&self, caller: &Caller) -> Result<(), Problem> {
-        granted(self.grants.write.as_deref(), caller)
-    }
-
     /// The model that questions are asked of.
     pub fn model(&self) -> &Model {
         &self.model
@@ -122,7 +111,7 @@ impl Api {
         &self.client
     }
 
-    /// What a request may do.
+    /// The limits of a request.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -136,9 +125,4 @@ impl Api {
     pub(crate) fn version_text(&self) -> String {
         self.version[..6].iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-fn granted(scope: Option<&str>, caller: &Caller) -> Result<(), Problem> {
-    let (Some(scope), Caller::Claims(claims)) = (scope, caller) else { return Ok(()) };
-    if keyfold_edge::grants(claims, scope) { Ok(()) } else { Err(Problem::not_granted(scope)) }
 }

@@ -1,4 +1,4 @@
-//! What one caller may ask in a minute and consume in a day. Off, unless the settings say otherwise.
+//! The requests of one caller in a minute, and its read units in a day. Unlimited, unless the settings say otherwise.
 
 use std::num::NonZeroU32;
 
@@ -7,33 +7,33 @@ use keyfold_dynamo::{BudgetError, CallerBudget, Client, ReservedUnits};
 use keyfold_edge::Problem;
 
 use crate::caller::identity;
-use crate::clock::now_seconds;
 
 /// The budget of each caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     /// How much.
     pub of_caller: CallerBudget,
-    /// The claim that tells callers apart; who the caller is, if absent.
+    /// The claim that identifies a caller; if absent, the principal.
     pub claim: Option<String>,
 }
 
 impl Budget {
-    /// Counts a request, or refuses it.
-    pub(crate) async fn count(&self, client: &Client, caller: &Caller) -> Result<(), Problem> {
+    /// Counts a request, or refuses it. `now`: seconds since 1970.
+    pub(crate) async fn count(&self, client: &Client, caller: &Caller, now: u64) -> Result<(), Problem> {
         let Some(caller) = self.caller(caller)? else { return Ok(()) };
-        self.of_caller.count(client, &caller, now_seconds()).await.map_err(refused)
+        self.of_caller.count(client, &caller, now).await.map_err(refused)
     }
 
-    /// Reserves the units that a request may consume. `None`: nobody counts them.
+    /// Reserves the units that a request may consume. `None`: they are not counted.
     pub(crate) async fn reserve(
         &self,
         client: &Client,
         caller: &Caller,
         wanted: f64,
+        now: u64,
     ) -> Result<Option<ReservedUnits>, Problem> {
         let Some(caller) = self.caller(caller)? else { return Ok(None) };
-        self.of_caller.reserve(client, &caller, wanted, now_seconds()).await.map_err(refused)
+        self.of_caller.reserve(client, &caller, wanted, now).await.map_err(refused)
     }
 
     /// Corrects what was reserved by what was consumed.
@@ -48,8 +48,8 @@ impl Budget {
     }
 
     /// The refusal of a request that needs more than is left of the day's units.
-    pub(crate) fn exceeded(&self) -> Option<Problem> {
-        self.of_caller.units_exceeded(now_seconds()).map(refused)
+    pub(crate) fn exceeded(&self, now: u64) -> Option<Problem> {
+        self.of_caller.units_exceeded(now).map(refused)
     }
 
     /// Whom a request counts for. A trusted caller has no budget.

@@ -5,7 +5,7 @@
 
 use keyfold_core::value::{Number, NumberError};
 
-/// The text with every number that a double would change in DynamoDB's notation. What is no JSON stays what it is; a
+/// The text with every number that a double would change in DynamoDB's notation. Invalid JSON is unchanged; a
 /// number that DynamoDB does not have is an error.
 pub(crate) fn exact(text: &str) -> Result<String, NumberError> {
     let mut out = String::with_capacity(text.len());

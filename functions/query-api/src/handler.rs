@@ -1,28 +1,24 @@
-//! From a request to a response: each step is somebody else's, in this order.
+//! From a request to a response.
 
 use std::time::Instant;
 
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use keyfold_core::query::QueryRequest;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::question::{self, Params};
-use keyfold_core::value::NumberError;
 use keyfold_edge::{PROBLEM_CONTENT_TYPE, Problem};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::answer::Answer;
-use crate::ask::{Asker, explain, query};
-use crate::exact::exact;
-use crate::params::{self, PARAMS_MAX};
+use crate::context::RequestContext;
 use crate::plain::Format;
+use crate::plan::explain;
+use crate::query::query;
 use crate::route::{Route, route};
-use crate::settings::{ANSWER_BYTES_MAX, BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
-use crate::write::Write;
-use crate::{Api, ApiRequest, Record, openapi, problem};
+use crate::settings::ANSWER_BYTES_MAX;
+use crate::write::{Write, write};
+use crate::{Api, ApiRequest, Record, openapi};
 
-/// Answers one request: the response, and what the log and the metrics show of it. There is always an answer; a refusal is a
-/// problem document.
+/// The response to one request, and its record for the log and the metrics. A refusal is a problem document.
 ///
 /// This is the whole API. [`handle`](crate::handle) calls it for Lambda's events; a server on this machine calls it itself.
 pub async fn respond(api: &Api, request: &ApiRequest) -> (Response<String>, Record) {
@@ -32,7 +28,7 @@ pub async fn respond(api: &Api, request: &ApiRequest) -> (Response<String>, Reco
     finished(record, started, answered)
 }
 
-/// The record of a request of which nothing is known yet.
+/// The record of a request before its route is known.
 pub(crate) fn begun(request_id: &str) -> Record {
     Record { request_id: request_id.to_owned(), route: "none", code: "ok", ..Record::default() }
 }
@@ -46,7 +42,7 @@ pub(crate) fn finished(
         record.code = problem.code;
         refusal(&problem, &record.request_id)
     });
-    // What one caller may see is not for a cache between us.
+    // One caller's answer must not be cached for another.
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     record.status = response.status().as_u16();
     record.duration = started.elapsed();
@@ -75,18 +71,18 @@ async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<
     if let Caller::Claims(claims) = &request.caller {
         record.principal = keyfold_edge::principal(claims).map(str::to_owned);
     }
-    let mut params = params(request)?;
+    let mut params = request.params()?;
     let format = format(&mut params)?;
-    let asker = Asker { api, caller: &request.caller, deadline: request.deadline };
+    let context = RequestContext::new(api, &request.caller, request.deadline);
     let body = match route {
         Route::Health => json_text(&json!({ "status": "ok", "manifest": api.version_text() })),
         Route::OpenApi => json_text(&openapi(api.model(), api.limits.auth)),
-        Route::Explain => json_text(&explain(&asker, &body(request)?, record).await?),
-        Route::Query => answer_text(&query(&asker, &body(request)?, record).await?, format),
-        Route::Write(write) => {
-            let answer = json_text(&crate::write::write(&asker, write, &request.body, record).await?)?;
+        Route::Explain => json_text(&explain(&context, &request.query_request()?, record).await?),
+        Route::Query => json_text(&query(&context, &request.query_request()?, record).await?.body(format)),
+        Route::Write(kind) => {
+            let answer = json_text(&write(&context, kind, &request.body, record).await?)?;
             let mut response = success(answer);
-            if write == Write::Put {
+            if kind == Write::Put {
                 *response.status_mut() = StatusCode::CREATED;
             }
             return Ok(response);
@@ -96,18 +92,10 @@ async fn answer(api: &Api, request: &ApiRequest, record: &mut Record) -> Result<
             record.table = Some(table.id.clone());
             record.question = Some(question.name.clone());
             let asked = question::request(table, question, params)?;
-            answer_text(&query(&asker, &asked, record).await?, format)
+            json_text(&query(&context, &asked, record).await?.body(format))
         }
     }?;
     Ok(success(body))
-}
-
-fn params(request: &ApiRequest) -> Result<Params, Problem> {
-    let query = &request.query;
-    if query.len() > QUERY_STRING_BYTES_MAX {
-        return Err(Problem::body_too_large(QUERY_STRING_BYTES_MAX));
-    }
-    params::read(query).ok_or_else(|| Problem::malformed(format!("more than {PARAMS_MAX} parameters")))
 }
 
 fn format(params: &mut Params) -> Result<Format, Problem> {
@@ -119,30 +107,15 @@ fn format(params: &mut Params) -> Result<Format, Problem> {
     }
 }
 
-fn body(request: &ApiRequest) -> Result<QueryRequest, Problem> {
-    let bytes = &request.body;
-    if bytes.len() > BODY_BYTES_MAX {
-        return Err(Problem::body_too_large(BODY_BYTES_MAX));
-    }
-    let text = str::from_utf8(bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
-    let text = exact(text).map_err(|error| bad_number(&error))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Problem::malformed(format!("the body is not a request: {error}")))
-}
-
-fn bad_number(error: &NumberError) -> Problem {
-    let detail = format!("a number in the body is not a valid DynamoDB number: {error}");
-    Problem::new(400, "invalid-value", detail)
-}
-
-fn answer_text(answer: &Answer, format: Format) -> Result<String, Problem> {
-    json_text(&answer.body(format))
-}
-
 fn json_text(body: &impl Serialize) -> Result<String, Problem> {
     let text = serde_json::to_string(body)
         .map_err(|_| Problem::new(500, "internal", "the answer could not be written"))?;
-    if text.len() > ANSWER_BYTES_MAX { Err(problem::answer_too_large(ANSWER_BYTES_MAX)) } else { Ok(text) }
+    if text.len() > ANSWER_BYTES_MAX {
+        let detail = format!("the answer is larger than {ANSWER_BYTES_MAX} bytes");
+        let hint = "ask for fewer items with `limit`, or for fewer attributes with `select`";
+        return Err(Problem::new(422, "answer-too-large", detail).hint(hint));
+    }
+    Ok(text)
 }
 
 fn success(body: String) -> Response<String> {

@@ -1,4 +1,4 @@
-//! What the log and the metrics show of one request: names and numbers, never a value.
+//! The log line and the metrics of one request: names and numbers, never a value.
 
 use std::time::Duration;
 

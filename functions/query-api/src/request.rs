@@ -1,9 +1,18 @@
-//! A request as any server has it: nothing of Lambda, nothing of a framework.
+//! A request as any server has it, without types of Lambda or of a web framework, and what it contains.
 
 use std::time::SystemTime;
 
 use http::Method;
+use keyfold_core::query::QueryRequest;
 use keyfold_core::query::check::Caller;
+use keyfold_core::query::question::Params;
+use keyfold_edge::Problem;
+
+use crate::exact::exact;
+use crate::settings::{BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
+
+/// The most parameters of one query string.
+const PARAMS_MAX: usize = 200;
 
 /// One HTTP request to the API.
 ///
@@ -18,9 +27,9 @@ pub struct ApiRequest {
     pub query: String,
     /// The body.
     pub body: Vec<u8>,
-    /// Who asks. [`Caller::Trusted`] sees every item, whatever scope its table has; claims are what somebody vouches for.
+    /// The caller. [`Caller::Trusted`] sees every item, whatever scope its table has; claims come from an authorizer.
     pub caller: Caller,
-    /// What the log and a problem document call this request.
+    /// The id of this request in the log and in a problem document.
     pub id: String,
     /// When there must be an answer, if it matters.
     pub deadline: Option<SystemTime>,
@@ -46,6 +55,48 @@ impl ApiRequest {
             caller,
             id: id.into(),
             deadline: None,
+        }
+    }
+
+    /// The parameters of the query string.
+    pub(crate) fn params(&self) -> Result<Params, Problem> {
+        if self.query.len() > QUERY_STRING_BYTES_MAX {
+            return Err(Problem::body_too_large(QUERY_STRING_BYTES_MAX));
+        }
+        read_params(&self.query)
+            .ok_or_else(|| Problem::malformed(format!("more than {PARAMS_MAX} parameters")))
+    }
+
+    /// The body as a query, its numbers exact.
+    pub(crate) fn query_request(&self) -> Result<QueryRequest, Problem> {
+        if self.body.len() > BODY_BYTES_MAX {
+            return Err(Problem::body_too_large(BODY_BYTES_MAX));
+        }
+        let text = str::from_utf8(&self.body).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
+        let text = exact(text).map_err(|error| {
+            let detail = format!("a number in the body is not a valid DynamoDB number: {error}");
+            Problem::new(400, "invalid-value", detail)
+        })?;
+        serde_json::from_str(&text)
+            .map_err(|error| Problem::malformed(format!("the body is not a request: {error}")))
+    }
+}
+
+/// `None` if there are more than [`PARAMS_MAX`] parameters.
+fn read_params(query: &str) -> Option<Params> {
+    let pairs = || form_urlencoded::parse(query.as_bytes());
+    (pairs().take(PARAMS_MAX + 1).count() <= PARAMS_MAX)
+        .then(|| pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+}
+
+/// For fuzz targets: reads a query string as the parameters of every question.
+#[cfg(fuzzing)]
+pub fn read_questions(api: &crate::Api, query: &str) {
+    use keyfold_core::query::question;
+    for table in &api.model().tables {
+        for asked in api.model().questions_of(table) {
+            let Some(params) = read_params(query) else { return };
+            let _ = question::request(table, asked, params);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Method and path: what is asked for.
+//! Method and path of a request.
 
 use http::Method;
 use keyfold_edge::Problem;
 
 use crate::write::Write;
 
-/// What is asked for.
+/// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route<'p> {
     /// `POST /query`

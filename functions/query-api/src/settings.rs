@@ -7,7 +7,7 @@ use keyfold_dynamo::{CallerBudget, Roots, Secret, TokenKeys};
 use keyfold_edge::{Auth, Environment, SettingsError};
 
 use crate::budget::Budget;
-use crate::keys::TokenKeySource;
+use crate::page_token::TokenKeySource;
 
 /// The secret whose versions are the keys that seal page tokens: a name or an ARN. There is no default: a key that each process
 /// makes for itself would refuse the tokens of every other.
@@ -26,7 +26,7 @@ const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
 
 /// The table in which callers' requests and units are counted.
 const CALLER_TABLE: &str = "KEYFOLD_CALLER_TABLE";
-/// The claim that tells callers apart there; who the caller is, if unset.
+/// The claim that identifies a caller there; if unset, the principal.
 const CALLER_CLAIM: &str = "KEYFOLD_CALLER_CLAIM";
 /// The most requests of one caller in a minute.
 const CALLER_REQUESTS: &str = "KEYFOLD_CALLER_REQUESTS_PER_MINUTE";
@@ -39,8 +39,6 @@ pub const READ_UNITS_MAX_DEFAULT: f64 = 500.0;
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
 /// The longest query string, in bytes.
 pub const QUERY_STRING_BYTES_MAX: usize = 16 * 1024;
-/// How long a page token is good for, in seconds.
-pub const PAGE_TOKEN_SECONDS: u64 = 3600;
 /// The largest answer, in bytes: Lambda returns at most 6 MB, and what wraps the body needs a part of that.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>
 pub const ANSWER_BYTES_MAX: usize = 5 * 1024 * 1024;
@@ -57,13 +55,13 @@ pub struct Settings {
     pub dynamo: keyfold_dynamo::Settings,
     /// The keys of page tokens.
     pub token_keys: TokenKeySource,
-    /// What a request may do.
+    /// The limits of a request.
     pub limits: Limits,
     /// The table where retrofits keep how far they are.
     pub control_table: String,
-    /// What a caller's token must grant.
+    /// The OAuth scopes that a caller's token must grant.
     pub grants: Grants,
-    /// What each caller may ask and consume, if that is limited.
+    /// The budget of each caller, if there is one.
     pub budget: Option<Budget>,
 }
 
@@ -76,7 +74,7 @@ pub struct Grants {
     pub write: Option<String>,
 }
 
-/// What a request may do.
+/// The limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Whose requests are answered.

@@ -1,7 +1,7 @@
 //! One item is written: put, updated or deleted, with its folded keys, within the caller's scope.
 //!
-//! A table can be written if `[deploy]` lists it in `query-api-writes`. Nothing is sent before everything that could refuse
-//! the request has had its say. A caller is told nothing of items outside its scope: they look as if they were not there.
+//! A table can be written if `[deploy]` lists it in `query-api-writes`. All checks run before anything is sent. Items outside the
+//! caller's scope look like items that do not exist.
 
 use keyfold_core::index::ItemError;
 use keyfold_core::model::Table;
@@ -18,13 +18,13 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::ask::{Asker, time_left};
-use crate::{Record, problem};
+use crate::Record;
+use crate::context::RequestContext;
 
 /// The largest body of a write: an item of 400 KB, with room for the notation.
 pub(crate) const WRITE_BODY_BYTES_MAX: usize = 1024 * 1024;
 
-/// What is to be done.
+/// The kind of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Write {
     /// A whole item.
@@ -69,22 +69,26 @@ struct DeleteBody {
 
 /// Carries out the write that a body asks for. The answer says what it consumed.
 pub(crate) async fn write(
-    asker: &Asker<'_>,
+    context: &RequestContext<'_>,
     write: Write,
     body: &[u8],
     record: &mut Record,
 ) -> Result<Value, Problem> {
     let (answer, consumed) = match write {
-        Write::Put => put(asker, read(body)?, record).await,
-        Write::Update => change(asker, read(body)?, record).await,
-        Write::Delete => remove(asker, read(body)?, record).await,
+        Write::Put => put(context, read(body)?, record).await,
+        Write::Update => change(context, read(body)?, record).await,
+        Write::Delete => remove(context, read(body)?, record).await,
     }?;
     record.consumed_write_units = consumed.units;
     Ok(answer)
 }
 
-async fn put(asker: &Asker<'_>, body: PutBody, record: &mut Record) -> Result<(Value, Consumed), Problem> {
-    let (table, scope) = writable(asker, &body.table, record).await?;
+async fn put(
+    context: &RequestContext<'_>,
+    body: PutBody,
+    record: &mut Record,
+) -> Result<(Value, Consumed), Problem> {
+    let (table, scope) = writable(context, &body.table, record).await?;
     let item = attributes(table, &body.item)?;
     let item = match &body.entity {
         Some(entity) => table.as_entity(item, entity).map_err(|error| bad_item(&error))?,
@@ -96,7 +100,7 @@ async fn put(asker: &Asker<'_>, body: PutBody, record: &mut Record) -> Result<(V
         true => scope.replaceable(&item).map_err(|error| out_of_scope(&error))?,
         false => Some(Guard::Absent),
     };
-    let written = in_time(asker, put_if(&asker.api.client, table, item, guard.as_ref())).await?;
+    let written = in_time(context, put_if(&context.api.client, table, item, guard.as_ref())).await?;
     let consumed = written.map_err(|error| match error {
         WriteError::Dynamo(DynamoError::ConditionFailed { .. }) => item_exists(table, body.replace),
         error => failed(error),
@@ -105,11 +109,11 @@ async fn put(asker: &Asker<'_>, body: PutBody, record: &mut Record) -> Result<(V
 }
 
 async fn change(
-    asker: &Asker<'_>,
+    context: &RequestContext<'_>,
     body: UpdateBody,
     record: &mut Record,
 ) -> Result<(Value, Consumed), Problem> {
-    let (table, scope) = writable(asker, &body.table, record).await?;
+    let (table, scope) = writable(context, &body.table, record).await?;
     let expected = expected(table, body.expected.as_deref())?;
     let set = body.set.as_deref().map(|set| attributes(table, set)).transpose()?.unwrap_or_default();
     if let Some(twice) = body.remove.iter().find(|name| set.contains_key(*name)) {
@@ -124,7 +128,7 @@ async fn change(
     let set =
         set.iter().fold(Update::new(), |change, (name, value)| change.set(name.as_str(), value.clone()));
     let change = body.remove.into_iter().fold(set, Update::remove).expecting(expected).reading();
-    let updated = in_time(asker, update(&asker.api.client, table, &key, &change)).await?;
+    let updated = in_time(context, update(&context.api.client, table, &key, &change)).await?;
     let updated = updated.map_err(|error| match error {
         UpdateError::Refused(UpdateRefusal::Expectation { item, .. }) if !scope.holds(item.reveal()) => {
             not_found(table)
@@ -136,11 +140,11 @@ async fn change(
 }
 
 async fn remove(
-    asker: &Asker<'_>,
+    context: &RequestContext<'_>,
     body: DeleteBody,
     record: &mut Record,
 ) -> Result<(Value, Consumed), Problem> {
-    let (table, scope) = writable(asker, &body.table, record).await?;
+    let (table, scope) = writable(context, &body.table, record).await?;
     let expected = expected(table, body.expected.as_deref())?;
     let key = attributes(table, &body.key)?;
     let key = scope.key(key).map_err(|error| out_of_scope(&error))?;
@@ -148,11 +152,11 @@ async fn remove(
     let deleted = match &key {
         Some(key) => {
             let expected = scope.expected(key, expected).map_err(|error| out_of_scope(&error))?;
-            in_time(asker, delete(&asker.api.client, table, key, &expected)).await?.map(Some)
+            in_time(context, delete(&context.api.client, table, key, &expected)).await?.map(Some)
         }
         None => Ok(None),
     };
-    // What it costs to find nothing would tell whether there is an item that the caller may not see.
+    // The consumed units would show whether there is an item that the caller may not see.
     let nothing = || match is_conditional {
         true => Err(not_found(table)),
         false => Ok((json!({ "deleted": false }), Consumed::default())),
@@ -173,37 +177,30 @@ async fn remove(
 
 /// The table and what the caller may write there, if it may write at all.
 async fn writable<'a>(
-    asker: &Asker<'a>,
+    context: &RequestContext<'a>,
     table: &str,
     record: &mut Record,
 ) -> Result<(&'a Table, WriteScope<'a>), Problem> {
-    let Asker { api, caller, .. } = asker;
+    let api = context.api;
     let table = find_table(&api.model, table)?;
     record.table = Some(table.id.clone());
-    let scope = WriteScope::of(table, caller)?;
-    if table.scope.is_empty() && !asker.may_ask() {
-        return Err(Problem::not_authenticated());
-    }
-    api.may_write(caller)?;
+    let scope = WriteScope::of(table, context.caller)?;
+    context.authorize(table, api.grants.write.as_deref())?;
     if !api.model.deploy.query_api_writes.contains(&table.id) {
         let detail = format!("table `{}` cannot be written through this API", table.id);
         let hint = "the manifest lists the tables that can be in `query-api-writes`, under `[deploy]`";
         return Err(Problem::new(403, "table-not-writable", detail).hint(hint));
     }
-    if let Some(budget) = &api.budget {
-        budget.count(&api.client, caller).await?;
-    }
-    let readiness = tokio::time::timeout(time_left(asker.deadline), api.readiness(table));
-    let readiness = readiness.await.map_err(|_| problem::timed_out())??;
+    let readiness = context.admit(table).await?;
     match readiness.pending(&table.id, None) {
         Some(pending) => Err(table_pending(table, pending)),
         None => Ok((table, scope)),
     }
 }
 
-/// Nothing is sent anew when the time is over; what was sent may have happened.
-async fn in_time<T>(asker: &Asker<'_>, work: impl Future<Output = T>) -> Result<T, Problem> {
-    tokio::time::timeout(time_left(asker.deadline), work).await.map_err(|_| {
+/// Nothing is sent after the time is over; a write that was sent may have happened.
+async fn in_time<T>(context: &RequestContext<'_>, work: impl Future<Output = T>) -> Result<T, Problem> {
+    tokio::time::timeout(context.time_left(), work).await.map_err(|_| {
         Problem::new(504, "write-unconfirmed", "the write was not confirmed in time: it may have happened")
             .hint("read the item before you write it again")
     })
@@ -223,7 +220,7 @@ fn attributes(table: &Table, text: &RawValue) -> Result<Item, Problem> {
     item_of_json(table, text.get()).map_err(|error| bad_json(&error))
 }
 
-/// What the item must be. `null`: the attribute must be absent.
+/// The expected attributes of the item. `null`: the attribute must be absent.
 fn expected(table: &Table, text: Option<&RawValue>) -> Result<Expected, Problem> {
     let wanted = text.map(|text| attributes(table, text)).transpose()?.unwrap_or_default();
     Ok(wanted.iter().fold(Expected::nothing(), |expected, (name, value)| match value {
@@ -286,7 +283,7 @@ fn not_as_expected(table: &Table) -> Problem {
 
 fn item_exists(table: &Table, replace: bool) -> Problem {
     let problem = Problem::new(409, "item-exists", format!("table `{}` has an item with this key", table.id));
-    // Its key has the caller's scope, its attributes have not: somebody wrote it without Keyfold.
+    // Its key is in the caller's scope and its attributes are not: it was written without Keyfold.
     if replace {
         problem
     } else {

@@ -1,19 +1,50 @@
-//! The keys of page tokens: of this process alone, or those of a secret that can change while it runs.
+//! Page tokens: opened before anything is read, sealed when there is a next page. Their keys are fixed, or those of a secret that
+//! can change while the process runs.
 //!
-//! A secret has two versions that count: the newest seals, and both open. It is read when a token is needed first, again after
-//! [`FRESH`], and when a token names a key that is not known yet: another process may have read the secret after it was changed.
+//! A secret has two valid versions: the newest seals, and both open. It is read when a token is needed first, again after
+//! [`FRESH`], and when a token names an unknown key: another process may have read the secret after it was changed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use keyfold_dynamo::{KeysParseError, Secret, SecretError, SecretLabel, TokenKeys};
+use keyfold_dynamo::{Binding, KeysParseError, Position, Secret, SecretError, SecretLabel, TokenKeys};
 use keyfold_edge::Problem;
 use tokio::sync::Mutex;
 
-/// How long the secret's versions are good for without being read again.
-pub(crate) const FRESH: Duration = Duration::from_secs(300);
+/// How long a page token is valid, in seconds.
+const PAGE_TOKEN_SECONDS: u64 = 3600;
+/// How long the secret's versions are cached.
+const FRESH: Duration = Duration::from_secs(300);
 /// The least time between two reads, so that forged tokens and an outage cost no more than that.
-pub(crate) const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
+const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// The page tokens of one request.
+pub(crate) struct PageTokens<'a> {
+    keys: &'a TokenKeySource,
+    /// The request, caller and manifest that they are valid for.
+    binding: Binding,
+    /// Seconds since 1970.
+    now: u64,
+}
+
+impl<'a> PageTokens<'a> {
+    pub(crate) fn new(keys: &'a TokenKeySource, binding: Binding, now: u64) -> PageTokens<'a> {
+        PageTokens { keys, binding, now }
+    }
+
+    /// The position of a token. Every kind of invalid token is one problem.
+    pub(crate) async fn open(&self, token: Option<&str>) -> Result<Option<Position>, Problem> {
+        let Some(token) = token else { return Ok(None) };
+        let keys = self.keys.ring(Some(token)).await?;
+        Ok(Some(keys.open(token, &self.binding, self.now)?))
+    }
+
+    /// The token of the next page.
+    pub(crate) async fn seal(&self, next: &Position) -> Result<String, Problem> {
+        let keys = self.keys.ring(None).await?;
+        Ok(keys.seal(next, &self.binding, self.now, PAGE_TOKEN_SECONDS)?)
+    }
+}
 
 /// Where the keys of page tokens are from.
 #[derive(Debug)]
@@ -41,7 +72,7 @@ struct Known {
 
 /// Why there are no keys.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoKeys {
+enum NoKeys {
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error(transparent)]
@@ -64,7 +95,7 @@ impl From<Secret> for TokenKeySource {
 
 impl TokenKeySource {
     /// The keys; those that open this token, where they can be had.
-    pub(crate) async fn ring(&self, token: Option<&str>) -> Result<Arc<TokenKeys>, Problem> {
+    async fn ring(&self, token: Option<&str>) -> Result<Arc<TokenKeys>, Problem> {
         match self {
             TokenKeySource::Fixed(keys) => Ok(Arc::clone(keys)),
             TokenKeySource::Secret(keys) => keys.ring(token).await.map_err(|error| {
@@ -95,9 +126,9 @@ impl SecretKeys {
                 (known.ring, known.read) = (Some(Arc::clone(&ring)), known.tried);
                 Ok(ring)
             }
-            // What was known goes on: a service that is away must not take the API along.
+            // The known keys stay in use: the API must not fail with Secrets Manager.
             (Err(error), Some(ring)) => {
-                keyfold_edge::tracing::warn!(target: keyfold_edge::log::TARGET, %error, "the keys for page tokens are those of before");
+                keyfold_edge::tracing::warn!(target: keyfold_edge::log::TARGET, %error, "the keys for page tokens cannot be read; the known ones stay in use");
                 Ok(Arc::clone(ring))
             }
             (Err(error), None) => Err(error),

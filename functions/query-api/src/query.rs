@@ -1,0 +1,130 @@
+//! A planned request is answered: page by page, within the caller's budget and the time that is left.
+
+use keyfold_core::model::Table;
+use keyfold_core::query::explain::{self, Explanation};
+use keyfold_core::query::{QueryPlan, QueryRequest};
+use keyfold_core::value::Item;
+use keyfold_dynamo::{AnswerError, Binding, Position, QueryError, RunOptions};
+use keyfold_edge::Problem;
+use serde::Serialize;
+
+use crate::Record;
+use crate::caller::identity;
+use crate::context::RequestContext;
+use crate::page_token::PageTokens;
+use crate::plain::{Format, Items};
+use crate::plan::{PlannedRequest, plan_request};
+
+/// One page of an answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// `None`: only the number was requested.
+    items: Option<Vec<Item>>,
+    count: u64,
+    /// The token of the next page.
+    page: Option<String>,
+    consumed_read_units: f64,
+    /// How many items were read, before any filter.
+    items_read: u64,
+    /// The plan, if it was requested.
+    plan: Option<Explanation>,
+}
+
+/// An answer in a format.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AnswerBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<Items<'a>>,
+    count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<&'a str>,
+    consumed_read_units: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items_read: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<&'a Explanation>,
+}
+
+impl Answer {
+    pub(crate) fn body(&self, format: Format) -> AnswerBody<'_> {
+        AnswerBody {
+            items: self.items.as_deref().map(|items| Items(items, format)),
+            count: self.count,
+            page: self.page.as_deref(),
+            consumed_read_units: self.consumed_read_units,
+            items_read: self.plan.is_some().then_some(self.items_read),
+            plan: self.plan.as_ref(),
+        }
+    }
+}
+
+/// The answer to a request.
+pub(crate) async fn query(
+    context: &RequestContext<'_>,
+    request: &QueryRequest,
+    record: &mut Record,
+) -> Result<Answer, Problem> {
+    let units_max = units_max(context, request)?;
+    let PlannedRequest { table, plan } = plan_request(context, request, record).await?;
+    let binding = Binding::new(request, &identity(context.caller), &context.api.version);
+    let tokens = PageTokens::new(&context.api.token_keys, binding, context.now);
+    let from = tokens.open(request.page.as_deref()).await?;
+    let answer = run(context, table, &plan, from.as_ref(), units_max).await?;
+    record.consumed_read_units = answer.consumed_read_units;
+    record.items_read = answer.items_read;
+    record.items_returned = answer.items.len() as u64;
+    record.requests = u64::from(answer.requests);
+    let page = match &answer.next {
+        Some(next) => Some(tokens.seal(next).await?),
+        None => None,
+    };
+    Ok(Answer {
+        page,
+        items: (!request.count).then_some(answer.items),
+        count: answer.count,
+        consumed_read_units: answer.consumed_read_units,
+        items_read: answer.items_read,
+        plan: request.explain.then(|| explain::explain(&plan)),
+    })
+}
+
+/// Runs a plan within the caller's budget. A run that fails counts with all that it reserved: its consumption is unknown.
+async fn run(
+    context: &RequestContext<'_>,
+    table: &Table,
+    plan: &QueryPlan,
+    from: Option<&Position>,
+    wanted: f64,
+) -> Result<keyfold_dynamo::Answer, Problem> {
+    let RequestContext { api, caller, now, .. } = context;
+    let reserved = match &api.budget {
+        Some(budget) if !plan.accesses.is_empty() => {
+            budget.reserve(&api.client, caller, wanted, *now).await?
+        }
+        _ => None,
+    };
+    let units = reserved.as_ref().map_or(wanted, |reserved| reserved.units);
+    let options = RunOptions { read_units_max: Some(units), ..RunOptions::default() };
+    let answer = context.in_time(keyfold_dynamo::run(&api.client, table, plan, from, &options)).await?;
+    let is_short =
+        units < wanted && matches!(&answer, Err(QueryError::Answer(AnswerError::ReadUnitsCap { .. })));
+    if let Some(problem) = api.budget.as_ref().filter(|_| is_short).and_then(|budget| budget.exceeded(*now)) {
+        return Err(problem);
+    }
+    let answer = answer?;
+    if let Some(budget) = &api.budget {
+        budget.settle(&api.client, reserved, answer.consumed_read_units).await?;
+    }
+    Ok(answer)
+}
+
+/// The read units that the request may consume: what it asks for, within the API's limit.
+fn units_max(context: &RequestContext<'_>, request: &QueryRequest) -> Result<f64, Problem> {
+    let most = context.api.limits.read_units_max;
+    match request.read_units_max {
+        None => Ok(most),
+        Some(units) if units.is_finite() && units > 0.0 => Ok(units.min(most)),
+        Some(_) => Err(Problem::malformed("`readUnitsMax` must be above 0")),
+    }
+}
