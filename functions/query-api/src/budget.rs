@@ -24,32 +24,33 @@ impl Budget {
         self.of_caller.count(client, &caller, now).await.map_err(refused)
     }
 
-    /// Reserves the units that a request may consume. `None`: they are not counted.
+    /// Reserves the units that a request can consume: the cap that it wants, and what it can exceed the cap by. `None`: they are
+    /// not counted.
     pub(crate) async fn reserve(
         &self,
         client: &Client,
         caller: &Caller,
         wanted: f64,
+        overrun: f64,
         now: u64,
     ) -> Result<Option<ReservedUnits>, Problem> {
         let Some(caller) = self.caller(caller)? else { return Ok(None) };
-        self.of_caller.reserve(client, &caller, wanted, now).await.map_err(refused)
+        self.of_caller.reserve(client, &caller, wanted, overrun, now).await.map_err(refused)
     }
 
-    /// Corrects what was reserved by what was consumed.
+    /// Replaces a reservation by what was consumed.
     pub(crate) async fn settle(
         &self,
         client: &Client,
-        reserved: Option<ReservedUnits>,
+        reserved: &ReservedUnits,
         consumed: f64,
     ) -> Result<(), Problem> {
-        let Some(reserved) = reserved else { return Ok(()) };
         self.of_caller.settle(client, reserved, consumed).await.map_err(refused)
     }
 
     /// The refusal of a request that needs more than is left of the day's units.
-    pub(crate) fn exceeded(&self, now: u64) -> Option<Problem> {
-        self.of_caller.units_exceeded(now).map(refused)
+    pub(crate) fn exceeded(&self, now: u64) -> Problem {
+        refused(self.of_caller.units_exceeded(now))
     }
 
     /// Whom a request counts for. A trusted caller has no budget.
@@ -69,6 +70,11 @@ fn refused(error: BudgetError) -> Problem {
     let (code, detail) = (error.code(), error.to_string());
     match error {
         BudgetError::Dynamo(error) => error.into(),
+        BudgetError::NoRandom => Problem::new(500, code, detail),
+        BudgetError::Reserved { .. } => Problem {
+            again: true,
+            ..Problem::new(429, code, detail).hint("repeat the request when the others are answered")
+        },
         BudgetError::Requests { retry_after_seconds: seconds, .. }
         | BudgetError::Units { retry_after_seconds: seconds, .. } => {
             let retry_after_seconds = u32::try_from(seconds).ok().and_then(NonZeroU32::new);

@@ -4,7 +4,7 @@ use keyfold_core::model::Table;
 use keyfold_core::query::explain::{self, Explanation};
 use keyfold_core::query::{QueryPlan, QueryRequest};
 use keyfold_core::value::Item;
-use keyfold_dynamo::{AnswerError, Binding, Position, QueryError, RunOptions};
+use keyfold_dynamo::{AnswerError, Binding, Position, QueryError, RunOptions, cap_overrun, run_counting};
 use keyfold_edge::Problem;
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ pub(crate) async fn query(
     })
 }
 
-/// Runs a plan within the caller's budget. A run that fails counts with all that it reserved: its consumption is unknown.
+/// Runs a plan within the caller's budget.
 async fn run(
     context: &RequestContext<'_>,
     table: &Table,
@@ -98,25 +98,31 @@ async fn run(
     wanted: f64,
 ) -> Result<keyfold_dynamo::Answer, Problem> {
     let RequestContext { api, caller, now, .. } = context;
-    let reserved = match &api.budget {
+    let counted = match &api.budget {
         Some(budget) if !plan.accesses.is_empty() => {
-            budget.reserve(&api.client, caller, wanted, *now).await?
+            let overrun = cap_overrun(plan.consistent);
+            let reserved = budget.reserve(&api.client, caller, wanted, overrun, *now).await?;
+            reserved.map(|reserved| (budget, reserved))
         }
         _ => None,
     };
-    let units = reserved.as_ref().map_or(wanted, |reserved| reserved.units);
-    let options = RunOptions { read_units_max: Some(units), ..RunOptions::default() };
-    let answer = context.in_time(keyfold_dynamo::run(&api.client, table, plan, from, &options)).await?;
-    let is_short =
-        units < wanted && matches!(&answer, Err(QueryError::Answer(AnswerError::ReadUnitsCap { .. })));
-    if let Some(problem) = api.budget.as_ref().filter(|_| is_short).and_then(|budget| budget.exceeded(*now)) {
-        return Err(problem);
+    let cap = counted.as_ref().map_or(wanted, |(_, reserved)| reserved.cap);
+    let options = RunOptions { read_units_max: Some(cap), ..RunOptions::default() };
+    let mut units = 0.0;
+    let running = run_counting(&api.client, table, plan, from, &options, &mut units);
+    let answer = context.in_time(running).await;
+    if let Some((budget, reserved)) = &counted {
+        // The answer hides the units of an item that the caller may not see, and so must the budget.
+        let consumed = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok());
+        let consumed = consumed.map_or(units, |answer| answer.consumed_read_units);
+        budget.settle(&api.client, reserved, consumed).await?;
     }
-    let answer = answer?;
-    if let Some(budget) = &api.budget {
-        budget.settle(&api.client, reserved, answer.consumed_read_units).await?;
+    match (answer?, counted) {
+        (Err(QueryError::Answer(AnswerError::ReadUnitsCap { .. })), Some((budget, _))) if cap < wanted => {
+            Err(budget.exceeded(*now))
+        }
+        (answer, _) => Ok(answer?),
     }
-    Ok(answer)
 }
 
 /// The read units that the request may consume: what it asks for, within the API's limit.

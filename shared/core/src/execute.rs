@@ -30,7 +30,7 @@ mod shape;
 mod sorted;
 
 pub use answer::{Answer, HANDLE};
-pub use budget::REQUESTS_MAX;
+pub use budget::{REQUESTS_MAX, cap_overrun};
 pub use consumed::Consumed;
 pub use error::AnswerError;
 pub use execution::{Execution, Next, page_sources};

@@ -1,10 +1,15 @@
 //! How much one caller may ask: requests in a minute, read units in a day, counted in a table of its own.
 //!
 //! Each caller has one row for each window, which DynamoDB's time-to-live removes afterwards. A row's key has a digest of the caller,
-//! never the claim. Units are reserved before a request reads and corrected after it, each on a condition: so callers that ask
-//! at once cannot exceed the budget together, and a request that never came back counts with all that it could have consumed.
+//! never the claim.
+//!
+//! A request reserves the most that it can consume before it reads: its cap, and the page by which a run can exceed its cap. Afterwards
+//! the reservation is replaced by what it consumed. Where that much is not left, a request may still run alone, with what is left as
+//! its cap. So a caller consumes at most its budget and one page in a day, however many requests it sends at once. A request that
+//! never returned counts with its reservation.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use keyfold_core::format::{StoredFormat, VERSION_NAME};
 use sha2::{Digest, Sha256};
@@ -17,7 +22,11 @@ pub const BUDGET_KEY: &str = "window";
 pub const BUDGET_TTL: &str = "expires";
 /// The form of a row.
 pub const BUDGET_FORMAT: StoredFormat = StoredFormat { name: "a row of the callers' budgets", version: 1 };
-/// How many times units are reserved anew while others reserve some of what is left.
+/// The attribute of the units that were consumed or are reserved.
+const UNITS: &str = "units";
+/// The attribute of the reservations among them, one text for each request in flight: its units, and a random part.
+const RESERVATIONS: &str = "reservations";
+/// How many times a reservation is tried while others reserve some of what is left.
 const RESERVE_ATTEMPTS_MAX: u32 = 3;
 /// The least that a read consumes: below that nothing is left.
 const UNITS_LEAST: f64 = 0.5;
@@ -35,13 +44,16 @@ pub struct CallerBudget {
     pub units_per_day: Option<f64>,
 }
 
-/// Units that a request may consume.
+/// Read units that a request in flight may consume.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReservedUnits {
-    row: String,
-    expires: u64,
-    /// So many.
-    pub units: f64,
+    window: Window,
+    /// The most that it can consume.
+    most: f64,
+    /// Its text in [`RESERVATIONS`]: a call that the SDK repeats is counted once.
+    id: String,
+    /// The cap of its reads.
+    pub cap: f64,
 }
 
 /// Why a caller is not answered.
@@ -63,7 +75,18 @@ pub enum BudgetError {
         /// When the next day begins.
         retry_after_seconds: u64,
     },
-    /// The rows could not be read or written. Then nobody is answered.
+    /// The units that are left are reserved by the caller's requests in flight.
+    #[error(
+        "the caller's requests in flight have reserved what is left of its {most} read units of this day"
+    )]
+    Reserved {
+        /// The most.
+        most: f64,
+    },
+    /// The machine gives no random bytes.
+    #[error("the machine gives no random bytes")]
+    NoRandom,
+    /// The rows could not be read or written. Then no caller is answered.
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
 }
@@ -74,6 +97,8 @@ impl BudgetError {
         match self {
             BudgetError::Requests { .. } => "caller-requests-exceeded",
             BudgetError::Units { .. } => "caller-units-exceeded",
+            BudgetError::Reserved { .. } => "caller-units-reserved",
+            BudgetError::NoRandom => "no-random",
             BudgetError::Dynamo(error) => error.code(),
         }
     }
@@ -83,91 +108,130 @@ impl CallerBudget {
     /// Counts a request of the caller, if it may send one more. `now`: seconds since 1970.
     pub async fn count(&self, client: &Client, caller: &str, now: u64) -> Result<(), BudgetError> {
         let Some(most) = self.requests_per_minute else { return Ok(()) };
-        let window =
-            Window { row: row(caller, "minute", now / MINUTE), attribute: "requests", expires: now + DAY };
-        match self.add(client, &window, 1.0, Some(f64::from(most))).await? {
+        let row = Window { row: row(caller, "minute", now / MINUTE), expires: now + DAY };
+        let update = self
+            .update(client, &row, "ADD #n :n", "(attribute_not_exists(#n) OR #n < :most)")
+            .expression_attribute_names("#n", "requests")
+            .expression_attribute_values(":n", number(1.0))
+            .expression_attribute_values(":most", number(f64::from(most)));
+        match self.sent(update).await? {
             true => Ok(()),
             false => Err(BudgetError::Requests { most, retry_after_seconds: MINUTE - now % MINUTE }),
         }
     }
 
-    /// Reserves units for a request: what it wants, or what is left of the day's. `None`: units are not counted.
+    /// Reserves units for a request that wants this cap and can exceed it by `overrun`. `None`: units are not counted.
     pub async fn reserve(
         &self,
         client: &Client,
         caller: &str,
         wanted: f64,
+        overrun: f64,
         now: u64,
     ) -> Result<Option<ReservedUnits>, BudgetError> {
         let Some(most) = self.units_per_day else { return Ok(None) };
-        // A row outlives its day, so that a correction of a request that began before midnight finds it.
-        let (row, expires) = (row(caller, "day", now / DAY), now + 2 * DAY);
-        let window = Window { row: row.clone(), attribute: "units", expires };
-        let mut units = wanted.min(most);
+        // A row outlives its day, so that a request that began before midnight finds it at its end.
+        let window = Window { row: row(caller, "day", now / DAY), expires: now + 2 * DAY };
+        let random = random_text()?;
+        let reserved = |cap: f64| {
+            let most = cap + overrun;
+            ReservedUnits { window: window.clone(), most, id: format!("{most}/{random}"), cap }
+        };
         for _ in 0..RESERVE_ATTEMPTS_MAX {
-            if self.add(client, &window, units, Some(most)).await? {
-                return Ok(Some(ReservedUnits { row, expires, units }));
+            let beside = reserved(wanted);
+            if self.add(client, &beside, most - beside.most, false).await? {
+                return Ok(Some(beside));
             }
-            let left = most - self.counted(client, &window).await?;
-            if left < UNITS_LEAST {
-                break;
+            let (units, in_flight) = self.counted(client, &window).await?;
+            if most - (units - in_flight) < UNITS_LEAST {
+                return Err(self.units_exceeded(now));
             }
-            units = wanted.min(left);
+            let alone = reserved(wanted.min(most - units));
+            if in_flight == 0.0 && self.add(client, &alone, most - alone.cap, true).await? {
+                return Ok(Some(alone));
+            }
         }
-        Err(units_exceeded(most, now))
+        Err(BudgetError::Reserved { most })
     }
 
     /// The refusal of a request for which too few units are left.
-    pub fn units_exceeded(&self, now: u64) -> Option<BudgetError> {
-        self.units_per_day.map(|most| units_exceeded(most, now))
+    pub fn units_exceeded(&self, now: u64) -> BudgetError {
+        let most = self.units_per_day.unwrap_or_default();
+        BudgetError::Units { most, retry_after_seconds: DAY - now % DAY }
     }
 
-    /// Corrects what was reserved by what was consumed.
+    /// Replaces what a request reserved by what it consumed.
     pub async fn settle(
         &self,
         client: &Client,
-        reserved: ReservedUnits,
+        reserved: &ReservedUnits,
         consumed: f64,
     ) -> Result<(), BudgetError> {
-        let window = Window { row: reserved.row, attribute: "units", expires: reserved.expires };
-        self.add(client, &window, consumed - reserved.units, None).await?;
+        let update = self
+            .update(client, &reserved.window, "ADD #u :u DELETE #r :ids", "contains(#r, :id)")
+            .expression_attribute_names("#u", UNITS)
+            .expression_attribute_names("#r", RESERVATIONS)
+            .expression_attribute_values(":u", number(consumed - reserved.most))
+            .expression_attribute_values(":id", AttributeValue::S(reserved.id.clone()))
+            .expression_attribute_values(":ids", AttributeValue::Ss(vec![reserved.id.clone()]));
+        self.sent(update).await?;
         Ok(())
     }
 
-    /// Adds to a row, if it comes to no more than `most`.
+    /// Adds a reservation, if the row has counted no more units than `limit`; `alone`: and if it has no other reservation.
     async fn add(
         &self,
         client: &Client,
-        window: &Window,
-        amount: f64,
-        most: Option<f64>,
+        reserved: &ReservedUnits,
+        limit: f64,
+        alone: bool,
     ) -> Result<bool, DynamoError> {
-        let number = |number: f64| AttributeValue::N(number.to_string());
-        let mut update = client
+        if limit < 0.0 {
+            return Ok(false);
+        }
+        let others = if alone { "attribute_not_exists(#r)" } else { "NOT contains(#r, :id)" };
+        let condition = format!("(attribute_not_exists(#u) OR #u <= :limit) AND {others}");
+        let update = self
+            .update(client, &reserved.window, "ADD #u :most, #r :ids", &condition)
+            .expression_attribute_names("#u", UNITS)
+            .expression_attribute_names("#r", RESERVATIONS)
+            .expression_attribute_values(":most", number(reserved.most))
+            .expression_attribute_values(":limit", number(limit))
+            .expression_attribute_values(":ids", AttributeValue::Ss(vec![reserved.id.clone()]));
+        // DynamoDB refuses values that no expression uses.
+        let update = match alone {
+            true => update,
+            false => update.expression_attribute_values(":id", AttributeValue::S(reserved.id.clone())),
+        };
+        self.sent(update).await
+    }
+
+    /// An update of a row of our version on a condition.
+    fn update(
+        &self,
+        client: &Client,
+        window: &Window,
+        action: &str,
+        condition: &str,
+    ) -> UpdateItemFluentBuilder {
+        client
             .update_item()
             .table_name(&self.table)
             .key(BUDGET_KEY, AttributeValue::S(window.row.clone()))
-            .update_expression("SET #e = :e, #v = :v ADD #n :n")
+            .update_expression(format!("SET #e = :e, #v = :v {action}"))
+            .condition_expression(format!("(attribute_not_exists(#k) OR #v = :v) AND {condition}"))
             .expression_attribute_names("#e", BUDGET_TTL)
-            .expression_attribute_names("#n", window.attribute)
             .expression_attribute_names("#v", VERSION_NAME)
             .expression_attribute_names("#k", BUDGET_KEY)
-            .expression_attribute_values(":v", AttributeValue::N(BUDGET_FORMAT.version.to_string()))
             .expression_attribute_values(":e", AttributeValue::N(window.expires.to_string()))
-            .expression_attribute_values(":n", number(amount))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let mut condition = "(attribute_not_exists(#k) OR #v = :v)".to_owned();
-        if let Some(most) = most {
-            condition.push_str(" AND (attribute_not_exists(#n) OR #n <= :most)");
-            update = update.expression_attribute_values(":most", number(most - amount));
-        }
+            .expression_attribute_values(":v", AttributeValue::N(BUDGET_FORMAT.version.to_string()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    /// Sends an update. `false`: its condition did not hold.
+    async fn sent(&self, update: UpdateItemFluentBuilder) -> Result<bool, DynamoError> {
         let call = || Call::new("UpdateItem", &self.table);
-        match update
-            .condition_expression(condition)
-            .send()
-            .await
-            .map_err(|error| DynamoError::of(call(), error))
-        {
+        match update.send().await.map_err(|error| DynamoError::of(call(), error)) {
             Ok(_) => Ok(true),
             Err(DynamoError::ConditionFailed { item, .. }) => {
                 let known = item.into_revealed().map_or(Ok(()), |row| BUDGET_FORMAT.check_row(&row));
@@ -177,30 +241,46 @@ impl CallerBudget {
         }
     }
 
-    /// What a row has come to.
-    async fn counted(&self, client: &Client, window: &Window) -> Result<f64, DynamoError> {
+    /// The units that a row has counted, and how many of them are reserved.
+    async fn counted(&self, client: &Client, window: &Window) -> Result<(f64, f64), DynamoError> {
         let call = || Call::new("GetItem", &self.table);
         let key = AttributeValue::S(window.row.clone());
         let read = client.get_item().table_name(&self.table).key(BUDGET_KEY, key).consistent_read(true);
         let item = read.send().await.map_err(|error| DynamoError::of(call(), error))?.item;
-        match item.and_then(|mut item| item.remove(window.attribute)) {
-            None => Ok(0.0),
-            Some(AttributeValue::N(text)) => {
-                text.parse().map_err(|_| DynamoError::Unreadable { call: call() })
+        let unreadable = || DynamoError::Unreadable { call: call() };
+        let attribute = |name: &str| item.as_ref().and_then(|item| item.get(name));
+        let read = |text: &str| text.parse::<f64>().map_err(|_| unreadable());
+        let units = match attribute(UNITS) {
+            None => 0.0,
+            Some(AttributeValue::N(text)) => read(text)?,
+            Some(_) => return Err(unreadable()),
+        };
+        let reserved = match attribute(RESERVATIONS) {
+            None => 0.0,
+            Some(AttributeValue::Ss(ids)) => {
+                ids.iter().map(|id| read(id.split('/').next().unwrap_or_default())).sum::<Result<f64, _>>()?
             }
-            Some(_) => Err(DynamoError::Unreadable { call: call() }),
-        }
+            Some(_) => return Err(unreadable()),
+        };
+        Ok((units, reserved))
     }
 }
 
-fn units_exceeded(most: f64, now: u64) -> BudgetError {
-    BudgetError::Units { most, retry_after_seconds: DAY - now % DAY }
+fn random_text() -> Result<String, BudgetError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|_| BudgetError::NoRandom)?;
+    Ok(u64::from_le_bytes(bytes).to_string())
 }
 
-/// A row, and the attribute that counts.
+fn number(number: f64) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+/// A caller's row for a minute or a day.
+#[derive(Debug, Clone, PartialEq)]
 struct Window {
     row: String,
-    attribute: &'static str,
+    /// When DynamoDB may delete it, in seconds since 1970.
     expires: u64,
 }
 

@@ -206,6 +206,17 @@ impl DynamoError {
         }
     }
 
+    /// Has DynamoDB refused the call? Then it consumed nothing.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            DynamoError::Throttled { .. }
+                | DynamoError::Invalid { .. }
+                | DynamoError::NotFound { .. }
+                | DynamoError::Denied { .. }
+        )
+    }
+
     /// Can the same request succeed a little later?
     pub fn is_retryable(&self) -> bool {
         matches!(

@@ -44,7 +44,7 @@ pub use error::{Call, DynamoError, Hidden, Obstacle, Throttle};
 pub use guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX};
 pub use query::{
     Answer, AnswerError, CONCURRENCY_DEFAULT, Position, QueryError, READ_ATTEMPTS_MAX, REQUESTS_MAX,
-    RunOptions, run,
+    RunOptions, cap_overrun, run, run_counting,
 };
 pub use read::{
     BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,

@@ -17,7 +17,7 @@ use crate::read::{batch_get, query_from, scan_from};
 
 pub use error::QueryError;
 pub use keyfold_core::execute::{
-    Answer, AnswerError, CONCURRENCY_DEFAULT, Position, REQUESTS_MAX, RunOptions,
+    Answer, AnswerError, CONCURRENCY_DEFAULT, Position, REQUESTS_MAX, RunOptions, cap_overrun,
 };
 
 /// How many times a page is asked for, beyond the SDK's own attempts, while DynamoDB throttles or cannot be reached.
@@ -34,10 +34,25 @@ pub async fn run(
     from: Option<&Position>,
     options: &RunOptions,
 ) -> Result<Answer, QueryError> {
+    run_counting(client, table, plan, from, options, &mut 0.0).await
+}
+
+/// As [`run`]. `units` has the read units that were consumed, with the most that the requests in flight can consume: also after an
+/// error, and if the future is dropped.
+pub async fn run_counting(
+    client: &Client,
+    table: &Table,
+    plan: &QueryPlan,
+    from: Option<&Position>,
+    options: &RunOptions,
+    units: &mut f64,
+) -> Result<Answer, QueryError> {
     let mut execution = Execution::new(table, plan, from, options)?;
     let mut under_way = None;
     loop {
-        let mut requests = match execution.step()? {
+        let next = execution.step();
+        *units = execution.read_units_at_most();
+        let mut requests = match next? {
             Next::Answer(answer) => return Ok(answer),
             Next::Send(requests) => requests,
         };
@@ -53,17 +68,38 @@ pub async fn run(
                 done
             }
         };
-        let (access, brought) = done?;
-        execution.arrived(access, brought)?;
+        let (access, brought) = done;
+        let arrived = match brought {
+            Ok(brought) => execution.arrived(access, brought).map_err(QueryError::from),
+            Err(ReadFailure { error, is_free }) => {
+                if is_free {
+                    execution.refused(access);
+                }
+                Err(error.into())
+            }
+        };
+        *units = execution.read_units_at_most();
+        arrived?;
     }
 }
 
-async fn read(client: &Client, request: ReadRequest) -> Result<(usize, Brought), DynamoError> {
+/// Why a read failed.
+struct ReadFailure {
+    error: DynamoError,
+    /// DynamoDB has refused every call, so that the read consumed nothing.
+    is_free: bool,
+}
+
+async fn read(client: &Client, request: ReadRequest) -> (usize, Result<Brought, ReadFailure>) {
     let brought = match request.read {
-        Read::Page { source, start, items } => page(client, &source, start.as_ref(), items).await?,
-        Read::Items(batch) => Brought::Items(batch_get(client, &batch).await?),
+        Read::Page { source, start, items } => page(client, &source, start.as_ref(), items).await,
+        // A part of the batch may have been read.
+        Read::Items(batch) => match batch_get(client, &batch).await {
+            Ok(got) => Ok(Brought::Items(got)),
+            Err(error) => Err(ReadFailure { error, is_free: false }),
+        },
     };
-    Ok((request.access, brought))
+    (request.access, brought)
 }
 
 /// Reads a page, waiting and asking again while that can help.
@@ -72,16 +108,22 @@ async fn page(
     source: &PageSource,
     start: Option<&Item>,
     items: u32,
-) -> Result<Brought, DynamoError> {
+) -> Result<Brought, ReadFailure> {
+    let mut is_free = true;
     for calls in 1.. {
         let page = match source {
             PageSource::Query(query) => query_from(client, query, start, Some(items)).await,
             PageSource::Scan(scan) => scan_from(client, scan, start, Some(items)).await,
         };
-        match page {
-            Err(error) if error.is_retryable() && calls < READ_ATTEMPTS_MAX => pause(calls - 1).await,
-            page => return page.map(|page| Brought::Page { page, calls }),
+        let error = match page {
+            Ok(page) => return Ok(Brought::Page { page, calls }),
+            Err(error) => error,
+        };
+        is_free &= error.is_refusal();
+        if !error.is_retryable() || calls >= READ_ATTEMPTS_MAX {
+            return Err(ReadFailure { error, is_free });
         }
+        pause(calls - 1).await;
     }
     unreachable!("the last attempt returns")
 }

@@ -44,6 +44,28 @@ impl Drop for Function {
     }
 }
 
+/// A function's response.
+pub(crate) struct Response {
+    pub(crate) status: u64,
+    pub(crate) body: Value,
+    whole: Value,
+}
+
+impl Response {
+    pub(crate) fn of(outcome: &InvocationResult) -> Response {
+        let InvocationResult::Response(text) = outcome else { panic!("{outcome:?}") };
+        let whole: Value = serde_json::from_str(text).unwrap();
+        let body = serde_json::from_str(whole["body"].as_str().unwrap()).unwrap();
+        Response { status: whole["statusCode"].as_u64().unwrap(), body, whole }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut all = [&self.whole["headers"], &self.whole["multiValueHeaders"]].into_iter();
+        let value = all.find_map(|all| all.get(name))?;
+        value.as_str().or_else(|| value[0].as_str())
+    }
+}
+
 pub(crate) fn manifest_file() -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), MANIFEST).unwrap();
@@ -52,21 +74,14 @@ pub(crate) fn manifest_file() -> tempfile::NamedTempFile {
 
 /// Status, headers that matter and body, in a form that is the same every time.
 fn shown(outcome: &InvocationResult) -> String {
-    let InvocationResult::Response(text) = outcome else { return format!("{outcome:#?}") };
-    let response: Value = serde_json::from_str(text).unwrap();
-    let mut body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
-    if let Some(page) = body.get_mut("page") {
+    let mut response = Response::of(outcome);
+    if let Some(page) = response.body.get_mut("page") {
         *page = Value::from("(a token)");
     }
-    let header = |name: &str| {
-        let value = [&response["headers"], &response["multiValueHeaders"]]
-            .into_iter()
-            .find_map(|all| all.get(name))?;
-        Some(format!("{name}: {}\n", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
-    };
+    let header = |name: &str| Some(format!("{name}: {}\n", response.header(name)?));
     let headers: String =
         ["content-type", "allow", "www-authenticate"].into_iter().filter_map(header).collect();
-    format!("{}\n{headers}\n{}", response["statusCode"], serde_json::to_string_pretty(&body).unwrap())
+    format!("{}\n{headers}\n{}", response.status, serde_json::to_string_pretty(&response.body).unwrap())
 }
 
 #[tokio::test]
@@ -129,12 +144,8 @@ async fn a_token_must_grant_the_scope_that_is_asked_for() {
     for (granted, expected) in [("audit:write", 403), ("audit:write audit:read", 200)] {
         let mut event = query.clone();
         event["requestContext"]["authorizer"]["jwt"]["claims"]["scope"] = granted.into();
-        let answer = runtime.invoke(event.to_string().as_str()).await;
-        let InvocationResult::Response(text) = answer else { panic!("{answer:?}") };
-        let answer: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(answer["statusCode"], expected, "{answer}");
-        let body = answer["body"].as_str().unwrap();
-        assert_eq!(body.contains("not-granted"), expected == 403, "{body}");
+        let Response { status, body, .. } = Response::of(&runtime.invoke(event.to_string()).await);
+        assert_eq!((status, body["code"] == "not-granted"), (expected, expected == 403), "{body}");
     }
 }
 

@@ -9,11 +9,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use keyfold_local::EmbeddedDynamo;
-use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
+use keyfold_local::runtime_api::RuntimeApi;
 use serde_json::{Value, json};
 
 use crate::answers::filled;
-use crate::events::{Function, manifest_file};
+use crate::events::{Function, Response, manifest_file};
 
 const NAME: &str = "page-token-key";
 /// Longer than the least time between two reads of the secret.
@@ -114,11 +114,8 @@ impl Instance {
             "version": "2.0", "rawPath": "/query", "requestContext": { "http": { "method": "POST" } },
             "body": request.to_string(),
         });
-        let outcome = self.runtime.invoke(event.to_string()).await;
-        let InvocationResult::Response(text) = outcome else { panic!("{outcome:?}") };
-        let response: Value = serde_json::from_str(&text).unwrap();
-        let body = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
-        (response["statusCode"].as_u64().unwrap(), body)
+        let response = Response::of(&self.runtime.invoke(event.to_string()).await);
+        (response.status, response.body)
     }
 
     async fn token(&self) -> String {

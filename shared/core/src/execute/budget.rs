@@ -16,6 +16,16 @@ const ITEM_BYTES: f64 = 400.0;
 /// A read unit is so many bytes.
 const UNIT_BYTES: f64 = READ_UNIT_BYTES as f64;
 
+/// By how many read units a run can exceed its cap at the most: those of one page.
+pub fn cap_overrun(consistent: bool) -> f64 {
+    unit(consistent) * (QUERY_PAGE_BYTES_MAX as f64 / UNIT_BYTES)
+}
+
+/// The price of one [`UNIT_BYTES`].
+fn unit(consistent: bool) -> f64 {
+    if consistent { 1.0 } else { 0.5 }
+}
+
 /// What a read costs by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Price {
@@ -56,7 +66,7 @@ impl Budget {
     pub(super) fn new(units_max: Option<f64>, consistent: bool, table: &Table) -> Budget {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let item_bytes = table.expect.item_bytes.map_or(ITEM_BYTES, |bytes| bytes as f64);
-        let unit = if consistent { 1.0 } else { 0.5 };
+        let unit = unit(consistent);
         Budget {
             units_max,
             unit,
@@ -75,6 +85,17 @@ impl Budget {
 
     pub(super) fn spent(&self) -> f64 {
         self.spent
+    }
+
+    /// What was spent, with the most that the reads under way can cost.
+    pub(super) fn spent_at_most(&self) -> f64 {
+        self.spent + self.under_way
+    }
+
+    /// Notes that DynamoDB has refused a read: it cost nothing.
+    pub(super) fn refused(&mut self, grant: Grant) {
+        self.reserved -= grant.reserved;
+        self.under_way -= grant.most;
     }
 
     /// What a page costs that has nothing on it.

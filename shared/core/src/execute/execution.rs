@@ -116,6 +116,16 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
         }
     }
 
+    /// The read units that were consumed, with the most that the requests in flight can consume.
+    pub fn read_units_at_most(&self) -> f64 {
+        self.lanes.budget.spent_at_most()
+    }
+
+    /// Notes that DynamoDB has refused the request of an access, so that it consumed nothing.
+    pub fn refused(&mut self, access: usize) {
+        self.lanes.refused(access);
+    }
+
     /// Takes in what the request of an access brought. An error ends the run.
     pub fn arrived(&mut self, access: usize, brought: Brought) -> Result<(), AnswerError> {
         let Execution { table, lanes, way, fill, .. } = self;

@@ -119,6 +119,14 @@ impl Lanes {
         Ok(Some(ReadRequest { access: number, read }))
     }
 
+    /// Notes that DynamoDB has refused the request of an access.
+    pub(super) fn refused(&mut self, number: usize) {
+        if let Some((grant, _)) = self.under_way.get_mut(number).and_then(Option::take) {
+            self.under_way_count -= 1;
+            self.budget.refused(grant);
+        }
+    }
+
     /// Takes in what a request brought.
     pub(super) fn take(&mut self, table: &Table, number: usize, brought: Brought) -> Result<(), AnswerError> {
         let Some((grant, entries)) = self.under_way.get_mut(number).and_then(Option::take) else {
