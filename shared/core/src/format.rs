@@ -94,17 +94,4 @@ mod tests {
         assert_eq!(format.check_json(br#"{"v":6}"#), refused("6"));
         assert_eq!(format.check_json(b"{}"), refused("none"));
     }
-
-    #[test]
-    fn the_documentation_lists_every_stored_form() {
-        let documented = include_str!("../../../docs/architecture.md");
-        let forms = [
-            crate::retrofit::control::FORMAT,
-            crate::retrofit::segment::CHECKPOINT_FORMAT,
-            crate::audit::FORMAT,
-        ];
-        for StoredFormat { name, version } in forms {
-            assert!(documented.contains(&format!("| {name} | {version} |")), "{name}");
-        }
-    }
 }

@@ -285,3 +285,12 @@ fn an_item_that_a_retrofit_carried_is_known_by_what_it_was() {
     let carried = Stored { digests: vec![hash("renamed"), hash("a")], ..stored("a") };
     assert!(names(&[intent("a", Written)], &[], &[carried]).is_empty());
 }
+
+#[test]
+fn the_documentation_lists_the_stored_forms_of_core() {
+    let documented = include_str!("../../../../docs/architecture.md");
+    let forms = [control::FORMAT, crate::retrofit::segment::CHECKPOINT_FORMAT, FORMAT];
+    for StoredFormat { name, version } in forms {
+        assert!(documented.contains(&format!("| {name} | {version} |")), "{name}");
+    }
+}
