@@ -17,10 +17,11 @@ use stage::{SOURCE, Stage, TARGET};
 use worker::Done;
 pub(crate) use worker::Work;
 
-const ABOUT: &str = "A table of events gets its folded key, in a new table and in place, while there are no other writers. The raw loop makes the \
-same calls as Keyfold by the SDK, with the same bytes, but decides nothing; times and CPU are relative to it. The boto3 script is what you write in an afternoon: its puts have \
-no condition, so they overwrite what others write meanwhile. Each program runs in its own process, so CPU and memory are its own. If others \
-write at the same time, only Keyfold and the raw loop give a right result, and only Keyfold can continue where it stopped.";
+const ABOUT: &str = "A table of events gets its folded key, in a new table and in place, while there are no other writers. The raw loop \
+makes the same calls as Keyfold by the SDK, with the same bytes, but decides nothing; times and CPU are relative to it. The boto3 script \
+is what you write in an afternoon: its puts have no condition, so they overwrite what others write meanwhile. Each program runs in its own \
+process, so CPU and memory are its own. If others write at the same time, only Keyfold and the raw loop give a right result, and only \
+Keyfold can continue where it stopped.";
 const LIMITS: &str = "In place the largest table is smaller, because each program needs a freshly loaded table. There is no stream in \
 either case, because the embedded DynamoDB slows down with every change that a stream keeps; `keyfold demo` has writers and a stream. The \
 scans have no segments: the embedded DynamoDB reads the whole table for each page of a segment, which DynamoDB does not.";
