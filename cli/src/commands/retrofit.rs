@@ -1,12 +1,11 @@
 //! `keyfold retrofit`: gives the items of a live table their new keys, in place or in a new table.
 
-mod aws_cli;
 mod enforce;
 mod env;
-mod failures;
 mod finalise;
 mod late;
 mod line;
+mod machine;
 mod passes;
 mod plan;
 mod progress;
@@ -14,7 +13,6 @@ mod quarantine;
 mod redrive;
 mod revise;
 mod rounds;
-mod run;
 mod status;
 mod steps;
 mod switch;
@@ -43,9 +41,9 @@ pub(crate) enum RetrofitCommand {
     /// Compare both sides, and correct the target where it differs.
     Repair(passes::RetrofitVerifyArgs),
     /// In AWS: start the state machine, which does everything up to the comparison. Without --state-machine, print its input.
-    Run(run::RetrofitRunArgs),
+    Run(machine::RetrofitRunArgs),
     /// In AWS: show which segments failed in a run of the state machine, and why. Asks Step Functions with the AWS CLI.
-    Failures(failures::RetrofitFailuresArgs),
+    Failures(machine::RetrofitFailuresArgs),
     /// Show the progress, and what still blocks the cut-over.
     Status(status::RetrofitStatusArgs),
     /// List the items that could not be carried over, and why.
@@ -89,8 +87,8 @@ pub(super) async fn run_command(env: &Env<'_>, command: &RetrofitCommand) -> any
         RetrofitCommand::Backfill(args) => passes::backfill(env, args).await,
         RetrofitCommand::Verify(args) => passes::verify(env, args, false).await,
         RetrofitCommand::Repair(args) => passes::verify(env, args, true).await,
-        RetrofitCommand::Run(args) => run::run(env, args),
-        RetrofitCommand::Failures(args) => failures::run(env, args),
+        RetrofitCommand::Run(args) => machine::run(env, args),
+        RetrofitCommand::Failures(args) => machine::failures(env, args),
         RetrofitCommand::Status(args) if args.watch => watch::run(env, args).await,
         RetrofitCommand::Status(args) => status::run(env, args).await,
         RetrofitCommand::Quarantine(args) => quarantine::run(env, args).await,

@@ -15,8 +15,8 @@ use keyfold_dynamo::retrofit::{Head, ReplicateOptions, RequestSender, look_at_la
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::aws_cli::aws;
 use super::env::{Env, RetrofitName, explained};
+use super::machine::aws;
 use crate::support::exit_code;
 
 /// The advice for a batch that the bucket does not hold any longer.

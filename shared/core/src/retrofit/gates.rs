@@ -1,11 +1,11 @@
-//! What must hold before readers and writers are switched to the target.
+//! The conditions for moving readers and writers to the target.
 
 use std::fmt;
 
 use super::control::{Head, Phase};
 use super::progress::Verdict;
 
-/// A comparison that was begun before this says too little of the tables of today.
+/// The maximum age of a comparison: an older one says too little about the tables of today.
 pub const VERDICT_SECONDS_MAX: u64 = 24 * 60 * 60;
 
 /// The facts about a retrofit that decide whether it can be cut over.
@@ -13,15 +13,15 @@ pub const VERDICT_SECONDS_MAX: u64 = 24 * 60 * 60;
 pub struct Evidence {
     /// Segments of the backfill that are done in this epoch.
     pub segments_done: u32,
-    /// Segments that there are; 0 if the backfill was never begun.
+    /// All segments; 0 if the backfill was never started.
     pub segments_total: u32,
-    /// What the last complete comparison, both ways, found; `None` if there was none since.
+    /// The result of the last complete comparison, both ways; `None` if writes came after it.
     pub verdict: Option<Verdict>,
-    /// Segments that somebody still works on.
+    /// Segments that a worker still has.
     pub leases: u64,
-    /// Entries of the quarantine, but for those that somebody accepted.
+    /// Entries of the quarantine that are not accepted.
     pub quarantined: u64,
-    /// Those that somebody accepted.
+    /// Accepted entries.
     pub accepted: u64,
     /// Indexes of the target that are not active.
     pub indexes_not_active: Vec<String>,
@@ -46,7 +46,7 @@ pub enum Gate {
         /// How many.
         count: u64,
     },
-    /// The last comparison was begun too long ago.
+    /// The last comparison started too long ago.
     Stale {
         /// How long ago.
         hours: u64,
@@ -66,13 +66,13 @@ pub enum Gate {
         /// The index.
         index: String,
     },
-    /// The source has another stream than the one that is followed, or none.
+    /// The source's stream was replaced or switched off.
     Stream,
     /// Readers of the target would meet tombstones.
     Tombstones,
-    /// What was begun before the target was tidied may still be written.
+    /// Writes from before `tidy` may still arrive.
     Tidying,
-    /// The manifest was mended, and somebody may still write by the one before.
+    /// The manifest was changed, and workers may still write by the former one.
     Revision,
 }
 
@@ -150,7 +150,7 @@ pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
         }
         Some(Verdict { differences: count, .. }) => gates.push(Gate::Differences { count }),
     }
-    // A repair that was begun before the comparison may write after it.
+    // A repair that started before the comparison may write after it.
     if evidence.leases > 0 {
         gates.push(Gate::AtWork { segments: evidence.leases });
     }

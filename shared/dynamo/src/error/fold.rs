@@ -20,7 +20,7 @@ use crate::values;
 const STREAM_READ_TOO_OFTEN: &str = "LimitExceededException";
 
 impl DynamoError {
-    /// What a failed call means.
+    /// The error of a failed call.
     pub(crate) fn of<E>(call: Call, error: CallError<E, HttpResponse>) -> DynamoError
     where
         E: std::error::Error + Send + Sync + 'static,
@@ -42,7 +42,7 @@ impl DynamoError {
         }
     }
 
-    /// What kept a request from DynamoDB.
+    /// The error of a request that did not reach DynamoDB.
     fn unreached(call: Call, source: BoxError) -> DynamoError {
         let first: &(dyn std::error::Error + 'static) = &*source;
         let is_of = |test: &dyn Fn(&(dyn std::error::Error + 'static)) -> bool| {
@@ -57,7 +57,7 @@ impl DynamoError {
         DynamoError::Transport { call, obstacle, source }
     }
 
-    /// What an error of the service means.
+    /// The error that the service reports.
     fn of_service(call: Call, error: &SdkError, server_fault: bool) -> DynamoError {
         match error {
             SdkError::ProvisionedThroughputExceededException(throttled) => {
@@ -70,7 +70,7 @@ impl DynamoError {
         }
     }
 
-    /// What a failed call of a stream means: its errors have names that are told by their code alone.
+    /// The error of a failed call of a stream, which has only codes.
     pub(crate) fn of_stream<E>(call: Call, error: CallError<E, StreamResponse>) -> DynamoError
     where
         E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
@@ -89,7 +89,7 @@ impl DynamoError {
         }
     }
 
-    /// What an error means by its code alone.
+    /// The error with this code.
     fn of_code(call: Call, error: &ErrorMetadata, server_fault: bool) -> DynamoError {
         let detail = || Hidden::new(error.message().unwrap_or_default().to_owned());
         match error.code().unwrap_or("unknown") {
@@ -121,7 +121,7 @@ impl DynamoError {
         }
     }
 
-    /// What a request means that the SDK would not even build.
+    /// The error of a request that the SDK does not build.
     pub(crate) fn of_build(call: Call, error: &BuildError) -> DynamoError {
         DynamoError::Invalid { call, detail: Hidden::new(error.to_string()) }
     }
