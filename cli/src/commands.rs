@@ -134,9 +134,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Retrofit(retrofit::RetrofitCommand),
     /// Compare the manifest's tables with those in DynamoDB, and make them what the manifest says.
-    #[command(after_help = "Examples:\n  keyfold tables diff\n  keyfold tables apply orders\n\n\
-                            Creates tables, adds global indexes one by one, switches time-to-live and streams on. Deletes and replaces nothing.\n\
-                            After an interruption, the same command continues.")]
+    #[command(
+        after_help = "Creates tables, adds global indexes one by one, switches time-to-live and streams on. Deletes and replaces nothing.\n\
+                            After an interruption, the same command continues."
+    )]
     #[command(subcommand)]
     Tables(tables::TablesCommand),
     /// Add the manifest's global indexes to a live table.
@@ -151,8 +152,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Audit(audit::AuditCommand),
     /// Write the CloudFormation template of the whole deployment, or check one that was changed by hand.
-    #[command(after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --check\n  \
-                            keyfold template --only rights\n  keyfold template --stages --have audit.byUserAction")]
+    #[command(
+        after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --stages --have audit.byUserAction"
+    )]
     Template(template::TemplateArgs),
     /// Look at tables, indexes, questions and retrofits in your browser, until ctrl-C. Only reads.
     #[command(
@@ -166,9 +168,7 @@ pub(crate) enum Command {
     },
     /// Run everything on this machine until ctrl-C: DynamoDB, streams, replicator, query API, audit writer, console.
     #[command(
-        after_help = "Examples:\n  keyfold local --data ./data --port 8000 --api-port 3000\n  keyfold local --functions target/lambda\n\n\
-                            Then, for example:\n  keyfold query --endpoint http://127.0.0.1:8000 --table audit --where id=e1\n  \
-                            curl http://127.0.0.1:3000/health"
+        after_help = "Example:\n  keyfold local --data ./data\n\nThen, for example:\n  keyfold query --endpoint http://127.0.0.1:8000 --table audit --where id=e1"
     )]
     Local(local::LocalArgs),
     /// Write a manifest from what you have: a live table, a model, a template, a schema, items.

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyfold_core::model::Table;
+use keyfold_core::query::Readiness;
 use keyfold_core::query::explain::explain;
-use keyfold_core::query::{QueryRequest, Readiness};
 use keyfold_dynamo::{TableOptions, create_table, enable_stream};
 use keyfold_local::{CONTROL_TABLE, InProcessReplicator, PollerOptions, Start, StreamPoller};
 use serde_json::Value;
@@ -26,7 +26,7 @@ use serde_json::Value;
 use crate::output::{Output, columns, grouped};
 use crate::request;
 use crate::support::{block_on, exit_code};
-use events::{QUESTION, QUESTION_IN_WORDS};
+use events::{QUESTION_IN_WORDS, question};
 use stage::Stage;
 use summary::{Counts, Summary, summarise, whole};
 use writers::Writers;
@@ -236,8 +236,8 @@ impl Story<'_> {
 
     /// Prints the plan of the question.
     fn plan(&self, stage: &Stage) -> anyhow::Result<()> {
-        let request: QueryRequest = serde_json::from_str(QUESTION)?;
-        let plan = request::planned(&request::checked(&stage.model, &request)?, &Readiness::complete())?;
+        let checked = request::checked(&stage.model, &question()?)?;
+        let plan = request::planned(&checked, &Readiness::complete())?;
         explain(&plan)
             .to_string()
             .lines()

@@ -29,14 +29,8 @@ pub(crate) struct TemplateArgs {
     #[arg(long, value_name = "TABLE.INDEX")]
     pub(crate) have: Vec<String>,
     /// Print only this, as JSON: each function's rights, environment and mappings, for those who deploy by other means.
-    #[arg(long, value_enum)]
-    pub(crate) only: Option<TemplateOnly>,
-}
-
-/// A part of a template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum TemplateOnly {
-    Rights,
+    #[arg(long, value_parser = ["rights"])]
+    pub(crate) only: Option<String>,
 }
 
 pub(super) fn run(globals: &Globals, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use keyfold_core::query::QueryRequest;
 use keyfold_core::value::{AttributeValue, Item};
 
 /// An event's attributes, without its folded keys.
@@ -15,8 +16,12 @@ const RESOURCES: u32 = 200;
 /// The question that the old table cannot answer, in words.
 pub(super) const QUESTION_IN_WORDS: &str = "When did joe1 view 123bbb in March 2017?";
 /// The same question as a request.
-pub(super) const QUESTION: &str = r#"{"table":"audit","where":{"resourceId":"123bbb","action":"viewed","accessedBy":"joe1",
-    "timestamp":{"beginsWith":"2017-03"}},"order":"timestamp","limit":1000}"#;
+pub(super) fn question() -> serde_json::Result<QueryRequest> {
+    serde_json::from_str(
+        r#"{"table":"audit","where":{"resourceId":"123bbb","action":"viewed","accessedBy":"joe1",
+        "timestamp":{"beginsWith":"2017-03"}},"order":"timestamp","limit":1000}"#,
+    )
+}
 
 /// A number below `of`, the same for the same two numbers.
 pub(super) fn pick(number: u32, salt: u32, of: u32) -> u32 {

@@ -17,7 +17,7 @@ use keyfold_dynamo::{
 use keyfold_local::{CONTROL_TABLE, EmbeddedDynamo};
 use serde_json::Value;
 
-use super::events::{QUESTION, answers, event};
+use super::events::{answers, event, question};
 use crate::commands::retrofit::{self, RetrofitCommand};
 use crate::globals::{Env, Globals};
 use crate::output::Output;
@@ -76,17 +76,15 @@ impl Stage {
 
     /// The answer to the question.
     pub(super) async fn ask(&self) -> anyhow::Result<Answer> {
-        self.ask_of(&self.model, QUESTION).await
+        self.ask_of(&self.model, &question()?).await
     }
 
     /// The same question without any index: a scan with a filter.
     pub(super) async fn ask_by_scan(&self) -> anyhow::Result<Answer> {
         let mut without = self.model.clone();
         without.tables.iter_mut().for_each(|table| table.indexes.clear());
-        let mut request: QueryRequest = serde_json::from_str(QUESTION)?;
-        (request.scan, request.count) = (true, true);
-        request.order.clear();
-        self.ask_of(&without, &serde_json::to_string(&request)?).await
+        let request = QueryRequest { scan: true, count: true, order: Vec::new(), ..question()? };
+        self.ask_of(&without, &request).await
     }
 
     /// The same question over an index by one attribute, with a filter for the rest.
@@ -95,13 +93,11 @@ impl Stage {
         for table in &mut without.tables {
             table.indexes.retain(|index| index.name != "byResourceActionUser");
         }
-        let request: QueryRequest = serde_json::from_str(QUESTION)?;
-        self.ask_of(&without, &serde_json::to_string(&request)?).await
+        self.ask_of(&without, &question()?).await
     }
 
-    async fn ask_of(&self, model: &Model, question: &str) -> anyhow::Result<Answer> {
-        let request: QueryRequest = serde_json::from_str(question)?;
-        let checked = request::checked(model, &request)?;
+    async fn ask_of(&self, model: &Model, request: &QueryRequest) -> anyhow::Result<Answer> {
+        let checked = request::checked(model, request)?;
         let plan = request::planned(&checked, &Readiness::complete())?;
         Ok(run_plan(&self.client, checked.table, &plan, None, &RunOptions::default()).await?)
     }
