@@ -3,7 +3,7 @@
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
 use keyfold_core::retrofit::Mapping;
-use keyfold_core::retrofit::control::{self, ControlError, Head};
+use keyfold_core::retrofit::control::{self, ControlError, RetrofitState};
 use keyfold_core::retrofit::readiness::{Filling, SEGMENTS_READ_MAX, readiness, retrofits_into};
 use keyfold_core::value::Item;
 use serde::Deserialize;
@@ -54,7 +54,7 @@ pub(crate) fn of_rows(model: &Model, table: &Table, rows: Vec<Rows>) -> Result<R
 }
 
 fn filling(mapping: Mapping, rows: &Rows) -> Result<Filling, Failure> {
-    match Head::read(mapping.name(), rows.head.as_ref()) {
+    match RetrofitState::read(mapping.name(), rows.head.as_ref()) {
         Ok(head) => {
             rows.segments.iter().try_for_each(control::check_format).map_err(ControlError::from)?;
             Ok(Filling::of_rows(mapping, head, &rows.segments, rows.more)?)

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::Head;
+use keyfold_core::retrofit::control::RetrofitState;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::RequestSender;
@@ -55,7 +55,7 @@ async fn measure(items: usize) -> (usize, u64, f64) {
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await.unwrap();
     let stream = sender.preflight(true).await.unwrap();
-    sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
+    sender.store(&RetrofitState::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
 
     let runtime = RuntimeApi::start().await.unwrap();
     let mut process = runtime

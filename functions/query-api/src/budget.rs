@@ -39,13 +39,13 @@ impl Budget {
     }
 
     /// Replaces a reservation by what was consumed.
-    pub(crate) async fn settle(
+    pub(crate) async fn correct(
         &self,
         client: &Client,
         reserved: &ReservedUnits,
         consumed: f64,
     ) -> Result<(), Problem> {
-        self.of_caller.settle(client, reserved, consumed).await.map_err(refused)
+        self.of_caller.correct(client, reserved, consumed).await.map_err(refused)
     }
 
     /// The refusal of a request that needs more than is left of the day's units.

@@ -115,7 +115,7 @@ async fn run(
         // The answer hides the units of an item that the caller may not see, and so must the budget.
         let consumed = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok());
         let consumed = consumed.map_or(units, |answer| answer.consumed_read_units);
-        budget.settle(&api.client, reserved, consumed).await?;
+        budget.correct(&api.client, reserved, consumed).await?;
     }
     match (answer?, counted) {
         (Err(QueryError::Answer(AnswerError::ReadUnitsCap { .. })), Some((budget, _))) if cap < wanted => {

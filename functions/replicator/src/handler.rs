@@ -148,7 +148,7 @@ async fn tell_lag(
 ) {
     let at = done.failed.first().copied().unwrap_or(batch.records.len().saturating_sub(1));
     let Some(behind) = batch.records.get(at).and_then(age) else { return };
-    if replicator.is_to_tell() {
+    if replicator.claim_lag_report() {
         let _ = in_time(stop, async { sender.note_lag(behind).await.map_err(Refusal::from) }).await;
     }
 }

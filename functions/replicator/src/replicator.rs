@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::{Delivery, Direction, Head};
+use keyfold_core::retrofit::control::{Delivery, Direction, RetrofitState};
 use keyfold_core::retrofit::reverse::RECENT_SECONDS;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, MappingError};
 use keyfold_dynamo::Client;
@@ -12,7 +12,7 @@ use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_edge::{ManifestError, SettingsError};
 
 use crate::limits::LAG_PERIOD;
-use crate::look::Looks;
+use crate::look::HeadCache;
 use crate::{Refusal, Settings};
 
 /// The replicator of one retrofit.
@@ -26,9 +26,9 @@ pub struct Replicator {
     /// An unknown retrofit fails each invocation, not the start: an error at the start has no name of ours.
     mapping: Result<Mapping, MappingError>,
     /// What follows from the retrofit's row, for records of either stream.
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<OpenedJob>>,
     /// The last look at the row that said yes.
-    looks: Looks,
+    cache: HeadCache,
     /// When this process last said how far behind it is.
     told: Mutex<Option<Instant>>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Allowed {
 
 /// What follows from the row of this version.
 #[derive(Debug, Clone)]
-struct Kept {
+struct OpenedJob {
     version: u64,
     records_lead: Direction,
     opened: Opened,
@@ -92,7 +92,7 @@ impl Replicator {
             control_table,
             mapping,
             kept: Mutex::default(),
-            looks: Looks::new(look),
+            cache: HeadCache::new(look),
             told: Mutex::default(),
         }
     }
@@ -106,7 +106,7 @@ impl Replicator {
     pub(crate) fn records_of(&self, stream: &str) -> Result<(&Table, Direction), Refusal> {
         let mapping = self.mapping()?;
         let back = mapping.target().name != mapping.source().name && is_stream_of(stream, mapping.target());
-        Ok(if back { (mapping.target(), Direction::Back) } else { (mapping.source(), Direction::There) })
+        Ok(if back { (mapping.target(), Direction::Reverse) } else { (mapping.source(), Direction::Forward) })
     }
 
     /// What becomes of records of this stream, if the control table allows anything. A yes is remembered for a moment. `age` is that of
@@ -117,7 +117,7 @@ impl Replicator {
         records_lead: Direction,
         age: Option<Duration>,
     ) -> Result<Allowed, Refusal> {
-        if let Some((sender, version)) = self.looks.of(stream) {
+        if let Some((sender, version)) = self.cache.of(stream) {
             return Ok(Allowed { opened: Opened::Carry(sender), version, remembered: true });
         }
         let is_recent = age.is_none_or(|age| age <= Duration::from_secs(RECENT_SECONDS));
@@ -131,7 +131,7 @@ impl Replicator {
         records_lead: Direction,
         version: u64,
     ) -> Result<bool, Refusal> {
-        self.looks.forget();
+        self.cache.forget();
         Ok(self.look(stream, records_lead, false).await?.version == version)
     }
 
@@ -140,30 +140,37 @@ impl Replicator {
     async fn look(&self, stream: &str, records_lead: Direction, answers: bool) -> Result<Allowed, Refusal> {
         let mapping = self.mapping()?;
         let looking = self.looking(mapping);
-        let begun = self.looks.begin();
+        let begun = self.cache.begin();
         let head = looking.head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
         // Before the streams are compared: the way back may have to follow another one than before.
         if answers && head.would_carry(records_lead) {
             self.answer_reverse(mapping, &head, stream).await;
         }
-        match (records_lead, &head.back) {
-            (Direction::There, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
-            (Direction::Back, Some(_)) => head.check_back_stream(stream).map_err(RetrofitError::from)?,
-            (Direction::Back, None) => {
+        match (records_lead, &head.reverse_stream) {
+            (Direction::Forward, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
+            (Direction::Reverse, Some(_)) => {
+                head.check_reverse_stream(stream).map_err(RetrofitError::from)?
+            }
+            (Direction::Reverse, None) => {
                 return Ok(Allowed { opened: Opened::Nothing, version: head.version, remembered: false });
             }
         }
         let version = head.version;
         let opened = self.follows(mapping, &head, records_lead)?;
         if let Opened::Carry(sender) = &opened {
-            self.looks.remember(begun, stream, sender, version);
+            self.cache.remember(begun, stream, sender, version);
         }
         Ok(Allowed { opened, version, remembered: false })
     }
 
     /// What follows from this row.
-    fn follows(&self, mapping: &Mapping, head: &Head, records_lead: Direction) -> Result<Opened, Refusal> {
+    fn follows(
+        &self,
+        mapping: &Mapping,
+        head: &RetrofitState,
+        records_lead: Direction,
+    ) -> Result<Opened, Refusal> {
         let known = self
             .kept()
             .into_iter()
@@ -174,19 +181,19 @@ impl Replicator {
         let opened = match head.delivery(mapping, records_lead) {
             Delivery::Carry(job) => Opened::Carry(self.sender(job)),
             Delivery::Late { job, epoch } => Opened::Late(self.sender(job), epoch),
-            // Records of the source's stream are given back: somebody should have switched its mapping off.
-            Delivery::Nothing if records_lead == Direction::There => {
+            // Returns records of the source's stream to Lambda: its event source mapping should be disabled by now.
+            Delivery::Nothing if records_lead == Direction::Forward => {
                 return Err(RetrofitError::from(head.closed()).into());
             }
             Delivery::Nothing => Opened::Nothing,
         };
-        self.keep(Kept { version: head.version, records_lead, opened: opened.clone() });
+        self.keep(OpenedJob { version: head.version, records_lead, opened: opened.clone() });
         Ok(opened)
     }
 
     /// Says whether it could carry these records too, if somebody asks. A failure is none of the batch: whoever asks sees that there
     /// is no answer.
-    async fn answer_reverse(&self, mapping: &Mapping, head: &Head, stream: &str) {
+    async fn answer_reverse(&self, mapping: &Mapping, head: &RetrofitState, stream: &str) {
         let Some(job) = head.leading_job(mapping) else { return };
         if let Err(error) = self.sender(job).answer_reverse(stream).await {
             tracing::warn!(target: keyfold_edge::log::TARGET, retrofit = self.retrofit, code = error.code(), %error, "not answered");
@@ -202,8 +209,8 @@ impl Replicator {
         Ok(self.sender(job))
     }
 
-    /// Is it time to say how far behind it is? Asked once, it counts as said.
-    pub(crate) fn is_to_tell(&self) -> bool {
+    /// True if the lag is due to be reported; the caller must report it, as the next report is due a period later.
+    pub(crate) fn claim_lag_report(&self) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let is_time = told.is_none_or(|last| last.elapsed() >= LAG_PERIOD);
         if is_time {
@@ -220,15 +227,15 @@ impl Replicator {
                 Opened::Carry(sender) | Opened::Late(sender, _) => Some(sender),
                 Opened::Nothing => None,
             })
-            .filter(|sender| !sender.job().mapping().is_back())
+            .filter(|sender| !sender.job().mapping().is_reverse())
             .unwrap_or_else(|| self.sender(Job::new(mapping.clone(), Epoch::FIRST)))
     }
 
-    fn kept(&self) -> Vec<Kept> {
+    fn kept(&self) -> Vec<OpenedJob> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep(&self, new: Kept) {
+    fn keep(&self, new: OpenedJob) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|kept| kept.records_lead != new.records_lead);
         kept.push(new);

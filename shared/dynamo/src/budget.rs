@@ -161,7 +161,7 @@ impl CallerBudget {
     }
 
     /// Replaces what a request reserved by what it consumed.
-    pub async fn settle(
+    pub async fn correct(
         &self,
         client: &Client,
         reserved: &ReservedUnits,

@@ -1,7 +1,7 @@
 //! Carries a retrofit's tasks out. Nothing is decided here: `keyfold_core::retrofit` says what to send, and this module
 //! sends it, tells what came of it, and sends again what can pass.
 //!
-//! Start with [`RequestSender`]; then [`backfill_slice`], [`replicate`], [`verify_slice`], [`finalise_slice`] and [`Head`]'s row
+//! Start with [`RequestSender`]; then [`backfill_slice`], [`replicate`], [`verify_slice`], [`finalise_slice`] and [`RetrofitState`]'s row
 //! by [`RequestSender::head`].
 
 mod backfill;
@@ -32,7 +32,7 @@ mod worker_lease;
 pub use backfill::{SliceEnd, Watch, backfill_slice};
 pub use drain::{Backlog, Drain};
 pub use finalise::finalise_slice;
-pub use keyfold_core::retrofit::control::Head;
+pub use keyfold_core::retrofit::control::RetrofitState;
 pub use late::look_at_late;
 pub use options::{IN_FLIGHT_DEFAULT, LAG_SECONDS_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
 pub use readiness::{KnownReadiness, READINESS_TIME};

@@ -9,7 +9,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use keyfold_dynamo::{BatchGet, batch_get, put};
 use keyfold_local::{AllowedHosts, CONTROL_TABLE, MissingIndex, Stack, StackError, StackOptions};
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ async fn a_started_retrofit_is_followed() {
         .collect::<std::collections::HashMap<_, _>>()
         .into();
     put(&client, model.table("audit-legacy").unwrap(), item).await.unwrap();
-    sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
+    sender.store(&RetrofitState::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
     let key: Item =
         std::collections::HashMap::from([("id".to_owned(), AttributeValue::S("e1".to_owned()))]).into();
     let get = BatchGet {

@@ -73,7 +73,7 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
     let (source, target) = (names.table(&retrofit.from), names.table(&retrofit.to));
     let (id, name) = (logical_id(&retrofit.name), retrofit.name.as_str());
     document.heading(&format!("The retrofit `{name}`: {}.", protocol.name()));
-    let has_way_back = mapping.back().is_ok();
+    let has_way_back = mapping.reverse().is_ok();
     let mut shown = alarms(document, names, retrofit, &id, has_way_back);
     for (worker, binary, description, properties) in WORKERS {
         let mut environment = "KEYFOLD_CONTROL_TABLE: !Ref ControlTable\n".to_owned();

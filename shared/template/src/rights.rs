@@ -228,7 +228,7 @@ pub(super) fn of_worker(
         ];
         stream.append(&mut rights);
         rights = stream;
-        if mapping.back().is_ok() {
+        if mapping.reverse().is_ok() {
             rights.extend(of_way_back(retrofit, source, target));
         }
         rights.push(Right::new(

@@ -22,7 +22,7 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>, wanted: &dyn Fn(&T
     for name in names.tables() {
         let streams = names.retrofits().any(|retrofit| {
             let back =
-                || Mapping::of(names.model, &retrofit.name).is_ok_and(|mapping| mapping.back().is_ok());
+                || Mapping::of(names.model, &retrofit.name).is_ok_and(|mapping| mapping.reverse().is_ok());
             retrofit.from == name.table.id || (retrofit.to == name.table.id && back())
         });
         if name.managed {

@@ -8,7 +8,7 @@ use anyhow::ensure;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole, progress};
 use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions, backfill_slice, verify_slice};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState, SliceOptions, backfill_slice, verify_slice};
 use keyfold_dynamo::{TableOptions, TokenKeys, ensure_table};
 use keyfold_local::{ConsoleServer, EmbeddedDynamo};
 use keyfold_query_api::{Api, Auth, Limits};
@@ -131,7 +131,7 @@ async fn begun(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<Request
     let job = Job::new(Mapping::of(model, RETROFIT)?, Epoch::FIRST);
     let sender = RequestSender::new(dynamo.client(), job, CONTROL);
     ensure_table(sender.client(), sender.table(TableRole::Control), TableOptions::default()).await?;
-    sender.store(&Head::begun(sender.job().mapping(), None), None).await?;
+    sender.store(&RetrofitState::begun(sender.job().mapping(), None), None).await?;
     sender.begin_writing().await?;
     Ok(sender)
 }

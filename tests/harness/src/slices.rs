@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
-use keyfold_core::retrofit::control::Head;
+use keyfold_core::retrofit::control::RetrofitState;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::retrofit::{RequestSender, SliceOptions, backfill_slice};
@@ -102,11 +102,11 @@ impl Function {
     }
 
     /// Makes the control table, if there is none, and this row.
-    pub async fn begin(&self, retrofit: &str, change: impl FnOnce(Head) -> Head) {
+    pub async fn begin(&self, retrofit: &str, change: impl FnOnce(RetrofitState) -> RetrofitState) {
         let sender = self.sender(retrofit);
         self.create(sender.table(TableRole::Control), false).await;
         let stream = sender.preflight(true).await.ok().flatten();
-        let head = change(Head::begun(sender.job().mapping(), stream.as_deref()));
+        let head = change(RetrofitState::begun(sender.job().mapping(), stream.as_deref()));
         sender.store(&head, None).await.unwrap();
     }
 

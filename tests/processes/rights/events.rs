@@ -2,7 +2,7 @@
 //! of it may be denied.
 
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use keyfold_dynamo::{TableOptions, ensure_table};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ async fn begun(manifest: &str, retrofit: &str) -> Stage {
     let source = &sender.table(TableRole::Source).name;
     let stream =
         format!("arn:aws:dynamodb:us-east-1:123456789012:table/{source}/stream/2026-03-01T08:00:00.000");
-    let head = Head::begun(sender.job().mapping(), Some(&stream));
+    let head = RetrofitState::begun(sender.job().mapping(), Some(&stream));
     sender.store(&head, None).await.unwrap();
     stage
 }

@@ -99,7 +99,7 @@ async fn every_gate_of_a_move_closes_by_itself() {
 
     verified(&deployment, RETROFIT, "0").await;
     assert_eq!(deployment.done(&switch).await["phase"], "reversed");
-    let entered = quarantined(&deployment, &mapping.back().unwrap()).await;
+    let entered = quarantined(&deployment, &mapping.reverse().unwrap()).await;
     is_refused(&attested("return", "0", "30"), "gates-closed", "in quarantine").await;
     left(&deployment, &entered).await;
     assert_eq!(deployment.done(&attested("return", "0", "30")).await["phase"], "tidy");

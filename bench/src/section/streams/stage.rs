@@ -10,7 +10,7 @@ use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
 use keyfold_core::retrofit::{Epoch, Fence, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
 use keyfold_dynamo::TableOptions;
-use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, Head, IN_FLIGHT_DEFAULT, RequestSender};
+use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, IN_FLIGHT_DEFAULT, RequestSender, RetrofitState};
 use keyfold_local::EmbeddedDynamo;
 
 use crate::data;
@@ -46,7 +46,7 @@ impl StreamStage {
         let sender = RequestSender::new(client.clone(), job, CONTROL_TABLE_DEFAULT);
         dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await?;
         let stream = sender.preflight(true).await?;
-        sender.store(&Head::begun(sender.job().mapping(), stream.as_deref()), None).await?;
+        sender.store(&RetrofitState::begun(sender.job().mapping(), stream.as_deref()), None).await?;
         let alone = sdk_alone(&client);
         Ok(StreamStage { model, client, alone, stream: stream.unwrap_or_default(), _dynamo: dynamo })
     }

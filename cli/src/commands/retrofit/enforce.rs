@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use keyfold_core::retrofit::control::ControlError;
 use keyfold_dynamo::DynamoError;
-use keyfold_dynamo::retrofit::{Head, PolicyChange, RequestSender, RetrofitError};
+use keyfold_dynamo::retrofit::{PolicyChange, RequestSender, RetrofitError, RetrofitState};
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
@@ -69,7 +69,7 @@ async fn lift(sender: &RequestSender, out: &Output) -> anyhow::Result<ExitCode> 
 
 fn report(
     retrofit: &str,
-    head: Option<&Head>,
+    head: Option<&RetrofitState>,
     changes: &[PolicyChange],
     verb: &str,
     out: &Output,

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, SegmentId};
-use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, RetrofitState};
 use keyfold_dynamo::{Settings, client};
 
 pub(super) use crate::globals::Env;
@@ -31,7 +31,10 @@ impl Env<'_> {
     }
 
     /// For a retrofit that was started, in its current epoch; with its row of the control table.
-    pub(super) async fn started(&self, retrofit: &RetrofitName) -> anyhow::Result<(RequestSender, Head)> {
+    pub(super) async fn started(
+        &self,
+        retrofit: &RetrofitName,
+    ) -> anyhow::Result<(RequestSender, RetrofitState)> {
         let unstarted = self.unstarted(retrofit).await?;
         let mapping = unstarted.job().mapping().clone();
         RequestSender::started(unstarted.client().clone(), mapping, &self.globals.control)

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::retrofit::control::{ControlError, Phase, wait_after_change};
-use keyfold_core::retrofit::{Pass, Protocol, Step, finalise};
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_core::retrofit::{CompletedStep, Pass, Protocol, finalise};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::json;
 
 use super::env::{Env, explained};
@@ -71,23 +71,26 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinaliseArgs) -> anyhow::R
             head.retrofit
         );
     }
-    let finalised =
-        Step::Finalised { cleaned: count("cleaned"), revived: count("revived"), left: args.leave_marks };
+    let finalised = CompletedStep::Finalised {
+        cleaned: count("cleaned"),
+        revived: count("revived"),
+        left: args.leave_marks,
+    };
     step(&sender, &head, Phase::Finalised, out, finalised).await
 }
 
 /// Waits until functions in progress have ended. After an interruption, the same command waits for the rest of the time.
 async fn wait_for_functions(
     sender: &RequestSender,
-    head: Head,
+    head: RetrofitState,
     settle: u64,
     out: &Output,
-) -> anyhow::Result<Head> {
+) -> anyhow::Result<RetrofitState> {
     let (since, head) = match head.since {
         Some(since) => (since, head),
         None => {
             let since = now_seconds();
-            let next = head.settling(since);
+            let next = head.effective_since(since);
             sender.store(&next, Some(&head)).await.map_err(explained)?;
             (since, next)
         }
@@ -103,7 +106,7 @@ async fn wait_for_functions(
 }
 
 /// The passes that are needed. Tombstones are always deleted: readers of the target would meet them for ever.
-fn passes(head: &Head, leave_marks: bool) -> Vec<Pass> {
+fn passes(head: &RetrofitState, leave_marks: bool) -> Vec<Pass> {
     let between_tables = head.protocol != Protocol::InPlace;
     let has_rows = head.protocol == Protocol::Ledger || head.keeps_rows();
     match leave_marks {
@@ -119,7 +122,7 @@ fn passes(head: &Head, leave_marks: bool) -> Vec<Pass> {
 async fn price(
     env: &Env<'_>,
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     passes: &[Pass],
     args: &RetrofitFinaliseArgs,
 ) -> anyhow::Result<()> {

@@ -108,7 +108,7 @@ fn show(
     let dollars = estimate.dollars(prices);
     if out.json {
         let mut document = estimate.document(mapping, prices);
-        document["noWayBack"] = json!(mapping.back().err().map(|why| why.to_string()));
+        document["noWayBack"] = json!(mapping.reverse().err().map(|why| why.to_string()));
         if let Some(counts) = counts {
             document["counts"] = json!(counts);
         }
@@ -155,7 +155,7 @@ fn finalise(mapping: &Mapping, estimate: &RetrofitEstimate, prices: &Prices) -> 
 
 /// Can writers be moved back once they have moved?
 fn way_back(mapping: &Mapping) -> String {
-    match mapping.back() {
+    match mapping.reverse() {
         Ok(_) => "after a `switch`, `return` moves the writers back".to_owned(),
         Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
         Err(why) => format!("none: {why}"),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::quarantine::{Acceptance, misfits};
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::{Value, json};
 
 use self::accept::AcceptArgs;
@@ -73,7 +73,7 @@ async fn dismiss(
     env: &Env<'_>,
     name: &RetrofitName,
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     entries: &[Quarantined],
     former: &[Quarantined],
 ) -> anyhow::Result<usize> {
@@ -95,9 +95,9 @@ async fn dismiss(
         sender.carry(&mut sender.job().dismiss(entry)).await?;
     }
     let mapping = env.mapping(name)?;
-    let other = match sender.job().mapping().is_back() {
+    let other = match sender.job().mapping().is_reverse() {
         true => Some(head.job(mapping)),
-        false => head.back_job(&mapping),
+        false => head.reverse_job(&mapping),
     };
     let Some(other) = other else { return Ok(nameless.len()) };
     for entry in former {

@@ -11,7 +11,7 @@ use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Mapping, Quarantined, Received, SequenceNumber, TableRole,
 };
 use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::{Head, ReplicateOptions, RequestSender, look_at_late};
+use keyfold_dynamo::retrofit::{ReplicateOptions, RequestSender, RetrofitState, look_at_late};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ pub(super) async fn run(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Resul
 /// Handles the records of a table as the replicator would now. Is every one of them done?
 async fn redriven(
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     lead: Direction,
     records: Vec<ChangeRecord>,
 ) -> anyhow::Result<bool> {
@@ -117,8 +117,8 @@ fn records(text: &str, mapping: &Mapping) -> anyhow::Result<(Direction, Vec<Chan
     let apart = mapping.source().name != mapping.target().name;
     let (lead, table) =
         match batch.records.first().is_some_and(|record| record.stream.contains(&of_target)) && apart {
-            true => (Direction::Back, mapping.target()),
-            false => (Direction::There, mapping.source()),
+            true => (Direction::Reverse, mapping.target()),
+            false => (Direction::Forward, mapping.source()),
         };
     let change = |record: Record| {
         let Change { keys, sequence_number, old_image: old, new_image: new } = record.dynamodb;

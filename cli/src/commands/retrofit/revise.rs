@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::retrofit::Step;
-use keyfold_core::retrofit::control::{Head, wait_after_change};
+use keyfold_core::retrofit::CompletedStep;
+use keyfold_core::retrofit::control::{RetrofitState, wait_after_change};
 use keyfold_dynamo::retrofit::RequestSender;
 
 use super::env::{Env, RetrofitName, explained};
@@ -33,7 +33,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitReviseArgs) -> anyhow::Res
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    Head::check_begin(&mapping).map_err(explained)?;
+    RetrofitState::check_begin(&mapping).map_err(explained)?;
     // The same manifest again: a command that was interrupted while it waited continues. A new one waits its own time.
     let revised = if same { before.clone() } else { before.revised(&mapping).map_err(explained)? };
     nobody_works(&sender, &before).await?;
@@ -49,13 +49,13 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitReviseArgs) -> anyhow::Res
     wait(&line, seconds, "until nothing writes by the former manifest", || false).await;
     // A worker may have read the row just before it changed.
     nobody_works(&sender, &revised).await?;
-    let settled = revised.settled_again();
+    let settled = revised.revision_done();
     sender.store(&settled, Some(&revised)).await.map_err(explained)?;
-    report(out, &settled, &Step::Revised.message(&settled, &mapping))
+    report(out, &settled, &CompletedStep::Revised.message(&settled, &mapping))
 }
 
 /// A backfill, a comparison or a repair reads the manifest once, and would write by it for hours.
-async fn nobody_works(sender: &RequestSender, head: &Head) -> anyhow::Result<()> {
+async fn nobody_works(sender: &RequestSender, head: &RetrofitState) -> anyhow::Result<()> {
     let at_work = sender.leases().await.map_err(explained)?;
     if at_work == 0 {
         return Ok(());

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::bail;
 use keyfold_core::retrofit::control::{ControlError, Phase};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Pass, Protocol, Step, TableRole};
-use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError};
+use keyfold_core::retrofit::{CompletedStep, Epoch, Job, Mapping, Pass, Protocol, TableRole};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, RetrofitState};
 use keyfold_dynamo::{DynamoError, Endpoint, EnsureError, TableOptions, describe, ensure_table};
 
 use super::env::{Env, RetrofitName, explained};
@@ -51,15 +51,15 @@ pub(super) async fn start(env: &Env<'_>, args: &RetrofitStartArgs) -> anyhow::Re
     let (head, before) = match sender.head().await {
         Ok(before) => {
             if before.phase == Phase::Abandoned {
-                Head::check_begin(mapping).map_err(explained)?;
+                RetrofitState::check_begin(mapping).map_err(explained)?;
             }
             let head = before.restarted(mapping, stream.as_deref()).map_err(explained)?;
             (head, Some(before))
         }
         Err(RetrofitError::Control(ControlError::NotStarted { .. })) => {
-            Head::check_begin(mapping).map_err(explained)?;
+            RetrofitState::check_begin(mapping).map_err(explained)?;
             let traces = sender.traces().await.map_err(explained)?;
-            let head = Head::begun(mapping, stream.as_deref()).after(&ended, traces);
+            let head = RetrofitState::begun(mapping, stream.as_deref()).after(&ended, traces);
             (head.map_err(explained)?, None)
         }
         Err(error) => return Err(explained(error)),
@@ -72,7 +72,7 @@ pub(super) async fn start(env: &Env<'_>, args: &RetrofitStartArgs) -> anyhow::Re
         let (sender, _) = env.started(&args.retrofit).await?;
         sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
     }
-    report(env.out, &head, &Step::Started.message(&head, mapping))
+    report(env.out, &head, &CompletedStep::Started.message(&head, mapping))
 }
 
 /// Creates the control table on this machine, and elsewhere only with `--create-control-table`. In AWS the stack creates it: a table of
@@ -104,7 +104,7 @@ async fn control_table(
 
 /// Refuses tables that another unfinished retrofit still fills: its fences would be carried over as attributes, or be taken
 /// for this one's. Returns the ended retrofits into the same target: its items may still have their marks.
-async fn ended_retrofits(env: &Env<'_>, sender: &RequestSender) -> anyhow::Result<Vec<Head>> {
+async fn ended_retrofits(env: &Env<'_>, sender: &RequestSender) -> anyhow::Result<Vec<RetrofitState>> {
     let mapping = sender.job().mapping();
     let mut ended = Vec::new();
     for retrofit in env.model.retrofits.iter().filter(|retrofit| retrofit.name != mapping.name()) {
@@ -140,36 +140,36 @@ pub(super) async fn cutover(env: &Env<'_>, args: &RetrofitCutoverArgs) -> anyhow
     if head.phase == Phase::CutOver && head.protocol == Protocol::InPlace {
         let next = head.filled_again(mapping);
         sender.store(&next, Some(&head)).await.map_err(explained)?;
-        return report(env.out, &next, &Step::CutOver.message(&next, mapping));
+        return report(env.out, &next, &CompletedStep::CutOver.message(&next, mapping));
     }
-    step(&sender, &head, Phase::CutOver, env.out, Step::CutOver).await
+    step(&sender, &head, Phase::CutOver, env.out, CompletedStep::CutOver).await
 }
 
 pub(super) async fn undo(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
     let (sender, head) = env.started(retrofit).await?;
-    step(&sender, &head, head.undone(), env.out, Step::Undone).await
+    step(&sender, &head, head.undone(), env.out, CompletedStep::Undone).await
 }
 
 pub(super) async fn settle(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
     let (sender, head) = env.started(retrofit).await?;
-    step(&sender, &head, Phase::Settled, env.out, Step::Settled).await
+    step(&sender, &head, Phase::Settled, env.out, CompletedStep::Settled).await
 }
 
 pub(super) async fn abandon(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
     let (sender, head) = env.started(retrofit).await?;
-    step(&sender, &head, Phase::Abandoned, env.out, Step::Abandoned).await
+    step(&sender, &head, Phase::Abandoned, env.out, CompletedStep::Abandoned).await
 }
 
 pub(super) async fn step(
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     phase: Phase,
     out: &Output,
-    step: Step,
+    step: CompletedStep,
 ) -> anyhow::Result<ExitCode> {
     let next = head.to(phase).map_err(explained)?;
     sender.store(&next, Some(head)).await.map_err(explained)?;
     // On the way back, source and target of the sender have changed places.
     let mapping = sender.job().mapping();
-    report(out, &next, &step.message(&next, mapping.there()))
+    report(out, &next, &step.message(&next, mapping.forward()))
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{Protocol, Step, TableRole, seal};
-use keyfold_dynamo::retrofit::{Backlog, Drain, Head};
+use keyfold_core::retrofit::{CompletedStep, Protocol, TableRole, seal};
+use keyfold_dynamo::retrofit::{Backlog, Drain, RetrofitState};
 use keyfold_dynamo::{DynamoError, StreamReader};
 use serde_json::json;
 
@@ -39,7 +39,7 @@ const WRITES_OF_ITEM: u64 = 6;
 
 pub(super) async fn switch(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
     let mapping = env.mapping(&args.retrofit)?;
-    let for_good = mapping.protocol() != Protocol::InPlace && mapping.back().is_err() && args.no_way_back;
+    let for_good = mapping.protocol() != Protocol::InPlace && mapping.reverse().is_err() && args.no_way_back;
     run(env, if for_good { &FOR_GOOD } else { &FORWARD }, args).await
 }
 
@@ -105,7 +105,7 @@ fn writes(backlog: &Backlog) -> u64 {
     u64::from(seal::SEALS) + backlog.waiting * WRITES_OF_ITEM
 }
 
-fn already(head: &Head, out: &Output) -> anyhow::Result<ExitCode> {
+fn already(head: &RetrofitState, out: &Output) -> anyhow::Result<ExitCode> {
     if out.json {
         out.value(&json!({ "retrofit": head.retrofit, "phase": head.phase.name() }))?;
     } else {
@@ -122,7 +122,7 @@ impl<'a> Switch<'a> {
     ) -> anyhow::Result<Switch<'a>> {
         let (sender, head) = env.started(&args.retrofit).await?;
         let mapping = env.mapping(&args.retrofit)?;
-        if let (Err(why), false) = (mapping.back(), way.to == Phase::Settled) {
+        if let (Err(why), false) = (mapping.reverse(), way.to == Phase::Settled) {
             refuse!(
                 "no-way-back",
                 "retrofit `{}` has no way back: {why}\nhint: {}",
@@ -137,8 +137,8 @@ impl<'a> Switch<'a> {
         let settings = env.globals.settings()?;
         let sides = ((mapping.source(), &stream), (mapping.target(), &back_stream));
         let (open, closed) = match way.lead {
-            Direction::There => sides,
-            Direction::Back => (sides.1, sides.0),
+            Direction::Forward => sides,
+            Direction::Reverse => (sides.1, sides.0),
         };
         let reader = StreamReader::open(&settings, &open.0.id, open.1).await;
         let other = match head.was_reversed() {
@@ -164,11 +164,11 @@ impl<'a> Switch<'a> {
     /// in quarantine.
     async fn check_gates(&self) -> anyhow::Result<()> {
         let gates = match self.way.lead {
-            Direction::There => {
+            Direction::Forward => {
                 let evidence = self.sender.evidence().await.map_err(explained)?;
                 listed_if_any(&closed(&self.head, &evidence))
             }
-            Direction::Back => {
+            Direction::Reverse => {
                 let entries = self.sender.quarantine().await.map_err(explained)?.len()
                     + self.sender.other_quarantine().await.map_err(explained)?.len();
                 (entries > 0).then(|| format!("{entries} items are in quarantine"))
@@ -242,13 +242,13 @@ impl<'a> Switch<'a> {
     }
 
     /// The row of the stop.
-    fn stopping(&self) -> anyhow::Result<Head> {
+    fn stopping(&self) -> anyhow::Result<RetrofitState> {
         let next = match (self.way.stop, self.way.to) {
             (Phase::Closing, Phase::Reversed) => self.head.closing(&self.reverse_stream),
             (stop, _) => self.head.to(stop),
         };
         let next = next.map_err(explained)?;
-        Ok(Head { exempt: self.exempt().to_vec(), ..next })
+        Ok(RetrofitState { exempt: self.exempt().to_vec(), ..next })
     }
 
     async fn read(&mut self) -> anyhow::Result<u64> {
@@ -304,7 +304,7 @@ impl<'a> Switch<'a> {
         }
         // The row first: by it anybody can apply the policies again, or take them off.
         self.sender.enforce(&self.head).await.map_err(explained)?;
-        let stopped = Step::Stopped { seconds: self.args.stop_max };
+        let stopped = CompletedStep::Stopped { seconds: self.args.stop_max };
         self.out.note(format!("{}\n", stopped.message(&self.head, self.mapping())));
         self.quiet_since = Instant::now();
         Ok(())
@@ -320,7 +320,7 @@ impl<'a> Switch<'a> {
         self.drain.carry(&self.sender, &self.head, before_seconds).await.map_err(explained)
     }
 
-    async fn store(&mut self, next: Head) -> anyhow::Result<()> {
+    async fn store(&mut self, next: RetrofitState) -> anyhow::Result<()> {
         self.sender.store(&next, Some(&self.head)).await.map_err(explained)?;
         self.head = next;
         Ok(())
@@ -386,7 +386,7 @@ impl<'a> Switch<'a> {
         self.check_reverse_stream(&streams(&self.sender, &self.head, self.way).await?)?;
         let next = match self.way.to {
             Phase::Reversed => {
-                self.head.with_way_back(&self.reverse_stream).and_then(|head| head.to(self.way.to))
+                self.head.with_reverse_stream(&self.reverse_stream).and_then(|head| head.to(self.way.to))
             }
             Phase::Settled => self.head.switched_for_good(),
             to => self.head.to(to),
@@ -409,8 +409,8 @@ impl<'a> Switch<'a> {
         let milliseconds = u64::try_from(paused.as_millis()).unwrap_or(u64::MAX);
         let items = backlog.items;
         let turned = match self.way.to {
-            Phase::Settled => Step::MovedForGood { items, milliseconds },
-            _ => Step::Turned { items, milliseconds },
+            Phase::Settled => CompletedStep::MovedForGood { items, milliseconds },
+            _ => CompletedStep::Turned { items, milliseconds },
         };
         self.out.text(format!(
             "retrofit `{retrofit}` is {}: {}\n",

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use keyfold_core::retrofit::Misfits;
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_core::retrofit::misfit::MisfitCount;
-use keyfold_dynamo::retrofit::Head;
+use keyfold_dynamo::retrofit::RetrofitState;
 use serde_json::json;
 
 use crate::output::{Output, columns};
 
 /// Prints the phase that a command led to.
-pub(super) fn report(out: &Output, head: &Head, message: &str) -> anyhow::Result<ExitCode> {
+pub(super) fn report(out: &Output, head: &RetrofitState, message: &str) -> anyhow::Result<ExitCode> {
     let (retrofit, phase) = (&head.retrofit, head.phase.name());
     let value =
         json!({ "retrofit": retrofit, "phase": phase, "epoch": head.epoch.number(), "said": message });

@@ -9,8 +9,8 @@ use std::time::Duration;
 use keyfold_core::cost::{ReadUnits, WriteUnits};
 use keyfold_core::retrofit::control::{Phase, wait_after_change};
 use keyfold_core::retrofit::gates::{Gate, closed};
-use keyfold_core::retrofit::{Mapping, Pass, Protocol, Step};
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_core::retrofit::{CompletedStep, Mapping, Pass, Protocol};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::json;
 
 use super::env::{Env, explained};
@@ -83,7 +83,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitTidyArgs) -> anyhow::Resul
 }
 
 /// Is nothing left to be done?
-fn is_tidy(head: &Head) -> bool {
+fn is_tidy(head: &RetrofitState) -> bool {
     head.keeps_rows() && head.swept
 }
 
@@ -91,7 +91,7 @@ fn is_tidy(head: &Head) -> bool {
 async fn price(
     env: &Env<'_>,
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     args: &RetrofitTidyArgs,
 ) -> anyhow::Result<()> {
     let (out, prices) = (env.out, &env.model.prices);
@@ -132,7 +132,7 @@ replicator, backfiller and verifier need `dynamodb:DeleteItem` on the target\n",
 
 /// What is still to be carried over costs less before. Who is at work on a segment is waited for later: the lease of one that was
 /// killed lasts for a while.
-async fn may_begin(sender: &RequestSender, head: &Head) -> anyhow::Result<()> {
+async fn may_begin(sender: &RequestSender, head: &RetrofitState) -> anyhow::Result<()> {
     let evidence = sender.evidence().await.map_err(explained)?;
     let mut gates = closed(head, &evidence);
     gates.retain(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream));
@@ -142,7 +142,12 @@ async fn may_begin(sender: &RequestSender, head: &Head) -> anyhow::Result<()> {
     refuse!("gates-closed", "retrofit `{}` cannot be tidied yet: {}", head.retrofit, listed(&gates))
 }
 
-async fn enter(sender: &RequestSender, head: &Head, phase: Phase, out: &Output) -> anyhow::Result<()> {
+async fn enter(
+    sender: &RequestSender,
+    head: &RetrofitState,
+    phase: Phase,
+    out: &Output,
+) -> anyhow::Result<()> {
     let next = head.to(phase).map_err(explained)?;
     sender.store(&next, Some(head)).await.map_err(explained)?;
     out.note(format!("retrofit `{}` is {}\n", next.retrofit, phase.name()));
@@ -152,7 +157,7 @@ async fn enter(sender: &RequestSender, head: &Head, phase: Phase, out: &Output) 
 /// Waits until nothing that was begun in the phase before can still be written; false if it is interrupted.
 async fn waited(
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     seconds: u64,
     stop: &AtomicBool,
     out: &Output,
@@ -164,7 +169,7 @@ async fn waited(
                 return Ok(false);
             }
             let since = now_seconds();
-            sender.store(&head.settling(since), Some(head)).await.map_err(explained)?;
+            sender.store(&head.effective_since(since), Some(head)).await.map_err(explained)?;
             since
         }
     };
@@ -199,7 +204,7 @@ async fn unleased(sender: &RequestSender, stop: &AtomicBool, out: &Output) -> an
 
 fn done(
     out: &Output,
-    head: &Head,
+    head: &RetrofitState,
     mapping: &Mapping,
     counts: &BTreeMap<String, u64>,
 ) -> anyhow::Result<ExitCode> {
@@ -214,7 +219,7 @@ fn done(
         out.text(format!(
             "retrofit `{}` is tidy ({})\n",
             head.retrofit,
-            Step::Tidied { swept, revived }.message(head, mapping)
+            CompletedStep::Tidied { swept, revived }.message(head, mapping)
         ));
     }
     Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{
 };
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::MappingHash;
-use keyfold_core::retrofit::control::{Head, Phase};
+use keyfold_core::retrofit::control::{Phase, RetrofitState};
 use serde_json::json;
 
 use crate::BINARY;
@@ -22,7 +22,7 @@ async fn sources(function: &Function) {
 }
 
 /// Both tables as they should be; the retrofit with this row.
-async fn begun(change: impl FnOnce(Head) -> Head) -> Function {
+async fn begun(change: impl FnOnce(RetrofitState) -> RetrofitState) -> Function {
     let function = Function::start(BINARY, SAMPLE).await;
     sources(&function).await;
     function.create(function.table("audit"), false).await;
@@ -52,19 +52,19 @@ async fn a_retrofit_that_was_not_started_is_refused() {
 
 #[tokio::test]
 async fn another_mapping_than_the_one_it_was_started_with_is_refused() {
-    let function = begun(|head| Head { mapping: MappingHash::stored("0123"), ..head }).await;
+    let function = begun(|head| RetrofitState { mapping: MappingHash::stored("0123"), ..head }).await;
     is_refused(&function, "Keyfold.MappingChanged", "was started with mapping `0123`").await;
 }
 
 #[tokio::test]
 async fn a_retrofit_that_carries_nothing_over_any_more_is_refused() {
-    let function = begun(|head| Head { phase: Phase::Abandoned, ..head }).await;
+    let function = begun(|head| RetrofitState { phase: Phase::Abandoned, ..head }).await;
     is_refused(&function, "Keyfold.RetrofitClosed", "is `abandoned`").await;
 }
 
 #[tokio::test]
 async fn another_stream_than_the_one_that_is_followed_is_refused() {
-    let function = begun(|head| Head { stream: Some("arn:another".to_owned()), ..head }).await;
+    let function = begun(|head| RetrofitState { stream: Some("arn:another".to_owned()), ..head }).await;
     is_refused(&function, "Keyfold.OtherStream", "follows another stream").await;
 }
 
@@ -73,7 +73,7 @@ async fn a_source_without_a_stream_is_refused() {
     let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), false).await;
     function.create(function.table("audit"), false).await;
-    function.begin("auditV2", |head| Head { stream: Some("arn:x".to_owned()), ..head }).await;
+    function.begin("auditV2", |head| RetrofitState { stream: Some("arn:x".to_owned()), ..head }).await;
     is_refused(&function, "Keyfold.SourceWithoutStream", "table `audit-legacy` has no stream").await;
 }
 
@@ -97,7 +97,7 @@ async fn a_stream_without_both_images_is_refused() {
         .await
         .unwrap();
     function.create(function.table("audit"), false).await;
-    function.begin("auditV2", |head| Head { stream: Some("arn:x".to_owned()), ..head }).await;
+    function.begin("auditV2", |head| RetrofitState { stream: Some("arn:x".to_owned()), ..head }).await;
     is_refused(&function, "Keyfold.WrongStreamView", "view type `KEYS_ONLY`").await;
 }
 
@@ -105,7 +105,7 @@ async fn a_stream_without_both_images_is_refused() {
 async fn a_target_that_is_not_there_is_refused() {
     let function = Function::start(BINARY, SAMPLE).await;
     sources(&function).await;
-    function.begin("auditV2", |head| Head { stream: Some("arn:x".to_owned()), ..head }).await;
+    function.begin("auditV2", |head| RetrofitState { stream: Some("arn:x".to_owned()), ..head }).await;
     is_refused(&function, "Keyfold.TableNotFound", "`ResourceAccessAuditV2`").await;
 }
 
@@ -117,6 +117,6 @@ async fn a_target_with_another_key_is_refused() {
     let mut partition = wanted.partition.clone();
     partition.name = "resourceId".to_owned();
     function.create(&Table { partition, ..wanted }, false).await;
-    function.begin("auditV2", |head| Head { stream: Some("arn:x".to_owned()), ..head }).await;
+    function.begin("auditV2", |head| RetrofitState { stream: Some("arn:x".to_owned()), ..head }).await;
     is_refused(&function, "Keyfold.TableDiffers", "table `audit` differs from the manifest").await;
 }

@@ -190,13 +190,13 @@ async fn reservations_never_exceed_the_budget() {
     let reserve = async || budget.reserve(&client, "joe1", 9.0, 10.0, 1_000_000).await;
     assert!(matches!(reserve().await, Err(BudgetError::Reserved { .. })));
     for one in reserved {
-        budget.settle(&client, one, 11.5).await.unwrap();
+        budget.correct(&client, one, 11.5).await.unwrap();
     }
     // 46 units are consumed: a request alone gets the rest as its cap.
     let alone = reserve().await.unwrap().unwrap();
     assert_eq!(alone.cap, 4.0);
     assert!(matches!(reserve().await, Err(BudgetError::Reserved { .. })));
-    budget.settle(&client, &alone, 14.0).await.unwrap();
+    budget.correct(&client, &alone, 14.0).await.unwrap();
     let Err(BudgetError::Units { retry_after_seconds, .. }) = reserve().await else { panic!("60 of 50") };
     assert_eq!(retry_after_seconds, 86_400 - 1_000_000 % 86_400);
 }
@@ -219,7 +219,7 @@ async fn a_row_of_another_version_is_refused_and_stays() {
     let refusals = [
         budget.count(&client, "joe1", 1_000_000).await.unwrap_err(),
         budget.reserve(&client, "joe1", 1.0, 1.0, 1_000_000).await.unwrap_err(),
-        budget.settle(&client, &reserved, 0.5).await.unwrap_err(),
+        budget.correct(&client, &reserved, 0.5).await.unwrap_err(),
     ];
     for error in refusals {
         assert_eq!(error.code(), "unknown-format", "{error}");

@@ -2,7 +2,7 @@
 
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use keyfold_dynamo::{TableOptions, ensure_table};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_query_api::{Api, Auth, Limits};
@@ -61,8 +61,8 @@ async fn cut_over(dynamo: &EmbeddedDynamo, api: &Api) {
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     let control = sender.table(TableRole::Control);
     ensure_table(&dynamo.client(), control, TableOptions::default()).await.unwrap();
-    let begun = Head::begun(sender.job().mapping(), None);
-    sender.store(&Head { phase: Phase::CutOver, ..begun }, None).await.unwrap();
+    let begun = RetrofitState::begun(sender.job().mapping(), None);
+    sender.store(&RetrofitState { phase: Phase::CutOver, ..begun }, None).await.unwrap();
 }
 
 #[tokio::test]
@@ -95,12 +95,12 @@ async fn a_table_that_a_retrofit_fills_is_not_written_and_its_source_is() {
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     ensure_table(&dynamo.client(), sender.table(TableRole::Control), TableOptions::default()).await.unwrap();
     let stream = "arn:aws:dynamodb:us-east-1:123456789012:table/old/stream/2026-03-01T08:00:00.000";
-    let running = Head::begun(sender.job().mapping(), Some(stream));
+    let running = RetrofitState::begun(sender.job().mapping(), Some(stream));
     sender.store(&running, None).await.unwrap();
     assert_eq!(answers().await, [503, 201, 503, 200]);
     let put = Sent::post("/put", json!({ "table": "new", "item": { "id": "2" } }).to_string());
     assert_eq!(send(&api(), &put).await.body["code"], "table-pending");
-    let over = Head { phase: Phase::CutOver, ..running.clone() };
+    let over = RetrofitState { phase: Phase::CutOver, ..running.clone() };
     sender.store(&over, Some(&running)).await.unwrap();
     assert_eq!(answers().await, [201, 201, 200, 200]);
 }

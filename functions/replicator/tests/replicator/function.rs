@@ -7,7 +7,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, ensure_table, scan_page};
 use keyfold_local::runtime_api::InvocationResult;
 use keyfold_local::{EmbeddedDynamo, FunctionOptions, LocalFunction};
@@ -31,7 +31,7 @@ impl Function {
     /// Starts one for this retrofit, which was started as well.
     pub(crate) async fn start(retrofit: &str) -> Function {
         let function = Function::unstarted(retrofit, |options| options).await;
-        let head = Head::begun(function.sender.job().mapping(), Some(&function.stream()));
+        let head = RetrofitState::begun(function.sender.job().mapping(), Some(&function.stream()));
         function.sender.store(&head, None).await.unwrap();
         function
     }

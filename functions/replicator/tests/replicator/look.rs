@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyfold_core::retrofit::Mapping;
 use keyfold_core::retrofit::control::Phase;
-use keyfold_dynamo::retrofit::Head;
+use keyfold_dynamo::retrofit::RetrofitState;
 use keyfold_edge::Invocation;
 use keyfold_replicator::{Replicator, Settings, handle};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn comes_again(from: &str) -> Value {
 
 async fn change(function: &Function, phase: Phase) {
     let before = function.sender.head().await.unwrap();
-    let after = Head { phase, version: before.version + 1, ..before.clone() };
+    let after = RetrofitState { phase, version: before.version + 1, ..before.clone() };
     function.sender.store(&after, Some(&before)).await.unwrap();
 }
 

@@ -45,8 +45,10 @@ async fn what_was_not_done_in_time_is_named() {
             ..options.env("KEYFOLD_CONCURRENCY", "1")
         })
         .await;
-        let head =
-            keyfold_dynamo::retrofit::Head::begun(function.sender.job().mapping(), Some(&function.stream()));
+        let head = keyfold_dynamo::retrofit::RetrofitState::begun(
+            function.sender.job().mapping(),
+            Some(&function.stream()),
+        );
         function.sender.store(&head, None).await.unwrap();
         let records: Vec<Value> =
             (1..=9000).map(|number| function.record(&number.to_string(), number)).collect();

@@ -2,7 +2,7 @@
 
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{MappingHash, Pass, SegmentId, Slice, TableRole};
-use keyfold_dynamo::retrofit::Head;
+use keyfold_dynamo::retrofit::RetrofitState;
 use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
 
@@ -13,25 +13,25 @@ async fn nothing_is_written_unless_the_control_table_allows_it() {
     let function = Function::unstarted("moved", |options| options).await;
     let records = [function.record("1", 1)];
     assert_eq!(function.refusal(&records).await, "Keyfold.RetrofitNotStarted");
-    let begun = Head::begun(function.sender.job().mapping(), Some(&function.stream()));
+    let begun = RetrofitState::begun(function.sender.job().mapping(), Some(&function.stream()));
     function.sender.store(&begun, None).await.unwrap();
     let mut current = begun.clone();
     let heads = [
-        (Head { mapping: MappingHash::stored("0123"), ..begun.clone() }, "Keyfold.MappingChanged"),
-        (Head { phase: Phase::Abandoned, ..begun.clone() }, "Keyfold.RetrofitClosed"),
-        (Head { phase: Phase::Finalising, ..begun.clone() }, "Keyfold.RetrofitClosed"),
-        (Head { stream: Some("arn:another".to_owned()), ..begun.clone() }, "Keyfold.OtherStream"),
-        (Head { stream: None, ..begun.clone() }, "Keyfold.OtherStream"),
+        (RetrofitState { mapping: MappingHash::stored("0123"), ..begun.clone() }, "Keyfold.MappingChanged"),
+        (RetrofitState { phase: Phase::Abandoned, ..begun.clone() }, "Keyfold.RetrofitClosed"),
+        (RetrofitState { phase: Phase::Finalising, ..begun.clone() }, "Keyfold.RetrofitClosed"),
+        (RetrofitState { stream: Some("arn:another".to_owned()), ..begun.clone() }, "Keyfold.OtherStream"),
+        (RetrofitState { stream: None, ..begun.clone() }, "Keyfold.OtherStream"),
     ];
     for (head, wanted) in heads {
         // The very next batch knows it, however often the row was read before.
-        let head = Head { version: current.version + 1, ..head };
+        let head = RetrofitState { version: current.version + 1, ..head };
         function.sender.store(&head, Some(&current)).await.unwrap();
         current = head;
         assert_eq!(function.refusal(&records).await, wanted);
         assert!(function.targets().await.is_empty(), "{wanted}");
     }
-    let open = Head { phase: Phase::CutOver, version: current.version + 1, ..begun };
+    let open = RetrofitState { phase: Phase::CutOver, version: current.version + 1, ..begun };
     function.sender.store(&open, Some(&current)).await.unwrap();
     assert_eq!(function.answer(&records).await, json!({ "batchItemFailures": [] }));
     assert_eq!(function.targets().await.len(), 1);

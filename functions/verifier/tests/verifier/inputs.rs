@@ -1,7 +1,7 @@
 //! What is not as it should be is said, and nothing is written.
 
 use keyfold_core::retrofit::MappingHash;
-use keyfold_core::retrofit::control::{Head, Phase};
+use keyfold_core::retrofit::control::{Phase, RetrofitState};
 use serde_json::{Value, json};
 
 use crate::BINARY;
@@ -34,14 +34,14 @@ async fn a_retrofit_that_was_not_started_is_refused() {
 #[tokio::test]
 async fn another_mapping_is_refused() {
     let function = tables().await;
-    function.begin("auditV2", |head| Head { mapping: MappingHash::stored("0123"), ..head }).await;
+    function.begin("auditV2", |head| RetrofitState { mapping: MappingHash::stored("0123"), ..head }).await;
     is_refused(&function, &slice(false), "Keyfold.MappingChanged").await;
 }
 
 #[tokio::test]
 async fn what_is_closed_can_be_compared_and_not_repaired() {
     let function = tables().await;
-    function.begin("auditV2", |head| Head { phase: Phase::Finalised, ..head }).await;
+    function.begin("auditV2", |head| RetrofitState { phase: Phase::Finalised, ..head }).await;
     is_refused(&function, &slice(true), "Keyfold.RetrofitClosed").await;
     assert_eq!(function.answered(slice(false)).await["counts"]["missing"], 1);
 }
@@ -49,7 +49,7 @@ async fn what_is_closed_can_be_compared_and_not_repaired() {
 #[tokio::test]
 async fn another_stream_is_refused() {
     let function = tables().await;
-    function.begin("auditV2", |head| Head { stream: Some("arn:another".to_owned()), ..head }).await;
+    function.begin("auditV2", |head| RetrofitState { stream: Some("arn:another".to_owned()), ..head }).await;
     is_refused(&function, &slice(false), "Keyfold.OtherStream").await;
 }
 

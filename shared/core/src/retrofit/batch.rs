@@ -37,7 +37,7 @@ enum Fate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Disposition {
     /// It is dealt with.
-    Settled(TaskResult),
+    Done(TaskResult),
     /// It must be delivered again.
     Failed,
 }

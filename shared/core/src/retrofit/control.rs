@@ -2,7 +2,7 @@
 //!
 //! | partition key | sort key | row |
 //! |---|---|---|
-//! | `retrofit#NAME` | `head` | [`Head`]: phase, mapping, epoch, stream |
+//! | `retrofit#NAME` | `head` | [`RetrofitState`]: phase, mapping, epoch, stream |
 //! | `retrofit#NAME` | `mark` | that something is written from here on |
 //! | `retrofit#NAME` | `lag` | how far behind the replicator is |
 //! | `retrofit#NAME` | `reverse` | whether items can be carried in this direction, which is the other one now |
@@ -29,7 +29,7 @@ use std::collections::HashMap;
 
 use super::fence::Epoch;
 use super::generation::Generation;
-use super::job::Kept;
+use super::job::Tracking;
 use super::mapping::MappingHash;
 use super::protocol_choice::Protocol;
 use super::request::{Action, Guard, TableRole, Write};
@@ -170,7 +170,7 @@ pub fn head_key(retrofit: &str) -> Item {
 
 /// A retrofit's row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Head {
+pub struct RetrofitState {
     /// The retrofit's name.
     pub retrofit: String,
     /// How far it is.
@@ -199,9 +199,9 @@ pub struct Head {
     /// a row in the control table, and each write checks its seal. Never taken back: the rows know what the target no longer shows.
     pub generation: Option<Generation>,
     /// The target's stream that the way back follows, once there was one, and the epoch of its numbers.
-    pub back: Option<WayBack>,
+    pub reverse_stream: Option<ReverseStream>,
     /// A digest of what a mended manifest must leave as it is.
-    pub fixed: String,
+    pub fixed_digest: String,
     /// Was the manifest mended, and may workers still write by the earlier one?
     pub revising: bool,
     /// The roles that may write to a table that follows the other one. Not empty once policies on the tables stop writers; empty
@@ -211,7 +211,7 @@ pub struct Head {
 
 /// The stream that is followed from the target back to the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WayBack {
+pub struct ReverseStream {
     /// The target's stream.
     pub stream: String,
     /// Rises with every other stream of the target.
@@ -298,7 +298,7 @@ pub enum ControlError {
     },
     /// The retrofit has no row, and was at work all the same.
     #[error("retrofit `{retrofit}` has no row in the control table, but {found}")]
-    HeadLost {
+    StateLost {
         /// The retrofit.
         retrofit: String,
         /// What shows that it was at work.
@@ -369,7 +369,7 @@ impl ControlError {
             ControlError::TargetShared { .. } => "target-shared",
             ControlError::NothingToTidy { .. } => "nothing-to-tidy",
             ControlError::CutOver { .. } => "already-cut-over",
-            ControlError::HeadLost { .. } => "control-row-lost",
+            ControlError::StateLost { .. } => "control-row-lost",
             ControlError::LiveAttributes { .. } => "live-attributes",
             ControlError::CannotRevise { .. } => "cannot-revise",
             ControlError::KeepsFolded { .. } => "keeps-folded",
@@ -406,10 +406,10 @@ impl ControlError {
             ControlError::LiveAttributes { .. } => Some(
                 "programs that read the table meet the change at once, and `abandon` takes nothing back: if that is meant, write `changes-live-attributes = true` in the retrofit's section of the manifest; otherwise retrofit into another table",
             ),
-            ControlError::HeadLost { in_place: true, .. } => Some(
+            ControlError::StateLost { in_place: true, .. } => Some(
                 "restore the control table from a point-in-time recovery; if it is gone, give the retrofit another name in the manifest: the table itself has lost nothing",
             ),
-            ControlError::HeadLost { in_place: false, .. } => Some(
+            ControlError::StateLost { in_place: false, .. } => Some(
                 "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finalised with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
             ),
             ControlError::WrongPhase { phase: Phase::Running, wanted: Phase::Closing, .. } => {
@@ -430,7 +430,7 @@ impl ControlError {
     }
 }
 
-impl Head {
+impl RetrofitState {
     /// Does this retrofit, of this mapping, still keep fences and tombstones in a table that another one reads or writes? That
     /// one would take them for the items' own or for its own, or in place take them off.
     pub fn check_apart(&self, own: &super::Mapping, other: &super::Mapping) -> Result<(), ControlError> {
@@ -465,8 +465,8 @@ impl Head {
     }
 
     /// The row of a retrofit that begins.
-    pub fn begun(mapping: &super::Mapping, stream: Option<&str>) -> Head {
-        Head {
+    pub fn begun(mapping: &super::Mapping, stream: Option<&str>) -> RetrofitState {
+        RetrofitState {
             retrofit: mapping.name().to_owned(),
             phase: Phase::Running,
             mapping: mapping.hash().clone(),
@@ -479,8 +479,8 @@ impl Head {
             swept: false,
             rows_since: None,
             generation: None,
-            back: None,
-            fixed: mapping.fixed(),
+            reverse_stream: None,
+            fixed_digest: mapping.fixed_digest(),
             revising: false,
             exempt: Vec::new(),
         }
@@ -489,7 +489,11 @@ impl Head {
     /// The row that begins a retrofit where `traces` of an earlier one were found, and these retrofits into the same target are
     /// over. Their fences stay behind. Where the source's key fixes the target's, the epoch after theirs is newer than all
     /// of them; a ledger knows nothing of items that another ledger placed.
-    pub fn after(self, ended: &[Head], traces: Option<String>) -> Result<Head, ControlError> {
+    pub fn after(
+        self,
+        ended: &[RetrofitState],
+        traces: Option<String>,
+    ) -> Result<RetrofitState, ControlError> {
         let Some(found) = traces else { return Ok(self) };
         let newest = ended.iter().map(|head| head.epoch).max();
         match newest.filter(|_| self.protocol == Protocol::Fenced) {
@@ -497,9 +501,9 @@ impl Head {
                 let retrofit = || self.retrofit.clone();
                 let epoch =
                     newest.next().ok_or_else(|| ControlError::EpochsUsedUp { retrofit: retrofit() })?;
-                Ok(Head { epoch, ..self })
+                Ok(RetrofitState { epoch, ..self })
             }
-            None => Err(ControlError::HeadLost {
+            None => Err(ControlError::StateLost {
                 retrofit: self.retrofit,
                 found,
                 in_place: self.protocol == Protocol::InPlace,
@@ -509,7 +513,11 @@ impl Head {
 
     /// The row after starting again: the same one, or with the next epoch if the source has another stream by now. An abandoned
     /// retrofit starts from its beginning.
-    pub fn restarted(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
+    pub fn restarted(
+        &self,
+        mapping: &super::Mapping,
+        stream: Option<&str>,
+    ) -> Result<RetrofitState, ControlError> {
         if self.phase == Phase::Abandoned {
             return self.begun_anew(mapping, stream);
         }
@@ -521,7 +529,7 @@ impl Head {
             return Ok(self.clone());
         }
         let (epoch, stream) = (self.next_epoch()?, stream.map(str::to_owned));
-        Ok(Head { epoch, stream, version: self.version + 1, ..self.clone() })
+        Ok(RetrofitState { epoch, stream, version: self.version + 1, ..self.clone() })
     }
 
     fn next_epoch(&self) -> Result<Epoch, ControlError> {
@@ -531,19 +539,23 @@ impl Head {
     /// The row of an abandoned retrofit that starts again. Its writes stayed. With another stream, the next epoch is newer than
     /// all of it. Records of the same stream can come again, though, and must stay older than what was written after them: there the
     /// epoch stays too, and what was not carried over meanwhile is found by a comparison.
-    fn begun_anew(&self, mapping: &super::Mapping, stream: Option<&str>) -> Result<Head, ControlError> {
+    fn begun_anew(
+        &self,
+        mapping: &super::Mapping,
+        stream: Option<&str>,
+    ) -> Result<RetrofitState, ControlError> {
         if self.keeps_rows() {
             return Err(self.cannot_revise("its target was tidied, and what was deleted since may be in it"));
         }
         self.check_fixed(mapping)?;
         let same = self.stream.as_deref() == stream;
         let epoch = if same { self.epoch } else { self.next_epoch()? };
-        Ok(Head { epoch, version: self.version + 1, ..Head::begun(mapping, stream) })
+        Ok(RetrofitState { epoch, version: self.version + 1, ..RetrofitState::begun(mapping, stream) })
     }
 
     /// The row once the manifest is mended: from now on, items are written by this mapping. A worker that read the earlier row may still write
-    /// by the other one, until the row is [`settled_again`](Self::settled_again).
-    pub fn revised(&self, mapping: &super::Mapping) -> Result<Head, ControlError> {
+    /// by the other one, until the row is [`revision_done`](Self::revision_done).
+    pub fn revised(&self, mapping: &super::Mapping) -> Result<RetrofitState, ControlError> {
         // In place, what is written follows from the item alone.
         let in_place = self.phase == Phase::CutOver && self.protocol == Protocol::InPlace;
         if self.keeps_rows() {
@@ -553,7 +565,7 @@ impl Head {
             return Err(self.wrong_phase(Phase::Running));
         }
         self.check_fixed(mapping)?;
-        Ok(Head {
+        Ok(RetrofitState {
             mapping: mapping.hash().clone(),
             // Queries use an index that was filled as long as its keys are the same.
             indexes: if in_place { self.indexes.clone() } else { mapping.filled() },
@@ -565,19 +577,19 @@ impl Head {
 
     /// The row once no worker writes by the earlier manifest.
     #[must_use]
-    pub fn settled_again(&self) -> Head {
-        Head { revising: false, version: self.version + 1, ..self.clone() }
+    pub fn revision_done(&self) -> RetrofitState {
+        RetrofitState { revising: false, version: self.version + 1, ..self.clone() }
     }
 
     /// The row of a retrofit in place that is cut over once more: every index of its mapping is filled.
     #[must_use]
-    pub fn filled_again(&self, mapping: &super::Mapping) -> Head {
-        Head { indexes: mapping.filled(), version: self.version + 1, ..self.clone() }
+    pub fn filled_again(&self, mapping: &super::Mapping) -> RetrofitState {
+        RetrofitState { indexes: mapping.filled(), version: self.version + 1, ..self.clone() }
     }
 
     /// Is this mapping of the same two tables, by the same protocol and the same keys?
     fn check_fixed(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
-        if self.fixed == mapping.fixed() {
+        if self.fixed_digest == mapping.fixed_digest() {
             return Ok(());
         }
         let in_place = self.protocol == Protocol::InPlace;
@@ -589,7 +601,7 @@ impl Head {
     }
 
     /// The row in the next phase.
-    pub fn to(&self, phase: Phase) -> Result<Head, ControlError> {
+    pub fn to(&self, phase: Phase) -> Result<RetrofitState, ControlError> {
         if phase == Phase::Closing && self.generation.is_none() {
             return Err(self.wrong_phase(phase));
         }
@@ -605,14 +617,14 @@ impl Head {
 
     /// The row at the end of a switch without a way back. `settle` must not do this: until the switch has seen every change arrive,
     /// closing the source for good loses those in flight.
-    pub fn switched_for_good(&self) -> Result<Head, ControlError> {
+    pub fn switched_for_good(&self) -> Result<RetrofitState, ControlError> {
         match self.phase {
             Phase::Closing => Ok(self.moved(Phase::Settled, None)),
             _ => Err(self.wrong_phase(Phase::Settled)),
         }
     }
 
-    fn moved(&self, phase: Phase, first: Option<Generation>) -> Head {
+    fn moved(&self, phase: Phase, first: Option<Generation>) -> RetrofitState {
         // Seals are permanent, so ending a stop starts the next generation.
         let turned = phase.direction() != self.phase.direction();
         let generation = match self.generation {
@@ -620,7 +632,7 @@ impl Head {
             None => first,
             generation => generation,
         };
-        Head { phase, generation, since: None, version: self.version + 1, ..self.clone() }
+        RetrofitState { phase, generation, since: None, version: self.version + 1, ..self.clone() }
     }
 
     /// The phase in which it begins to be tidied. A ledger has its rows already, and leaves no tombstones.
@@ -638,32 +650,35 @@ impl Head {
     }
 
     /// The row that gives the source back, or closes it, with the target's stream of now.
-    pub fn with_way_back(&self, stream: &str) -> Result<Head, ControlError> {
+    pub fn with_reverse_stream(&self, stream: &str) -> Result<RetrofitState, ControlError> {
         let used_up = || ControlError::EpochsUsedUp { retrofit: self.retrofit.clone() };
-        let epoch = match &self.back {
+        let epoch = match &self.reverse_stream {
             None => Epoch::FIRST,
             Some(back) if back.stream == stream => back.epoch,
             Some(back) => back.epoch.next().ok_or_else(used_up)?,
         };
-        Ok(Head { back: Some(WayBack { stream: stream.to_owned(), epoch }), ..self.clone() })
+        Ok(RetrofitState {
+            reverse_stream: Some(ReverseStream { stream: stream.to_owned(), epoch }),
+            ..self.clone()
+        })
     }
 
     /// The row of a stop of the source's writers. Late changes of the target, closed since a return, are judged by the stream that it
     /// has now: if that is another one than the way back followed, the next epoch begins.
-    pub fn closing(&self, target_stream: &str) -> Result<Head, ControlError> {
-        let head = if self.was_reversed() { self.with_way_back(target_stream)? } else { self.clone() };
+    pub fn closing(&self, target_stream: &str) -> Result<RetrofitState, ControlError> {
+        let head = if self.was_reversed() { self.with_reverse_stream(target_stream)? } else { self.clone() };
         head.to(Phase::Closing)
     }
 
     /// The row from which on policies on the tables stop writers, but for these roles; without any, writers stop by themselves.
     #[must_use]
-    pub fn exempting(&self, exempt: &[String]) -> Head {
-        Head { exempt: exempt.to_vec(), version: self.version + 1, ..self.clone() }
+    pub fn exempting(&self, exempt: &[String]) -> RetrofitState {
+        RetrofitState { exempt: exempt.to_vec(), version: self.version + 1, ..self.clone() }
     }
 
     /// Were the target's writers ever let in? From then on an item without a fence is as good as any.
     pub fn was_reversed(&self) -> bool {
-        self.back.is_some()
+        self.reverse_stream.is_some()
     }
 
     /// The phase that takes a cut-over back.
@@ -673,12 +688,12 @@ impl Head {
 
     /// The row once no worker starts to write as in the earlier phase.
     #[must_use]
-    pub fn settling(&self, seconds: u64) -> Head {
+    pub fn effective_since(&self, seconds: u64) -> RetrofitState {
         let rows_since = match self.phase {
             Phase::Tidy => self.rows_since.or(Some(seconds)),
             _ => self.rows_since,
         };
-        Head { since: Some(seconds), rows_since, version: self.version + 1, ..self.clone() }
+        RetrofitState { since: Some(seconds), rows_since, version: self.version + 1, ..self.clone() }
     }
 
     /// Is it still to be completed that the target is tidied?
@@ -688,8 +703,8 @@ impl Head {
 
     /// The row once the target was swept.
     #[must_use]
-    pub fn swept(&self) -> Head {
-        Head { swept: true, version: self.version + 1, ..self.clone() }
+    pub fn swept(&self) -> RetrofitState {
+        RetrofitState { swept: true, version: self.version + 1, ..self.clone() }
     }
 
     /// Do readers of the target meet tombstones?
@@ -697,12 +712,12 @@ impl Head {
         self.protocol == Protocol::Fenced && !(self.keeps_rows() && self.swept)
     }
 
-    /// What workers keep, in this phase.
-    pub fn kept(&self) -> Kept {
+    /// Where workers keep versions, in this phase.
+    pub fn tracking(&self) -> Tracking {
         match self.phase {
-            _ if !self.keeps_rows() => Kept::Tombstones,
-            Phase::Tidying => Kept::TombstonesAndRows,
-            _ => Kept::Rows,
+            _ if !self.keeps_rows() => Tracking::Tombstones,
+            Phase::Tidying => Tracking::TombstonesAndRows,
+            _ => Tracking::Rows,
         }
     }
 
@@ -725,23 +740,23 @@ impl Head {
 
     /// The job of this row, once [`check`](Self::check) has passed.
     pub fn job(&self, mapping: super::Mapping) -> super::Job {
-        let job = super::Job::new(mapping, self.epoch).keeping(self.kept());
+        let job = super::Job::new(mapping, self.epoch).tracked_by(self.tracking());
         let job = job.sealed_by(self.generation);
         if self.was_reversed() { job.by_rows_alone() } else { job }
     }
 
     /// The job of the way back; `None` without one, or before the first switch.
-    pub fn back_job(&self, mapping: &super::Mapping) -> Option<super::Job> {
-        let back = self.back.as_ref()?;
-        let job = super::Job::new(mapping.back().ok()?, back.epoch);
-        Some(job.keeping(Kept::Rows).sealed_by(self.generation).by_rows_alone())
+    pub fn reverse_job(&self, mapping: &super::Mapping) -> Option<super::Job> {
+        let back = self.reverse_stream.as_ref()?;
+        let job = super::Job::new(mapping.reverse().ok()?, back.epoch);
+        Some(job.tracked_by(Tracking::Rows).sealed_by(self.generation).by_rows_alone())
     }
 
     /// The job of the direction that items are carried in; `None` if they are carried in none.
     pub fn leading_job(&self, mapping: &super::Mapping) -> Option<super::Job> {
         match self.phase.direction()? {
-            Direction::There => Some(self.job(mapping.clone())),
-            Direction::Back => self.back_job(mapping),
+            Direction::Forward => Some(self.job(mapping.clone())),
+            Direction::Reverse => self.reverse_job(mapping),
         }
     }
 
@@ -778,8 +793,8 @@ impl Head {
     }
 
     /// Are these records of the target's stream that the way back follows?
-    pub fn check_back_stream(&self, stream: &str) -> Result<(), ControlError> {
-        if self.back.as_ref().is_some_and(|back| back.stream == stream) {
+    pub fn check_reverse_stream(&self, stream: &str) -> Result<(), ControlError> {
+        if self.reverse_stream.as_ref().is_some_and(|back| back.stream == stream) {
             return Ok(());
         }
         Err(ControlError::OtherStream { retrofit: self.retrofit.clone() })
@@ -790,12 +805,12 @@ impl Head {
     }
 
     /// The write that stores this row over the one before it.
-    pub fn store(&self, before: Option<&Head>) -> Write {
+    pub fn store(&self, before: Option<&RetrofitState>) -> Write {
         let guard = match before {
             None => Guard::Absent,
             Some(before) => Guard::equals("version", number(before.version)),
         };
-        Write { place: TableRole::Control, action: Action::Put(self.item()), guard }
+        Write { role: TableRole::Control, action: Action::Put(self.item()), guard }
     }
 
     fn item(&self) -> Item {
@@ -811,7 +826,7 @@ impl Head {
         row.extend(self.stream.iter().map(|stream| ("stream", text(stream))));
         row.extend(self.rows_since.map(|seconds| ("rowsSince", number(seconds))));
         row.extend(self.generation.map(|generation| ("generation", number(generation.number()))));
-        if let Some(back) = &self.back {
+        if let Some(back) = &self.reverse_stream {
             row.insert("backStream", text(&back.stream));
             row.insert("backEpoch", number(u64::from(back.epoch.number())));
         }
@@ -819,7 +834,7 @@ impl Head {
             let digests = self.indexes.iter().map(|(index, keys)| (index.clone(), text(keys)));
             row.insert("indexes", AttributeValue::M(digests.collect()));
         }
-        row.insert("fixed", text(&self.fixed));
+        row.insert("fixed", text(&self.fixed_digest));
         if !self.exempt.is_empty() {
             let roles = self.exempt.iter().map(|role| text(role)).collect();
             row.insert("exempt", AttributeValue::L(roles));
@@ -829,19 +844,19 @@ impl Head {
     }
 
     /// Reads a retrofit's row.
-    pub fn read(retrofit: &str, row: Option<&Item>) -> Result<Head, ControlError> {
+    pub fn read(retrofit: &str, row: Option<&Item>) -> Result<RetrofitState, ControlError> {
         let not_started = || ControlError::NotStarted { retrofit: retrofit.to_owned() };
         let unreadable = || ControlError::Unreadable { retrofit: retrofit.to_owned() };
         let row = row.ok_or_else(not_started)?;
         check_format(row)?;
-        Head::of_row(retrofit, row).ok_or_else(unreadable)
+        RetrofitState::of_row(retrofit, row).ok_or_else(unreadable)
     }
 
-    fn of_row(retrofit: &str, row: &Item) -> Option<Head> {
+    fn of_row(retrofit: &str, row: &Item) -> Option<RetrofitState> {
         let protocols = [Protocol::InPlace, Protocol::Fenced, Protocol::Ledger];
         let named = text(row, "protocol")?;
         let protocol = protocols.into_iter().find(|protocol| protocol.name() == named)?;
-        Some(Head {
+        Some(RetrofitState {
             retrofit: retrofit.to_owned(),
             phase: Phase::named(text(row, "phase")?)?,
             mapping: MappingHash::stored(text(row, "mapping")?),
@@ -852,7 +867,7 @@ impl Head {
             version: whole(row, "version")?,
             since: whole(row, "since"),
             swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
-            fixed: text(row, "fixed")?.to_owned(),
+            fixed_digest: text(row, "fixed")?.to_owned(),
             revising: matches!(row.get("revising"), Some(AttributeValue::Bool(true))),
             rows_since: whole(row, "rowsSince"),
             exempt: list(row, "exempt")?,
@@ -860,8 +875,8 @@ impl Head {
                 true => Some(Generation::new(whole(row, "generation")?)?),
                 false => None,
             },
-            back: match text(row, "backStream") {
-                Some(stream) => Some(WayBack {
+            reverse_stream: match text(row, "backStream") {
+                Some(stream) => Some(ReverseStream {
                     stream: stream.to_owned(),
                     epoch: Epoch::new(u16::try_from(whole(row, "backEpoch")?).ok()?)?,
                 }),

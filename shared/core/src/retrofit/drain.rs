@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::attributes::OWN_ATTRIBUTES;
-use super::control::Head;
+use super::control::RetrofitState;
 use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
 use super::mapping::same_item;
@@ -42,7 +42,7 @@ pub struct Newest {
 
 impl Newest {
     /// This change, which happened at that second. With a ledger, every change leaves a row from the beginning.
-    pub fn of(head: &Head, sequence: SequenceNumber, seconds: u64) -> Newest {
+    pub fn of(head: &RetrofitState, sequence: SequenceNumber, seconds: u64) -> Newest {
         let rows_since = head.rows_since.unwrap_or(u64::MAX).saturating_add(CLOCK_SECONDS_MAX);
         Newest { sequence, may_lack_row: head.protocol != Protocol::Ledger && seconds <= rows_since }
     }

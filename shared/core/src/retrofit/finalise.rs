@@ -33,7 +33,7 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
         // An application's update of a tombstone keeps the mark: without the rest of the guard its item goes.
         let absent = own_names(target).map(|name| is(name, Comparison::Exists(false)));
         let guard = Guard::Present(Condition::all(absent.take(ABSENT_MAX).chain([same])));
-        return Some(Write { place: TableRole::Target, action: Action::Delete(key), guard });
+        return Some(Write { role: TableRole::Target, action: Action::Delete(key), guard });
     }
     let kept = OWN_ATTRIBUTES.iter().filter(|name| item.contains_key(**name));
     let action = Action::Update {
@@ -41,7 +41,7 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
         set: Vec::new(),
         remove: kept.map(|name| (*name).to_owned()).collect(),
     };
-    Some(Write { place: TableRole::Target, action, guard: Guard::Present(same) })
+    Some(Write { role: TableRole::Target, action, guard: Guard::Present(same) })
 }
 
 /// About what it costs to take the marks off `items` items whose strongly consistent scan takes `scan_units` read units: each is
@@ -91,5 +91,5 @@ pub fn forget(retrofit: &str, row: &Item) -> Option<Write> {
     let known = LedgerRow::read(row)?;
     // A row that changed since it was read belongs to a worker that should not be at work any more: it stays, and is seen.
     let guard = Guard::equals(control::FENCE, known.fence.value());
-    Some(Write { place: TableRole::Control, action: Action::Delete(control::key(partition, sort)), guard })
+    Some(Write { role: TableRole::Control, action: Action::Delete(control::key(partition, sort)), guard })
 }

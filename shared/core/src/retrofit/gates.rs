@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::control::{Head, Phase};
-use super::progress::Verdict;
+use super::control::{Phase, RetrofitState};
+use super::progress::ComparisonResult;
 
 /// The maximum age of a comparison: an older one says too little about the tables of today.
 pub const VERDICT_SECONDS_MAX: u64 = 24 * 60 * 60;
@@ -16,7 +16,7 @@ pub struct Evidence {
     /// All segments; 0 if the backfill was never started.
     pub segments_total: u32,
     /// The result of the last complete comparison, both ways; `None` if writes came after it.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ComparisonResult>,
     /// Segments that a worker still has.
     pub leases: u64,
     /// Entries of the quarantine that are not accepted.
@@ -131,7 +131,7 @@ impl fmt::Display for Gate {
 }
 
 /// Every reason not to cut over or, after a switch, not to move the writers back; empty if all gates are open.
-pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
+pub fn closed(head: &RetrofitState, evidence: &Evidence) -> Vec<Gate> {
     let mut gates = Vec::new();
     if matches!(head.phase, Phase::Reversed | Phase::Returning) {
         // The way back has no backfill, and `return` compares what both streams name.
@@ -144,11 +144,11 @@ pub fn closed(head: &Head, evidence: &Evidence) -> Vec<Gate> {
     }
     match evidence.verdict {
         None => gates.push(Gate::NotVerified),
-        Some(Verdict { differences: 0, age_seconds }) if age_seconds <= VERDICT_SECONDS_MAX => {}
-        Some(Verdict { differences: 0, age_seconds }) => {
+        Some(ComparisonResult { differences: 0, age_seconds }) if age_seconds <= VERDICT_SECONDS_MAX => {}
+        Some(ComparisonResult { differences: 0, age_seconds }) => {
             gates.push(Gate::Stale { hours: age_seconds / 3600 });
         }
-        Some(Verdict { differences: count, .. }) => gates.push(Gate::Differences { count }),
+        Some(ComparisonResult { differences: count, .. }) => gates.push(Gate::Differences { count }),
     }
     // A repair that started before the comparison may write after it.
     if evidence.leases > 0 {
@@ -179,28 +179,28 @@ mod tests {
 
     #[test]
     fn every_gate_closes_by_itself() {
-        let running = Head::begun(job("moved").mapping(), Some("stream-1"));
+        let running = RetrofitState::begun(job("moved").mapping(), Some("stream-1"));
         let tidy = running.to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap();
         let head = tidy.swept();
         let well = Evidence {
             segments_done: 4,
             segments_total: 4,
-            verdict: Some(Verdict { differences: 0, age_seconds: VERDICT_SECONDS_MAX }),
+            verdict: Some(ComparisonResult { differences: 0, age_seconds: VERDICT_SECONDS_MAX }),
             stream: Some("stream-1".to_owned()),
             ..Evidence::default()
         };
         assert_eq!(closed(&head, &well), []);
-        let revising = Head { revising: true, ..head.clone() };
+        let revising = RetrofitState { revising: true, ..head.clone() };
         assert_eq!(closed(&revising, &well), [Gate::Revision]);
         for head in [running, tidy] {
             assert_eq!(closed(&head, &well), [Gate::Tombstones]);
         }
-        let ledger = Head::begun(job("rekeyed").mapping(), Some("stream-1"));
+        let ledger = RetrofitState::begun(job("rekeyed").mapping(), Some("stream-1"));
         assert_eq!(closed(&ledger, &well), []);
         let ledger = ledger.to(Phase::Tidy).unwrap();
         assert_eq!(closed(&ledger, &well), [Gate::Tidying]);
         assert_eq!(closed(&ledger.swept(), &well), []);
-        let found = |differences, age_seconds| Some(Verdict { differences, age_seconds });
+        let found = |differences, age_seconds| Some(ComparisonResult { differences, age_seconds });
         for (code, evidence) in [
             ("backfill-incomplete", Evidence { segments_done: 3, ..well.clone() }),
             ("backfill-incomplete", Evidence { segments_done: 0, segments_total: 0, ..well.clone() }),
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn after_a_switch_only_the_quarantine_blocks_the_way_back() {
-        let running = Head::begun(job("moved").mapping(), Some("stream-1"));
-        let reversed = Head { phase: Phase::Reversed, ..running };
+        let running = RetrofitState::begun(job("moved").mapping(), Some("stream-1"));
+        let reversed = RetrofitState { phase: Phase::Reversed, ..running };
         assert_eq!(closed(&reversed, &Evidence::default()), [], "it has no backfill");
         let evidence = Evidence { quarantined: 2, ..Evidence::default() };
         assert_eq!(closed(&reversed, &evidence), [Gate::Quarantine { count: 2 }]);

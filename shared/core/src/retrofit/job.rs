@@ -4,9 +4,9 @@ use super::fence::Epoch;
 use super::generation::Generation;
 use super::mapping::Mapping;
 
-/// What a retrofit with fences keeps, so that a late write of an item does no harm.
+/// Where a retrofit with fences keeps the versions of deleted items, so that a late write of one does no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kept {
+pub enum Tracking {
     /// A tombstone of each deleted item, in the target.
     Tombstones,
     /// Tombstones, and a row in the control table for each item that changes.
@@ -20,7 +20,7 @@ pub enum Kept {
 pub struct Job {
     mapping: Mapping,
     epoch: Epoch,
-    kept: Kept,
+    tracking: Tracking,
     generation: Option<Generation>,
     rows_decide: bool,
 }
@@ -28,13 +28,13 @@ pub struct Job {
 impl Job {
     /// The retrofit, following the stream of this epoch.
     pub fn new(mapping: Mapping, epoch: Epoch) -> Job {
-        Job { mapping, epoch, kept: Kept::Tombstones, generation: None, rows_decide: false }
+        Job { mapping, epoch, tracking: Tracking::Tombstones, generation: None, rows_decide: false }
     }
 
-    /// The same, where this is kept.
+    /// The same, with versions kept there.
     #[must_use]
-    pub fn keeping(self, kept: Kept) -> Job {
-        Job { kept, ..self }
+    pub fn tracked_by(self, tracking: Tracking) -> Job {
+        Job { tracking, ..self }
     }
 
     /// The same, whose writes ask whether this generation is over.
@@ -59,9 +59,9 @@ impl Job {
         self.rows_decide
     }
 
-    /// What is kept, by a retrofit with fences.
-    pub fn kept(&self) -> Kept {
-        self.kept
+    /// Where a retrofit with fences keeps versions.
+    pub fn tracking(&self) -> Tracking {
+        self.tracking
     }
 
     /// What is mapped to what.

@@ -36,7 +36,7 @@ impl Lag {
         let mut row = control::row(Lag::key(job));
         row.insert(BEHIND, number(self.behind_ms));
         row.insert(TOLD, number(self.told));
-        Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
+        Write { role: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
     }
 
     /// Should whoever carries what is old go slower, at this second since 1970?

@@ -35,19 +35,19 @@ impl Lease {
     pub fn take(&self, job: &Job, now_ms: u64) -> Write {
         let over = is(UNTIL, Comparison::Less(number(now_ms)));
         let free = Condition::Any(vec![over, is(OWNER, Comparison::Equal(self.owner_value()))]);
-        Write { place: TableRole::Control, action: Action::Put(self.row(job)), guard: Guard::AbsentOr(free) }
+        Write { role: TableRole::Control, action: Action::Put(self.row(job)), guard: Guard::AbsentOr(free) }
     }
 
     /// The write that renews it, unless another worker has taken it.
     pub fn renew(&self, job: &Job) -> Write {
         let set = vec![(UNTIL.into(), number(self.until_ms))];
         let action = Action::Update { key: Arc::new(self.key(job)), set, remove: Vec::new() };
-        Write { place: TableRole::Control, action, guard: self.mine() }
+        Write { role: TableRole::Control, action, guard: self.mine() }
     }
 
     /// The write that gives it back, unless another worker has taken it.
     pub fn release(&self, job: &Job) -> Write {
-        Write { place: TableRole::Control, action: Action::Delete(self.key(job)), guard: self.mine() }
+        Write { role: TableRole::Control, action: Action::Delete(self.key(job)), guard: self.mine() }
     }
 
     /// Who has a segment, as its row says.

@@ -1,10 +1,10 @@
 //! From a source item to the target's: what a retrofit selects, renames, sets, drops and folds, and which protocol
 //! keeps the two together.
 
-mod back;
 mod canonical;
 mod folded;
 mod mend;
+mod reverse;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +20,8 @@ use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
 use crate::model::{FoldRule, Index, KeySource, LiveChange, Model, Remedy, Retrofit, Table};
 use crate::value::{AttributeValue, Item, Name, equal};
-pub use back::{NO_WAY_BACK, NoWayBack};
 pub use canonical::MappingHash;
+pub use reverse::{NO_WAY_BACK, NoWayBack};
 
 /// Why a retrofit cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,7 +73,7 @@ pub struct Mapping {
     /// The most attributes that a target item has over its source item.
     added_max: usize,
     /// On the way back: the mapping that leads there.
-    there: Option<Arc<Mapping>>,
+    forward: Option<Arc<Mapping>>,
     /// What its rows are kept under.
     rows_name: String,
 }
@@ -124,7 +124,7 @@ impl Mapping {
                 + folded::made(target).len()
                 + OWN_ATTRIBUTES.len(),
             hash: MappingHash::of(&text),
-            there: None,
+            forward: None,
             rows_name: retrofit.name.clone(),
         }
     }
@@ -160,7 +160,7 @@ impl Mapping {
     }
 
     /// A digest of what a mended manifest must leave as it is while the retrofit runs.
-    pub fn fixed(&self) -> String {
+    pub fn fixed_digest(&self) -> String {
         canonical::hash(&canonical::fixed_text(self.protocol, &self.retrofit, &self.source, &self.target))
     }
 
@@ -273,7 +273,7 @@ impl Mapping {
 
     /// The target's key for a source key, where the one fixes the other; `None` where it does not.
     pub fn target_key(&self, source_key: &Item) -> Result<Option<Item>, ItemError> {
-        let mut item = match self.is_back() {
+        let mut item = match self.is_reverse() {
             true => match folded::key_values(&self.source, source_key) {
                 Some(values) => self.renamed(Cow::Owned(values)),
                 None => return Ok(None),

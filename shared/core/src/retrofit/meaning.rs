@@ -1,10 +1,10 @@
 //! What it means to be in a phase, for the person who looks at a retrofit. In place there is one table, and it is the live one: no
 //! text speaks of a source or a target there.
 
-use super::control::{Head, Phase};
+use super::control::{Phase, RetrofitState};
 use super::protocol_choice::Protocol;
 
-impl Head {
+impl RetrofitState {
     /// What holds in the retrofit's phase: lower case, no final stop.
     pub fn meaning(&self) -> &'static str {
         match self.protocol {

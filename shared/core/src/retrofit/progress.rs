@@ -1,7 +1,7 @@
 //! How far the segments are, and what a comparison of both sides found: rows of the control table.
 //!
 //! A pass that begins to write (a backfill, a repair) leaves a new **mark**, and so does the news that records were given up.
-//! A comparison notes what it [began](Begun) under: the mark, the version of the retrofit's row, and the second. It counts
+//! A comparison notes what it [began](ComparisonStart) under: the mark, the version of the retrofit's row, and the second. It counts
 //! only as long as mark and version are the same: so what was compared before the last write, before the last change of
 //! phase or before the last discard says nothing.
 
@@ -56,7 +56,7 @@ fn store(job: &Job, checkpoint: &Checkpoint, guard: Guard) -> Write {
     let mut row = control::row(segment_key(job, checkpoint.pass(), checkpoint.segment()));
     row.insert(CHECKPOINT, AttributeValue::S(checkpoint.json()));
     row.insert(ITEMS, control::number(checkpoint.count(ITEMS)));
-    Write { place: TableRole::Control, action: Action::Put(row), guard }
+    Write { role: TableRole::Control, action: Action::Put(row), guard }
 }
 
 /// The write that carries the row of a segment of a backfill on to the mapping at hand, if it is of this one.
@@ -103,7 +103,7 @@ pub fn mark_key(job: &Job) -> Item {
 pub fn store_mark(job: &Job, mark: &str) -> Write {
     let mut row = control::row(mark_key(job));
     row.insert(MARK, AttributeValue::S(mark.to_owned()));
-    Write { place: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
+    Write { role: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
 }
 
 /// A guard that always holds: every row has a partition key.
@@ -132,7 +132,7 @@ pub fn differences_of(checkpoint: &Checkpoint) -> u64 {
 
 /// Under what a comparison's segment was begun. A checkpoint keeps it as its mark, in one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
+pub struct ComparisonStart {
     /// The mark then; empty if there was none.
     pub mark: String,
     /// The version of the retrofit's row then: it rises with every change of the phase or the epoch.
@@ -141,28 +141,32 @@ pub struct Begun {
     pub seconds: u64,
 }
 
-impl Begun {
+impl ComparisonStart {
     /// As a checkpoint's mark.
     pub fn text(&self) -> String {
         format!("{}@{}@{}", self.mark, self.version, self.seconds)
     }
 
     /// Reads what [`text`](Self::text) wrote.
-    pub fn read(text: &str) -> Option<Begun> {
+    pub fn read(text: &str) -> Option<ComparisonStart> {
         let (rest, seconds) = text.rsplit_once('@')?;
         let (mark, version) = rest.rsplit_once('@')?;
-        Some(Begun { mark: mark.to_owned(), version: version.parse().ok()?, seconds: seconds.parse().ok()? })
+        Some(ComparisonStart {
+            mark: mark.to_owned(),
+            version: version.parse().ok()?,
+            seconds: seconds.parse().ok()?,
+        })
     }
 
     /// Has nothing happened since that would void a comparison?
-    fn counts_at(&self, now: &Begun) -> bool {
+    fn counts_at(&self, now: &ComparisonStart) -> bool {
         self.mark == now.mark && self.version == now.version
     }
 }
 
 /// What a complete comparison of both sides found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ComparisonResult {
     /// How many items do not agree.
     pub differences: u64,
     /// How long ago its first segment was begun.
@@ -171,10 +175,15 @@ pub struct Verdict {
 
 /// What comparisons found that still count; `None` if none is complete. Where there are several, with other numbers of
 /// segments, the worst counts, complete or not.
-pub fn verdict(protocol: Protocol, now: &Begun, segments: &[Checkpoint]) -> Option<Verdict> {
+pub fn verdict(
+    protocol: Protocol,
+    now: &ComparisonStart,
+    segments: &[Checkpoint],
+) -> Option<ComparisonResult> {
     let mut runs: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
     for segment in segments {
-        let Some(begun) = segment.mark().and_then(Begun::read).filter(|begun| begun.counts_at(now)) else {
+        let Some(begun) = segment.mark().and_then(ComparisonStart::read).filter(|begun| begun.counts_at(now))
+        else {
             continue;
         };
         let (done, found, age) = runs.entry(segment.segment().total()).or_default();
@@ -187,7 +196,7 @@ pub fn verdict(protocol: Protocol, now: &Begun, segments: &[Checkpoint]) -> Opti
     // Each complete run says so by itself: the youngest of them counts.
     let age_seconds = complete.map(|(_, (_, _, age))| *age).min()?;
     let differences = runs.values().map(|(_, found, _)| *found).max()?;
-    Some(Verdict { differences, age_seconds })
+    Some(ComparisonResult { differences, age_seconds })
 }
 
 /// How many segments of a backfill are done, and of how many. A backfill that was begun again with another number of segments
@@ -209,12 +218,12 @@ mod tests {
     use crate::retrofit::Slice;
     use crate::retrofit::tests::job;
 
-    fn begun(mark: &str) -> Begun {
-        Begun { mark: mark.to_owned(), version: 3, seconds: 1_000 }
+    fn begun(mark: &str) -> ComparisonStart {
+        ComparisonStart { mark: mark.to_owned(), version: 3, seconds: 1_000 }
     }
 
     /// A segment that was read to its end, and the classes that were found.
-    fn segment(pass: Pass, at: (u32, u32), begun: &Begun, found: &[&str]) -> Checkpoint {
+    fn segment(pass: Pass, at: (u32, u32), begun: &ComparisonStart, found: &[&str]) -> Checkpoint {
         let segment = SegmentId::new(at.0, at.1).unwrap();
         let begun = Checkpoint::start(&job("moved"), pass, segment).marked(Some(begun.text()));
         let mut slice = Slice::from(begun);
@@ -223,7 +232,7 @@ mod tests {
         slice.checkpoint().clone()
     }
 
-    fn both(total: u32, begun: &Begun, found: &[&str]) -> [Checkpoint; 2] {
+    fn both(total: u32, begun: &ComparisonStart, found: &[&str]) -> [Checkpoint; 2] {
         [Pass::VerifySource, Pass::VerifyTarget].map(|pass| segment(pass, (0, total), begun, found))
     }
 
@@ -251,8 +260,8 @@ mod tests {
     #[test]
     fn a_change_of_the_retrofits_row_voids_what_was_compared_before() {
         let rows = both(1, &begun("m"), &["same"]);
-        let now = |version, seconds| Begun { version, seconds, ..begun("m") };
-        let clean = Some(Verdict { differences: 0, age_seconds: 500 });
+        let now = |version, seconds| ComparisonStart { version, seconds, ..begun("m") };
+        let clean = Some(ComparisonResult { differences: 0, age_seconds: 500 });
         assert_eq!(verdict(Protocol::Fenced, &now(3, 1_500), &rows), clean);
         assert_eq!(verdict(Protocol::Fenced, &now(4, 1_500), &rows), None, "undone, and cut over again");
     }

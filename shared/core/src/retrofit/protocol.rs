@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::fence::{Epoch, Fence};
-use super::job::{Job, Kept};
+use super::job::{Job, Tracking};
 use super::protocol_choice::Protocol;
 use super::record::ChangeRecord;
 use super::request::Response;
@@ -154,5 +154,5 @@ fn ledger((machine, turn): (Move, Turn)) -> (ItemMachine, Turn) {
 
 /// Has each item that changes a row of its own, beside its fence?
 fn has_rows(job: &Job) -> bool {
-    job.kept() != Kept::Tombstones
+    job.tracking() != Tracking::Tombstones
 }

@@ -155,7 +155,7 @@ impl Quarantined {
     pub fn enter(&self, mapping: &Mapping) -> Write {
         let newer = is(control::FENCE, Comparison::LessOrEqual(self.fence.value()));
         Write {
-            place: TableRole::Control,
+            role: TableRole::Control,
             action: Action::Put(self.row(mapping)),
             guard: Guard::AbsentOr(newer),
         }
@@ -164,7 +164,7 @@ impl Quarantined {
     /// The write that takes it out, if it is still the same.
     pub fn leave(&self, mapping: &Mapping) -> Write {
         Write {
-            place: TableRole::Control,
+            role: TableRole::Control,
             action: Action::Delete(control::key(
                 &control::quarantine_partition(mapping.rows_name()),
                 &self.row,
@@ -188,7 +188,7 @@ impl Quarantined {
         };
         let any = is(control::PARTITION, Comparison::Exists(true));
         Write {
-            place: TableRole::Control,
+            role: TableRole::Control,
             action: match acceptance.map(row) {
                 Some(row) => Action::Put(row),
                 None => Action::Delete(key),

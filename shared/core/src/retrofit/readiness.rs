@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::control::{Head, Phase};
+use super::control::{Phase, RetrofitState};
 use super::mapping::Mapping;
 use super::progress;
 use super::protocol_choice::Protocol;
@@ -29,7 +29,7 @@ pub struct Filling {
     /// The retrofit, by the manifest at hand.
     pub mapping: Mapping,
     /// Its row; `None` if it was never started.
-    pub head: Option<Head>,
+    pub head: Option<RetrofitState>,
     /// The segments of its backfill, as far as they were read.
     pub segments: Vec<Checkpoint>,
     /// Are there segments that were not read?
@@ -45,7 +45,7 @@ impl Filling {
     /// By the retrofit's row and the rows of its segments; `more` if there are some that were not read.
     pub fn of_rows(
         mapping: Mapping,
-        head: Head,
+        head: RetrofitState,
         rows: &[Item],
         more: bool,
     ) -> Result<Filling, CheckpointError> {
@@ -98,7 +98,7 @@ impl Filling {
 }
 
 /// Do readers use the target?
-fn is_done(head: &Head) -> bool {
+fn is_done(head: &RetrofitState) -> bool {
     head.phase.is_filled()
 }
 
@@ -139,7 +139,8 @@ mod tests {
 
     fn filling(name: &str, phase: Option<Phase>) -> Filling {
         let mapping = job(name).mapping().clone();
-        let head = phase.map(|phase| Head { phase, ..Head::begun(&mapping, Some("stream-1")) });
+        let head =
+            phase.map(|phase| RetrofitState { phase, ..RetrofitState::begun(&mapping, Some("stream-1")) });
         Filling { mapping, head, segments: Vec::new(), more: false }
     }
 
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn an_index_that_got_its_key_after_the_cut_over_was_not_filled() {
-        let changed = |change: fn(&mut Head)| {
+        let changed = |change: fn(&mut RetrofitState)| {
             let mut filling = filling("inPlace", Some(Phase::CutOver));
             filling.head.as_mut().into_iter().for_each(change);
             why(&[filling])[0].clone()

@@ -25,7 +25,7 @@ pub enum Request {
     /// The item with this key, strongly consistent.
     Get {
         /// Of which table.
-        place: TableRole,
+        role: TableRole,
         /// Its key.
         key: Item,
     },
@@ -39,7 +39,7 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
     /// To which table.
-    pub place: TableRole,
+    pub role: TableRole,
     /// What is written.
     pub action: Action,
     /// When.

@@ -23,7 +23,7 @@ pub enum TaskResult {
 
 impl TaskResult {
     /// Is the item dealt with, so that a checkpoint may pass it?
-    pub fn is_settled(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         !matches!(self, TaskResult::Blocked | TaskResult::Busy | TaskResult::Unrecorded(_))
     }
 

@@ -4,7 +4,7 @@
 //! something to show. Whoever is handed a batch of that stream answers: which stream it is, and whether writes to the other table are
 //! allowed. So an answer shows that the stream is followed now, by somebody who can do what the way back needs. Nothing is carried yet.
 
-use super::control::{self, Direction, Head, Phase, number, text, whole};
+use super::control::{self, Direction, Phase, RetrofitState, number, text, whole};
 use super::job::Job;
 use super::progress::whatever_is_there;
 use super::request::{Action, Guard, TableRole, Write};
@@ -39,12 +39,12 @@ pub struct ReverseAnswer {
     pub allowed: bool,
 }
 
-impl Head {
+impl RetrofitState {
     /// Will records of this table be carried once the writers have moved?
     pub fn would_carry(&self, records_lead: Direction) -> bool {
         matches!(
             (self.phase, records_lead),
-            (Phase::Tidy, Direction::Back) | (Phase::Reversed, Direction::There)
+            (Phase::Tidy, Direction::Reverse) | (Phase::Reversed, Direction::Forward)
         )
     }
 }
@@ -85,7 +85,7 @@ impl Reverse {
                 Guard::equals(QUESTION, question)
             }
         };
-        Write { place: TableRole::Control, action: Action::Put(row), guard }
+        Write { role: TableRole::Control, action: Action::Put(row), guard }
     }
 
     /// What a row says.
@@ -130,12 +130,12 @@ mod tests {
 
     #[test]
     fn only_a_table_whose_writers_may_move_next_is_asked_about() {
-        use {Direction::*, Phase::*};
-        let head = Head::begun(job("moved").mapping(), None);
+        use Phase::*;
+        let head = RetrofitState::begun(job("moved").mapping(), None);
         for phase in [Running, Tidying, Tidy, Closing, Reversed, Returning, Settled, CutOver, Abandoned] {
-            let head = Head { phase, ..head.clone() };
-            assert_eq!(head.would_carry(Back), phase == Tidy, "{phase:?}");
-            assert_eq!(head.would_carry(There), phase == Reversed, "{phase:?}");
+            let head = RetrofitState { phase, ..head.clone() };
+            assert_eq!(head.would_carry(Direction::Reverse), phase == Tidy, "{phase:?}");
+            assert_eq!(head.would_carry(Direction::Forward), phase == Reversed, "{phase:?}");
         }
     }
 }

@@ -23,7 +23,7 @@ pub const SEALS: u16 = 1_024;
 /// The writes that end this generation of the retrofit. Each may be repeated.
 pub fn seals(retrofit: &str, generation: Generation) -> impl Iterator<Item = Write> + '_ {
     (0..SEALS).map(move |number| Write {
-        place: TableRole::Control,
+        role: TableRole::Control,
         action: Action::Put(key(retrofit, number, generation)),
         // A row of keys alone: whoever writes it writes the same.
         guard: Guard::AbsentOr(is(SORT, Comparison::Exists(true))),
@@ -35,7 +35,7 @@ pub(super) fn unsealed(job: &Job, source: &SourceKey) -> Option<Write> {
     let digest = Sha256::digest(source.row_key());
     let number = u16::from_be_bytes([digest[0], digest[1]]) % SEALS;
     let key = key(job.mapping().name(), number, job.generation()?);
-    Some(Write { place: TableRole::Control, action: Action::Delete(key), guard: Guard::Absent })
+    Some(Write { role: TableRole::Control, action: Action::Delete(key), guard: Guard::Absent })
 }
 
 fn key(retrofit: &str, number: u16, generation: Generation) -> Item {

@@ -341,7 +341,7 @@ impl Slice {
     }
 
     /// Notes that an item of the page is dealt with.
-    pub fn settled(&mut self, page: PageNumber, verdict: &TaskResult) {
+    pub fn item_done(&mut self, page: PageNumber, verdict: &TaskResult) {
         self.counted(page, verdict.name());
     }
 
@@ -409,10 +409,10 @@ mod tests {
         let first = slice.page(2, Some(key("b")));
         let second = slice.page(1, None);
         assert_eq!(slice.next(), None, "the last page was read");
-        slice.settled(second, &TaskResult::Written);
-        slice.settled(first, &TaskResult::Written);
+        slice.item_done(second, &TaskResult::Written);
+        slice.item_done(first, &TaskResult::Written);
         assert_eq!((slice.checkpoint().after(), slice.checkpoint().is_done()), (None, false));
-        slice.settled(first, &TaskResult::Superseded);
+        slice.item_done(first, &TaskResult::Superseded);
         assert!(slice.checkpoint().is_done());
         assert_eq!((slice.checkpoint().count("items"), slice.checkpoint().count("written")), (3, 2));
     }

@@ -7,14 +7,14 @@
 mod tests;
 
 use super::attributes::FENCE_ATTRIBUTE;
-use super::control::{Direction, Head, Phase};
+use super::control::{Direction, Phase, RetrofitState};
 use super::mapping::Mapping;
 use super::protocol_choice::Protocol;
 use crate::model::LiveChange;
 
 /// A step that was taken. The row is as it is after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum CompletedStep {
     /// The retrofit has a row.
     Started,
     /// Readers use what was filled.
@@ -64,70 +64,70 @@ pub enum Step {
     Revised,
 }
 
-impl Step {
+impl CompletedStep {
     /// What the step means, and what comes next: lower case, no final stop.
-    pub fn message(self, head: &Head, mapping: &Mapping) -> String {
+    pub fn message(self, head: &RetrofitState, mapping: &Mapping) -> String {
         match mapping.protocol() {
             Protocol::InPlace => self.in_place(head, mapping),
             Protocol::Fenced | Protocol::Ledger => self.between_tables(head, mapping),
         }
     }
 
-    fn in_place(self, head: &Head, mapping: &Mapping) -> String {
+    fn in_place(self, head: &RetrofitState, mapping: &Mapping) -> String {
         let (table, indexes) = (&mapping.source().name, pending(mapping));
         match self {
-            Step::Started => started(mapping),
-            Step::CutOver => format!(
+            CompletedStep::Started => started(mapping),
+            CompletedStep::CutOver => format!(
                 "queries use {indexes} of table `{table}` from now on; readers and writers stay where they are, and the replicator \
                  keeps the folded keys right {}",
                 if mapping.keeps_folded() { "for good: leave it deployed" } else { "until you finalise" }
             ),
-            Step::Revised => revised(
+            CompletedStep::Revised => revised(
                 head,
                 &format!(
                     "`verify`, and when all gates are open, `cutover`, which lets queries use {indexes}"
                 ),
             ),
-            Step::Undone => {
+            CompletedStep::Undone => {
                 format!(
                     "queries do not use {indexes} until you cut over again; no item of table `{table}` changes"
                 )
             }
-            Step::Finalised { .. } => format!(
+            CompletedStep::Finalised { .. } => format!(
                 "items carry nothing of the retrofit besides their keys; nobody keeps the folded keys of table `{table}` right any more, \
                  so its writers have to fold them from now on"
             ),
-            Step::Abandoned => format!(
+            CompletedStep::Abandoned => format!(
                 "table `{table}` is your live table: keep it; items that were reached keep their folded keys, queries do not use {indexes}\
                  {}",
                 changed(mapping)
             ),
-            Step::Tidied { .. }
-            | Step::Stopped { .. }
-            | Step::Turned { .. }
-            | Step::MovedForGood { .. }
-            | Step::Settled => {
+            CompletedStep::Tidied { .. }
+            | CompletedStep::Stopped { .. }
+            | CompletedStep::Turned { .. }
+            | CompletedStep::MovedForGood { .. }
+            | CompletedStep::Settled => {
                 unreachable!("`{}` has one table: there is nothing to tidy, and no way back", head.retrofit)
             }
         }
     }
 
-    fn between_tables(self, head: &Head, mapping: &Mapping) -> String {
+    fn between_tables(self, head: &RetrofitState, mapping: &Mapping) -> String {
         let (source, target) = (&mapping.source().name, &mapping.target().name);
         let retrofit = &head.retrofit;
         match self {
-            Step::Started => started(mapping),
-            Step::CutOver => {
+            CompletedStep::Started => started(mapping),
+            CompletedStep::CutOver => {
                 format!("switch readers and writers from table `{source}` to table `{target}` now")
             }
-            Step::Undone => {
+            CompletedStep::Undone => {
                 format!("changes that were written to table `{target}` only are not in table `{source}`")
             }
-            Step::Finalised { left: true, .. } => format!(
+            CompletedStep::Finalised { left: true, .. } => format!(
                 "items of table `{target}` keep the marks of the retrofit: nothing reads them any more, and the next write that replaces \
                  an item takes them off"
             ),
-            Step::Finalised { cleaned, revived, .. } => {
+            CompletedStep::Finalised { cleaned, revived, .. } => {
                 let items = cleaned + revived;
                 let stay = match revived {
                     0 => String::new(),
@@ -139,14 +139,14 @@ impl Step {
                     "{items} items and rows of table `{target}` and of the control table are cleaned{stay}"
                 )
             }
-            Step::Abandoned => format!(
+            CompletedStep::Abandoned => format!(
                 "{}; nothing is written to table `{target}` any more: you can delete it once nobody else uses it",
                 abandoned_source(head, source)
             ),
-            Step::Tidied { .. } if mapping.protocol() == Protocol::Ledger => format!(
+            CompletedStep::Tidied { .. } if mapping.protocol() == Protocol::Ledger => format!(
                 "nothing of before is written any more: `keyfold retrofit switch {retrofit} --no-way-back` moves the writers"
             ),
-            Step::Tidied { swept, revived } => {
+            CompletedStep::Tidied { swept, revived } => {
                 let kept = match revived {
                     0 => String::new(),
                     _ => format!(
@@ -155,16 +155,16 @@ impl Step {
                 };
                 format!("{swept} tombstones swept: readers of table `{target}` meet none{kept}")
             }
-            Step::Stopped { seconds } => {
+            CompletedStep::Stopped { seconds } => {
                 let (closes, _) = in_order(head, source, target);
                 format!(
                     "nobody may write: waiting until what was written to table `{closes}` has arrived, {seconds} s at most"
                 )
             }
-            Step::Turned { items, milliseconds } => {
+            CompletedStep::Turned { items, milliseconds } => {
                 let (open, closed) = in_order(head, source, target);
                 let next = match head.phase.direction() {
-                    Some(Direction::Back) => {
+                    Some(Direction::Reverse) => {
                         format!("`keyfold retrofit return {retrofit}` brings them back, `settle` ends that")
                     }
                     _ => format!("`keyfold retrofit verify {retrofit}`, then `switch` moves them again"),
@@ -177,7 +177,7 @@ impl Step {
                     milliseconds % 1000 / 100
                 )
             }
-            Step::MovedForGood { items, milliseconds } => format!(
+            CompletedStep::MovedForGood { items, milliseconds } => format!(
                 "writers may use table `{target}` now, and there is no way back\n\
                  all {items} items that the stream names have arrived; the pause took {}.{} s\n\
                  what somebody still writes to table `{source}` reaches nobody: keep its writers out; \
@@ -185,15 +185,15 @@ impl Step {
                 milliseconds / 1000,
                 milliseconds % 1000 / 100
             ),
-            Step::Revised => revised(head, "`verify`"),
-            Step::Settled => format!(
+            CompletedStep::Revised => revised(head, "`verify`"),
+            CompletedStep::Settled => format!(
                 "table `{source}` follows table `{target}` no more; `keyfold retrofit finalise {retrofit}` takes off what the retrofit kept"
             ),
         }
     }
 }
 
-impl Head {
+impl RetrofitState {
     /// The phase as `status` shows it: its name, and what is still to be done to complete it.
     pub fn shown(&self) -> String {
         let name = self.phase.name();
@@ -214,7 +214,7 @@ impl Head {
 }
 
 /// What comes after a manifest was mended.
-fn revised(head: &Head, next: &str) -> String {
+fn revised(head: &RetrofitState, next: &str) -> String {
     format!(
         "items are written by the mended manifest; `keyfold retrofit repair {}` carries over again what it changes, and nothing else; \
          then {next}",
@@ -227,9 +227,9 @@ fn started(mapping: &Mapping) -> String {
 }
 
 /// The table that changes are carried from, and the other one.
-fn in_order<'n>(head: &Head, source: &'n str, target: &'n str) -> (&'n str, &'n str) {
+fn in_order<'n>(head: &RetrofitState, source: &'n str, target: &'n str) -> (&'n str, &'n str) {
     match head.phase.direction() {
-        Some(Direction::Back) => (target, source),
+        Some(Direction::Reverse) => (target, source),
         _ => (source, target),
     }
 }
@@ -245,7 +245,7 @@ fn pending(mapping: &Mapping) -> String {
 }
 
 /// What a retrofit that is given up leaves on the items of its source.
-fn abandoned_source(head: &Head, source: &str) -> String {
+fn abandoned_source(head: &RetrofitState, source: &str) -> String {
     match head.was_reversed() {
         false => format!("the retrofit has changed nothing in table `{source}`"),
         true => format!(

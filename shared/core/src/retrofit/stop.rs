@@ -11,7 +11,7 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::control::{Direction, Head, Phase};
+use super::control::{Direction, Phase, RetrofitState};
 
 /// All that changes items. A transaction is judged by the actions that it is made of.
 pub const DENIED_ACTIONS: [&str; 7] = [
@@ -66,7 +66,7 @@ pub enum PolicyError {
     },
 }
 
-impl Head {
+impl RetrofitState {
     /// Who may write to this table now: the source, from which changes lead there, or the target. `Open` where writers stop by
     /// themselves.
     pub fn door(&self, table: Direction) -> TableDoor {
@@ -74,14 +74,14 @@ impl Head {
             return TableDoor::Open;
         }
         match (self.phase, table) {
-            (Phase::Closing, Direction::There) | (Phase::Returning, Direction::Back) => TableDoor::Shut,
+            (Phase::Closing, Direction::Forward) | (Phase::Returning, Direction::Reverse) => TableDoor::Shut,
             // Nothing follows the source any more once the retrofit is settled: what is written there would reach nobody.
             (
                 Phase::Reversed | Phase::Returning | Phase::Settled | Phase::Finalising | Phase::Finalised,
-                Direction::There,
+                Direction::Forward,
             ) => TableDoor::Followers,
             // Once its writers were let in, they can come back too early.
-            (Phase::Tidy | Phase::Closing, Direction::Back) if self.was_reversed() => TableDoor::Followers,
+            (Phase::Tidy | Phase::Closing, Direction::Reverse) if self.was_reversed() => TableDoor::Followers,
             _ => TableDoor::Open,
         }
     }
@@ -172,22 +172,22 @@ mod tests {
 
     const ARN: &str = "arn:aws:dynamodb:us-east-1:123456789012:table/old";
 
-    fn head() -> Head {
-        Head {
+    fn head() -> RetrofitState {
+        RetrofitState {
             exempt: vec!["arn:aws:iam::1:role/replicator".to_owned()],
-            ..Head::begun(job("moved").mapping(), None)
+            ..RetrofitState::begun(job("moved").mapping(), None)
         }
     }
 
     #[test]
     fn each_phase_says_which_table_is_closed() {
-        use {Direction::*, Phase::*, TableDoor::*};
+        use {Phase::*, TableDoor::*};
         let doors = |phase, was_reversed: bool| {
-            let mut head = Head { phase, ..head() };
+            let mut head = RetrofitState { phase, ..head() };
             if was_reversed {
-                head = head.with_way_back("t").unwrap();
+                head = head.with_reverse_stream("t").unwrap();
             }
-            (head.door(There), head.door(Back))
+            (head.door(Direction::Forward), head.door(Direction::Reverse))
         };
         for phase in [Running, Tidying, Tidy, CutOver, Abandoned] {
             assert_eq!(doors(phase, false), (Open, Open), "{phase:?}");
@@ -200,8 +200,8 @@ mod tests {
         for phase in [Settled, Finalising, Finalised] {
             assert_eq!(doors(phase, true), (Followers, Open), "{phase:?}");
         }
-        let attested = Head { exempt: Vec::new(), phase: Closing, ..head() };
-        assert_eq!(attested.door(There), Open);
+        let attested = RetrofitState { exempt: Vec::new(), phase: Closing, ..head() };
+        assert_eq!(attested.door(Direction::Forward), Open);
     }
 
     #[test]
@@ -240,8 +240,10 @@ mod tests {
 
     #[test]
     fn two_retrofits_of_one_table_have_statements_of_their_own() {
-        let (one, two) =
-            (Head { retrofit: "a-b".to_owned(), ..head() }, Head { retrofit: "ab".to_owned(), ..head() });
+        let (one, two) = (
+            RetrofitState { retrofit: "a-b".to_owned(), ..head() },
+            RetrofitState { retrofit: "ab".to_owned(), ..head() },
+        );
         let first = one.policy(ARN, TableDoor::Shut, None).unwrap();
         let both = two.policy(ARN, TableDoor::Shut, first.as_deref()).unwrap();
         let left = one.policy(ARN, TableDoor::Open, both.as_deref()).unwrap();

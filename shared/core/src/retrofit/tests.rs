@@ -1,6 +1,6 @@
 //! Tests of the protocols, one item at a time; the simulator in `testkit` has the histories.
 
-use super::control::{Head, Phase};
+use super::control::{Phase, RetrofitState};
 use super::drain::{Newest, Sides};
 use super::quarantine::Acceptance;
 use super::*;
@@ -136,22 +136,22 @@ fn a_retrofit_begins_only_apart_from_others_and_above_what_they_left() {
         "[retrofits.again]\nfrom = \"old\"\nto = \"new\"\n\n[retrofits.rekeyed]",
     );
     let again = Mapping::of(&parse("keyfold.toml", &text).model.unwrap(), "again").unwrap();
-    let head = Head::begun(moved.mapping(), Some("stream-1"));
-    let code = |head: &Head, other: &Mapping| {
+    let head = RetrofitState::begun(moved.mapping(), Some("stream-1"));
+    let code = |head: &RetrofitState, other: &Mapping| {
         head.check_apart(moved.mapping(), other).err().map(|error| error.code())
     };
     assert_eq!(code(&head, &again), Some("target-shared"));
     assert_eq!(code(&head, rekeyed.mapping()), None, "another target");
     assert_eq!(code(&head, moved.mapping()), None, "itself");
-    let given_up = Head { epoch: Epoch::new(2).unwrap(), phase: Phase::Abandoned, ..head };
+    let given_up = RetrofitState { epoch: Epoch::new(2).unwrap(), phase: Phase::Abandoned, ..head };
     assert_eq!(code(&given_up, &again), None);
-    let begun = |job: &Job| Head::begun(job.mapping(), Some("stream-1"));
-    let after = |job: &Job, others: &[Head], traces: bool| {
+    let begun = |job: &Job| RetrofitState::begun(job.mapping(), Some("stream-1"));
+    let after = |job: &Job, others: &[RetrofitState], traces: bool| {
         begun(job).after(others, traces.then(|| "items".to_owned())).map(|head| head.epoch.number())
     };
     assert_eq!(after(&moved, &[], false), Ok(1));
     assert_eq!(after(&moved, std::slice::from_ref(&given_up), true), Ok(3), "older fences give way");
-    let lost = |job: &Job, others: &[Head]| after(job, others, true).unwrap_err().code();
+    let lost = |job: &Job, others: &[RetrofitState]| after(job, others, true).unwrap_err().code();
     assert_eq!(lost(&moved, &[]), "control-row-lost", "not at epoch 1 under items of epoch 2");
     assert_eq!(lost(&rekeyed, &[given_up]), "control-row-lost");
     assert_eq!(after(&in_place, &[], false), Ok(1));
@@ -161,7 +161,7 @@ fn a_retrofit_begins_only_apart_from_others_and_above_what_they_left() {
 fn after_the_cut_over_neither_a_backfill_nor_a_repair_may_write() {
     for (name, open) in [("moved", false), ("rekeyed", false), ("inPlace", true)] {
         let job = job(name);
-        let head = Head::begun(job.mapping(), Some("stream-1"));
+        let head = RetrofitState::begun(job.mapping(), Some("stream-1"));
         assert_eq!(head.check_filling(job.mapping()), Ok(()));
         let over = head.to(Phase::CutOver).unwrap();
         assert_eq!(over.check_open(job.mapping()), Ok(()), "the stream is still followed");
@@ -202,7 +202,7 @@ fn a_tombstone_whose_key_does_not_fit_goes_into_quarantine() {
     let job = job("moved");
     let write = write(job.apply(&record("5", &"1".repeat(2049), None)).start(&job));
     let entry = Quarantined::read(put_item(&write)).unwrap();
-    assert_eq!((write.place, entry.code.as_str()), (TableRole::Control, "item-key-too-long"));
+    assert_eq!((write.role, entry.code.as_str()), (TableRole::Control, "item-key-too-long"));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn an_item_that_cannot_be_mapped_goes_into_quarantine_with_its_key_and_sequence(
     let mut task = job.apply(&record("5", "1", Some(bad)));
     let write = write(task.start(&job));
     let entry = Quarantined::read(put_item(&write)).unwrap();
-    assert_eq!((write.place, entry.code.as_str()), (TableRole::Control, "item-key-not-foldable"));
+    assert_eq!((write.role, entry.code.as_str()), (TableRole::Control, "item-key-not-foldable"));
     assert_eq!(entry.key.as_ref(), Some(task.key()));
     let verdict = TaskResult::Quarantined("item-key-not-foldable".to_owned());
     assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(verdict));
@@ -238,18 +238,15 @@ fn a_repair_writes_only_over_what_it_read_and_frees_the_item() {
     let source = SourceKey::of(job.mapping().source(), &key).unwrap();
     let entry = Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence.clone());
     let mut task = job.release(&entry).unwrap();
-    assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { place: TableRole::Target, .. })));
+    assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { role: TableRole::Target, .. })));
     assert!(matches!(
         task.respond(&job, Response::Got(None)),
-        TaskStep::Send(Request::Get { place: TableRole::Source, .. })
+        TaskStep::Send(Request::Get { role: TableRole::Source, .. })
     ));
     let put = write(task.respond(&job, Response::Got(Some(event("1", "joe")))));
     assert_eq!((&put.guard, &put_item(&put)[attributes::FENCE_ATTRIBUTE]), (&Guard::Absent, &fence.value()));
     let leave = write(task.respond(&job, Response::Written));
-    assert_eq!(
-        (leave.place, leave.guard),
-        (TableRole::Control, Guard::equals(control::FENCE, fence.value()))
-    );
+    assert_eq!((leave.role, leave.guard), (TableRole::Control, Guard::equals(control::FENCE, fence.value())));
     assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
 }
 
@@ -257,14 +254,14 @@ fn a_repair_writes_only_over_what_it_read_and_frees_the_item() {
 fn a_move_changes_ledger_and_both_places_at_once() {
     let job = job("rekeyed");
     let mut task = job.apply(&record("9", "1", Some(event("1", "sam"))));
-    assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { place: TableRole::Control, .. })));
+    assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { role: TableRole::Control, .. })));
     let mut first = job.backfill(event("1", "joe"), false);
     let TaskStep::Send(Request::Transact(writes)) = first.start(&job) else { panic!() };
     let row = put_item(&writes[0]).clone();
     let TaskStep::Send(Request::Transact(writes)) = task.respond(&job, Response::Got(Some(row))) else {
         panic!()
     };
-    let places: Vec<_> = writes.iter().map(|write| write.place).collect();
+    let places: Vec<_> = writes.iter().map(|write| write.role).collect();
     assert_eq!(places, [TableRole::Control, TableRole::Target, TableRole::Target]);
     assert!(
         matches!(&writes[1].action, Action::Delete(key) if key["pk"] == AttributeValue::S("r-joe".to_owned()))
@@ -308,7 +305,7 @@ fn only_the_newest_record_of_an_item_is_applied() {
     let records: Vec<Received> = records.into_iter().map(Into::into).collect();
     let mut batch = Batch::of(&job, &records);
     assert_eq!((batch.open(), batch.covered()), (vec![1, 2], 2));
-    batch.ended(1, Disposition::Settled(TaskResult::Written));
+    batch.ended(1, Disposition::Done(TaskResult::Written));
     batch.ended(2, Disposition::Failed);
     assert_eq!(
         batch.failed(),
@@ -347,7 +344,7 @@ fn a_record_that_cannot_be_read_stands_for_itself_in_a_batch() {
     ];
     let mut batch = Batch::of(&job, &records);
     assert_eq!(batch.open(), [1, 2]);
-    batch.ended(2, Disposition::Settled(TaskResult::Written));
+    batch.ended(2, Disposition::Done(TaskResult::Written));
     assert_eq!(batch.failed(), [1]);
 }
 
@@ -373,7 +370,7 @@ fn a_retrofit_survives_a_change_of_the_manifest_that_alters_no_byte_and_no_other
     let same = mapping(MANIFEST);
     let grown = mapping(&MANIFEST.replace("\"new-events\"", "\"new-events\"\nexpect = { items = 9 }"));
     let other = mapping(&MANIFEST.replace("{resourceId}-{accessedBy}", "{resourceId}/{accessedBy}"));
-    let head = Head::begun(&same, Some("stream-1"));
+    let head = RetrofitState::begun(&same, Some("stream-1"));
     assert_eq!((head.check_open(&same), head.check_open(&grown)), (Ok(()), Ok(())));
     assert_eq!(head.check(&other).unwrap_err().code(), "mapping-changed");
 
@@ -386,9 +383,9 @@ fn a_retrofit_survives_a_change_of_the_manifest_that_alters_no_byte_and_no_other
     assert_eq!(resumed(other).unwrap_err().code(), "mapping-changed");
 }
 
-/// The job of a retrofit with fences that keeps this.
-fn keeping(kept: Kept) -> Job {
-    job("moved").keeping(kept)
+/// The job of a retrofit with fences that keeps versions there.
+fn keeping(tracking: Tracking) -> Job {
+    job("moved").tracked_by(tracking)
 }
 
 /// Answers the reads of row, target and source; what is sent then.
@@ -400,10 +397,10 @@ fn after_reads(
     source: Option<&Item>,
 ) -> TaskStep {
     let mut step = task.start(job);
-    for (place, item) in [(TableRole::Control, row), (TableRole::Target, target), (TableRole::Source, source)]
+    for (role, item) in [(TableRole::Control, row), (TableRole::Target, target), (TableRole::Source, source)]
     {
         match &step {
-            TaskStep::Send(Request::Get { place: asked, .. }) => assert_eq!(*asked, place, "in this order"),
+            TaskStep::Send(Request::Get { role: asked, .. }) => assert_eq!(*asked, role, "in this order"),
             _ => return step,
         }
         step = task.respond(job, Response::Got(item.cloned()));
@@ -432,7 +429,7 @@ fn fenced(item: Item, sequence: &str) -> Item {
 
 /// The row of item 1 with this fence, as a task leaves it.
 fn row(sequence: &str) -> Item {
-    let job = keeping(Kept::Rows);
+    let job = keeping(Tracking::Rows);
     let mut task = job.apply(&record(sequence, "1", None));
     let [row, _] = transaction(after_reads(&job, &mut task, None, None, None));
     put_item(&row).clone()
@@ -440,12 +437,12 @@ fn row(sequence: &str) -> Item {
 
 #[test]
 fn with_rows_the_state_of_the_source_is_written_and_not_the_records() {
-    let job = keeping(Kept::TombstonesAndRows);
+    let job = keeping(Tracking::TombstonesAndRows);
     let mut task = job.apply(&record("5", "1", Some(event("1", "joe"))));
     let [row, target] = transaction(after_reads(&job, &mut task, None, None, Some(&event("1", "sam"))));
-    assert_eq!((row.place, &row.guard), (TableRole::Control, &Guard::Absent));
+    assert_eq!((row.role, &row.guard), (TableRole::Control, &Guard::Absent));
     assert_eq!(put_item(&row)[control::FENCE], fence("5").value());
-    assert_eq!((target.place, &target.guard), (TableRole::Target, &Guard::Absent));
+    assert_eq!((target.role, &target.guard), (TableRole::Target, &Guard::Absent));
     assert_eq!(put_item(&target)["byWho_pk"], AttributeValue::S("r-sam".to_owned()));
     assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
 }
@@ -458,9 +455,9 @@ fn a_delete_leaves_a_tombstone_while_tidying_and_nothing_once_tidy() {
         let mut task = job.apply(&record("5", "1", None));
         transaction(after_reads(&job, &mut task, Some(&row("3")), Some(&there), None))
     };
-    let [_, tombstone] = of(Kept::TombstonesAndRows);
+    let [_, tombstone] = of(Tracking::TombstonesAndRows);
     assert!(put_item(&tombstone).contains_key(attributes::TOMBSTONE_ATTRIBUTE));
-    let [row, delete] = of(Kept::Rows);
+    let [row, delete] = of(Tracking::Rows);
     assert!(matches!(delete.action, Action::Delete(_)));
     for (write, attribute) in [
         (&row, control::FENCE),
@@ -473,7 +470,7 @@ fn a_delete_leaves_a_tombstone_while_tidying_and_nothing_once_tidy() {
 
 #[test]
 fn what_the_retrofit_did_not_write_last_gets_a_fence_before_it_is_deleted() {
-    let job = keeping(Kept::Rows).by_rows_alone();
+    let job = keeping(Tracking::Rows).by_rows_alone();
     let bare = event("1", "joe");
     let (copied, other) = (fenced(bare.clone(), "2"), fenced(bare.clone(), "3"));
     let mut unreadable = bare.clone();
@@ -507,7 +504,7 @@ fn what_the_retrofit_did_not_write_last_gets_a_fence_before_it_is_deleted() {
 
 #[test]
 fn an_item_is_out_only_if_it_does_not_fit_and_nothing_is_in_its_place() {
-    let job = keeping(Kept::Rows);
+    let job = keeping(Tracking::Rows);
     let joe = event("1", "joe");
     let mut odd = joe.clone();
     odd.insert("accessedBy".to_owned(), AttributeValue::N("1".to_owned()));
@@ -519,7 +516,7 @@ fn an_item_is_out_only_if_it_does_not_fit_and_nothing_is_in_its_place() {
 
 #[test]
 fn an_acceptance_counts_for_the_newest_change_once_that_was_looked_at() {
-    let job = keeping(Kept::Rows);
+    let job = keeping(Tracking::Rows);
     let key = record("5", "1", None).key;
     let source = SourceKey::of(job.mapping().source(), &key).unwrap();
     let mut entry = Quarantined::item(&key, &source, &QuarantineReason::Foreign, fence("5"));
@@ -533,7 +530,7 @@ fn an_acceptance_counts_for_the_newest_change_once_that_was_looked_at() {
 
 #[test]
 fn of_row_and_item_the_newer_fence_counts() {
-    let job = keeping(Kept::Rows);
+    let job = keeping(Tracking::Rows);
     let there = |sequence| fenced(event("1", "joe"), sequence);
     for (known, target) in [
         (Some(row("5")), Some(there("3"))),
@@ -553,19 +550,19 @@ fn of_row_and_item_the_newer_fence_counts() {
 
 #[test]
 fn a_record_that_finds_nothing_to_do_leaves_its_row_all_the_same() {
-    let job = keeping(Kept::Rows);
+    let job = keeping(Tracking::Rows);
     let mut task = job.apply(&record("5", "1", None));
     let [row, target] = transaction(after_reads(&job, &mut task, None, None, None));
     assert_eq!(put_item(&row)[control::FENCE], fence("5").value());
     assert!(matches!(target.action, Action::Delete(_)));
     assert_eq!(target.guard, Guard::Absent, "nothing must have come there since");
     let begins_anew = task.respond(&job, Response::Cancelled(vec![false, true]));
-    assert!(matches!(begins_anew, TaskStep::Send(Request::Get { place: TableRole::Control, .. })));
+    assert!(matches!(begins_anew, TaskStep::Send(Request::Get { role: TableRole::Control, .. })));
 }
 
 #[test]
 fn with_rows_a_scan_and_a_repair_go_the_same_way() {
-    let job = keeping(Kept::Rows);
+    let job = keeping(Tracking::Rows);
     let scan = |known: Option<&Item>, target: Option<&Item>, source: Option<&Item>| {
         after_reads(&job, &mut job.backfill(event("1", "old"), false), known, target, source)
     };
@@ -591,7 +588,7 @@ fn with_rows_a_scan_and_a_repair_go_the_same_way() {
 
 #[test]
 fn an_item_is_written_once_more_where_it_is_right_and_only_where_it_is() {
-    let job = keeping(Kept::Rows);
+    let job = keeping(Tracking::Rows);
     let joe = event("1", "joe");
     let right = fenced(job.mapping().target_item(&joe).unwrap().unwrap(), "5");
     let rewrite = |target: Option<&Item>, source| {
@@ -616,27 +613,27 @@ fn an_item_is_written_once_more_where_it_is_right_and_only_where_it_is() {
 #[test]
 fn a_head_that_keeps_rows_never_takes_that_back() {
     let job = job("moved");
-    let begun = Head::begun(job.mapping(), Some("stream-1"));
-    let stored = |head: &Head| match head.store(None).action {
+    let begun = RetrofitState::begun(job.mapping(), Some("stream-1"));
+    let stored = |head: &RetrofitState| match head.store(None).action {
         Action::Put(row) => row,
         other => panic!("{other:?}"),
     };
     let tidying = begun.to(Phase::Tidying).unwrap();
-    let tidy = tidying.to(Phase::Tidy).unwrap().settling(7);
+    let tidy = tidying.to(Phase::Tidy).unwrap().effective_since(7);
     let over = tidy.swept().to(Phase::CutOver).unwrap();
     let back = over.to(over.undone()).unwrap();
-    let kept = [&begun, &tidying, &tidy, &over, &back].map(Head::kept);
-    let (first, both, rows) = (Kept::Tombstones, Kept::TombstonesAndRows, Kept::Rows);
+    let kept = [&begun, &tidying, &tidy, &over, &back].map(RetrofitState::tracking);
+    let (first, both, rows) = (Tracking::Tombstones, Tracking::TombstonesAndRows, Tracking::Rows);
     assert_eq!(kept, [first, both, rows, rows, rows]);
     assert_eq!((back.phase, back.leaves_tombstones()), (Phase::Tidy, false));
     assert_eq!(over.to(Phase::Running).unwrap_err().code(), "wrong-phase");
     assert_eq!(begun.undone(), Phase::Running);
     for head in [&tidying, &tidy, &over, &back, &over.to(Phase::Finalising).unwrap()] {
         let row = stored(head);
-        assert_eq!(Head::read("moved", Some(&row)).as_ref(), Ok(head));
-        assert_eq!(head.job(job.mapping().clone()).kept(), head.kept());
+        assert_eq!(RetrofitState::read("moved", Some(&row)).as_ref(), Ok(head));
+        assert_eq!(head.job(job.mapping().clone()).tracking(), head.tracking());
     }
-    let in_place = Head::begun(self::job("inPlace").mapping(), Some("stream-1"));
+    let in_place = RetrofitState::begun(self::job("inPlace").mapping(), Some("stream-1"));
     for phase in [Phase::Tidying, Phase::Tidy] {
         assert_eq!(in_place.to(phase).unwrap_err().code(), "nothing-to-tidy");
     }
@@ -648,16 +645,16 @@ fn a_head_that_keeps_rows_never_takes_that_back() {
 #[test]
 fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
     let job = job("rekeyed");
-    let begun = Head::begun(job.mapping(), Some("stream-1"));
+    let begun = RetrofitState::begun(job.mapping(), Some("stream-1"));
     assert_eq!(begun.to(Phase::Tidying).unwrap_err().code(), "wrong-phase");
     let tidy = begun.to(Phase::Tidy).unwrap();
     assert!(tidy.is_tidying() && !tidy.swept().is_tidying() && !tidy.leaves_tombstones());
     let Action::Put(row) = tidy.store(None).action else { panic!() };
-    assert_eq!(Head::read("rekeyed", Some(&row)), Ok(tidy.clone()));
+    assert_eq!(RetrofitState::read("rekeyed", Some(&row)), Ok(tidy.clone()));
     let sequence = SequenceNumber::parse("5").unwrap();
-    let may_lack_row = |head: &Head| Newest::of(head, sequence.clone(), 0).may_lack_row;
-    assert!(may_lack_row(&Head::begun(self::job("moved").mapping(), None)) && !may_lack_row(&tidy));
-    let first = |head: &Head| {
+    let may_lack_row = |head: &RetrofitState| Newest::of(head, sequence.clone(), 0).may_lack_row;
+    assert!(may_lack_row(&RetrofitState::begun(self::job("moved").mapping(), None)) && !may_lack_row(&tidy));
+    let first = |head: &RetrofitState| {
         let job = head.job(job.mapping().clone());
         let mut task = job.apply(&record("5", "1", Some(event("1", "joe"))));
         let TaskStep::Send(Request::Get { .. }) = task.start(&job) else { panic!("it reads the row") };

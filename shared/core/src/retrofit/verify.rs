@@ -1,6 +1,6 @@
 //! Is the target what the source says? Both ways, item by item, so that a write under way is not called a difference.
 //!
-//! A [`Check`] is a state machine like the retrofit's tasks: it says what it wants read, and ends with a [`Finding`]. A
+//! A [`Check`] is a state machine like the retrofit's tasks: it says what it wants read, and ends with a [`CheckResult`]. A
 //! first difference means nothing while writers go on: both sides are read again, strongly consistent, for as long as the
 //! replicator can be behind. If the target stays as it was all that time, it is a difference. If it moved, the item is being
 //! carried over just now, and nothing can be said of it. Nothing is ever written here; a repair is a task of its own.
@@ -162,7 +162,7 @@ impl Class {
 
 /// How a check ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct CheckResult {
     /// What is the matter.
     pub class: Class,
     /// The source item's key; `None` for one that is the same, and for a target item that names none.
@@ -177,7 +177,7 @@ pub enum CheckStep {
     /// Wait a little, then call [`Check::paused`].
     Pause,
     /// The check is over.
-    Done(Finding),
+    Done(CheckResult),
 }
 
 /// The comparison of one item.
@@ -263,7 +263,7 @@ impl Check {
             _ if is_no_item => check.done(job, Class::Same),
             // This retrofit did not write it.
             None => check.done(job, check.or_expired(job, Class::Extra)),
-            Some(key) => CheckStep::Send(Request::Get { place: TableRole::Source, key }),
+            Some(key) => CheckStep::Send(Request::Get { role: TableRole::Source, key }),
         };
         (check, step)
     }
@@ -287,7 +287,7 @@ impl Check {
         match self.key(job) {
             Some(key) => {
                 self.phase = CheckPhase::Source;
-                CheckStep::Send(Request::Get { place: TableRole::Source, key })
+                CheckStep::Send(Request::Get { role: TableRole::Source, key })
             }
             None => self.done(job, Class::Extra),
         }
@@ -335,7 +335,7 @@ impl Check {
     fn ask_accepted(&mut self, job: &Job, entry: Quarantined) -> CheckStep {
         let key = accepted_key(job.mapping(), &entry.row);
         self.phase = CheckPhase::Accepted(Box::new(entry));
-        CheckStep::Send(Request::Get { place: TableRole::Control, key })
+        CheckStep::Send(Request::Get { role: TableRole::Control, key })
     }
 
     /// In place, the item that was read is all there is.
@@ -354,7 +354,7 @@ impl Check {
             _ => None,
         };
         match self.found_at.clone().or_else(wanted) {
-            Some(key) => CheckStep::Send(Request::Get { place: TableRole::Target, key }),
+            Some(key) => CheckStep::Send(Request::Get { role: TableRole::Target, key }),
             // Gone from the source, not selected, or not to be mapped: it has no place to look at.
             None => {
                 self.target = None;
@@ -412,7 +412,7 @@ impl Check {
         self.phase = CheckPhase::Quarantine(class);
         let partition = control::quarantine_partition(job.mapping().rows_name());
         CheckStep::Send(Request::Get {
-            place: TableRole::Control,
+            role: TableRole::Control,
             key: control::key(&partition, &of.row_key()),
         })
     }
@@ -420,7 +420,7 @@ impl Check {
     fn done(&self, job: &Job, class: Class) -> CheckStep {
         // Most are the same, and then nobody asks which item it is.
         let key = if class == Class::Same { None } else { self.key(job) };
-        CheckStep::Done(Finding { class, key })
+        CheckStep::Done(CheckResult { class, key })
     }
 
     /// What two sides of one item say, at one look.

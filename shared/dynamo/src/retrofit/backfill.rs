@@ -76,13 +76,13 @@ async fn run(
         let tasks = items.into_iter().map(|item| sender.job().backfill(item, careful));
         pages += 1;
         let (settled, next, kept) = join3(
-            settle(sender, tasks, options),
+            carry_to_the_end(sender, tasks, options),
             read_ahead(sender, slice, options, pages),
             hold.keep(sender, slice.checkpoint()),
         )
         .await;
         for verdict in settled? {
-            slice.settled(number, &verdict);
+            slice.item_done(number, &verdict);
         }
         sender.carried(count);
         let stop = watch(slice.checkpoint()).is_break();
@@ -111,13 +111,13 @@ async fn read_ahead(
 /// Reads the slice's next page.
 pub(super) async fn read_page(
     sender: &RequestSender,
-    place: TableRole,
+    role: TableRole,
     slice: &Slice,
     options: &SliceOptions,
 ) -> Result<Page, RetrofitError> {
     let segment = slice.checkpoint().segment();
     let page = PageRequest {
-        table: sender.table(place).name.clone(),
+        table: sender.table(role).name.clone(),
         limit: Some(sender.page_items(options.page_items)),
         consistent: true,
         start_key: slice.next().flatten().cloned(),
@@ -132,7 +132,7 @@ pub(super) async fn read_page(
 
 /// Carries tasks out until each is settled. One whose place is taken is tried again when the others have moved, and then
 /// parked. An item that is not settled ends the slice: the checkpoint stays before its page.
-async fn settle(
+async fn carry_to_the_end(
     sender: &RequestSender,
     tasks: impl ExactSizeIterator<Item = ItemTask>,
     options: &SliceOptions,
@@ -148,8 +148,8 @@ async fn settle(
     for mut task in blocked {
         verdicts.push(unblock(sender, &mut task).await?);
     }
-    match verdicts.iter().find(|verdict| !verdict.is_settled()) {
-        Some(verdict) => Err(RetrofitError::NotSettled {
+    match verdicts.iter().find(|verdict| !verdict.is_done()) {
+        Some(verdict) => Err(RetrofitError::NotDone {
             table: sender.table(TableRole::Source).id.clone(),
             verdict: verdict.name(),
         }),

@@ -37,7 +37,7 @@ impl Waiting {
     /// Its request as a statement, if it can be one.
     pub(super) fn statement(&self, sender: &RequestSender, form: Form) -> Option<Statement> {
         match &self.request {
-            Request::Write(write) => form(&sender.table(write.place).name, write),
+            Request::Write(write) => form(&sender.table(write.role).name, write),
             Request::Get { .. } | Request::Transact(_) => None,
         }
     }
@@ -128,22 +128,22 @@ fn grouped(sender: &RequestSender, ready: VecDeque<Waiting>) -> Vec<Group> {
     let (mut groups, mut reads, mut statements) = (Vec::new(), Vec::new(), Vec::new());
     for waiting in ready {
         match &waiting.request {
-            Request::Get { place, key } => {
-                let (place, key) = (*place, key.clone());
-                reads.push((place, waiting, key));
+            Request::Get { role, key } => {
+                let (role, key) = (*role, key.clone());
+                reads.push((role, waiting, key));
             }
             Request::Write(write) => match waiting.statement(sender, guarded_statement) {
-                Some(statement) => statements.push((write.place, waiting, statement)),
+                Some(statement) => statements.push((write.role, waiting, statement)),
                 None => groups.push(Group::Alone(Box::new(waiting))),
             },
             Request::Transact(_) => groups.push(Group::Alone(Box::new(waiting))),
         }
     }
-    for (place, batch) in batches(reads, BATCH_GET_KEYS_MAX) {
-        groups.push(Group::Reads(place, batch));
+    for (role, batch) in batches(reads, BATCH_GET_KEYS_MAX) {
+        groups.push(Group::Reads(role, batch));
     }
-    for (place, batch) in batches(statements, STATEMENTS_MAX) {
-        groups.push(Group::Statements(place, batch));
+    for (role, batch) in batches(statements, STATEMENTS_MAX) {
+        groups.push(Group::Statements(role, batch));
     }
     groups
 }
@@ -152,10 +152,10 @@ type BatchOf<T> = (TableRole, Vec<(Waiting, T)>);
 
 fn batches<T>(given: Vec<(TableRole, Waiting, T)>, most: usize) -> Vec<BatchOf<T>> {
     let mut batches: Vec<BatchOf<T>> = Vec::new();
-    for (place, waiting, what) in given {
+    for (role, waiting, what) in given {
         match batches.last_mut() {
-            Some((of, batch)) if *of == place && batch.len() < most => batch.push((waiting, what)),
-            _ => batches.push((place, vec![(waiting, what)])),
+            Some((of, batch)) if *of == role && batch.len() < most => batch.push((waiting, what)),
+            _ => batches.push((role, vec![(waiting, what)])),
         }
     }
     batches
@@ -182,8 +182,8 @@ async fn run(sender: &RequestSender, group: Group) -> Vec<After> {
     let responses = match group {
         Group::Done(after) => return after,
         Group::Alone(waiting) => vec![(*waiting, None)],
-        Group::Reads(place, batch) => read_all(sender, place, batch).await,
-        Group::Statements(place, batch) => execute_all(sender, place, guarded_statement, batch).await,
+        Group::Reads(role, batch) => read_all(sender, role, batch).await,
+        Group::Statements(role, batch) => execute_all(sender, role, guarded_statement, batch).await,
     };
     let mut after = Vec::with_capacity(responses.len());
     for (waiting, outcome) in responses {
@@ -202,10 +202,10 @@ async fn run(sender: &RequestSender, group: Group) -> Vec<After> {
 /// What is known of each request; `None` where it must be sent by itself.
 pub(super) type Responses = Vec<(Waiting, Option<Response>)>;
 
-async fn read_all(sender: &RequestSender, place: TableRole, batch: Vec<(Waiting, Item)>) -> Responses {
+async fn read_all(sender: &RequestSender, role: TableRole, batch: Vec<(Waiting, Item)>) -> Responses {
     let (waiting, keys): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     // After an error each is read by itself, so that its own error is known.
-    match sender.look_up(place, keys).await {
+    match sender.look_up(role, keys).await {
         Ok(items) => {
             waiting.into_iter().zip(items.into_iter().map(|item| Some(Response::Got(item)))).collect()
         }
@@ -217,14 +217,14 @@ async fn read_all(sender: &RequestSender, place: TableRole, batch: Vec<(Waiting,
 /// so that its own error is known: all of it is conditional.
 pub(super) async fn execute_all(
     sender: &RequestSender,
-    place: TableRole,
+    role: TableRole,
     form: Form,
     batch: Vec<(Waiting, Statement)>,
 ) -> Responses {
     let mut responses: Responses = Vec::with_capacity(batch.len());
     let (mut left, mut statements): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
-        let Some(answers) = execute_once(sender, place, statements).await else { break };
+        let Some(answers) = execute_once(sender, role, statements).await else { break };
         let mut again = Vec::new();
         for (waiting, answer) in left.into_iter().zip(answers) {
             match answer {
@@ -256,10 +256,10 @@ enum Answered {
 /// Sends the statements once; `None` if that cannot pass.
 async fn execute_once(
     sender: &RequestSender,
-    place: TableRole,
+    role: TableRole,
     statements: Vec<Statement>,
 ) -> Option<Vec<Answered>> {
-    let (table, count) = (&sender.table(place).name, statements.len());
+    let (table, count) = (&sender.table(role).name, statements.len());
     match execute(sender.client(), table, statements).await {
         Ok((results, consumed)) => {
             sender.wrote(table, &consumed);

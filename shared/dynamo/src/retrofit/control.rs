@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::query::expression::ConditionExpression;
-use keyfold_core::retrofit::control::{self, Head};
-use keyfold_core::retrofit::progress::{Begun, Verdict};
+use keyfold_core::retrofit::control::{self, RetrofitState};
+use keyfold_core::retrofit::progress::{ComparisonResult, ComparisonStart};
 use keyfold_core::retrofit::quarantine::{Acceptance, entries};
 use keyfold_core::retrofit::{
     Action, ChangeRecord, Checkpoint, Guard, Lag, Lease, Pass, Protocol, Quarantined, Request, Response,
@@ -22,14 +22,18 @@ use crate::{Page, PageRequest, QueryPage, query_page};
 
 impl RequestSender {
     /// The retrofit's row. An error if it was never started.
-    pub async fn head(&self) -> Result<Head, RetrofitError> {
+    pub async fn head(&self) -> Result<RetrofitState, RetrofitError> {
         let retrofit = self.job().mapping().name();
         let row = self.read(TableRole::Control, vec![control::head_key(retrofit)]).await?;
-        Ok(Head::read(retrofit, row.first())?)
+        Ok(RetrofitState::read(retrofit, row.first())?)
     }
 
     /// Stores the retrofit's row over the one before it, if that is still there.
-    pub async fn store(&self, head: &Head, before: Option<&Head>) -> Result<(), RetrofitError> {
+    pub async fn store(
+        &self,
+        head: &RetrofitState,
+        before: Option<&RetrofitState>,
+    ) -> Result<(), RetrofitError> {
         match self.send(&Request::Write(head.store(before))).await? {
             Response::Written => Ok(()),
             Response::Rejected(code) => {
@@ -171,7 +175,7 @@ impl RequestSender {
     }
 
     /// What was backfilled by the mapping of this row, before the manifest was mended, counts as backfilled by the one at hand.
-    pub async fn carry_on(&self, before: &Head) -> Result<(), RetrofitError> {
+    pub async fn carry_on(&self, before: &RetrofitState) -> Result<(), RetrofitError> {
         let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
         for row in &rows {
             if let Some(write) = progress::carry_on(self.job(), before.mapping.as_str(), row)? {
@@ -186,7 +190,7 @@ impl RequestSender {
         for checkpoint in self.segments(pass).await? {
             let key = progress::segment_key(self.job(), pass, checkpoint.segment());
             let write = Write {
-                place: TableRole::Control,
+                role: TableRole::Control,
                 action: Action::Delete(key),
                 guard: Guard::Present(Condition::always()),
             };
@@ -226,14 +230,14 @@ impl RequestSender {
     }
 
     /// What a comparison that begins now begins under.
-    async fn moment(&self) -> Result<Begun, RetrofitError> {
+    async fn moment(&self) -> Result<ComparisonStart, RetrofitError> {
         let rows = self.read(TableRole::Control, vec![progress::mark_key(self.job())]).await?;
         let mark = rows.first().and_then(progress::read_mark).unwrap_or_default();
-        Ok(Begun { mark, version: self.head().await?.version, seconds: now_seconds() })
+        Ok(ComparisonStart { mark, version: self.head().await?.version, seconds: now_seconds() })
     }
 
     /// What comparisons of both sides found since something last voided them. `None` if none is complete.
-    pub async fn verdict(&self) -> Result<Option<Verdict>, RetrofitError> {
+    pub async fn verdict(&self) -> Result<Option<ComparisonResult>, RetrofitError> {
         let protocol = self.job().mapping().protocol();
         let now = self.moment().await?;
         let mut segments = Vec::new();
@@ -244,10 +248,10 @@ impl RequestSender {
     }
 
     /// Is the retrofit still in a phase in which items are written as this sender writes them?
-    pub(super) async fn check_kept(&self) -> Result<(), RetrofitError> {
+    pub(super) async fn check_tracking(&self) -> Result<(), RetrofitError> {
         // In place, items are written in one way.
         let one_way = self.job().mapping().protocol() == Protocol::InPlace;
-        if one_way || self.head().await?.kept() == self.job().kept() {
+        if one_way || self.head().await?.tracking() == self.job().tracking() {
             return Ok(());
         }
         Err(RetrofitError::PhaseChanged { retrofit: self.job().mapping().name().to_owned() })
@@ -273,7 +277,7 @@ impl RequestSender {
     /// Tries to bring an item of the quarantine to where it should be; is it out?
     pub async fn release(&self, entry: &Quarantined) -> Result<bool, RetrofitError> {
         let Some(mut task) = self.job().release(entry) else { return Ok(false) };
-        self.check_kept().await?;
+        self.check_tracking().await?;
         let verdict = match self.carry(&mut task).await? {
             TaskResult::Blocked => unblock(self, &mut task).await?,
             verdict => verdict,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use keyfold_core::retrofit::control::{Delivery, Direction, Head};
+use keyfold_core::retrofit::control::{Delivery, Direction, RetrofitState};
 use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
 use keyfold_core::retrofit::{ChangeRecord, LedgerRow, Mapping, SourceKey, TableRole, TaskResult};
 use keyfold_core::value::Item;
@@ -92,7 +92,7 @@ impl Drain {
     }
 
     /// Reads on in both streams until there is nothing more for now; says how many records came.
-    pub async fn read(&mut self, sender: &RequestSender, head: &Head) -> Result<u64, DynamoError> {
+    pub async fn read(&mut self, sender: &RequestSender, head: &RetrofitState) -> Result<u64, DynamoError> {
         let seen = &mut self.seen;
         let opened = self.open.read(&mut |change| seen.opened(sender, head, change)).await?;
         let closed = match &mut self.closed {
@@ -103,10 +103,14 @@ impl Drain {
     }
 
     /// Looks at what came to the closed table, as the replicator does; is nothing left of it?
-    pub async fn examine(&mut self, sender: &RequestSender, head: &Head) -> Result<bool, RetrofitError> {
-        let records_lead = match sender.job().mapping().is_back() {
-            true => Direction::There,
-            false => Direction::Back,
+    pub async fn examine(
+        &mut self,
+        sender: &RequestSender,
+        head: &RetrofitState,
+    ) -> Result<bool, RetrofitError> {
+        let records_lead = match sender.job().mapping().is_reverse() {
+            true => Direction::Forward,
+            false => Direction::Reverse,
         };
         let Delivery::Late { epoch, .. } = head.delivery(&self.mapping, records_lead) else {
             self.seen.unexamined.clear();
@@ -130,7 +134,7 @@ impl Drain {
                 let mut late = None;
                 while let Some(record) = records.next() {
                     let result = one(sender, &record, epoch).await?;
-                    if !result.is_settled() {
+                    if !result.is_done() {
                         return Ok((late, std::iter::once(record).chain(records).collect()));
                     }
                     late = late.or_else(|| result.is_late().then(|| record.key.clone()));
@@ -153,7 +157,11 @@ impl Drain {
     }
 
     /// Looks at every item that was changed, or to which somebody wrote late: has its newest change arrived, and do both sides agree?
-    pub async fn backlog(&self, sender: &RequestSender, head: &Head) -> Result<Backlog, RetrofitError> {
+    pub async fn backlog(
+        &self,
+        sender: &RequestSender,
+        head: &RetrofitState,
+    ) -> Result<Backlog, RetrofitError> {
         let mut backlog = Backlog { items: self.seen.newest.len() as u64, ..Backlog::default() };
         for (key, lack) in self.lacking(sender, head).await? {
             *match lack {
@@ -174,7 +182,7 @@ impl Drain {
     pub async fn carry(
         &self,
         sender: &RequestSender,
-        head: &Head,
+        head: &RetrofitState,
         before_seconds: u64,
     ) -> Result<(), RetrofitError> {
         let lacking = self.lacking(sender, head).await?.into_iter();
@@ -194,7 +202,7 @@ impl Drain {
     async fn lacking(
         &self,
         sender: &RequestSender,
-        head: &Head,
+        head: &RetrofitState,
     ) -> Result<Vec<(&SourceKey, Lack)>, RetrofitError> {
         let changed = self.seen.newest.iter().map(|(key, change)| (key, &change.key, Some(&change.newest)));
         let late = self.seen.late.iter().filter(|(key, _)| !self.seen.newest.contains_key(key));
@@ -228,7 +236,7 @@ impl Drain {
     async fn lacking_of<'s>(
         &self,
         sender: &RequestSender,
-        head: &Head,
+        head: &RetrofitState,
         part: &[(&'s SourceKey, &'s Item, Option<&'s Newest>)],
     ) -> Result<Vec<(&'s SourceKey, Lack)>, RetrofitError> {
         let mapping = sender.job().mapping();
@@ -264,7 +272,7 @@ impl Drain {
 }
 
 impl Seen {
-    fn opened(&mut self, sender: &RequestSender, head: &Head, change: StreamedChange) {
+    fn opened(&mut self, sender: &RequestSender, head: &RetrofitState, change: StreamedChange) {
         let StreamedChange { record, seconds } = change;
         let Some(key) = SourceKey::of(sender.table(TableRole::Source), &record.key) else { return };
         let newest = Newest::of(head, record.sequence, seconds);
@@ -276,7 +284,7 @@ impl Seen {
         }
     }
 
-    fn closed(&mut self, sender: &RequestSender, head: &Head, change: StreamedChange) {
+    fn closed(&mut self, sender: &RequestSender, head: &RetrofitState, change: StreamedChange) {
         let StreamedChange { record, seconds } = change;
         let origin = sender.job().mapping().origin(&record.key);
         let key = origin.and_then(|key| SourceKey::of(sender.table(TableRole::Source), &key));

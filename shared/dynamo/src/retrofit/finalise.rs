@@ -38,10 +38,10 @@ async fn run(
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
-    let place = if pass == Pass::EmptyLedger { TableRole::Control } else { TableRole::Target };
+    let role = if pass == Pass::EmptyLedger { TableRole::Control } else { TableRole::Target };
     let mut pages = 0;
     while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
-        let page = read_page(sender, place, slice, options).await?;
+        let page = read_page(sender, role, slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
         let mut cleaned = stream::iter(&page.items)
             .map(|item| clean(sender, pass, item))
@@ -72,7 +72,7 @@ async fn clean(sender: &RequestSender, pass: Pass, item: &Item) -> Result<&'stat
             _ => finalise::clean(mapping.target(), item),
         };
         let Some(write) = write else { return Ok("clean") };
-        let place = write.place;
+        let role = write.role;
         match sender.send(&Request::Write(write)).await? {
             Response::Written if finalise::is_revived(mapping.target(), item) => return Ok("revived"),
             Response::Written => return Ok("cleaned"),
@@ -80,19 +80,17 @@ async fn clean(sender: &RequestSender, pass: Pass, item: &Item) -> Result<&'stat
             // Somebody wrote the item meanwhile, and may have kept the marks.
             Response::Refused(_) => {
                 let key = mapping.target().key_of(item).unwrap_or_default();
-                there = sender.read(place, vec![key]).await?.pop();
+                there = sender.read(role, vec![key]).await?.pop();
             }
             Response::Rejected(code) => {
-                return Err(RetrofitError::Refused { table: sender.table(place).id.clone(), code });
+                return Err(RetrofitError::Refused { table: sender.table(role).id.clone(), code });
             }
             Response::Got(_) | Response::Cancelled(_) => unreachable!("a write was sent"),
         }
     }
     match pass {
         // The checkpoint must not pass a tombstone.
-        Pass::Tidy => {
-            Err(RetrofitError::NotSettled { table: mapping.target().id.clone(), verdict: "changed" })
-        }
+        Pass::Tidy => Err(RetrofitError::NotDone { table: mapping.target().id.clone(), verdict: "changed" }),
         _ => Ok("changed"),
     }
 }

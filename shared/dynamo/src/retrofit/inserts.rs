@@ -77,5 +77,5 @@ impl Inserts {
 
 /// Only puts into the target: what a row of the control table means hangs on its guard.
 fn insert(table: &str, write: &Write) -> Option<Statement> {
-    (write.place == TableRole::Target).then(|| put_as_insert(table, &write.action, &write.guard)).flatten()
+    (write.role == TableRole::Target).then(|| put_as_insert(table, &write.action, &write.guard)).flatten()
 }

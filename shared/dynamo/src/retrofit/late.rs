@@ -74,7 +74,7 @@ async fn one_item(
             unread => sender.carry(&mut sender.job().receive(unread)).await.map_err(RetrofitError::from),
         };
         match end {
-            Ok(end) if end.is_settled() => ends.push((at, end)),
+            Ok(end) if end.is_done() => ends.push((at, end)),
             Ok(_) => return (ends, None),
             Err(error) => return (ends, Some(error)),
         }

@@ -14,10 +14,10 @@ impl RequestSender {
     /// The items with these keys, in their order; any number of keys, and one may be there twice.
     pub(super) async fn look_up(
         &self,
-        place: TableRole,
+        role: TableRole,
         keys: Vec<Item>,
     ) -> Result<Vec<Option<Item>>, DynamoError> {
-        let table = self.table(place);
+        let table = self.table(role);
         let mut items = vec![None; keys.len()];
         // Where the item of each key goes, and where the same is asked for once more.
         let mut first: HashMap<SourceKey, usize> = HashMap::with_capacity(keys.len());
@@ -39,7 +39,7 @@ impl RequestSender {
             if batch.is_empty() {
                 break;
             }
-            for item in self.read(place, batch).await? {
+            for item in self.read(role, batch).await? {
                 if let Some(at) = SourceKey::of(table, &item).and_then(|name| first.get(&name)) {
                     items[*at] = Some(item);
                 }

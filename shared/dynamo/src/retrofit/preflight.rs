@@ -34,8 +34,8 @@ impl RequestSender {
     }
 
     /// The ARN of a table's stream; an error if it has none with both images.
-    pub async fn stream(&self, place: TableRole) -> Result<String, RetrofitError> {
-        self.stream_of(place, &self.table_there(place).await?)
+    pub async fn stream(&self, role: TableRole) -> Result<String, RetrofitError> {
+        self.stream_of(role, &self.table_there(role).await?)
     }
 
     /// What shows that a retrofit without a row was at work all the same: rows of its segments or its quarantine, or items in
@@ -101,8 +101,8 @@ impl RequestSender {
     }
 
     /// Is the time to live of this table switched on, for the attribute of the manifest?
-    pub(super) async fn expires(&self, place: TableRole) -> Result<bool, RetrofitError> {
-        let table = self.table(place);
+    pub(super) async fn expires(&self, role: TableRole) -> Result<bool, RetrofitError> {
+        let table = self.table(role);
         if table.ttl.is_none() {
             return Ok(false);
         }
@@ -123,13 +123,13 @@ impl RequestSender {
         Ok((whole(target.item_count()), whole(target.table_size_bytes()).div_ceil(SCAN_UNIT_BYTES)))
     }
 
-    async fn table_there(&self, place: TableRole) -> Result<TableDescription, RetrofitError> {
-        let table = self.table(place);
+    async fn table_there(&self, role: TableRole) -> Result<TableDescription, RetrofitError> {
+        let table = self.table(role);
         Ok(self.with_retries(|| description(self.client(), table).boxed()).await?)
     }
 
-    fn stream_of(&self, place: TableRole, there: &TableDescription) -> Result<String, RetrofitError> {
-        let table = || self.table(place).id.clone();
+    fn stream_of(&self, role: TableRole, there: &TableDescription) -> Result<String, RetrofitError> {
+        let table = || self.table(role).id.clone();
         let specification = there.stream_specification().filter(|stream| stream.stream_enabled());
         let (Some(stream), Some(arn)) = (specification, there.latest_stream_arn()) else {
             return Err(RetrofitError::NoStream { table: table() });

@@ -157,9 +157,9 @@ async fn finish(
 
 fn note(batch: &mut Batch, done: &mut Replicated, at: usize, end: Result<TaskResult, RetrofitError>) {
     match end {
-        Ok(verdict) if verdict.is_settled() => {
+        Ok(verdict) if verdict.is_done() => {
             done.settled.push(verdict.clone());
-            batch.ended(at, Disposition::Settled(verdict));
+            batch.ended(at, Disposition::Done(verdict));
         }
         Ok(_) => batch.ended(at, Disposition::Failed),
         Err(error) => {

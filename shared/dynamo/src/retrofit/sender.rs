@@ -46,7 +46,7 @@ pub enum RetrofitError {
     },
     /// An item could not be dealt with for now.
     #[error("an item of table `{table}` could not be carried over (`{verdict}`)")]
-    NotSettled {
+    NotDone {
         /// The source table.
         table: String,
         /// How its task ended.
@@ -142,7 +142,7 @@ impl RetrofitError {
             RetrofitError::Checkpoint(error) => error.code(),
             RetrofitError::Raced { .. } => "retrofit-raced",
             RetrofitError::PhaseChanged { .. } => "phase-changed",
-            RetrofitError::NotSettled { .. } => "item-not-settled",
+            RetrofitError::NotDone { .. } => "item-not-settled",
             RetrofitError::Refused { .. } => "write-refused",
             RetrofitError::LeaseTaken { .. } => "segment-leased",
             RetrofitError::LeaseLost { .. } => "lease-lost",
@@ -164,7 +164,7 @@ impl RetrofitError {
             RetrofitError::Control(error) => error.hint(),
             RetrofitError::Raced { .. }
             | RetrofitError::PhaseChanged { .. }
-            | RetrofitError::NotSettled { .. } => Some("run the command again"),
+            | RetrofitError::NotDone { .. } => Some("run the command again"),
             RetrofitError::LeaseTaken { .. } | RetrofitError::LeaseLost { .. } => {
                 Some("wait: a lease that is not renewed expires after half a minute")
             }
@@ -257,8 +257,8 @@ impl RequestSender {
     }
 
     /// The table at this place.
-    pub fn table(&self, place: TableRole) -> &Table {
-        match place {
+    pub fn table(&self, role: TableRole) -> &Table {
+        match role {
             TableRole::Source => self.job.mapping().source(),
             TableRole::Target => self.job.mapping().target(),
             TableRole::Control => &self.control,
@@ -337,8 +337,8 @@ impl RequestSender {
 
     async fn send_once(&self, request: &Request) -> Result<Response, DynamoError> {
         match request {
-            Request::Get { place, key } => {
-                let got = self.read(*place, vec![key.clone()]).await?;
+            Request::Get { role, key } => {
+                let got = self.read(*role, vec![key.clone()]).await?;
                 Ok(Response::Got(got.into_iter().next()))
             }
             Request::Write(write) => self.write(write).await,
@@ -348,7 +348,7 @@ impl RequestSender {
 
     /// Sends one write; what a refused one met comes with the refusal.
     async fn write(&self, write: &Write) -> Result<Response, DynamoError> {
-        let table = self.table(write.place);
+        let table = self.table(write.role);
         let tell = Tell { refused_by: true, ..Tell::default() };
         match guarded::send(self.client(), table, &write.action, Some(&write.guard), tell).await {
             Ok(sent) => {
@@ -364,12 +364,12 @@ impl RequestSender {
     }
 
     /// Reads items by their keys, strongly consistent.
-    pub(super) async fn read(&self, place: TableRole, keys: Vec<Item>) -> Result<Vec<Item>, DynamoError> {
-        let table = self.table(place).name.clone();
+    pub(super) async fn read(&self, role: TableRole, keys: Vec<Item>) -> Result<Vec<Item>, DynamoError> {
+        let table = self.table(role).name.clone();
         let batch = BatchGet { table, keys, consistent: true, ..BatchGet::default() };
         let got = batch_get_watched(&self.client, &batch, &|error| self.failed(error)).await?;
         self.has_read(&got.consumed);
-        if place == TableRole::Control {
+        if role == TableRole::Control {
             self.check_format("BatchGetItem", &got.items)?;
         }
         Ok(got.items)

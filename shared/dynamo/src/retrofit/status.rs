@@ -1,6 +1,6 @@
 //! How far a retrofit is, read from the control table and from the tables themselves.
 
-use keyfold_core::retrofit::control::{self, ControlError, Direction, Head};
+use keyfold_core::retrofit::control::{self, ControlError, Direction, RetrofitState};
 use keyfold_core::retrofit::gates::{Evidence, Gate, closed};
 use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Lag, Mapping, Misfits, Pass, Quarantined, progress};
@@ -21,7 +21,7 @@ const PASSES: [Pass; 6] =
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// Its row: phase, protocol, epoch.
-    pub head: Head,
+    pub head: RetrofitState,
     /// What speaks for or against cutting over.
     pub evidence: Evidence,
     /// The gates that are closed.
@@ -76,7 +76,7 @@ impl RequestSender {
         client: Client,
         mapping: Mapping,
         control_table: &str,
-    ) -> Result<(RequestSender, Head), RetrofitError> {
+    ) -> Result<(RequestSender, RetrofitState), RetrofitError> {
         let first = RequestSender::new(client, Job::new(mapping, Epoch::FIRST), control_table);
         let head = first.head().await?;
         let mapping = first.job().mapping().clone();
@@ -87,13 +87,13 @@ impl RequestSender {
     }
 
     /// How far the retrofit with this row is.
-    pub async fn status(&self, head: Head) -> Result<Status, RetrofitError> {
+    pub async fn status(&self, head: RetrofitState) -> Result<Status, RetrofitError> {
         let (evidence, entries) = self.evidence_and_quarantine().await?;
         let gates = closed(&head, &evidence);
         let lag = if head.stream.is_some() { self.lag().await? } else { None };
         let lag_age_seconds = lag.map_or(0, |lag| now_seconds().saturating_sub(lag.told));
-        let there = self.job().mapping().there();
-        let doors = [(Direction::There, there.source()), (Direction::Back, there.target())];
+        let there = self.job().mapping().forward();
+        let doors = [(Direction::Forward, there.source()), (Direction::Reverse, there.target())];
         let denied =
             doors.into_iter().filter_map(|(side, table)| Some((table.id.clone(), head.door(side).denied()?)));
         let denied = denied.collect();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::{Direction, Head};
+use keyfold_core::retrofit::control::{Direction, RetrofitState};
 use keyfold_core::retrofit::stop::{PolicyError, lifted_policy, same_policy};
 
 use super::{RequestSender, RetrofitError};
@@ -32,7 +32,7 @@ pub struct PolicyChange {
 
 impl RequestSender {
     /// Makes the policies of both tables what the row says; where writers stop by themselves, they are left alone.
-    pub async fn enforce(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
+    pub async fn enforce(&self, head: &RetrofitState) -> Result<Vec<PolicyChange>, RetrofitError> {
         match head.exempt.is_empty() {
             true => Ok(Vec::new()),
             false => self.each_policy(true, by_row(head)).await,
@@ -40,7 +40,7 @@ impl RequestSender {
     }
 
     /// What [`enforce`](Self::enforce) would change. Changes nothing.
-    pub async fn policy_changes(&self, head: &Head) -> Result<Vec<PolicyChange>, RetrofitError> {
+    pub async fn policy_changes(&self, head: &RetrofitState) -> Result<Vec<PolicyChange>, RetrofitError> {
         self.each_policy(false, by_row(head)).await
     }
 
@@ -55,9 +55,9 @@ impl RequestSender {
         change: bool,
         wanted: impl Fn(Direction, &str, Option<&str>) -> Result<Option<String>, PolicyError>,
     ) -> Result<Vec<PolicyChange>, RetrofitError> {
-        let there = self.job().mapping().there();
+        let there = self.job().mapping().forward();
         let mut changes = Vec::new();
-        for (side, table) in [(Direction::There, there.source()), (Direction::Back, there.target())] {
+        for (side, table) in [(Direction::Forward, there.source()), (Direction::Reverse, there.target())] {
             changes.extend(self.one_policy(table, change, |arn, policy| wanted(side, arn, policy)).await?);
         }
         Ok(changes)
@@ -123,6 +123,8 @@ impl RequestSender {
 }
 
 /// The policy of each table by the retrofit's row.
-fn by_row(head: &Head) -> impl Fn(Direction, &str, Option<&str>) -> Result<Option<String>, PolicyError> + '_ {
+fn by_row(
+    head: &RetrofitState,
+) -> impl Fn(Direction, &str, Option<&str>) -> Result<Option<String>, PolicyError> + '_ {
     |side, arn, policy| head.policy(arn, head.door(side), policy)
 }

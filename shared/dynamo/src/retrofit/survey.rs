@@ -24,7 +24,7 @@ pub async fn survey_slice(
         let number = slice.page(page.items.len(), page.last_key);
         for item in &page.items {
             let result = survey.lock().unwrap_or_else(PoisonError::into_inner).add(item);
-            slice.settled(number, &result);
+            slice.item_done(number, &result);
         }
         sender.carried(page.items.len());
         pages += 1;

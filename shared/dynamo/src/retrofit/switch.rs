@@ -25,7 +25,7 @@ impl RequestSender {
     /// Forgets a late change that somebody has dealt with; was it still there?
     pub async fn forget_late(&self, change: &LateChange) -> Result<bool, RetrofitError> {
         let write = Write {
-            place: TableRole::Control,
+            role: TableRole::Control,
             action: Action::Delete(change.row_key(self.job().mapping().name())),
             guard: Guard::Present(Condition::always()),
         };

@@ -13,8 +13,8 @@ use crate::guarded::part_of_transaction;
 impl RequestSender {
     /// Sends the writes as one transaction.
     pub(super) async fn transact(&self, writes: &[Write]) -> Result<Response, DynamoError> {
-        let call = || Call::new("TransactWriteItems", &self.table(writes[0].place).name);
-        let item = |write: &Write| part_of_transaction(self.table(write.place), &write.action, &write.guard);
+        let call = || Call::new("TransactWriteItems", &self.table(writes[0].role).name);
+        let item = |write: &Write| part_of_transaction(self.table(write.role), &write.action, &write.guard);
         let items = writes.iter().map(item).collect::<Result<Vec<_>, _>>();
         let items = items.map_err(|error| DynamoError::of_build(call(), &error))?;
         let sent = self

@@ -5,7 +5,7 @@ use std::{iter, mem};
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::segment::PageNumber;
-use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class, Finding, looks_again};
+use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckResult, CheckStep, Class, looks_again};
 use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, TableRole, TaskResult};
 use keyfold_core::value::Item;
 
@@ -85,7 +85,7 @@ async fn run(
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
-    let place = if pass == Pass::VerifyTarget { TableRole::Target } else { TableRole::Source };
+    let role = if pass == Pass::VerifyTarget { TableRole::Target } else { TableRole::Source };
     let checks = check_options(sender, options).await?;
     let (mut pages, mut parked) = (0, Vec::new());
     loop {
@@ -95,7 +95,7 @@ async fn run(
             && (pages == 0 || has_time(options))
             && sender.turn(options).await;
         let page = if begins {
-            let page = read_page(sender, place, slice, options).await?;
+            let page = read_page(sender, role, slice, options).await?;
             let number = slice.page(page.items.len(), page.last_key);
             sender.carried(page.items.len());
             pages += 1;
@@ -198,7 +198,7 @@ impl Looking {
 }
 
 /// Findings, each with its page; and the checks that pause.
-type Looked = (Vec<(PageNumber, Finding)>, Vec<Looking>);
+type Looked = (Vec<(PageNumber, CheckResult)>, Vec<Looking>);
 
 /// Lets all of them look, until each has ended or pauses. Those that differ pause together, while other pages are read. Each batch
 /// of reads has its own checks, which let go of its items at once.
@@ -238,23 +238,23 @@ async fn look_batch(
                     let due = Instant::now() + options.recheck_pause(looking.paused);
                     paused.push(Looking { due, ..looking });
                 }
-                CheckStep::Send(Request::Get { place, key }) => asked[at(place)].push((looking, key)),
+                CheckStep::Send(Request::Get { role, key }) => asked[at(role)].push((looking, key)),
                 CheckStep::Send(_) => unreachable!("a check only reads"),
             }
         }
-        let Some(place) = PLACES.into_iter().find(|place| !asked[at(*place)].is_empty()) else {
+        let Some(role) = PLACES.into_iter().find(|role| !asked[at(*role)].is_empty()) else {
             return Ok((ended, paused));
         };
-        let (checks, keys): (Vec<_>, Vec<_>) = mem::take(&mut asked[at(place)]).into_iter().unzip();
-        let items = sender.look_up(place, keys).await?;
+        let (checks, keys): (Vec<_>, Vec<_>) = mem::take(&mut asked[at(role)]).into_iter().unzip();
+        let items = sender.look_up(role, keys).await?;
         open = checks.into_iter().zip(items).map(|(looking, item)| looking.told(sender, item)).collect();
     }
 }
 
 const PLACES: [TableRole; 3] = [TableRole::Source, TableRole::Target, TableRole::Control];
 
-fn at(place: TableRole) -> usize {
-    match place {
+fn at(role: TableRole) -> usize {
+    match role {
         TableRole::Source => 0,
         TableRole::Target => 1,
         TableRole::Control => 2,
@@ -262,7 +262,7 @@ fn at(place: TableRole) -> usize {
 }
 
 /// Repairs what was found, if a repair can; was it?
-async fn mend(sender: &RequestSender, finding: &Finding) -> Result<bool, RetrofitError> {
+async fn mend(sender: &RequestSender, finding: &CheckResult) -> Result<bool, RetrofitError> {
     let Some(key) = finding.key.as_ref().filter(|_| finding.class.is_repairable()) else { return Ok(false) };
     let mut task = sender.job().repair(key);
     let verdict = match sender.carry(&mut task).await? {

@@ -39,7 +39,7 @@ impl WorkerLease {
         // After the lease, not before: whoever changes the phase looks for leases after the change. So one of the two sees the
         // other, and nobody goes on writing as in the phase before.
         if held.lease.is_some()
-            && let Err(error) = sender.check_kept().await
+            && let Err(error) = sender.check_tracking().await
         {
             held.release(sender).await?;
             return Err(error);
@@ -64,7 +64,7 @@ impl WorkerLease {
             }
             // It slept for longer than its lease: nobody waited for it.
             if ran_out {
-                sender.check_kept().await?;
+                sender.check_tracking().await?;
             }
         }
         if self.store && self.stored.elapsed() >= STORE_PERIOD {

@@ -219,7 +219,7 @@ pub fn table_options(model: &Model, table: &Table) -> TableOptions {
     let follows = |retrofit: &Retrofit| {
         retrofit.from == table.id
             || retrofit.to == table.id
-                && Mapping::of(model, &retrofit.name).is_ok_and(|mapping| mapping.back().is_ok())
+                && Mapping::of(model, &retrofit.name).is_ok_and(|mapping| mapping.reverse().is_ok())
     };
     TableOptions { stream: model.retrofits.iter().any(follows) }
 }

@@ -3,7 +3,7 @@
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::ControlError;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
-use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, RetrofitState};
 use keyfold_dynamo::{Client, DynamoError};
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ impl Retrofits {
 }
 
 /// The retrofit's row. Without a control table, nothing was ever started.
-async fn head(sender: &RequestSender) -> Result<Head, RetrofitError> {
+async fn head(sender: &RequestSender) -> Result<RetrofitState, RetrofitError> {
     let control = &sender.table(TableRole::Control).name;
     match sender.head().await {
         Err(RetrofitError::Dynamo(DynamoError::NotFound { call })) if *call.table == **control => {

@@ -41,7 +41,7 @@ impl Follower {
     ) -> Vec<Follower> {
         let Ok(mapping) = Mapping::of(model, retrofit) else { return Vec::new() };
         let mut tables = vec![(mapping.source().name.clone(), "failed")];
-        tables.extend(mapping.back().is_ok().then(|| (mapping.target().name.clone(), "failed-back")));
+        tables.extend(mapping.reverse().is_ok().then(|| (mapping.target().name.clone(), "failed-back")));
         let handler = Arc::new(handler);
         let follower = |(table, failed): (String, &str)| Follower {
             sender: RequestSender::new(

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Mapping, Pass, SegmentId, TableRole};
 use keyfold_dynamo::ensure_table;
-use keyfold_dynamo::retrofit::{Head, RequestSender, SliceOptions, backfill_slice};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState, SliceOptions, backfill_slice};
 
 use super::*;
 
@@ -28,7 +28,7 @@ async fn begin(world: &World) {
     let mapping = Mapping::of(world.api.model(), "moved").unwrap();
     let sender = RequestSender::new(client.clone(), Job::new(mapping, Epoch::FIRST), "keyfold-control");
     ensure_table(&client, sender.table(TableRole::Control), TableOptions::default()).await.unwrap();
-    sender.store(&Head::begun(sender.job().mapping(), None), None).await.unwrap();
+    sender.store(&RetrofitState::begun(sender.job().mapping(), None), None).await.unwrap();
     for item in [json!({ "id": { "S": "a" }, "kind": { "S": "x" } }), json!({ "id": { "S": "b<i>" } })] {
         world.put("old", item).await;
     }

@@ -11,7 +11,7 @@ use keyfold_core::retrofit::{
     SegmentId, SourceKey, TableRole,
 };
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::retrofit::{Head, RequestSender, RetrofitError, SliceOptions, backfill_slice};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, RetrofitState, SliceOptions, backfill_slice};
 use keyfold_dynamo::{TableOptions, load};
 use keyfold_local::EmbeddedDynamo;
 
@@ -37,7 +37,7 @@ async fn begun(dynamo: &EmbeddedDynamo) -> RequestSender {
     let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await.unwrap();
-    sender.store(&Head::begun(sender.job().mapping(), Some("stream-1")), None).await.unwrap();
+    sender.store(&RetrofitState::begun(sender.job().mapping(), Some("stream-1")), None).await.unwrap();
     sender
 }
 
@@ -81,7 +81,7 @@ async fn rows_of_another_version_are_refused_and_stay() {
         sender.checkpoint(Pass::Backfill, SegmentId::WHOLE).await.map(drop),
         sender.segments(Pass::Backfill).await.map(drop),
         sender.verdict().await.map(drop),
-        sender.status(Head::begun(sender.job().mapping(), Some("stream-1"))).await.map(drop),
+        sender.status(RetrofitState::begun(sender.job().mapping(), Some("stream-1"))).await.map(drop),
     ];
     for refused in refused {
         let error = refused.unwrap_err();

@@ -2,7 +2,7 @@
 //! nothing changes, check, finalise, check.
 
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::verify::{Class, Finding};
+use keyfold_core::retrofit::verify::{CheckResult, Class};
 use keyfold_core::retrofit::{Action, Pass, Quarantined, Request, Response, TableRole, Write, finalise};
 use keyfold_core::value::Item;
 
@@ -126,7 +126,7 @@ impl SimulationState<'_> {
     }
 
     /// Verifies both ways.
-    fn verify(&mut self) -> Result<Vec<Finding>, Violation> {
+    fn verify(&mut self) -> Result<Vec<CheckResult>, Violation> {
         let mut findings = Vec::new();
         let both = !self.scenario.is_in_place() && !self.bites(Mutant::OneSided);
         for pass in [Some(Pass::VerifySource), both.then_some(Pass::VerifyTarget)].into_iter().flatten() {
@@ -144,7 +144,7 @@ impl SimulationState<'_> {
     }
 
     /// The verifier finds the same items as the checker, and every item of somebody else.
-    fn agree(&self, findings: &[Finding]) -> Result<(), Violation> {
+    fn agree(&self, findings: &[CheckResult]) -> Result<(), Violation> {
         let mut found = [false; KEYS_MAX];
         let mut nobodys = 0;
         let states = self.states();
@@ -173,7 +173,7 @@ impl SimulationState<'_> {
     }
 
     /// Repairs what can be, and releases what is in quarantine.
-    fn repair(&mut self, findings: &[Finding], nameless: Nameless) -> Result<(), Violation> {
+    fn repair(&mut self, findings: &[CheckResult], nameless: Nameless) -> Result<(), Violation> {
         let clean = findings.iter().all(|finding| finding.class == Class::Same);
         for entry in self.quarantine() {
             if self.bites(Mutant::NoRelease) {
@@ -189,7 +189,7 @@ impl SimulationState<'_> {
                 }
                 None if nameless == Nameless::Stay => continue,
                 // What no item is known of can be dismissed once nothing else is the matter.
-                None if clean || self.is_settled() => job.dismiss(&entry),
+                None if clean || self.is_done() => job.dismiss(&entry),
                 None => continue,
             };
             self.start(task, TaskOrigin::Repair, Waiter::Nobody, self.version());
@@ -219,7 +219,7 @@ impl SimulationState<'_> {
     }
 
     /// Is everything right that can be?
-    fn is_settled(&self) -> bool {
+    fn is_done(&self) -> bool {
         let fixed =
             |state: &KeyState| matches!(state, KeyState::Right | KeyState::Unmappable | KeyState::Occupied);
         self.states().iter().all(fixed)
@@ -303,7 +303,7 @@ impl SimulationState<'_> {
             self.late.push(LateRequest {
                 request: write,
                 kind: TaskOrigin::Finalise,
-                kept: self.head.kept(),
+                kept: self.head.tracking(),
             });
             return None;
         }

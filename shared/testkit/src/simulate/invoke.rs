@@ -1,7 +1,7 @@
 //! Invocations of the replicator: batches from a shard, and what their ends mean for it.
 
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Job, Kept, Received, TaskResult};
+use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Job, Received, TaskResult, Tracking};
 
 use super::fault::Fault;
 use super::mutant::Mutant;
@@ -80,7 +80,7 @@ impl<'s> SimulationState<'s> {
             tasks.retain(|(at, _)| {
                 let skips = self.skips(records[*at], *at == first, *at == last);
                 if skips {
-                    batch.ended(*at, Disposition::Settled(TaskResult::Unchanged));
+                    batch.ended(*at, Disposition::Done(TaskResult::Unchanged));
                 }
                 !skips
             });
@@ -106,10 +106,10 @@ impl<'s> SimulationState<'s> {
     /// The job by which a record is carried over: with a weakened protocol, as before there were rows, unless it is a delete.
     fn plainer(&mut self, job: &'s Job, record: &Received) -> &'s Job {
         let puts = matches!(record, Received::Change(record) if record.new.is_some());
-        if job.kept() != Kept::Rows || !puts || !self.bites(Mutant::PlainPuts) {
+        if job.tracking() != Tracking::Rows || !puts || !self.bites(Mutant::PlainPuts) {
             return job;
         }
-        self.scenario.job(usize::from(job.epoch().number()) - 1, false, Kept::Tombstones)
+        self.scenario.job(usize::from(job.epoch().number()) - 1, false, Tracking::Tombstones)
     }
 
     /// Does a weakened protocol skip this record?

@@ -65,7 +65,7 @@ impl SimulationState<'_> {
 
     /// Does somebody still remember a row of another phase?
     pub(super) fn is_former_phase_remembered(&self) -> bool {
-        let kept = self.head.kept();
+        let kept = self.head.tracking();
         self.looks.iter().any(|look| look.version.kept != kept && !self.has_expired(look))
     }
 

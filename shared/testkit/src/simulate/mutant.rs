@@ -244,7 +244,7 @@ pub(super) enum Weakened {
 
 /// What becomes of a write; `None` if it stays as it is.
 pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Option<Weakened> {
-    let is_target = write.place == TableRole::Target;
+    let is_target = write.role == TableRole::Target;
     let put = match &write.action {
         Action::Put(item) => Some(item),
         Action::Update { .. } | Action::Delete(_) => None,
@@ -258,7 +258,7 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
         Mutant::NoOwner if has(OWNER_ATTRIBUTE) => unguarded(write),
         Mutant::NoFence if has(FENCE_ATTRIBUTE) && kind == TaskOrigin::Record => over_ours(write),
         Mutant::BackfillOverwrites if kind == TaskOrigin::Scan => over_ours(write),
-        Mutant::RepairUnguarded if kind == TaskOrigin::Repair && write.place != TableRole::Source => {
+        Mutant::RepairUnguarded if kind == TaskOrigin::Repair && write.role != TableRole::Source => {
             over_ours(write)
         }
         Mutant::DiscardReplayed if kind == TaskOrigin::Replay => unguarded(write),
@@ -276,10 +276,10 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
             }
             _ => None,
         },
-        Mutant::NoInputs if write.place == TableRole::Source => {
+        Mutant::NoInputs if write.role == TableRole::Source => {
             guarded(write, Guard::Present(Condition::All(Vec::new())))
         }
-        Mutant::Stub if write.place == TableRole::Source => match &write.guard {
+        Mutant::Stub if write.role == TableRole::Source => match &write.guard {
             Guard::Present(inputs) => guarded(write, Guard::AbsentOr(inputs.clone())),
             Guard::Absent | Guard::AbsentOr(_) => None,
         },
@@ -309,5 +309,5 @@ fn is_row(write: &Write, prefix: &str) -> bool {
         Some(AttributeValue::S(partition)) => partition.starts_with(prefix),
         _ => false,
     };
-    write.place == TableRole::Control && matches!(&write.action, Action::Put(row) if begins(row))
+    write.role == TableRole::Control && matches!(&write.action, Action::Put(row) if begins(row))
 }

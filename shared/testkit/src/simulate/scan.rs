@@ -147,7 +147,7 @@ impl SimulationState<'_> {
         run.open += items.len();
         if ahead {
             for _ in items {
-                run.slice.settled(page, &TaskResult::Written);
+                run.slice.item_done(page, &TaskResult::Written);
             }
         }
         let job = self.job_of(version);
@@ -170,7 +170,7 @@ impl SimulationState<'_> {
         }
         let (json, segment) = (run.returned.json(), run.returned.segment());
         // A slice that begins reads the retrofit's row anew.
-        run.version.kept = self.head.kept();
+        run.version.kept = self.head.tracking();
         let other = Version { other: !run.version.other, ..run.version };
         if Checkpoint::resume(&json, self.job_of(other), Pass::Backfill, segment).is_ok() {
             self.fail(Violation::new("a checkpoint of another mapping is taken up"));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Epoch, Job, Kept, Mapping, Protocol, TableRole, control};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, TableRole, Tracking, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::generate::Random;
@@ -86,8 +86,9 @@ impl Scenario {
         let other = TABLES.replace("{a}-{b}", "{b}-{a}");
         let (jobs, others) = (jobs(TABLES, protocol), jobs(&other, protocol));
         assert_ne!(jobs[0].mapping().hash(), others[0].mapping().hash());
-        let rowed = [Kept::TombstonesAndRows, Kept::Rows]
-            .map(|kept| [&jobs, &others].map(|of| of.iter().map(|job| job.clone().keeping(kept)).collect()));
+        let rowed = [Tracking::TombstonesAndRows, Tracking::Rows].map(|kept| {
+            [&jobs, &others].map(|of| of.iter().map(|job| job.clone().tracked_by(kept)).collect())
+        });
         Scenario { protocol, tidies: false, jobs, others, rowed, control: control::table("control") }
     }
 
@@ -97,12 +98,12 @@ impl Scenario {
     }
 
     /// The job of this epoch, of the other version of the mapping or not, that keeps this.
-    pub(super) fn job(&self, epoch: usize, other: bool, kept: Kept) -> &Job {
+    pub(super) fn job(&self, epoch: usize, other: bool, kept: Tracking) -> &Job {
         let jobs = match kept {
-            Kept::Tombstones if other => &self.others,
-            Kept::Tombstones => &self.jobs,
-            Kept::TombstonesAndRows => &self.rowed[0][usize::from(other)],
-            Kept::Rows => &self.rowed[1][usize::from(other)],
+            Tracking::Tombstones if other => &self.others,
+            Tracking::Tombstones => &self.jobs,
+            Tracking::TombstonesAndRows => &self.rowed[0][usize::from(other)],
+            Tracking::Rows => &self.rowed[1][usize::from(other)],
         };
         &jobs[epoch]
     }

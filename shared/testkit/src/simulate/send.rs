@@ -1,7 +1,7 @@
 //! Requests are carried out here, with all that can go wrong around them.
 
 use keyfold_core::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::retrofit::{Action, ItemSeen, Kept, Protocol, Request, Response, TableRole, Write};
+use keyfold_core::retrofit::{Action, ItemSeen, Protocol, Request, Response, TableRole, Tracking, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::Fault;
@@ -28,7 +28,7 @@ impl SimulationState<'_> {
     /// Carries a request out.
     pub(super) fn send(&mut self, request: &Request, kind: TaskOrigin) -> Response {
         let outcome = match request {
-            Request::Get { place, key } => return Response::Got(self.read(*place, key, kind)),
+            Request::Get { role, key } => return Response::Got(self.read(*role, key, kind)),
             Request::Write(write) => self.write(write, kind),
             Request::Transact(writes) => self.transact(writes, kind),
         };
@@ -67,7 +67,7 @@ impl SimulationState<'_> {
         if self.random.chance(50) {
             return Response::Refused(ItemSeen::Unknown);
         }
-        let there = self.get(write.place, key_in(&write.action)).cloned();
+        let there = self.get(write.role, key_in(&write.action)).cloned();
         Response::Refused(there.map_or(ItemSeen::Nothing, |item| ItemSeen::Item(Box::new(item))))
     }
 
@@ -123,17 +123,17 @@ impl SimulationState<'_> {
     }
 
     fn holds(&self, write: &Write) -> bool {
-        write.guard.holds(self.get(write.place, key_in(&write.action)))
+        write.guard.holds(self.get(write.role, key_in(&write.action)))
     }
 
     fn apply(&mut self, write: &Write) {
         let buries = matches!(&write.action, Action::Put(item) if item.contains_key(TOMBSTONE_ATTRIBUTE));
-        if buries && self.head.kept() == Kept::Rows && self.has(Mutant::TombstonesStay) {
+        if buries && self.head.tracking() == Tracking::Rows && self.has(Mutant::TombstonesStay) {
             self.bitten();
         }
         let key = key_in(&write.action);
-        let item = outcome(self.get(write.place, key), &write.action);
-        self.set(write.place, key, item, false);
+        let item = outcome(self.get(write.role, key), &write.action);
+        self.set(write.role, key, item, false);
     }
 
     /// Carries out a request whose sender heard nothing.
@@ -184,7 +184,7 @@ impl SimulationState<'_> {
 
     /// A record's own image in place of the source's state, with a protocol that is weakened so.
     fn image_of(&mut self, work: &PendingRequest) -> Option<Option<Item>> {
-        let Request::Get { place: TableRole::Source, key } = &work.request else { return None };
+        let Request::Get { role: TableRole::Source, key } = &work.request else { return None };
         let Waiter::Invocation(id, at) = work.pending.owner else { return None };
         if !self.has(Mutant::RecordImage) {
             return None;
@@ -203,7 +203,7 @@ impl SimulationState<'_> {
             return false;
         }
         let same = |write: &&Write| {
-            let (there, new) = (self.get(write.place, key_in(&write.action)), &write.action);
+            let (there, new) = (self.get(write.role, key_in(&write.action)), &write.action);
             let bare = |item: &Item| {
                 let mut item = item.clone();
                 item.remove(FENCE_ATTRIBUTE);
@@ -211,7 +211,7 @@ impl SimulationState<'_> {
             };
             outcome(there, new).as_ref().map(bare) == there.map(bare)
         };
-        sent.iter().filter(|write| write.place == TableRole::Target).all(|write| same(&write))
+        sent.iter().filter(|write| write.role == TableRole::Target).all(|write| same(&write))
             && self.bites(Mutant::EqualIsSkipped)
     }
 
@@ -235,6 +235,6 @@ impl SimulationState<'_> {
 
 fn is_refused(write: &Write) -> bool {
     let Action::Put(item) = &write.action else { return false };
-    write.place == TableRole::Target
+    write.role == TableRole::Target
         && matches!(item.get("v"), Some(AttributeValue::S(text)) if text == REFUSED)
 }

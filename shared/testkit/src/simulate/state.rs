@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::Head;
-use keyfold_core::retrofit::{Job, Kept, Mapping, TableRole};
+use keyfold_core::retrofit::control::RetrofitState;
+use keyfold_core::retrofit::{Job, Mapping, TableRole, Tracking};
 use keyfold_core::value::Item;
 
 use super::check::Violation;
@@ -26,7 +26,7 @@ use crate::generate::Random;
 pub(super) struct Version {
     pub(super) epoch: usize,
     pub(super) other: bool,
-    pub(super) kept: Kept,
+    pub(super) kept: Tracking,
 }
 
 /// A history under way.
@@ -54,7 +54,7 @@ pub(super) struct SimulationState<'s> {
     /// The control table, but for the retrofit's row.
     pub(super) control: ItemStore,
     /// The retrofit's row.
-    pub(super) head: Head,
+    pub(super) head: RetrofitState,
     /// The source's stream.
     pub(super) stream: SimulatedStream,
     /// No stream is followed, and every writer folds.
@@ -128,7 +128,7 @@ impl<'s> SimulationState<'s> {
             source: ItemStore::default(),
             target: ItemStore::default(),
             control: ItemStore::default(),
-            head: Head::begun(scenario.mapping(), Some(&stream_name(0))),
+            head: RetrofitState::begun(scenario.mapping(), Some(&stream_name(0))),
             stream: SimulatedStream::new(),
             unfollowed: false,
             epoch: 0,
@@ -168,19 +168,19 @@ impl<'s> SimulationState<'s> {
 
     /// The version of this epoch that begins to work now.
     pub(super) fn version_of(&self, epoch: usize, other: bool) -> Version {
-        Version { epoch, other: other != self.revised, kept: self.head.kept() }
+        Version { epoch, other: other != self.revised, kept: self.head.tracking() }
     }
 
     /// The mapping by which items are right.
     pub(super) fn mapping(&self) -> &'s Mapping {
-        self.scenario.job(0, self.revised, Kept::Tombstones).mapping()
+        self.scenario.job(0, self.revised, Tracking::Tombstones).mapping()
     }
 
     /// The manifest is mended. Whoever writes goes on by the one before; a comparison begins anew.
     pub(super) fn revise(&mut self) {
-        let mended = self.scenario.job(0, true, Kept::Tombstones).mapping();
+        let mended = self.scenario.job(0, true, Tracking::Tombstones).mapping();
         match self.head.revised(mended) {
-            Ok(head) => (self.head, self.revised) = (head.settled_again(), true),
+            Ok(head) => (self.head, self.revised) = (head.revision_done(), true),
             Err(error) => self.fail(Violation::new(error.to_string())),
         }
         for number in 0..KEYS_MAX {
@@ -195,7 +195,7 @@ impl<'s> SimulationState<'s> {
     pub(super) fn job_of(&self, version: Version) -> &'s Job {
         let epoch = if self.has(Mutant::EpochIgnored) { 0 } else { version.epoch };
         let kept = match version.kept {
-            Kept::Rows if self.has(Mutant::TombstonesStay) => Kept::TombstonesAndRows,
+            Tracking::Rows if self.has(Mutant::TombstonesStay) => Tracking::TombstonesAndRows,
             kept => kept,
         };
         self.scenario.job(epoch, version.other, kept)

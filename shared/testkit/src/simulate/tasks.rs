@@ -60,9 +60,9 @@ impl SimulationState<'_> {
                         invocation.blocked.push(BlockedTask { at, task, blocked });
                     }
                     verdict => {
-                        let settled = verdict.is_settled();
+                        let settled = verdict.is_done();
                         invocation.drops |= settled && verdict != TaskResult::Written;
-                        let ended = if settled { Disposition::Settled(verdict) } else { Disposition::Failed };
+                        let ended = if settled { Disposition::Done(verdict) } else { Disposition::Failed };
                         invocation.batch.ended(at, ended);
                     }
                 }
@@ -75,7 +75,7 @@ impl SimulationState<'_> {
                     TaskResult::Blocked => pending.blocked,
                     // The item changed under our hands: it is tried again, as if it were blocked.
                     TaskResult::Busy => 0,
-                    verdict => return run.slice.settled(page, &verdict),
+                    verdict => return run.slice.item_done(page, &verdict),
                 };
                 run.blocked.push(BlockedTask { at: page, task: pending.task, blocked });
             }
@@ -108,8 +108,7 @@ impl SimulationState<'_> {
                 let settled = self.bites(Mutant::GivenUpIsSettled);
                 let Some(invocation) = self.invocations.get_mut(&id) else { return };
                 invocation.open -= 1;
-                let end =
-                    if settled { Disposition::Settled(TaskResult::Written) } else { Disposition::Failed };
+                let end = if settled { Disposition::Done(TaskResult::Written) } else { Disposition::Failed };
                 invocation.batch.ended(at, end);
                 self.invocation_over(id);
             }
@@ -118,7 +117,7 @@ impl SimulationState<'_> {
                 let Some(run) = self.runs.get_mut(&id) else { return };
                 if settled {
                     run.open -= 1;
-                    return run.slice.settled(page, &TaskResult::Written);
+                    return run.slice.item_done(page, &TaskResult::Written);
                 }
                 run.returned = run.slice.checkpoint().clone();
                 self.restart_run(id);

@@ -71,7 +71,7 @@ impl SimulationState<'_> {
 fn reaches_index(request: &Request) -> bool {
     match request {
         Request::Get { .. } => false,
-        Request::Write(write) => write.place != TableRole::Control,
+        Request::Write(write) => write.role != TableRole::Control,
         Request::Transact(_) => writes(request),
     }
 }

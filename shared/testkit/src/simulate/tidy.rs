@@ -81,7 +81,7 @@ impl SimulationState<'_> {
 
     /// Has all that was begun in the phase before come to its end: workers, and requests that nobody waits for?
     fn is_wait_over(&mut self, without: Mutant) -> bool {
-        let now = self.head.kept();
+        let now = self.head.tracking();
         let over = self.works.iter().all(|work| work.pending.version.kept == now)
             && self.invocations.values().all(|invocation| invocation.version.kept == now)
             && self.runs.values().all(|run| run.version.kept == now)
@@ -121,7 +121,7 @@ impl SimulationState<'_> {
             return sweep.after.clone_from(&sweep.stored);
         }
         if self.faults.strikes(Fault::Zombie, &mut self.random, 6) {
-            let kept = self.head.kept();
+            let kept = self.head.tracking();
             self.late.push(LateRequest { request, kind: TaskOrigin::Sweep, kept });
             return sweep.after.clone_from(&sweep.stored);
         }

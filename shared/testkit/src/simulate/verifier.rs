@@ -2,7 +2,7 @@
 //! stands still, and what it repairs must do no harm.
 
 use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
-use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class, Finding, LOOKS_AGAIN_MIN};
+use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckResult, CheckStep, Class, LOOKS_AGAIN_MIN};
 use keyfold_core::retrofit::{Pass, Request, Response, TableRole};
 use keyfold_core::value::Item;
 
@@ -32,7 +32,7 @@ pub(super) struct Verification {
     looking: Option<Looking>,
     /// Nothing else goes on.
     alone: bool,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<CheckResult>,
 }
 
 /// An item that is being compared.
@@ -227,9 +227,9 @@ impl SimulationState<'_> {
 
     /// Reads one side of the item.
     fn looked(&mut self, looking: &mut Looking, request: &Request, alone: bool) -> Response {
-        let Request::Get { place, .. } = request else { unreachable!("a check only reads") };
-        let is_target = *place == TableRole::Target;
-        let is_last = if self.scenario.is_in_place() { *place == TableRole::Source } else { is_target };
+        let Request::Get { role, .. } = request else { unreachable!("a check only reads") };
+        let is_target = *role == TableRole::Target;
+        let is_last = if self.scenario.is_in_place() { *role == TableRole::Source } else { is_target };
         if !alone && is_last {
             looking.right = looking.number.and_then(|number| self.is_right(number));
         }
@@ -242,7 +242,7 @@ impl SimulationState<'_> {
         }
         let again = looking.steps > 1;
         let Response::Got(item) = &outcome else { return outcome };
-        match place {
+        match role {
             TableRole::Source if again && looking.source.is_some() => Response::Got(looking.source.clone()),
             TableRole::Target if again && looking.target.is_some() => Response::Got(looking.target.clone()),
             TableRole::Source => {
@@ -269,7 +269,7 @@ impl SimulationState<'_> {
         }
     }
 
-    fn found(&mut self, verification: &mut Verification, looking: &Looking, mut finding: Finding) {
+    fn found(&mut self, verification: &mut Verification, looking: &Looking, mut finding: CheckResult) {
         if finding.class == Class::InFlight && self.bites(Mutant::MovingIsSame) {
             finding.class = Class::Same;
         }

@@ -1,7 +1,9 @@
 //! Tasks under way, and those who wait for them: invocations of the replicator, runs of a segment.
 
 use keyfold_core::retrofit::segment::PageNumber;
-use keyfold_core::retrofit::{Action, Batch, Checkpoint, ItemTask, Kept, Request, Response, Slice, Write};
+use keyfold_core::retrofit::{
+    Action, Batch, Checkpoint, ItemTask, Request, Response, Slice, Tracking, Write,
+};
 use keyfold_core::value::{AttributeValue, Item, Name};
 
 use super::state::Version;
@@ -129,7 +131,7 @@ pub(super) struct LateRequest {
     /// Whose it was.
     pub(super) kind: TaskOrigin,
     /// What was kept in the phase in which its sender began.
-    pub(super) kept: Kept,
+    pub(super) kept: Tracking,
 }
 
 /// Does a request write?
@@ -140,7 +142,7 @@ pub(super) fn writes(request: &Request) -> bool {
 /// What a request is, in a line of the trace.
 pub(super) fn line(request: &Request) -> String {
     match request {
-        Request::Get { place, key } => format!("get {place:?} {{{}}}", short(key)),
+        Request::Get { role, key } => format!("get {role:?} {{{}}}", short(key)),
         Request::Write(one) => line_of(one),
         Request::Transact(all) => all.iter().map(line_of).collect::<Vec<_>>().join(" + "),
     }
@@ -156,7 +158,7 @@ fn line_of(write: &Write) -> String {
             format!("update {{{}}} set {set:?} remove {remove:?}", short(key))
         }
     };
-    format!("{:?} {action}", write.place)
+    format!("{:?} {action}", write.role)
 }
 
 /// An item in a line of the trace, its attributes in their order.

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::quarantine::Acceptance;
 use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::json;
 
 use super::super::env::explained;
@@ -51,7 +51,7 @@ impl AcceptArgs {
 
 pub(super) async fn run(
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     args: &AcceptArgs,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {

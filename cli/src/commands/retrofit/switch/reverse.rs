@@ -89,8 +89,8 @@ impl Switch<'_> {
     /// The stack's parameter with which the replicator follows the table that opens.
     fn parameter(&self) -> &'static str {
         match self.way.lead {
-            Direction::There => "FollowBack",
-            Direction::Back => "FollowStream",
+            Direction::Forward => "FollowBack",
+            Direction::Reverse => "FollowStream",
         }
     }
 
@@ -127,8 +127,8 @@ impl Switch<'_> {
         (stream, back_stream): &(String, String),
     ) -> anyhow::Result<()> {
         let now = match self.way.lead {
-            Direction::There => back_stream,
-            Direction::Back => stream,
+            Direction::Forward => back_stream,
+            Direction::Reverse => stream,
         };
         if *now == self.reverse_stream {
             return Ok(());

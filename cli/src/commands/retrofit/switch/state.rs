@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_core::retrofit::{Mapping, TableRole};
-use keyfold_dynamo::retrofit::{Backlog, Drain, Head, RequestSender};
+use keyfold_dynamo::retrofit::{Backlog, Drain, RequestSender, RetrofitState};
 
 use super::super::env::RetrofitName;
 use crate::output::Output;
@@ -68,7 +68,7 @@ pub(super) struct Way {
 }
 
 pub(super) const FORWARD: Way = Way {
-    lead: Direction::There,
+    lead: Direction::Forward,
     from: Phase::Tidy,
     stop: Phase::Closing,
     to: Phase::Reversed,
@@ -77,7 +77,7 @@ pub(super) const FORWARD: Way = Way {
 /// Where what the retrofit does to items cannot be taken back.
 pub(super) const FOR_GOOD: Way = Way { to: Phase::Settled, ..FORWARD };
 pub(super) const REVERSE: Way = Way {
-    lead: Direction::Back,
+    lead: Direction::Reverse,
     from: Phase::Reversed,
     stop: Phase::Returning,
     to: Phase::Tidy,
@@ -88,7 +88,7 @@ pub(super) const REVERSE: Way = Way {
 pub(super) struct Switch<'a> {
     pub(super) way: &'static Way,
     pub(super) sender: RequestSender,
-    pub(super) head: Head,
+    pub(super) head: RetrofitState,
     pub(super) drain: Drain,
     /// The stream of the table that follows, by which items are to be carried the other way afterwards.
     pub(super) reverse_stream: String,
@@ -130,6 +130,6 @@ impl Switch<'_> {
 
     /// The retrofit's mapping, whichever way the sender carries items.
     pub(super) fn mapping(&self) -> &Mapping {
-        self.sender.job().mapping().there()
+        self.sender.job().mapping().forward()
     }
 }

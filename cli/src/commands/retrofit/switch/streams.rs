@@ -2,7 +2,7 @@
 
 use keyfold_core::retrofit::TableRole;
 use keyfold_core::retrofit::control::{Direction, Phase};
-use keyfold_dynamo::retrofit::{Head, RequestSender};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 
 use super::super::env::explained;
 use super::state::Way;
@@ -12,13 +12,13 @@ use crate::refusal::refuse;
 /// stream that is gone cannot be told any more.
 pub(super) async fn streams(
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     way: &Way,
 ) -> anyhow::Result<(String, String)> {
     // What the sender calls its source is the table that items are carried from.
     let (source, target) = match way.lead {
-        Direction::There => (TableRole::Source, TableRole::Target),
-        Direction::Back => (TableRole::Target, TableRole::Source),
+        Direction::Forward => (TableRole::Source, TableRole::Target),
+        Direction::Reverse => (TableRole::Target, TableRole::Source),
     };
     let stream = sender.stream(source).await;
     let back_stream = match way.to {
@@ -27,8 +27,8 @@ pub(super) async fn streams(
         _ => sender.stream(target).await,
     };
     let is_known = stream.as_ref().is_ok_and(|stream| head.check_stream(stream).is_ok())
-        && (way.lead == Direction::There
-            || back_stream.as_ref().is_ok_and(|stream| head.check_back_stream(stream).is_ok()));
+        && (way.lead == Direction::Forward
+            || back_stream.as_ref().is_ok_and(|stream| head.check_reverse_stream(stream).is_ok()));
     let retrofit = &head.retrofit;
     match head.phase {
         _ if is_known => {}

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use keyfold_core::retrofit::TableRole;
-use keyfold_dynamo::retrofit::{Backlog, Head, RequestSender};
+use keyfold_dynamo::retrofit::{Backlog, RequestSender, RetrofitState};
 
 use super::super::env::explained;
 use super::super::texts::report;
@@ -24,7 +24,7 @@ pub(super) enum TakenBack {
 /// Ends a stop without a look at the streams: one of them may be gone.
 pub(super) async fn take_back(
     sender: &RequestSender,
-    head: &Head,
+    head: &RetrofitState,
     way: &'static Way,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
@@ -42,7 +42,11 @@ pub(super) async fn take_back(
 
 /// Everything is as it was before the stop, in the next generation. No generation ends unsealed: whoever still works in this one
 /// could write after the next turn.
-async fn before_the_stop(sender: &RequestSender, head: &Head, way: &Way) -> anyhow::Result<Head> {
+async fn before_the_stop(
+    sender: &RequestSender,
+    head: &RetrofitState,
+    way: &Way,
+) -> anyhow::Result<RetrofitState> {
     let Some(generation) = head.generation else { unreachable!("no stop begins without one") };
     sender.seal(generation).await.map_err(explained)?;
     let next = head.to(way.from).map_err(explained)?;

@@ -1,6 +1,6 @@
 //! What becomes of a record, by the table whose stream it came from and the phase.
 
-use super::{Direction, Head};
+use super::{Direction, RetrofitState};
 use crate::retrofit::fence::Epoch;
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::Mapping;
@@ -21,16 +21,16 @@ pub enum Delivery {
     Nothing,
 }
 
-impl Head {
+impl RetrofitState {
     /// What becomes of records of the source's stream, or, if they lead back, of the target's.
     pub fn delivery(&self, mapping: &Mapping, records_lead: Direction) -> Delivery {
         let Some(carried) = self.phase.direction() else { return Delivery::Nothing };
-        let (there, back) = (self.job(mapping.clone()), self.back_job(mapping));
+        let (there, back) = (self.job(mapping.clone()), self.reverse_job(mapping));
         match (records_lead, carried, back) {
-            (Direction::There, Direction::There, _) => Delivery::Carry(there),
-            (Direction::Back, Direction::Back, Some(back)) => Delivery::Carry(back),
-            (Direction::There, Direction::Back, Some(job)) => Delivery::Late { job, epoch: self.epoch },
-            (Direction::Back, Direction::There, Some(back)) if self.was_reversed() => {
+            (Direction::Forward, Direction::Forward, _) => Delivery::Carry(there),
+            (Direction::Reverse, Direction::Reverse, Some(back)) => Delivery::Carry(back),
+            (Direction::Forward, Direction::Reverse, Some(job)) => Delivery::Late { job, epoch: self.epoch },
+            (Direction::Reverse, Direction::Forward, Some(back)) if self.was_reversed() => {
                 Delivery::Late { job: there, epoch: back.epoch() }
             }
             _ => Delivery::Nothing,

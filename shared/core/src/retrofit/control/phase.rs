@@ -31,9 +31,9 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the source to the target.
-    There,
+    Forward,
     /// From the target to the source.
-    Back,
+    Reverse,
 }
 
 impl Phase {
@@ -65,16 +65,16 @@ impl Phase {
     pub fn direction(self) -> Option<Direction> {
         match self {
             Phase::Running | Phase::Tidying | Phase::Tidy | Phase::Closing | Phase::CutOver => {
-                Some(Direction::There)
+                Some(Direction::Forward)
             }
-            Phase::Reversed | Phase::Returning => Some(Direction::Back),
+            Phase::Reversed | Phase::Returning => Some(Direction::Reverse),
             Phase::Settled | Phase::Finalising | Phase::Finalised | Phase::Abandoned => None,
         }
     }
 
     /// May changes of the source still be written to the target?
     pub fn carries_over(self) -> bool {
-        self.direction() == Some(Direction::There)
+        self.direction() == Some(Direction::Forward)
     }
 
     /// Are all writers stopped, until a switch or a return ends?

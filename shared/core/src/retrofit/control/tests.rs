@@ -9,11 +9,11 @@ use crate::retrofit::{
     Quarantined, Request, Response, Reverse, SegmentId, SequenceNumber, SourceKey, TaskStep, progress,
 };
 
-fn begun(name: &str) -> Head {
-    Head::begun(job(name).mapping(), Some("stream-1"))
+fn begun(name: &str) -> RetrofitState {
+    RetrofitState::begun(job(name).mapping(), Some("stream-1"))
 }
 
-fn why(result: Result<Head, ControlError>) -> &'static str {
+fn why(result: Result<RetrofitState, ControlError>) -> &'static str {
     match result {
         Err(ControlError::CannotRevise { why, .. }) => why,
         other => panic!("{other:?}"),
@@ -31,8 +31,8 @@ fn other_keys_of_an_index_are_taken_and_close_the_gates_until_all_work_by_them()
     assert!(head.check(&mended).is_err());
     let revised = head.revised(&mended).unwrap();
     assert!(revised.check(&mended).is_ok() && revised.revising && revised.version > head.version);
-    assert_eq!(Head::of_row("moved", &revised.item()), Some(revised.clone()));
-    assert!(!revised.settled_again().revising);
+    assert_eq!(RetrofitState::of_row("moved", &revised.item()), Some(revised.clone()));
+    assert!(!revised.revision_done().revising);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn settle_is_refused_while_a_switch_or_a_return_is_in_progress() {
         hint.contains("`keyfold retrofit switch` finishes") && hint.contains("switch --take-back"),
         "{hint}"
     );
-    let reversed = closing.with_way_back("t").unwrap().to(Phase::Reversed).unwrap();
+    let reversed = closing.with_reverse_stream("t").unwrap().to(Phase::Reversed).unwrap();
     let hint = reversed.to(Phase::Returning).unwrap().to(Phase::Settled).unwrap_err().hint().unwrap();
     assert!(
         hint.contains("`keyfold retrofit return` finishes") && hint.contains("return --take-back"),
@@ -106,16 +106,16 @@ fn who_waits_waits_longer_than_a_look_is_remembered() {
 fn a_target_that_got_another_stream_since_a_return_is_closed_under_the_next_epoch() {
     let tidying = begun("moved").to(Phase::Tidying).unwrap();
     let tidy = tidying.to(Phase::Tidy).unwrap().swept();
-    assert_eq!(tidy.closing("t").unwrap().back, None, "nobody has written the target yet");
-    let returned = Head { phase: Phase::Tidy, ..tidy.with_way_back("t").unwrap() };
-    let epoch = |stream: &str| returned.closing(stream).unwrap().back.unwrap().epoch.number();
+    assert_eq!(tidy.closing("t").unwrap().reverse_stream, None, "nobody has written the target yet");
+    let returned = RetrofitState { phase: Phase::Tidy, ..tidy.with_reverse_stream("t").unwrap() };
+    let epoch = |stream: &str| returned.closing(stream).unwrap().reverse_stream.unwrap().epoch.number();
     assert_eq!((epoch("t"), epoch("another")), (1, 2));
     // Records of that stream are looked at, and judged by its epoch.
     let closing = returned.closing("another").unwrap();
-    closing.check_back_stream("another").unwrap();
-    assert!(closing.check_back_stream("t").is_err());
+    closing.check_reverse_stream("another").unwrap();
+    assert!(closing.check_reverse_stream("t").is_err());
     let mapping = job("moved").mapping().clone();
-    let Delivery::Late { epoch, .. } = closing.delivery(&mapping, Direction::Back) else {
+    let Delivery::Late { epoch, .. } = closing.delivery(&mapping, Direction::Reverse) else {
         panic!("it is closed")
     };
     assert_eq!(epoch.number(), 2);
@@ -133,7 +133,7 @@ fn rows_of_every_kind() -> Vec<(&'static str, Item)> {
     let lease = Lease { pass, segment, owner: "me".to_owned(), until_ms: 1 };
     let ledger = LedgerRow { fence, target: None, removed: None };
     let writes = [
-        ("head", Head::begun(mapping, None).store(None)),
+        ("head", RetrofitState::begun(mapping, None).store(None)),
         ("mark", progress::store_mark(&job, "m")),
         ("lag", Lag { behind_ms: 1, told: 1 }.store(&job)),
         ("reverse", Reverse::asked("q".to_owned(), 1).store(&job)),
@@ -154,7 +154,7 @@ fn rows_of_every_kind() -> Vec<(&'static str, Item)> {
 /// What is noted of a change of the closed table.
 fn late_note() -> Write {
     let tidy =
-        begun("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().with_way_back("t").unwrap();
+        begun("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().with_reverse_stream("t").unwrap();
     let job = tidy.job(job("moved").mapping().clone());
     let key = item(r#"{"id":{"S":"1"}}"#);
     let sequence = SequenceNumber::parse("5").unwrap();
@@ -187,7 +187,7 @@ fn a_row_of_another_version_is_refused_whatever_its_kind() {
                 )
             );
             if kind == "head" {
-                assert_eq!(Head::read("moved", Some(&other)).unwrap_err().code(), "unknown-format");
+                assert_eq!(RetrofitState::read("moved", Some(&other)).unwrap_err().code(), "unknown-format");
             }
         }
     }

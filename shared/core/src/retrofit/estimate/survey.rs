@@ -123,7 +123,7 @@ impl<'j> Survey<'j> {
 /// The entry of the quarantine that a request makes.
 fn entry_of(request: &Request) -> Option<Quarantined> {
     match request {
-        Request::Write(write) if write.place == TableRole::Control => match &write.action {
+        Request::Write(write) if write.role == TableRole::Control => match &write.action {
             Action::Put(row) => Quarantined::read(row),
             _ => None,
         },

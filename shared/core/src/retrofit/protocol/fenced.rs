@@ -98,8 +98,8 @@ impl Fenced {
             return begun(key, fence, FencedPhase::Writing, put(item, guard));
         }
         let target_key = mapping.target().key_of(&item).unwrap_or_default();
-        let write = Write { place: TableRole::Target, action: Action::Put(item), guard };
-        let look = Turn::Send(Request::Get { place: TableRole::Target, key: target_key });
+        let write = Write { role: TableRole::Target, action: Action::Put(item), guard };
+        let look = Turn::Send(Request::Get { role: TableRole::Target, key: target_key });
         begun(key, fence, FencedPhase::Looking(Box::new(write)), look)
     }
 
@@ -163,7 +163,7 @@ impl Fenced {
         match job.mapping().target_key(&self.source_key) {
             Ok(Some(key)) => {
                 self.phase = FencedPhase::Asking;
-                Turn::Send(Request::Get { place: TableRole::Target, key })
+                Turn::Send(Request::Get { role: TableRole::Target, key })
             }
             Ok(None) | Err(_) => Turn::Done(TaskResult::Superseded),
         }
@@ -182,7 +182,7 @@ impl Fenced {
 
 impl Repair {
     fn read_target(&self) -> Turn {
-        Turn::Send(Request::Get { place: TableRole::Target, key: self.target_key.clone() })
+        Turn::Send(Request::Get { role: TableRole::Target, key: self.target_key.clone() })
     }
 
     fn respond(&mut self, job: &Job, source_key: &Item, fence: &Fence, response: Response) -> Turn {
@@ -196,7 +196,7 @@ impl Repair {
             }
             (Response::Got(target), None) => {
                 self.target = Some(target);
-                Turn::Send(Request::Get { place: TableRole::Source, key: source_key.clone() })
+                Turn::Send(Request::Get { role: TableRole::Source, key: source_key.clone() })
             }
             (Response::Got(source), Some(target)) => {
                 self.write(job, source_key, source.as_ref(), target.as_ref(), fence)
@@ -249,7 +249,7 @@ fn begun(key: &Arc<Item>, fence: Fence, phase: FencedPhase, turn: Turn) -> (Fenc
 }
 
 fn put(item: Item, guard: Guard) -> Turn {
-    Turn::Send(Request::Write(Write { place: TableRole::Target, action: Action::Put(item), guard }))
+    Turn::Send(Request::Write(Write { role: TableRole::Target, action: Action::Put(item), guard }))
 }
 
 /// What the target should hold for a source item: the mapped item, or a tombstone, with its fence.

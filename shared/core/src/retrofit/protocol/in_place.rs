@@ -56,7 +56,7 @@ impl InPlace {
     }
 
     fn read(&self) -> Turn {
-        Turn::Send(Request::Get { place: TableRole::Source, key: Item::clone(&self.key) })
+        Turn::Send(Request::Get { role: TableRole::Source, key: Item::clone(&self.key) })
     }
 
     /// Sets what the item lacks, on condition that it is still as it was seen.
@@ -70,7 +70,7 @@ impl InPlace {
             Err(error) => Turn::Enter(QuarantineReason::unmappable(&error), self.fence.clone()),
             Ok(None) => Turn::Done(TaskResult::Unchanged),
             Ok(Some(update)) => Turn::Send(Request::Write(Write {
-                place: TableRole::Source,
+                role: TableRole::Source,
                 action: Action::Update { key: Arc::clone(&self.key), set: update.set, remove: update.remove },
                 // Without `Present` an update of a deleted item leaves a stub. Without the rest, a writer that changes an
                 // input between the read and this write leaves a key that says what the item was.

@@ -92,7 +92,7 @@ impl Late {
                     return Turn::Done(TaskResult::Superseded);
                 }
                 self.phase = LatePhase::ReadingSource;
-                Turn::Send(Request::Get { place: TableRole::Source, key: self.key.clone() })
+                Turn::Send(Request::Get { role: TableRole::Source, key: self.key.clone() })
             }
             (LatePhase::ReadingSource, Response::Got(source)) => match self.is_said(job, source.as_ref()) {
                 true => Turn::Done(TaskResult::Unchanged),
@@ -157,10 +157,10 @@ impl Late {
             row.extend(image.iter().map(|image| (name, AttributeValue::M(map_of(image)))));
         }
         let guard = Guard::AbsentOr(is(SORT, Comparison::Exists(true)));
-        Write { place: TableRole::Control, action: Action::Put(row), guard }
+        Write { role: TableRole::Control, action: Action::Put(row), guard }
     }
 }
 
 fn get(key: Item) -> Request {
-    Request::Get { place: TableRole::Control, key }
+    Request::Get { role: TableRole::Control, key }
 }

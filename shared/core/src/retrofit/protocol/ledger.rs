@@ -63,7 +63,7 @@ impl LedgerRow {
             Some(known) => Guard::equals(control::FENCE, known.fence.value()),
             None => Guard::Absent,
         };
-        Write { place: TableRole::Control, action: Action::Put(self.item(mapping, source, key)), guard }
+        Write { role: TableRole::Control, action: Action::Put(self.item(mapping, source, key)), guard }
     }
 
     fn item(&self, mapping: &Mapping, source: &SourceKey, key: &Item) -> Item {
@@ -288,7 +288,7 @@ impl Move {
         self.released = false;
         self.phase = MovePhase::ReadingRow;
         Turn::Send(Request::Get {
-            place: TableRole::Control,
+            role: TableRole::Control,
             key: LedgerRow::key(job.mapping(), &self.source),
         })
     }
@@ -303,7 +303,7 @@ impl Move {
             Aim::State(_) => self.move_on(job),
             Aim::Now(_) => {
                 self.phase = MovePhase::ReadingSource;
-                Turn::Send(Request::Get { place: TableRole::Source, key: self.key.clone() })
+                Turn::Send(Request::Get { role: TableRole::Source, key: self.key.clone() })
             }
         }
     }
@@ -315,7 +315,7 @@ impl Move {
         match self.new_key(job) {
             Some(key) => {
                 self.phase = MovePhase::ReadingTarget;
-                Turn::Send(Request::Get { place: TableRole::Target, key })
+                Turn::Send(Request::Get { role: TableRole::Target, key })
             }
             None if self.is_current() && self.old_key().is_none() => Turn::Done(TaskResult::Unchanged),
             None => self.move_on(job),
@@ -372,7 +372,7 @@ impl Move {
                 None => unreachable!("`parts` has an old place only where there is one"),
             },
             MovePart::New => Write {
-                place: TableRole::Target,
+                role: TableRole::Target,
                 action: Action::Put(self.wanted.clone().unwrap_or_default()),
                 // Two source items can want one target key. Without the owner in the guard the second overwrites the first.
                 guard: Guard::AbsentOr(self.is_ours()),
@@ -390,7 +390,7 @@ impl Move {
         let key = self.leaves(job).then(|| self.old_key())??;
         // The old place may have gone to another source item. Without the owner in the guard that item is deleted.
         let guard = Guard::AbsentOr(self.is_ours());
-        Some(Write { place: TableRole::Target, action: Action::Delete(key), guard })
+        Some(Write { role: TableRole::Target, action: Action::Delete(key), guard })
     }
 
     fn is_ours(&self) -> crate::condition::Condition {

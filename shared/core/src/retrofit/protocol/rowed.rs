@@ -17,7 +17,7 @@ use super::turn::Turn;
 use crate::condition::Comparison;
 use crate::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use crate::retrofit::fence::Fence;
-use crate::retrofit::job::{Job, Kept};
+use crate::retrofit::job::{Job, Tracking};
 use crate::retrofit::mapping::NO_WAY_BACK;
 use crate::retrofit::misfit::Misfit;
 use crate::retrofit::quarantine::QuarantineReason;
@@ -119,7 +119,7 @@ impl Rowed {
             (RowedPhase::ReadingRow, Response::Got(row)) => {
                 self.row = row.as_ref().and_then(LedgerRow::read);
                 self.phase = RowedPhase::ReadingTarget;
-                Turn::Send(Request::Get { place: TableRole::Target, key: self.target_key.clone() })
+                Turn::Send(Request::Get { role: TableRole::Target, key: self.target_key.clone() })
             }
             (RowedPhase::ReadingTarget, Response::Got(target)) => self.know_target(job, target),
             (RowedPhase::ReadingSource, Response::Got(source)) => self.write(job, source.as_ref()),
@@ -146,7 +146,7 @@ impl Rowed {
         self.rounds += 1;
         self.phase = RowedPhase::ReadingRow;
         let key = LedgerRow::key(job.mapping(), &self.source);
-        Turn::Send(Request::Get { place: TableRole::Control, key })
+        Turn::Send(Request::Get { role: TableRole::Control, key })
     }
 
     fn know_target(&mut self, job: &Job, target: Option<Item>) -> Turn {
@@ -167,7 +167,7 @@ impl Rowed {
         }
         // Only now: what is read here must be newer than what row and target say.
         self.phase = RowedPhase::ReadingSource;
-        Turn::Send(Request::Get { place: TableRole::Source, key: self.key.clone() })
+        Turn::Send(Request::Get { role: TableRole::Source, key: self.key.clone() })
     }
 
     /// Writes the source's state, if there is anything to write.
@@ -201,7 +201,7 @@ impl Rowed {
             return Turn::Done(result);
         }
         match &self.target {
-            _ if !(gone && job.kept() == Kept::Rows) => {
+            _ if !(gone && job.tracking() == Tracking::Rows) => {
                 self.phase = RowedPhase::Writing;
                 self.send_both(job, &self.row_with(fence, gone), Action::Put(wanted))
             }
@@ -244,7 +244,7 @@ impl Rowed {
     /// Sends the row and this write of the target, if both are as they were read.
     fn send_both(&self, job: &Job, row: &LedgerRow, target: Action) -> Turn {
         let row = row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key);
-        let target = Write { place: TableRole::Target, action: target, guard: self.same_target() };
+        let target = Write { role: TableRole::Target, action: target, guard: self.same_target() };
         self.send(job, vec![row, target])
     }
 
@@ -278,7 +278,7 @@ impl Rowed {
         let same = match &self.target {
             None => gone,
             // Whatever is there, it goes.
-            Some(_) if gone && job.kept() == Kept::Rows => false,
+            Some(_) if gone && job.tracking() == Tracking::Rows => false,
             Some(there) => same_but_fence(there, wanted),
         };
         let scanned = self.aim == RowedAim::Scan;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::*;
 use crate::manifest::parse;
-use crate::retrofit::control::{ControlError, OTHER_KEYS, OTHER_TABLE, WayBack};
+use crate::retrofit::control::{ControlError, OTHER_KEYS, OTHER_TABLE, ReverseStream};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::{Epoch, Generation};
 
@@ -80,12 +80,12 @@ fn mapping(name: &str) -> Mapping {
 }
 
 /// The rows that a retrofit of this protocol can have in this phase, each with what tells it from the others.
-fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, Head)> {
-    let begun = Head::begun(mapping, Some("stream"));
-    let plain = Head { phase, ..begun.clone() };
-    let rowed = Head { phase, generation: Some(Generation::FIRST), ..begun };
-    let back = Some(WayBack { stream: "back".to_owned(), epoch: Epoch::FIRST });
-    let returned = Head { back, swept: true, ..rowed.clone() };
+fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, RetrofitState)> {
+    let begun = RetrofitState::begun(mapping, Some("stream"));
+    let plain = RetrofitState { phase, ..begun.clone() };
+    let rowed = RetrofitState { phase, generation: Some(Generation::FIRST), ..begun };
+    let reverse_stream = Some(ReverseStream { stream: "back".to_owned(), epoch: Epoch::FIRST });
+    let returned = RetrofitState { reverse_stream, swept: true, ..rowed.clone() };
     let tidied = mapping.protocol() == Protocol::Fenced;
     let ledger = mapping.protocol() == Protocol::Ledger;
     match phase {
@@ -99,45 +99,49 @@ fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, Head)> {
         Phase::Tidying | Phase::Tidy | Phase::Closing => Vec::new(),
         Phase::Reversed | Phase::Returning | Phase::Settled => Vec::new(),
         Phase::Abandoned if tidied => vec![("", plain), (" after a return", returned)],
-        Phase::Running => vec![("", plain.clone()), (", mended", Head { revising: true, ..plain })],
+        Phase::Running => vec![("", plain.clone()), (", mended", RetrofitState { revising: true, ..plain })],
         _ => vec![("", plain)],
     }
 }
 
 /// The steps that lead into a phase.
-fn steps(head: &Head) -> Vec<Step> {
+fn steps(head: &RetrofitState) -> Vec<CompletedStep> {
     match head.phase {
-        Phase::Running => vec![Step::Started, Step::Undone, Step::Revised],
+        Phase::Running => vec![CompletedStep::Started, CompletedStep::Undone, CompletedStep::Revised],
         Phase::Tidying | Phase::Finalising => Vec::new(),
         Phase::Tidy if head.swept && head.protocol == Protocol::Ledger => {
-            vec![Step::Tidied { swept: 0, revived: 0 }, Step::Undone]
+            vec![CompletedStep::Tidied { swept: 0, revived: 0 }, CompletedStep::Undone]
         }
         Phase::Settled if head.protocol == Protocol::Ledger => {
-            vec![Step::MovedForGood { items: 7, milliseconds: 12_345 }]
+            vec![CompletedStep::MovedForGood { items: 7, milliseconds: 12_345 }]
         }
         Phase::Tidy if head.swept => vec![
-            Step::Tidied { swept: 3, revived: 0 },
-            Step::Tidied { swept: 3, revived: 2 },
-            Step::Turned { items: 7, milliseconds: 12_345 },
-            Step::Undone,
+            CompletedStep::Tidied { swept: 3, revived: 0 },
+            CompletedStep::Tidied { swept: 3, revived: 2 },
+            CompletedStep::Turned { items: 7, milliseconds: 12_345 },
+            CompletedStep::Undone,
         ],
         Phase::Tidy => Vec::new(),
-        Phase::Closing | Phase::Returning => vec![Step::Stopped { seconds: 120 }],
-        Phase::Reversed => vec![Step::Turned { items: 7, milliseconds: 12_345 }],
-        Phase::Settled => vec![Step::Settled, Step::MovedForGood { items: 7, milliseconds: 12_345 }],
-        Phase::CutOver if head.protocol == Protocol::InPlace => vec![Step::CutOver, Step::Revised],
-        Phase::CutOver => vec![Step::CutOver],
+        Phase::Closing | Phase::Returning => vec![CompletedStep::Stopped { seconds: 120 }],
+        Phase::Reversed => vec![CompletedStep::Turned { items: 7, milliseconds: 12_345 }],
+        Phase::Settled => {
+            vec![CompletedStep::Settled, CompletedStep::MovedForGood { items: 7, milliseconds: 12_345 }]
+        }
+        Phase::CutOver if head.protocol == Protocol::InPlace => {
+            vec![CompletedStep::CutOver, CompletedStep::Revised]
+        }
+        Phase::CutOver => vec![CompletedStep::CutOver],
         Phase::Finalised if head.protocol == Protocol::InPlace => {
-            vec![Step::Finalised { cleaned: 0, revived: 0, left: false }]
+            vec![CompletedStep::Finalised { cleaned: 0, revived: 0, left: false }]
         }
         Phase::Finalised => {
             vec![
-                Step::Finalised { cleaned: 5, revived: 0, left: false },
-                Step::Finalised { cleaned: 5, revived: 2, left: false },
-                Step::Finalised { cleaned: 0, revived: 0, left: true },
+                CompletedStep::Finalised { cleaned: 5, revived: 0, left: false },
+                CompletedStep::Finalised { cleaned: 5, revived: 2, left: false },
+                CompletedStep::Finalised { cleaned: 0, revived: 0, left: true },
             ]
         }
-        Phase::Abandoned => vec![Step::Abandoned],
+        Phase::Abandoned => vec![CompletedStep::Abandoned],
     }
 }
 
@@ -175,7 +179,7 @@ fn refusals(mapping: &Mapping) -> Vec<ControlError> {
         ControlError::Closed { retrofit: retrofit(), phase: Phase::Abandoned },
         ControlError::SourceUnfinished { retrofit: retrofit(), table: table(), other: other.clone(), phase },
         ControlError::TargetShared { retrofit: retrofit(), table: table(), other, phase },
-        ControlError::HeadLost { retrofit: retrofit(), found: "rows under `segments`".to_owned(), in_place },
+        ControlError::StateLost { retrofit: retrofit(), found: "rows under `segments`".to_owned(), in_place },
         ControlError::OtherStream { retrofit: retrofit() },
         ControlError::EpochsUsedUp { retrofit: retrofit() },
         ControlError::Unreadable { retrofit: retrofit() },
@@ -224,7 +228,7 @@ fn said(mapping: &Mapping) -> String {
     for error in refusals(mapping) {
         let _ = writeln!(text, "{}: {error}\n  hint: {}", error.code(), error.hint().unwrap_or("-"));
     }
-    if let Err(why) = mapping.back() {
+    if let Err(why) = mapping.reverse() {
         let _ = writeln!(text, "no way back: {why}\n  hint: {}", why.hint());
     }
     text
@@ -254,8 +258,8 @@ fn in_place_nobody_is_told_to_move_or_to_get_rid_of_a_table() {
 #[test]
 fn what_is_given_up_in_place_is_told_by_attribute() {
     let mapping = mapping("inPlaceWithChanges");
-    let head = Head { phase: Phase::Abandoned, ..Head::begun(&mapping, None) };
-    let said = Step::Abandoned.message(&head, &mapping);
+    let head = RetrofitState { phase: Phase::Abandoned, ..RetrofitState::begun(&mapping, None) };
+    let said = CompletedStep::Abandoned.message(&head, &mapping);
     for change in ["`note` is renamed to `remark`", "`origin` is set to a constant", "`junk` is removed"] {
         assert!(said.contains(change), "{said}");
     }
@@ -266,9 +270,9 @@ fn a_retrofit_that_fills_no_index_says_so() {
     let manifest = MANIFEST.replace("fills = [\"byUser\"]", "fills = []");
     let model = parse("keyfold.toml", &manifest).model.unwrap();
     let mapping = Mapping::of(&model, "inPlaceWithChanges").unwrap();
-    let head = Head::begun(&mapping, Some("stream"));
+    let head = RetrofitState::begun(&mapping, Some("stream"));
     assert_eq!(
-        Step::Undone.message(&head, &mapping),
+        CompletedStep::Undone.message(&head, &mapping),
         "queries do not use the indexes that it fills (there are none) until you cut over again; no item of table `LiveEvents` changes"
     );
 }

@@ -53,8 +53,8 @@ fn found_by(job: &Job, options: CheckOptions, source: Option<&Item>, target: Opt
         step = match step {
             CheckStep::Done(finding) => return finding.class,
             CheckStep::Pause => check.paused(job),
-            CheckStep::Send(Request::Get { place, .. }) => {
-                let seen = match place {
+            CheckStep::Send(Request::Get { role, .. }) => {
+                let seen = match role {
                     TableRole::Source => source,
                     TableRole::Target => target,
                     TableRole::Control => None,
@@ -157,11 +157,11 @@ fn found_in_turn(targets: &[Option<Item>]) -> (Class, usize) {
         step = match step {
             CheckStep::Done(finding) => return (finding.class, looks),
             CheckStep::Pause => check.paused(&job),
-            CheckStep::Send(Request::Get { place: TableRole::Target, .. }) => {
+            CheckStep::Send(Request::Get { role: TableRole::Target, .. }) => {
                 looks += 1;
                 check.respond(&job, Response::Got(targets[looks - 1].clone()))
             }
-            CheckStep::Send(Request::Get { place: TableRole::Source, .. }) => {
+            CheckStep::Send(Request::Get { role: TableRole::Source, .. }) => {
                 check.respond(&job, Response::Got(Some(source.clone())))
             }
             CheckStep::Send(_) => check.respond(&job, Response::Got(None)),

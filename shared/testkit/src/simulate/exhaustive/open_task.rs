@@ -61,7 +61,7 @@ impl OpenTask {
     /// Does it read its row of the ledger? Then no earlier response matters to it. How often it may still begin anew
     /// is left out: here is not enough to disturb it that often, and a task that must not any more is handed out again.
     pub(super) fn begins_anew(&self) -> bool {
-        matches!(self.request, Some(Request::Get { place: TableRole::Control, .. }))
+        matches!(self.request, Some(Request::Get { role: TableRole::Control, .. }))
             && self.blocked <= BLOCKED_MAX
     }
 

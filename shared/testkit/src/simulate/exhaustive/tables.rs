@@ -100,9 +100,9 @@ impl<'s> Tables<'s> {
 
     /// The rows that a request touches.
     pub(super) fn touched(&mut self, request: &Request) -> Vec<usize> {
-        let mut row = |write: &Write| self.row(write.place, key_in(&write.action));
+        let mut row = |write: &Write| self.row(write.role, key_in(&write.action));
         match request {
-            Request::Get { place, key } => vec![self.row(*place, key)],
+            Request::Get { role, key } => vec![self.row(*role, key)],
             Request::Write(write) => vec![row(write)],
             Request::Transact(writes) => writes.iter().map(row).collect(),
         }
@@ -128,7 +128,7 @@ impl<'s> Tables<'s> {
     /// Carries a request out.
     pub(super) fn send(&mut self, request: &Request, role: Role, rows: &mut Rows) -> Response {
         match request {
-            Request::Get { place, key } => Response::Got(self.get(*place, key, rows).cloned()),
+            Request::Get { role, key } => Response::Got(self.get(*role, key, rows).cloned()),
             Request::Write(write) => {
                 let Some(write) = self.weak(write, role) else { return Response::Written };
                 if self.holds(&write, rows) {
@@ -136,7 +136,7 @@ impl<'s> Tables<'s> {
                     return Response::Written;
                 }
                 // Some responses carry the item that was met.
-                let there = self.get(write.place, key_in(&write.action), rows);
+                let there = self.get(write.role, key_in(&write.action), rows);
                 Response::Refused(match (role, there) {
                     (Role::Record { .. } | Role::Note { .. }, _) => ItemSeen::Unknown,
                     (_, None) => ItemSeen::Nothing,
@@ -175,13 +175,13 @@ impl<'s> Tables<'s> {
 
     /// Does its guard hold?
     fn holds(&mut self, write: &Write, rows: &Rows) -> bool {
-        let there = self.get(write.place, key_in(&write.action), rows);
+        let there = self.get(write.role, key_in(&write.action), rows);
         write.guard.holds(there)
     }
 
     /// Makes a write.
     fn carry(&mut self, write: &Write, rows: &mut Rows) {
-        let row = self.row(write.place, key_in(&write.action));
+        let row = self.row(write.role, key_in(&write.action));
         let item = outcome(self.item(rows[row]), &write.action);
         rows[row] = self.kept(item);
     }

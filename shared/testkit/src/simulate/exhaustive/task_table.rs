@@ -91,7 +91,7 @@ impl<'s> TaskTable<'s> {
         match next {
             TaskStep::Send(request) => open_task.request = Some(request),
             TaskStep::Done(TaskResult::Blocked) => open_task.request = None,
-            TaskStep::Done(verdict) => return After::Ended { settled: verdict.is_settled() },
+            TaskStep::Done(verdict) => return After::Ended { settled: verdict.is_done() },
         }
         if self.walked == Orders::Distinct && open_task.begins_anew() {
             open_task.hash = mix(open_task.began, open_task.blocked);

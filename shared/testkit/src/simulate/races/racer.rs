@@ -73,7 +73,7 @@ pub(super) fn read(item: &Item) -> Option<Item> {
 }
 
 fn write(action: Action, guard: Guard) -> Write {
-    Write { place: TableRole::Target, action, guard }
+    Write { role: TableRole::Target, action, guard }
 }
 
 fn anything() -> Guard {

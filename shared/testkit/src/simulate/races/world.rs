@@ -225,7 +225,7 @@ impl<'s> RaceWorld<'s> {
     fn step(&mut self, task: ItemTask, step: TaskStep, errand: Errand) {
         match step {
             TaskStep::Send(request) => self.carriers.push(Carrier { task: Some(task), request, errand }),
-            TaskStep::Done(result) => self.over(errand, result.is_settled()),
+            TaskStep::Done(result) => self.over(errand, result.is_done()),
         }
     }
 
@@ -332,19 +332,19 @@ impl<'s> RaceWorld<'s> {
 
     fn send(&mut self, request: &Request) -> Response {
         let write = match request {
-            Request::Get { place, key } => return Response::Got(self.at(*place, key).cloned()),
+            Request::Get { role, key } => return Response::Got(self.at(*role, key).cloned()),
             Request::Write(write) => write,
             Request::Transact(_) => unreachable!("no protocol here has transactions"),
         };
         let key = key_in(&write.action).clone();
-        let there = self.at(write.place, &key);
+        let there = self.at(write.role, &key);
         if !write.guard.holds(there) {
             let seen = there.cloned().map_or(ItemSeen::Nothing, |item| ItemSeen::Item(Box::new(item)));
             return Response::Refused(seen);
         }
         let item = outcome(there, &write.action);
-        let (_, table) = self.scenario.table(write.place);
-        match write.place {
+        let (_, table) = self.scenario.table(write.role);
+        match write.role {
             TableRole::Source => self.source.set(table, &key, item),
             TableRole::Target => self.target.set(table, &key, item),
             TableRole::Control => self.control.set(table, &key, item),

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use keyfold_core::retrofit::control::{Direction, Head, Phase};
+use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
     Action, Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole,
@@ -148,7 +148,7 @@ impl World {
     /// Is this record from before a weakened way back noticed that writers were let in?
     fn misses(&mut self, side: Direction, record: usize) -> bool {
         let early = self.streams[index(side)][record].visible_at < self.let_in_at + NOTICE_TURNS;
-        side == Direction::Back && early && self.bites(SwitchMutant::ReverseFromLatest)
+        side == Direction::Reverse && early && self.bites(SwitchMutant::ReverseFromLatest)
     }
 
     /// What becomes of records, by what a function remembers of the row; and the row's version, if it remembers one.
@@ -184,10 +184,10 @@ impl World {
         let jobs = Jobs::of(&self.head);
         match jobs.due(side) {
             Due::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Due::Nothing,
-            Due::Late { .. } if side == Direction::There && self.bites(SwitchMutant::CarriesOn) => {
+            Due::Late { .. } if side == Direction::Forward && self.bites(SwitchMutant::CarriesOn) => {
                 Due::Carry(Rc::clone(&jobs.there))
             }
-            Due::Nothing if self.head.phase == Phase::Settled && side == Direction::There => {
+            Due::Nothing if self.head.phase == Phase::Settled && side == Direction::Forward => {
                 match self.bites(SwitchMutant::CarriesOn) {
                     true => Due::Carry(Rc::clone(&jobs.there)),
                     false => Due::Nothing,
@@ -231,9 +231,9 @@ impl World {
         let phase = if forward { Phase::Tidy } else { self.head.phase };
         let (job, lead) = match phase {
             Phase::Running | Phase::Tidy => {
-                (Jobs::of(&self.head).leading(Direction::There), Direction::There)
+                (Jobs::of(&self.head).leading(Direction::Forward), Direction::Forward)
             }
-            Phase::Reversed => (Jobs::of(&self.head).leading(Direction::Back), Direction::Back),
+            Phase::Reversed => (Jobs::of(&self.head).leading(Direction::Reverse), Direction::Reverse),
             _ => return,
         };
         let Some(job) = job else { return };
@@ -291,7 +291,7 @@ impl World {
             }
             TaskStep::Done(result) => {
                 self.note(|| format!("  {:?} {:?}: {}", errand.lead, errand.records, result.name()));
-                let settled = result.is_settled() && self.may_end(&errand, &result);
+                let settled = result.is_done() && self.may_end(&errand, &result);
                 self.over(errand.records, settled);
             }
         }
@@ -401,7 +401,7 @@ impl World {
 
     /// A record's own image in place of what the open table says.
     fn image_of(&mut self, work: &Work) -> Option<Option<Item>> {
-        let Request::Get { place: TableRole::Source, key } = &work.request else { return None };
+        let Request::Get { role: TableRole::Source, key } = &work.request else { return None };
         let (side, records) = work.errand.records.as_ref().filter(|_| work.errand.late.is_none())?;
         if !self.has(SwitchMutant::RecordImage) {
             return None;
@@ -463,7 +463,7 @@ impl World {
 
     /// Does this only give an item a fence, of which nothing is in the table that leads?
     fn gives_fence(&self, lead: Direction, write: &Write) -> bool {
-        match (write.place, &write.action) {
+        match (write.role, &write.action) {
             (TableRole::Target, Action::Put(item)) => {
                 self.item(lead, number_of(item)).is_none()
                     && self.at(other(lead), item) == Some(&natural(item))
@@ -478,13 +478,13 @@ fn partition_of(write: &Write) -> String {
 }
 
 /// The row of the retrofit, stored.
-pub(super) fn same_version(a: &Head, b: &Head) -> bool {
+pub(super) fn same_version(a: &RetrofitState, b: &RetrofitState) -> bool {
     a.version == b.version
 }
 
 /// Does it put an item into a table of the application's?
 fn puts_an_item(request: &Request) -> bool {
-    let puts = |write: &Write| write.place != TableRole::Control && matches!(write.action, Action::Put(_));
+    let puts = |write: &Write| write.role != TableRole::Control && matches!(write.action, Action::Put(_));
     match request {
         Request::Get { .. } => false,
         Request::Write(write) => puts(write),

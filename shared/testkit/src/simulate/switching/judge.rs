@@ -38,7 +38,7 @@ impl World {
             self.fail(format!("k{number} is at two places of the target"));
         }
         let buried =
-            self.item(Direction::Back, number).is_some_and(|item| item.contains_key(TOMBSTONE_ATTRIBUTE));
+            self.item(Direction::Reverse, number).is_some_and(|item| item.contains_key(TOMBSTONE_ATTRIBUTE));
         if buried {
             self.fail(format!("a reader of the target meets a tombstone at k{number}"));
         }
@@ -95,8 +95,8 @@ impl World {
     /// Each row of a ledger says where its item is.
     fn check_ledger(&self) -> Result<(), Violation> {
         for number in (0..KEYS).filter(|_| self.scene.layout != Layout::Fixed) {
-            let row = self.row_of(Direction::There, number).and_then(LedgerRow::read);
-            let there = self.item(Direction::Back, number);
+            let row = self.row_of(Direction::Forward, number).and_then(LedgerRow::read);
+            let there = self.item(Direction::Reverse, number);
             let place = there.and_then(|item| self.scene.mapping.target().key_of(item));
             if row.and_then(|row| row.target) != place {
                 return Err(Violation::new(format!("the ledger does not say where k{number} is")));
@@ -124,7 +124,7 @@ impl World {
                 };
                 records.filter(fits).any(|(at, record)| self.may_be_late(side, record.number, at))
             };
-            if !fits(Direction::There) && !fits(Direction::Back) {
+            if !fits(Direction::Forward) && !fits(Direction::Reverse) {
                 return Err(Violation::new(format!("{} is noted, and was not late", short(row))));
             }
         }

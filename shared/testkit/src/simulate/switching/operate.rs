@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use keyfold_core::condition::{Comparison, Condition, Path};
-use keyfold_core::retrofit::control::{Direction, Head, Phase, SORT};
+use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState, SORT};
 use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
 use keyfold_core::retrofit::seal;
 use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, Request, TaskResult, TaskStep};
@@ -25,7 +25,7 @@ const STOP_TURNS_MAX: u64 = 160;
 #[derive(Clone)]
 pub(super) struct Operator {
     /// The retrofit's row, as it was last read.
-    known: Option<Head>,
+    known: Option<RetrofitState>,
     /// All has arrived, as far as was seen.
     drained: bool,
     /// How many seals were written.
@@ -78,16 +78,16 @@ impl World {
         match known.phase {
             Phase::Running => self.tidy(at, &known),
             Phase::Tidy if !known.swept => self.end_tidying(at, &known),
-            Phase::Tidy => self.stop(at, &known, Direction::There, Phase::Closing),
-            Phase::Closing => self.end_stop(at, &known, Direction::There),
-            Phase::Reversed => self.stop(at, &known, Direction::Back, Phase::Returning),
-            Phase::Returning => self.end_stop(at, &known, Direction::Back),
+            Phase::Tidy => self.stop(at, &known, Direction::Forward, Phase::Closing),
+            Phase::Closing => self.end_stop(at, &known, Direction::Forward),
+            Phase::Reversed => self.stop(at, &known, Direction::Reverse, Phase::Returning),
+            Phase::Returning => self.end_stop(at, &known, Direction::Reverse),
             _ => {}
         }
     }
 
     /// From here on each write asks for its seal, sooner or later.
-    fn tidy(&mut self, at: usize, known: &Head) {
+    fn tidy(&mut self, at: usize, known: &RetrofitState) {
         self.operators[at] = Operator::new();
         if self.random.chance(25) {
             self.replace(known, scene::tidied(known));
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// Waits until nothing is under way that does not ask for one.
-    fn end_tidying(&mut self, at: usize, known: &Head) {
+    fn end_tidying(&mut self, at: usize, known: &RetrofitState) {
         self.operators[at] = Operator::new();
         if !self.is_unsealed_under_way() || self.bites(SwitchMutant::NoWait) {
             self.replace(known, known.swept());
@@ -103,7 +103,7 @@ impl World {
     }
 
     /// Stops the writers, sooner or later.
-    fn stop(&mut self, at: usize, known: &Head, side: Direction, next: Phase) {
+    fn stop(&mut self, at: usize, known: &RetrofitState, side: Direction, next: Phase) {
         self.operators[at] = Operator::new();
         // What could not be carried before the writers moved last counts too.
         let (there, back) = (self.scene.mapping.rows_name(), self.scene.mapping.other_rows_name());
@@ -112,7 +112,7 @@ impl World {
             return;
         }
         // Before the stop: a stream that is replaced during one keeps it from ending.
-        let is_before = side == Direction::There && known.was_reversed() && same_version(known, &self.head);
+        let is_before = side == Direction::Forward && known.was_reversed() && same_version(known, &self.head);
         if is_before && self.faults.streams && self.random.chance(50) {
             self.replace_target_stream();
         }
@@ -125,7 +125,7 @@ impl World {
 
     /// Waits until all has arrived, seals, looks once more, and turns the direction round. After too long a time, or if something
     /// came in between, all is as it was.
-    fn end_stop(&mut self, at: usize, known: &Head, side: Direction) {
+    fn end_stop(&mut self, at: usize, known: &RetrofitState, side: Direction) {
         if self.operators[at].since == 0 {
             self.operators[at].since = self.turns.max(1);
         }
@@ -157,7 +157,7 @@ impl World {
         self.bites +=
             u64::from(self.seals_enough(side) < usize::from(seal::SEALS) && self.is_something_under_way(at));
         self.operators[at] = Operator::new();
-        let next = if side == Direction::There { self.scene.switched() } else { Phase::Tidy };
+        let next = if side == Direction::Forward { self.scene.switched() } else { Phase::Tidy };
         if self.store(known, next) {
             self.moves += 1;
             self.let_in(other(side), looked);
@@ -173,7 +173,7 @@ impl World {
             || !self.zombies.is_empty()
     }
 
-    fn take_back(&mut self, at: usize, known: &Head, side: Direction) {
+    fn take_back(&mut self, at: usize, known: &RetrofitState, side: Direction) {
         // No generation ends unsealed.
         while self.operators[at].sealed < usize::from(seal::SEALS)
             && !self.has(SwitchMutant::TakenBackUnsealed)
@@ -182,10 +182,10 @@ impl World {
         }
         self.bites += u64::from(self.has(SwitchMutant::TakenBackUnsealed) && self.is_something_under_way(at));
         self.operators[at] = Operator::new();
-        let next = if side == Direction::There { Phase::Tidy } else { Phase::Reversed };
+        let next = if side == Direction::Forward { Phase::Tidy } else { Phase::Reversed };
         if self.store(known, next) {
-            if side == Direction::Back && self.bites(SwitchMutant::ReturnForgets) {
-                self.head.back = None;
+            if side == Direction::Reverse && self.bites(SwitchMutant::ReturnForgets) {
+                self.head.reverse_stream = None;
             }
             self.taken_back += 1;
             self.note(|| format!("the stop is taken back: writers of {side:?} go on"));
@@ -198,13 +198,13 @@ impl World {
         match self.mutant {
             Some(SwitchMutant::OpenBeforeSeals) => 0,
             Some(SwitchMutant::HalfSealed) => all / 2,
-            Some(SwitchMutant::ReturnUnsealed) if side == Direction::Back => 0,
+            Some(SwitchMutant::ReturnUnsealed) if side == Direction::Reverse => 0,
             _ => all,
         }
     }
 
     /// Writes some seals of the generation that ends.
-    fn seal(&mut self, at: usize, known: &Head) {
+    fn seal(&mut self, at: usize, known: &RetrofitState) {
         let begun = self.operators[at].sealed;
         let Some(generation) = known.generation else { return };
         let end = (begun + SEALS_AT_ONCE).min(usize::from(seal::SEALS));
@@ -213,17 +213,19 @@ impl World {
         for (_, write) in
             scene::seals(self.scene, generation).iter().filter(|(place, _)| (begun..end).contains(place))
         {
-            self.carry_out(Direction::There, &Request::Write(write.clone()));
+            self.carry_out(Direction::Forward, &Request::Write(write.clone()));
         }
         self.trace = trace;
     }
 
-    fn store(&mut self, known: &Head, next: Phase) -> bool {
+    fn store(&mut self, known: &RetrofitState, next: Phase) -> bool {
         let next = match next {
             Phase::Reversed if self.bites(SwitchMutant::ReverseUnusable) => known.to(next),
-            Phase::Reversed => known.with_way_back(&self.target_stream()).and_then(|head| head.to(next)),
+            Phase::Reversed => {
+                known.with_reverse_stream(&self.target_stream()).and_then(|head| head.to(next))
+            }
             Phase::Closing if self.has(SwitchMutant::ClosedEpoch) => {
-                let followed = known.back.as_ref().map(|back| &back.stream);
+                let followed = known.reverse_stream.as_ref().map(|back| &back.stream);
                 self.bites += u64::from(followed.is_some_and(|stream| *stream != self.target_stream()));
                 known.to(next)
             }
@@ -236,7 +238,7 @@ impl World {
     }
 
     /// Stores the row over the one that is known, if that is still there.
-    fn replace(&mut self, known: &Head, next: Head) -> bool {
+    fn replace(&mut self, known: &RetrofitState, next: RetrofitState) -> bool {
         if !same_version(known, &self.head) && !self.bites(SwitchMutant::HeadUnguarded) {
             return false;
         }
@@ -253,7 +255,7 @@ impl World {
 
     /// As far as the streams tell: has every change of this table arrived at the other one, do they agree, and was everything
     /// that came to the other one looked at?
-    fn has_drained(&mut self, at: usize, known: &Head, side: Direction) -> bool {
+    fn has_drained(&mut self, at: usize, known: &RetrofitState, side: Direction) -> bool {
         let Some(job) = Jobs::of(known).leading(side) else { return false };
         let clean = self.quarantine(job.mapping().rows_name()).is_empty();
         let examined = clean && self.examine(at, known, side);
@@ -262,7 +264,7 @@ impl World {
     }
 
     /// Carries over the newest change of each item that has not arrived, as the functions do.
-    fn carry_what_lacks(&mut self, at: usize, known: &Head, side: Direction) {
+    fn carry_what_lacks(&mut self, at: usize, known: &RetrofitState, side: Direction) {
         let Some(job) = Jobs::of(known).leading(side) else { return };
         for number in 0..KEYS {
             let of_item = self.told(side).filter(|(_, record)| record.number == number);
@@ -278,7 +280,7 @@ impl World {
     }
 
     /// Looks at what came to the closed table, as the functions do.
-    fn examine(&mut self, at: usize, known: &Head, side: Direction) -> bool {
+    fn examine(&mut self, at: usize, known: &RetrofitState, side: Direction) -> bool {
         let closed = other(side);
         let Due::Late { job, epoch } = Jobs::of(known).due(closed) else { return true };
         if self.bites(SwitchMutant::ClosedUnseen) {
@@ -295,7 +297,7 @@ impl World {
             let published = &self.streams[index(closed)][record];
             let (task, number) = (job.late(&published.record, epoch), published.number);
             let result = self.carry_to_the_end(task, &job, side);
-            if !result.is_settled() {
+            if !result.is_done() {
                 return false;
             }
             self.operators[at].examined.insert(record);
@@ -448,7 +450,7 @@ impl World {
 
     /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.
     pub(super) fn seen(&self, side: Direction, item: Option<&Item>) -> Option<Item> {
-        item.filter(|item| side == Direction::Back || self.scene.mapping.selects(item)).cloned()
+        item.filter(|item| side == Direction::Reverse || self.scene.mapping.selects(item)).cloned()
     }
 }
 

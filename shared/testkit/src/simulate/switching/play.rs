@@ -71,20 +71,20 @@ impl World {
             12..14 if self.faults.leaks => self.leak(),
             68..76 if self.faults.flood => self.leak(),
             64..66 if self.faults.expiry => {
-                let side = *self.random.pick(&[Direction::There, Direction::Back]);
+                let side = *self.random.pick(&[Direction::Forward, Direction::Reverse]);
                 if self.may_leak(side) {
                     self.expire(side);
                 }
             }
             66..68 if self.faults.old_copies => {
-                let side = *self.random.pick(&[Direction::There, Direction::Back]);
+                let side = *self.random.pick(&[Direction::Forward, Direction::Reverse]);
                 if self.open == Some(side) || (self.faults.leaks && self.may_leak(side)) {
                     self.put_old_copy(side);
                 }
             }
             14..34 => self.deliver_something(),
             34..36 if self.faults.duplicates => {
-                let side = *self.random.pick(&[Direction::There, Direction::Back]);
+                let side = *self.random.pick(&[Direction::Forward, Direction::Reverse]);
                 self.deliver_again(side);
             }
             36..38 => self.repair(),
@@ -107,7 +107,7 @@ impl World {
 
     /// A writer who should have stopped writes.
     fn leak(&mut self) {
-        let side = *self.random.pick(&[Direction::There, Direction::Back]);
+        let side = *self.random.pick(&[Direction::Forward, Direction::Reverse]);
         if self.may_leak(side) {
             self.application_writes(side);
         }
@@ -116,12 +116,12 @@ impl World {
     /// Writers go on where they were; nobody knows of a table before its writers were let in.
     pub(super) fn may_leak(&self, side: Direction) -> bool {
         let leads = self.head.phase.direction();
-        let was_open = side == Direction::There || self.head.was_reversed();
+        let was_open = side == Direction::Forward || self.head.was_reversed();
         was_open && (leads != Some(side) || self.truth_of == side)
     }
 
     fn deliver_something(&mut self) {
-        let side = *self.random.pick(&[Direction::There, Direction::Back]);
+        let side = *self.random.pick(&[Direction::Forward, Direction::Reverse]);
         let records = self.deliverable(side);
         if let Some(&at) = self.random.any(&records) {
             self.deliver(side, at);
@@ -153,8 +153,8 @@ impl World {
             return;
         }
         match self.open {
-            Some(Direction::Back) => self.mend_target(),
-            Some(Direction::There) if self.scene.layout == Layout::Crowded => self.mend_source(),
+            Some(Direction::Reverse) => self.mend_target(),
+            Some(Direction::Forward) if self.scene.layout == Layout::Crowded => self.mend_source(),
             _ => {}
         }
         self.repair();
@@ -162,7 +162,7 @@ impl World {
 
     /// No two items want one place.
     fn mend_source(&mut self) {
-        let side = Direction::There;
+        let side = Direction::Forward;
         for (number, value) in VALUES.iter().enumerate().take(KEYS) {
             let Some(there) = self.item(side, number).filter(|there| there["a"] != text(value)) else {
                 continue;
@@ -176,10 +176,10 @@ impl World {
 
     /// Where the source has an item that the retrofit does not take, the target's goes; else it is one that has a way back.
     fn mend_target(&mut self) {
-        let side = Direction::Back;
+        let side = Direction::Reverse;
         for number in 0..KEYS {
             let occupied =
-                self.item(Direction::There, number).is_some_and(|item| !self.scene.mapping.selects(item));
+                self.item(Direction::Forward, number).is_some_and(|item| !self.scene.mapping.selects(item));
             let item = self.made(side);
             let new = (!occupied).then(|| self.keyed(side, number, item));
             self.application_writes_this(side, number, new.as_ref());
@@ -191,8 +191,8 @@ impl World {
         self.open.is_some()
             && self.works.is_empty()
             && self.zombies.is_empty()
-            && dealt_with(Direction::There)
-            && dealt_with(Direction::Back)
+            && dealt_with(Direction::Forward)
+            && dealt_with(Direction::Reverse)
             && self.quarantined().is_empty()
     }
 
@@ -200,8 +200,8 @@ impl World {
     fn quarantined(&self) -> Vec<Quarantined> {
         let mapping = &self.scene.mapping;
         match self.head.phase.direction() {
-            Some(Direction::There) => self.quarantine(mapping.rows_name()),
-            Some(Direction::Back) => self.quarantine(&mapping.other_rows_name()),
+            Some(Direction::Forward) => self.quarantine(mapping.rows_name()),
+            Some(Direction::Reverse) => self.quarantine(&mapping.other_rows_name()),
             None => Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::{self, Delivery, Direction, Head, Phase};
+use keyfold_core::retrofit::control::{self, Delivery, Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Epoch, Generation, Job, Mapping, Request, Response, SequenceNumber, TaskStep,
     Write, seal,
@@ -118,7 +118,7 @@ impl Scene {
             let Ok(mapping) = Mapping::of(&model, layout.retrofit()) else {
                 unreachable!("it is in the text above")
             };
-            let back = mapping.back().ok();
+            let back = mapping.reverse().ok();
             let source_keys = std::array::from_fn(source_key);
             let target_keys = back.as_ref().map(|back| {
                 std::array::from_fn(|number| back.origin(&source_key(number)).unwrap_or_default())
@@ -129,7 +129,7 @@ impl Scene {
     }
 
     /// That of this retrofit's row.
-    fn of_row(head: &Head) -> &'static Scene {
+    fn of_row(head: &RetrofitState) -> &'static Scene {
         let layouts = [Layout::Fixed, Layout::Moving, Layout::Crowded];
         match layouts.into_iter().find(|layout| layout.retrofit() == head.retrofit) {
             Some(layout) => Scene::of(layout),
@@ -150,14 +150,14 @@ impl Scene {
     /// How items of this side's table become those of the other one, if they do.
     pub(super) fn mapping_from(&self, side: Direction) -> Option<&Mapping> {
         match side {
-            Direction::There => Some(&self.mapping),
-            Direction::Back => self.back.as_ref(),
+            Direction::Forward => Some(&self.mapping),
+            Direction::Reverse => self.back.as_ref(),
         }
     }
 
     /// The row of a retrofit whose target is tidy. With a ledger it still has to be tidied.
-    pub(super) fn begun(&self) -> Head {
-        let begun = Head::begun(&self.mapping, Some("s"));
+    pub(super) fn begun(&self) -> RetrofitState {
+        let begun = RetrofitState::begun(&self.mapping, Some("s"));
         match self.layout {
             Layout::Fixed => tidied(&begun).swept(),
             Layout::Moving | Layout::Crowded => begun,
@@ -171,7 +171,7 @@ impl Scene {
 }
 
 /// The row once the target is tidied, but for what of before is still under way.
-pub(super) fn tidied(begun: &Head) -> Head {
+pub(super) fn tidied(begun: &RetrofitState) -> RetrofitState {
     let first = begun.tidied_first().and_then(|first| begun.to(first));
     let tidy =
         first.and_then(|head| if head.phase == Phase::Tidying { head.to(Phase::Tidy) } else { Ok(head) });
@@ -198,27 +198,27 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// Of this row.
-    pub(super) fn of(head: &Head) -> Rc<Jobs> {
+    pub(super) fn of(head: &RetrofitState) -> Rc<Jobs> {
         thread_local! { static MADE: RefCell<HashMap<JobsKey, Rc<Jobs>>> = RefCell::default(); }
         let key = JobsKey::of(head);
         MADE.with_borrow_mut(|made| Rc::clone(made.entry(key).or_insert_with(|| Rc::new(Jobs::made(head)))))
     }
 
-    fn made(head: &Head) -> Jobs {
+    fn made(head: &RetrofitState) -> Jobs {
         let mapping = &Scene::of_row(head).mapping;
-        let due = [Direction::There, Direction::Back].map(|side| match head.delivery(mapping, side) {
+        let due = [Direction::Forward, Direction::Reverse].map(|side| match head.delivery(mapping, side) {
             Delivery::Carry(job) => Due::Carry(Rc::new(job)),
             Delivery::Late { job, epoch } => Due::Late { job: Rc::new(job), epoch },
             Delivery::Nothing => Due::Nothing,
         });
-        Jobs { there: Rc::new(head.job(mapping.clone())), back: head.back_job(mapping).map(Rc::new), due }
+        Jobs { there: Rc::new(head.job(mapping.clone())), back: head.reverse_job(mapping).map(Rc::new), due }
     }
 
     /// The one that carries what comes to this side's table.
     pub(super) fn leading(&self, side: Direction) -> Option<Rc<Job>> {
         match side {
-            Direction::There => Some(Rc::clone(&self.there)),
-            Direction::Back => self.back.clone(),
+            Direction::Forward => Some(Rc::clone(&self.there)),
+            Direction::Reverse => self.back.clone(),
         }
     }
 
@@ -239,10 +239,10 @@ struct JobsKey {
 }
 
 impl JobsKey {
-    fn of(head: &Head) -> JobsKey {
+    fn of(head: &RetrofitState) -> JobsKey {
         let layout = Scene::of_row(head).layout;
-        let Head { phase, epoch, generation, .. } = *head;
-        let back = head.back.as_ref().map(|back| back.epoch);
+        let RetrofitState { phase, epoch, generation, .. } = *head;
+        let back = head.reverse_stream.as_ref().map(|back| back.epoch);
         JobsKey { layout, phase: phase.name(), epoch, back, generation }
     }
 }
@@ -265,7 +265,7 @@ pub(super) fn seals(scene: &Scene, generation: Generation) -> Seals {
 
 /// The partitions of the seals that an item here asks for.
 fn asked(scene: &Scene) -> BTreeSet<String> {
-    let Ok(head) = tidied(&Head::begun(&scene.mapping, Some("s"))).with_way_back("t") else {
+    let Ok(head) = tidied(&RetrofitState::begun(&scene.mapping, Some("s"))).with_reverse_stream("t") else {
         unreachable!("it is the first")
     };
     let jobs = Jobs::of(&head);

@@ -73,7 +73,7 @@ enum Step {
 
 /// The stack of a walk.
 const STACK_BYTES: usize = 1 << 30;
-const SIDES: [Direction; 2] = [Direction::There, Direction::Back];
+const SIDES: [Direction; 2] = [Direction::Forward, Direction::Reverse];
 
 struct Walk {
     met: HashSet<u64>,
@@ -221,7 +221,7 @@ fn take(world: &mut World, step: Step, mut left: WalkBounds) -> WalkBounds {
 fn change(world: &mut World, side: Direction) {
     let there = world.item(side, 0).cloned();
     let value = text(&format!("w{}", world.turns));
-    let name = if side == Direction::There { "a" } else { "b" };
+    let name = if side == Direction::Forward { "a" } else { "b" };
     let new = match (world.random.below(if there.is_some() { 3 } else { 1 }), there) {
         (1, _) => None,
         (2, Some(mut there)) => {
@@ -232,7 +232,7 @@ fn change(world: &mut World, side: Direction) {
             let mut item = Item::default();
             item.insert(name.to_owned(), value);
             item.insert("kind".to_owned(), text("in"));
-            if side == Direction::Back {
+            if side == Direction::Reverse {
                 item.insert("made".to_owned(), text("old"));
             }
             Some(world.keyed(side, 0, item))

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
-use keyfold_core::retrofit::control::{Direction, Head};
+use keyfold_core::retrofit::control::{Direction, RetrofitState};
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey,
     TableRole, Write,
@@ -32,16 +32,16 @@ const HIDDEN_TURNS_MAX: usize = 120;
 /// A table that has writers: the source, whose records lead there, or the target, whose records lead back.
 pub(super) fn index(side: Direction) -> usize {
     match side {
-        Direction::There => 0,
-        Direction::Back => 1,
+        Direction::Forward => 0,
+        Direction::Reverse => 1,
     }
 }
 
 /// The other one.
 pub(super) fn other(side: Direction) -> Direction {
     match side {
-        Direction::There => Direction::Back,
-        Direction::Back => Direction::There,
+        Direction::Forward => Direction::Reverse,
+        Direction::Reverse => Direction::Forward,
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) struct World {
     pub(super) scene: &'static Scene,
     tables: [ItemStore; 2],
     pub(super) control: ItemStore,
-    pub(super) head: Head,
+    pub(super) head: RetrofitState,
     pub(super) streams: [Vec<Published>; 2],
     /// Where the stream that a table has now begins.
     stream_begins: [usize; 2],
@@ -225,7 +225,7 @@ impl World {
         let mut item = Item::default();
         item.insert("a".to_owned(), text("w0"));
         item.insert("kind".to_owned(), text("in"));
-        let item = world.keyed(Direction::There, 0, item);
+        let item = world.keyed(Direction::Forward, 0, item);
         world.carried_over(0, item);
         world
     }
@@ -255,8 +255,8 @@ impl World {
             stream_begins: [0; 2],
             target_streams: 1,
             sequences: [[0; KEYS]; 2],
-            open: Some(Direction::There),
-            truth_of: Direction::There,
+            open: Some(Direction::Forward),
+            truth_of: Direction::Forward,
             expected: Default::default(),
             written: Default::default(),
             late: Vec::new(),
@@ -289,7 +289,7 @@ impl World {
 
     /// The target's stream is switched off and on again, once all that it told is dealt with.
     pub(super) fn replace_target_stream(&mut self) {
-        let at = index(Direction::Back);
+        let at = index(Direction::Reverse);
         if self.streams[at].iter().any(|record| !record.dealt_with) {
             return;
         }
@@ -318,8 +318,8 @@ impl World {
             if self.random.chance(30) {
                 continue;
             }
-            let item = self.made(Direction::There);
-            let item = self.keyed(Direction::There, number, item);
+            let item = self.made(Direction::Forward);
+            let item = self.keyed(Direction::Forward, number, item);
             self.carried_over(number, item);
         }
     }
@@ -329,7 +329,7 @@ impl World {
         self.expected[number] = Some(item.clone());
         if self.scene.layout != Layout::Fixed {
             let job = Jobs::of(&self.head).there.clone();
-            self.carry_to_the_end(job.backfill(item, false), &job, Direction::There);
+            self.carry_to_the_end(job.backfill(item, false), &job, Direction::Forward);
             self.streams[1].clear();
             return;
         }
@@ -369,17 +369,17 @@ impl World {
     /// The table of this side, in the manifest.
     pub(super) fn model(&self, side: Direction) -> &'static Table {
         match side {
-            Direction::There => self.scene.mapping.source(),
-            Direction::Back => self.scene.mapping.target(),
+            Direction::Forward => self.scene.mapping.source(),
+            Direction::Reverse => self.scene.mapping.target(),
         }
     }
 
     /// The key of an item in the table of this side; of one that is not there, in a table where it can move, no key.
     pub(super) fn key(&self, side: Direction, number: usize) -> Item {
         match (side, self.scene.target_key(number)) {
-            (Direction::There, _) => self.scene.source_key(number).clone(),
-            (Direction::Back, Some(key)) => key.clone(),
-            (Direction::Back, None) => {
+            (Direction::Forward, _) => self.scene.source_key(number).clone(),
+            (Direction::Reverse, Some(key)) => key.clone(),
+            (Direction::Reverse, None) => {
                 let there = self.places(number).next();
                 there.and_then(|item| self.model(side).key_of(item)).unwrap_or_default()
             }
@@ -405,12 +405,12 @@ impl World {
         let value = text(VALUES[self.random.below(VALUES.len())]);
         let mut item = Item::default();
         match side {
-            Direction::There => {
+            Direction::Forward => {
                 let kind = if self.random.chance(85) { "in" } else { "out" };
                 item.insert("a".to_owned(), value);
                 item.insert("kind".to_owned(), text(kind));
             }
-            Direction::Back => {
+            Direction::Reverse => {
                 let kind = if self.faults.no_inverse && self.random.chance(12) { "out" } else { "in" };
                 item.insert("b".to_owned(), value);
                 item.insert("kind".to_owned(), text(kind));
@@ -426,8 +426,8 @@ impl World {
     /// The item of a table.
     pub(super) fn item(&self, side: Direction, number: usize) -> Option<&Item> {
         match side {
-            Direction::There => self.tables[0].get(self.model(side), self.scene.source_key(number)),
-            Direction::Back => self.places(number).next(),
+            Direction::Forward => self.tables[0].get(self.model(side), self.scene.source_key(number)),
+            Direction::Reverse => self.places(number).next(),
         }
     }
 
@@ -471,8 +471,8 @@ impl World {
     /// Carries a request out for a job of this direction.
     pub(super) fn carry_out(&mut self, lead: Direction, request: &Request) -> Response {
         let response = match request {
-            Request::Get { place, key } => {
-                let there = match self.place(lead, *place) {
+            Request::Get { role, key } => {
+                let there = match self.place(lead, *role) {
                     Some(side) => self.tables[index(side)].get(self.model(side), key),
                     None => self.control.get(&self.scene.control_table, key),
                 };
@@ -511,7 +511,7 @@ impl World {
 
     /// All or none; if none, whose guards held.
     fn write_all(&mut self, lead: Direction, writes: &[Write]) -> Option<Vec<bool>> {
-        let there = |write: &Write| match self.place(lead, write.place) {
+        let there = |write: &Write| match self.place(lead, write.role) {
             Some(side) => self.tables[index(side)].get(self.model(side), key_in(&write.action)),
             None => self.control.get(&self.scene.control_table, key_in(&write.action)),
         };
@@ -522,7 +522,7 @@ impl World {
         let made: Vec<_> = writes.iter().map(|write| outcome(there(write), &write.action)).collect();
         for (write, item) in writes.iter().zip(made) {
             let key = key_in(&write.action).clone();
-            match self.place(lead, write.place) {
+            match self.place(lead, write.role) {
                 Some(side) => {
                     self.set(side, &key, item);
                 }
@@ -558,7 +558,7 @@ impl World {
             // Part of an item: what the retrofit keeps on it stays.
             (2..6, Some(mut there)) => {
                 let made = self.made(side);
-                let name = if side == Direction::There { "a" } else { "b" };
+                let name = if side == Direction::Forward { "a" } else { "b" };
                 there.insert(name.to_owned(), made[name].clone());
                 Some(self.keyed(side, number, there))
             }

@@ -132,7 +132,7 @@ fn a_changed_attribute_is_a_live_change_and_has_no_way_back() {
     let said: Vec<_> =
         mapping_to("old", "amount = \"to-number\"").live_changes().iter().map(ToString::to_string).collect();
     assert_eq!(said, ["`amount` gets another value where it does not fit"]);
-    let no_way = mapping("amount = \"to-number\"").back().unwrap_err();
+    let no_way = mapping("amount = \"to-number\"").reverse().unwrap_err();
     assert_eq!(no_way.to_string(), "the retrofit changes `amount` where it does not fit");
 }
 
@@ -141,13 +141,13 @@ fn what_counts_as_absent_has_a_way_back() {
     let there = mapping("status = \"absent\"");
     let event = event("status", r#"{"S":"new"}"#);
     let target = there.target_item(&event).unwrap().unwrap();
-    let source = there.back().unwrap().carried(Cow::Borrowed(&target)).unwrap().unwrap();
+    let source = there.reverse().unwrap().carried(Cow::Borrowed(&target)).unwrap().unwrap();
     assert_eq!(source.get("status"), event.get("status"));
 }
 
 #[test]
 fn what_does_not_fit_and_stayed_in_the_source_is_not_the_way_backs_to_delete() {
-    let back = mapping("").back().unwrap();
+    let back = mapping("").reverse().unwrap();
     let stayed = event("status", r#"{"S":"new"}"#);
     assert!(!back.may_own(&stayed), "the target never had it");
     assert!(back.may_take(&stayed), "a late change of it is noted all the same");
@@ -185,8 +185,8 @@ fn an_entity_has_remedies_of_its_own_in_place_of_those_for_all() {
     let hash = |misfits: &str| of_entities(misfits).hash().clone();
     assert_ne!(hash("status = \"absent\""), hash("note.status = \"absent\""));
     assert_ne!(hash("event.status = \"absent\""), hash("note.status = \"absent\""));
-    assert!(of_entities("note.status = \"absent\"").back().is_ok());
-    assert!(of_entities("note.status = \"lower\"").back().is_err());
+    assert!(of_entities("note.status = \"absent\"").reverse().is_ok());
+    assert!(of_entities("note.status = \"lower\"").reverse().is_err());
 }
 
 #[test]

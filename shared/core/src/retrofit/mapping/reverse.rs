@@ -72,7 +72,7 @@ impl NoWayBack {
 
 impl Mapping {
     /// The mapping that carries what the target's writers write back to the source.
-    pub fn back(&self) -> Result<Mapping, NoWayBack> {
+    pub fn reverse(&self) -> Result<Mapping, NoWayBack> {
         match self.protocol {
             Protocol::InPlace => return Err(NoWayBack::SameTable),
             Protocol::Ledger => return Err(NoWayBack::KeyCanMove),
@@ -125,20 +125,20 @@ impl Mapping {
             target: self.source.clone(),
             written_table: self.source.clone(),
             inputs: BTreeSet::new(),
-            there: Some(Arc::new(self.clone())),
-            rows_name: back_name(self.name()),
+            forward: Some(Arc::new(self.clone())),
+            rows_name: reverse_name(self.name()),
             ..self.clone()
         })
     }
 
     /// The mapping as the manifest has it, whichever way this one leads.
-    pub fn there(&self) -> &Mapping {
-        self.there.as_deref().unwrap_or(self)
+    pub fn forward(&self) -> &Mapping {
+        self.forward.as_deref().unwrap_or(self)
     }
 
     /// Does it lead back to the table that the retrofit came from?
-    pub fn is_back(&self) -> bool {
-        self.there.is_some()
+    pub fn is_reverse(&self) -> bool {
+        self.forward.is_some()
     }
 
     /// What the partitions of the control table that are this direction's own have in their names.
@@ -148,7 +148,7 @@ impl Mapping {
 
     /// The same of the other direction.
     pub fn other_rows_name(&self) -> String {
-        if self.is_back() { self.name().to_owned() } else { back_name(self.name()) }
+        if self.is_reverse() { self.name().to_owned() } else { reverse_name(self.name()) }
     }
 
     /// The target's item for a source item, as [`target_item`](Self::target_item) has it, or why there is none. On the way back
@@ -158,9 +158,9 @@ impl Mapping {
         source: Cow<'_, Item>,
     ) -> Result<Option<Item>, QuarantineReason> {
         let unmappable = |error: crate::index::ItemError| QuarantineReason::unmappable(&error);
-        let Some(there) = &self.there else { return self.mapped(source).map_err(unmappable) };
+        let Some(forward) = &self.forward else { return self.mapped(source).map_err(unmappable) };
         let Some(item) = self.target_item(&source).map_err(unmappable)? else { return Ok(None) };
-        let again = there.target_item(&item).map_err(unmappable)?;
+        let again = forward.target_item(&item).map_err(unmappable)?;
         match again.is_some_and(|again| same_item(&again, &source, &OWN_ATTRIBUTES)) {
             true => Ok(Some(item)),
             false => Err(QuarantineReason::Unmappable(Misfit::of_code(NO_WAY_BACK))),
@@ -170,18 +170,18 @@ impl Mapping {
     /// May an item of the target be one of this direction's? On the way back, the source's items that were never carried over are
     /// not: those that the retrofit does not take, and those that do not fit.
     pub(in crate::retrofit) fn may_own(&self, target: &Item) -> bool {
-        self.there.as_ref().is_none_or(|there| matches!(there.target_item(target), Ok(Some(_))))
+        self.forward.as_ref().is_none_or(|forward| matches!(forward.target_item(target), Ok(Some(_))))
     }
 
     /// Does the retrofit take an item of the target, whether or not it fits? On the way back, the source has others too.
     pub(in crate::retrofit) fn may_take(&self, target: &Item) -> bool {
-        self.there.as_ref().is_none_or(|there| there.selects(target))
+        self.forward.as_ref().is_none_or(|forward| forward.selects(target))
     }
 
     /// The source's key for a target key, where each fixes the other; `None` where it does not.
     pub fn origin(&self, target_key: &Item) -> Option<Item> {
-        if let Some(there) = &self.there {
-            return there.target_key(target_key).ok().flatten();
+        if let Some(forward) = &self.forward {
+            return forward.target_key(target_key).ok().flatten();
         }
         let natural = key_values(&self.target, target_key)?;
         let back = |name: &String| self.retrofit.rename.get(name).unwrap_or(name).clone();
@@ -194,7 +194,7 @@ impl Mapping {
 }
 
 /// No name in a manifest has such a sign.
-fn back_name(name: &str) -> String {
+fn reverse_name(name: &str) -> String {
     format!("{name}<")
 }
 
