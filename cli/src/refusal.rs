@@ -43,6 +43,7 @@ macro_rules! coded_errors {
 coded_errors!(AddIndexError, ApplyError, ItemError, UpdateError, WriteError);
 
 /// An error with its causes, its code and its hint.
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]
 pub(crate) fn explained(error: impl CodedError + 'static) -> anyhow::Error {
     let (code, hint) = error.code_and_hint();
     Refusal::of(Problem::new(500, code, with_causes(&error)).maybe_hint(hint))
