@@ -23,7 +23,6 @@ const UNCLEAN: &[&str] = &[
     "bindings/node/split",
     "bindings/shared",
     "functions/audit-writer/tests/writer",
-    "functions/query-api",
     "shared/core",
     "shared/local",
     "shared/testkit",
