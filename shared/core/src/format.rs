@@ -35,7 +35,7 @@ impl UnknownFormat {
 
     /// What the reader can do about it.
     pub fn hint(&self) -> &'static str {
-        "another version of Keyfold wrote it: go on with that version everywhere, or finish its work with it and begin anew with this one"
+        "another version of Keyfold wrote it: use that version everywhere, or finish its work with that version and start again with this one"
     }
 }
 
