@@ -64,7 +64,7 @@ pub(crate) fn read(model: &Model, args: &RequestArgs) -> anyhow::Result<QueryReq
     Ok(QueryRequest {
         table: table.id.clone(),
         entity: args.entity.clone(),
-        conditions: Value::Array(conditions),
+        conditions: Value::Array(conditions).into(),
         order: args.order.clone(),
         limit: args.limit,
         select: (!args.select.is_empty()).then(|| args.select.clone()),

@@ -1,9 +1,9 @@
 //! A body: one audit event, or a list of them.
 
 use keyfold_edge::Problem;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::read;
 use crate::limits::{BODY_BYTES_MAX, EVENTS_MAX};
 use crate::problem;
 
@@ -30,4 +30,12 @@ pub(crate) fn content(text: &str) -> Result<Content<'_>, Problem> {
             Err(problem::over_limit(detail).hint("send them in several requests"))
         }
     }
+}
+
+/// What is wrong is said by its place, never by its text.
+fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        Problem::malformed(format!("this is not the JSON of an audit event ({place})"))
+    })
 }

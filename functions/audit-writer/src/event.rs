@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use keyfold_core::model::{AttributeKind, Precision};
-use keyfold_core::value::{AttributeValue, Item, Name};
+use keyfold_core::json::{Bounds, JsonReason};
+use keyfold_core::model::{AttributeKind, Precision, Table};
+use keyfold_core::value::{AttributeValue, Item, Number};
+use keyfold_core::write::plain_item_of_json;
 use keyfold_edge::{Claims, Problem};
 use serde_json::value::RawValue;
 
-use crate::limits::{ATTRIBUTES_MAX, NAMES_BYTES_MAX, VALUES_MAX};
-use crate::{Writer, identity, json, problem, stamp};
+use crate::limits::{ATTRIBUTES_MAX, NAME_BYTES_MAX, NAMES_BYTES_MAX, VALUES_MAX};
+use crate::{Writer, identity, problem, stamp};
+
+/// How large an event may be. DynamoDB takes 32 levels; the event is the first.
+const BOUNDS: Bounds = Bounds { levels: 32, values: VALUES_MAX };
 
 /// The precision of the time at which an event was received.
 const RECEIVED_PRECISION: AttributeKind = AttributeKind::Timestamp(Precision::Milliseconds);
@@ -70,33 +73,16 @@ pub(crate) struct Draft {
 
 /// Reads one event, by its number in the body.
 fn draft(writer: &Writer, text: &RawValue, number: usize, origin: &Origin<'_>) -> Result<Draft, Problem> {
-    let members = json::members(text)?;
-    let names: usize = members.iter().map(|(name, _)| name.len()).sum();
-    if members.len() > ATTRIBUTES_MAX || names > NAMES_BYTES_MAX {
-        let detail = format!(
-            "an audit event has more than {ATTRIBUTES_MAX} attributes, or their names more than {NAMES_BYTES_MAX} bytes"
-        );
-        return Err(problem::over_limit(detail));
+    let mut item = read(&writer.table, text.get())?;
+    if item.contains_key(&writer.received) {
+        let detail =
+            format!("attribute `{}` is stamped by the audit writer and cannot be set", writer.received);
+        return Err(Problem::new(400, "stamped-attribute", detail));
     }
-    let mut attributes = Vec::with_capacity(members.len());
-    let mut values_left = VALUES_MAX;
-    for (name, value) in members {
-        if name == writer.received {
-            let detail = format!("attribute `{name}` is stamped by the audit writer and cannot be set");
-            return Err(Problem::new(400, "stamped-attribute", detail));
-        }
-        if writer.folded.contains(&name) {
-            let detail = format!("attribute `{name}` is folded from others and cannot be set");
-            return Err(Problem::new(400, "folded-attribute", detail));
-        }
-        let value = json::value(value, &mut values_left)?;
-        let value = match writer.table.attributes.get(&name) {
-            Some(attribute) => typed(attribute.kind, value),
-            None => value,
-        };
-        attributes.push((Name::from(name), value));
+    if let Some(name) = item.keys().find(|name| writer.folded.contains(name.as_str())) {
+        let detail = format!("attribute `{name}` is folded from others and cannot be set");
+        return Err(Problem::new(400, "folded-attribute", detail));
     }
-    let mut item = Item::from(attributes);
     if let Some(claims) = origin.claims {
         claimed(writer, &mut item, claims)?;
         if writer.makes_ids && item.contains_key(&writer.id) {
@@ -154,7 +140,11 @@ fn claimed(writer: &Writer, item: &mut Item, claims: &Claims) -> Result<(), Prob
             return Err(Problem::new(403, "claim-missing", detail));
         };
         let claim = match table.attributes.get(name).map(|attribute| attribute.kind) {
-            Some(AttributeKind::Number) => AttributeValue::N(json::number(claim)?),
+            Some(AttributeKind::Number) => {
+                let number = claim.parse::<Number>();
+                let number = number.map_err(|error| Problem::new(400, "item-number", error.to_string()))?;
+                AttributeValue::N(number.to_string())
+            }
             _ => AttributeValue::S(claim.to_owned()),
         };
         match item.get(name) {
@@ -168,33 +158,70 @@ fn claimed(writer: &Writer, item: &mut Item, claims: &Claims) -> Result<(), Prob
     Ok(())
 }
 
-/// A JSON value as the manifest types it. What does not fit stays as it is, and is refused with its type.
-fn typed(kind: AttributeKind, value: AttributeValue) -> AttributeValue {
-    let binary = |text: &str| STANDARD.decode(text).ok();
-    match (kind, &value) {
-        (AttributeKind::Binary, AttributeValue::S(text)) => binary(text).map_or(value, AttributeValue::B),
-        (AttributeKind::StringSet, AttributeValue::L(list)) => {
-            set(list, |one| matches!(one, AttributeValue::S(_)).then(|| text_of(one)))
-                .map_or(value, AttributeValue::Ss)
+/// The attributes of an event. Numbers keep every digit, and nothing comes twice.
+fn read(table: &Table, text: &str) -> Result<Item, Problem> {
+    let item = plain_item_of_json(table, text, BOUNDS).map_err(|error| match error.error.reason {
+        JsonReason::TooDeep(levels) => {
+            problem::over_limit(format!("values are nested deeper than {} levels", levels - 1))
         }
-        (AttributeKind::NumberSet, AttributeValue::L(list)) => {
-            set(list, |one| matches!(one, AttributeValue::N(_)).then(|| text_of(one)))
-                .map_or(value, AttributeValue::Ns)
+        JsonReason::TooManyValues(most) => {
+            problem::over_limit(format!("an audit event has more than {most} values"))
         }
-        (AttributeKind::BinarySet, AttributeValue::L(list)) => {
-            set(list, |one| binary(&text_of(one))).map_or(value, AttributeValue::Bs)
-        }
-        _ => value,
+        JsonReason::Number(_) => Problem::new(400, "item-number", error.to_string()),
+        _ => Problem::malformed(error.to_string()),
+    })?;
+    if !item.iter().all(|(name, value)| name_fits(name) && names_fit(value)) {
+        let detail = format!("a name is empty or longer than {NAME_BYTES_MAX} bytes");
+        return Err(problem::over_limit(detail));
+    }
+    if item.len() > ATTRIBUTES_MAX || item.keys().map(|name| name.len()).sum::<usize>() > NAMES_BYTES_MAX {
+        let detail = format!(
+            "an audit event has more than {ATTRIBUTES_MAX} attributes, or their names more than {NAMES_BYTES_MAX} bytes"
+        );
+        return Err(problem::over_limit(detail));
+    }
+    Ok(item)
+}
+
+fn name_fits(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len())
+}
+
+fn names_fit(value: &AttributeValue) -> bool {
+    match value {
+        AttributeValue::L(list) => list.iter().all(names_fit),
+        AttributeValue::M(map) => map.iter().all(|(name, value)| name_fits(name) && names_fit(value)),
+        _ => true,
     }
 }
 
-fn set<T>(list: &[AttributeValue], element: impl Fn(&AttributeValue) -> Option<T>) -> Option<Vec<T>> {
-    list.iter().map(element).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn text_of(value: &AttributeValue) -> String {
-    match value {
-        AttributeValue::S(text) | AttributeValue::N(text) => text.clone(),
-        _ => String::new(),
+    fn code(text: &str) -> Result<AttributeValue, &'static str> {
+        let manifest = "[tables.things]\npartition = \"id\"\nattributes = { id = \"string\" }\n";
+        let table = keyfold_core::manifest::parse("t", manifest).model.unwrap().tables.remove(0);
+        let item = read(&table, &format!(r#"{{"a":{text}}}"#)).map_err(|problem| problem.code)?;
+        Ok(item["a"].clone())
+    }
+
+    #[test]
+    fn a_number_keeps_every_digit() {
+        let digits = "12345678901234567890123456789012345.678";
+        assert_eq!(code(digits), Ok(AttributeValue::N(digits.to_owned())));
+        assert_eq!(code(&"1".repeat(39)), Err("item-number"));
+    }
+
+    #[test]
+    fn what_is_too_deep_too_many_or_there_twice_is_refused() {
+        let nested = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(code(&nested(31)).is_ok());
+        assert_eq!(code(&nested(32)), Err("over-limit"));
+        let many = |values: usize| format!("[{}]", vec!["1"; values].join(","));
+        assert!(code(&many(4999)).is_ok());
+        assert_eq!(code(&many(5000)), Err("over-limit"));
+        assert_eq!(code(r#"{"a":1,"a":2}"#), Err("malformed-request"));
+        assert_eq!(code(r#"[{"":1}]"#), Err("over-limit"));
     }
 }

@@ -3,9 +3,7 @@
 //! The server's time is no part of it, so that an event that is sent again is the same event. Two events with the same content
 //! and neither id nor time may be two: the id of their request or message, and their number in it, tells them apart.
 
-use std::fmt::Write;
-
-use keyfold_core::value::{Item, injective, put_injective};
+use keyfold_core::value::{Hex, Item, injective, put_injective};
 use sha2::{Digest, Sha256};
 
 /// How many bytes of the digest an id shows.
@@ -17,12 +15,7 @@ pub(crate) fn of_content(item: &Item, mark: Option<&str>) -> String {
     if let Some(mark) = mark {
         put_injective(&mut text, b'm', mark.as_bytes());
     }
-    let digest = Sha256::digest(&text);
-    digest.iter().take(ID_BYTES).fold(String::new(), |mut id, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(id, "{byte:02x}");
-        id
-    })
+    Hex(&Sha256::digest(&text)[..ID_BYTES]).to_string()
 }
 
 #[cfg(test)]

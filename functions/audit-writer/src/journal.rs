@@ -11,6 +11,7 @@ use keyfold_core::audit::{
     Chain, Content, Entry, Found, Hash, OutcomeLetter, day_of, journal_table, since_item,
 };
 use keyfold_core::model::{AttributeKind, Precision, Table};
+use keyfold_core::value::Hex;
 use keyfold_dynamo::{Client, DynamoError, WriteError, put, put_new};
 use tokio::sync::Mutex;
 
@@ -218,7 +219,7 @@ fn now() -> String {
 fn random_id() -> Result<String, JournalError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| JournalError::NoRandom)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(Hex(&bytes).to_string())
 }
 
 /// The events, in rows that are not too large.

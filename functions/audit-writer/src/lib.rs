@@ -14,7 +14,6 @@ mod handler;
 mod http;
 mod identity;
 mod journal;
-mod json;
 mod limits;
 mod note;
 mod outcome;

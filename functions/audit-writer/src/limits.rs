@@ -15,7 +15,7 @@ pub const NAME_BYTES_MAX: usize = 255;
 /// that nothing but `INSERT`, which cannot overwrite, needs to be allowed.
 pub const NAMES_BYTES_MAX: usize = 4096;
 /// The most values of an audit event, at all depths together.
-pub const VALUES_MAX: usize = 5000;
+pub const VALUES_MAX: u32 = 5000;
 /// The longest that writing may take: an HTTP API waits for 30 seconds.
 /// <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>
 pub const WRITE_TIME_MAX: Duration = Duration::from_secs(28);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
+use keyfold_core::value::Hex;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, KnownReadiness, RetrofitError};
 use keyfold_dynamo::{Client, model_version};
 use keyfold_edge::{ManifestError, SettingsError, parse_manifest, read_manifest};
@@ -123,6 +124,6 @@ impl Api {
 
     /// The manifest's digest, short: enough to see which one is deployed.
     pub(crate) fn version_text(&self) -> String {
-        self.version[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+        Hex(&self.version[..6]).to_string()
     }
 }

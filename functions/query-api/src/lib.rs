@@ -9,7 +9,6 @@ mod api;
 mod budget;
 mod caller;
 mod context;
-mod exact;
 mod handler;
 mod lambda;
 mod openapi;

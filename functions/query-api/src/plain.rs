@@ -1,9 +1,8 @@
 //! Items as plain JSON: numbers with every digit, binaries as base64, sets as lists.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use keyfold_core::value::{AttributeValue, Item, Number};
-use serde::ser::{Error, Serialize, SerializeMap, Serializer};
+use keyfold_core::json::write;
+use keyfold_core::value::Item;
+use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// How items are written.
@@ -21,73 +20,21 @@ pub(crate) struct Items<'a>(pub(crate) &'a [Item], pub(crate) Format);
 
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.1 {
-            Format::Plain => to.collect_seq(self.0.iter().map(PlainItem)),
-            Format::DynamoDb => to.collect_seq(self.0),
-        }
+        let write = match self.1 {
+            Format::Plain => write::plain_item,
+            Format::DynamoDb => write::item,
+        };
+        let mut text = String::new();
+        write::elements(&mut text, self.0, write);
+        RawValue::from_string(text).map_err(S::Error::custom)?.serialize(to)
     }
-}
-
-struct PlainItem<'a>(&'a Item);
-
-impl Serialize for PlainItem<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        write_map(self.0.iter(), to)
-    }
-}
-
-struct Plain<'a>(&'a AttributeValue);
-
-impl Serialize for Plain<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            AttributeValue::S(text) => to.serialize_str(text),
-            AttributeValue::N(number) => write_number(number, to),
-            AttributeValue::B(bytes) => to.serialize_str(&STANDARD.encode(bytes)),
-            AttributeValue::Bool(flag) => to.serialize_bool(*flag),
-            AttributeValue::Null(_) => to.serialize_unit(),
-            AttributeValue::L(list) => to.collect_seq(list.iter().map(Plain)),
-            AttributeValue::Ss(set) => to.collect_seq(set),
-            AttributeValue::Ns(set) => to.collect_seq(set.iter().map(|number| PlainNumber(number))),
-            AttributeValue::Bs(set) => to.collect_seq(set.iter().map(|bytes| STANDARD.encode(bytes))),
-            AttributeValue::M(map) => {
-                // In order, so that one item is always one text.
-                let mut members: Vec<_> = map.iter().collect();
-                members.sort_unstable_by_key(|(name, _)| *name);
-                write_map(members.into_iter(), to)
-            }
-        }
-    }
-}
-
-struct PlainNumber<'a>(&'a str);
-
-impl Serialize for PlainNumber<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        write_number(self.0, to)
-    }
-}
-
-fn write_map<'a, N: Serialize + 'a, S: Serializer>(
-    members: impl ExactSizeIterator<Item = (&'a N, &'a AttributeValue)>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    let mut map = to.serialize_map(Some(members.len()))?;
-    for (name, value) in members {
-        map.serialize_entry(name, &Plain(value))?;
-    }
-    map.end()
-}
-
-/// The number's digits as they are, not by way of a double.
-fn write_number<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
-    let number: Number = text.parse().map_err(S::Error::custom)?;
-    RawValue::from_string(number.to_string()).map_err(S::Error::custom)?.serialize(to)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+
+    use keyfold_core::value::AttributeValue;
 
     use super::*;
 

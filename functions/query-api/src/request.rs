@@ -8,7 +8,6 @@ use keyfold_core::query::check::Caller;
 use keyfold_core::query::question::Params;
 use keyfold_edge::Problem;
 
-use crate::exact::exact;
 use crate::settings::{BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
 
 /// The most parameters of one query string.
@@ -73,11 +72,7 @@ impl ApiRequest {
             return Err(Problem::body_too_large(BODY_BYTES_MAX));
         }
         let text = str::from_utf8(&self.body).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
-        let text = exact(text).map_err(|error| {
-            let detail = format!("a number in the body is not a valid DynamoDB number: {error}");
-            Problem::new(400, "invalid-value", detail)
-        })?;
-        serde_json::from_str(&text)
+        serde_json::from_str(text)
             .map_err(|error| Problem::malformed(format!("the body is not a request: {error}")))
     }
 }

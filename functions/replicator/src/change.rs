@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use keyfold_core::json::read_item;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::{ChangeKind, ChangeRecord, Received, SequenceNumber, UnreadableRecord};
-use keyfold_core::value::{AttributeValue, Item, equal};
+use keyfold_core::value::{AttributeValue, Hex, Item, equal};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -74,9 +75,9 @@ fn key(source: &Table, keys: &str) -> Option<Item> {
     (!key.values().any(empty)).then_some(key)
 }
 
-/// An item of a record. What the fast reader is not sure of is read by the one that knows all of JSON.
+/// An item of a record.
 fn item(text: &str) -> Option<Item> {
-    keyfold_dynamo::read_item(text).or_else(|| serde_json::from_str(text).ok())
+    read_item(text).ok()
 }
 
 fn has_expired(raw: &RawRecord<'_>) -> bool {
@@ -91,9 +92,6 @@ fn name(raw: &RawRecord<'_>) -> String {
     };
     match raw.event_id().filter(usable) {
         Some(id) => format!("event-{id}"),
-        None => Sha256::digest(raw.text)
-            .iter()
-            .take(16)
-            .fold("sha256-".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+        None => format!("sha256-{}", Hex(&Sha256::digest(raw.text)[..16])),
     }
 }

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
+use keyfold_core::json::{JsonError, JsonKind, JsonReason, Reader};
 use keyfold_core::retrofit::batch::BATCH_RECORDS_MAX;
-use keyfold_dynamo::json::{Reader, once};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -107,29 +107,29 @@ fn malformed(reason: &'static str) -> Refusal {
 /// The records of an event that is written as Lambda writes it: all members are found in one pass. `None` for all others, and for
 /// more records than are kept.
 fn at_once(event: &str) -> Option<Vec<RawRecord<'_>>> {
-    let (mut reader, mut records) = (Reader::at_start(event), None);
-    reader.object(|reader, name| match &*name {
-        "Records" => once(&mut records, list(reader)),
-        _ => reader.any().map(drop),
-    })?;
-    reader.end()?;
+    let (mut reader, mut records) = (Reader::new(event), None);
+    let read = reader.object(|reader, name| match &*name {
+        "Records" => reader.once(&mut records, list),
+        _ => reader.skip(),
+    });
+    read.and_then(|()| reader.end()).ok()?;
     records
 }
 
-fn list<'t>(reader: &mut Reader<'t>) -> Option<Vec<RawRecord<'t>>> {
+fn list<'t>(reader: &mut Reader<'t>) -> Result<Vec<RawRecord<'t>>, JsonError> {
     let mut records = Vec::new();
-    reader.array(|reader| {
+    reader.list(|reader| {
         if records.len() == BATCH_RECORDS_MAX {
-            return None;
+            return Err(reader.error(JsonReason::Syntax));
         }
         let (text, outer) = reader.with_text(outer)?;
         records.push(RawRecord { text, outer });
-        Some(())
+        Ok(())
     })?;
-    Some(records)
+    Ok(records)
 }
 
-fn outer<'t>(reader: &mut Reader<'t>) -> Option<Outer<'t, Inner<'t>>> {
+fn outer<'t>(reader: &mut Reader<'t>) -> Result<Outer<'t, Inner<'t>>, JsonError> {
     let mut outer = Outer::default();
     reader.object(|reader, name| {
         let place = match &*name {
@@ -137,15 +137,15 @@ fn outer<'t>(reader: &mut Reader<'t>) -> Option<Outer<'t, Inner<'t>>> {
             "eventName" => &mut outer.event_name,
             "eventSourceARN" => &mut outer.stream,
             "userIdentity" => &mut outer.user_identity,
-            "dynamodb" => return once(&mut outer.dynamodb, inner(reader)),
-            _ => return reader.any().map(drop),
+            "dynamodb" => return reader.once(&mut outer.dynamodb, inner),
+            _ => return reader.skip(),
         };
-        once(place, reader.any())
+        reader.once(place, member)
     })?;
-    Some(outer)
+    Ok(outer)
 }
 
-fn inner<'t>(reader: &mut Reader<'t>) -> Option<Inner<'t>> {
+fn inner<'t>(reader: &mut Reader<'t>) -> Result<Inner<'t>, JsonError> {
     let mut inner = Inner::default();
     reader.object(|reader, name| {
         let place = match &*name {
@@ -155,11 +155,19 @@ fn inner<'t>(reader: &mut Reader<'t>) -> Option<Inner<'t>> {
             "SequenceNumber" => &mut inner.sequence_number,
             "StreamViewType" => &mut inner.stream_view_type,
             "ApproximateCreationDateTime" => &mut inner.approximate_creation_date_time,
-            _ => return reader.any().map(drop),
+            _ => return reader.skip(),
         };
-        once(place, reader.any())
+        reader.once(place, member)
     })?;
-    Some(inner)
+    Ok(inner)
+}
+
+/// The text of a member. `null` is for the slower reader.
+fn member<'t>(reader: &mut Reader<'t>) -> Result<&'t str, JsonError> {
+    match reader.kind()? {
+        JsonKind::Null => Err(reader.error(JsonReason::Syntax)),
+        _ => reader.with_text(Reader::skip).map(|(text, ())| text),
+    }
 }
 
 /// The records of any event that has a list of them. It is counted before a record is read: the members take ten times the memory.

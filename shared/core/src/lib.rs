@@ -8,6 +8,7 @@
 //! | module | what it has |
 //! |---|---|
 //! | [`value`] | items, attribute values, DynamoDB's numbers, and how DynamoDB compares them |
+//! | [`json`] | JSON with exact numbers: items and values in DynamoDB's notation and plain |
 //! | [`format`](mod@format) | versions of stored forms, and the refusal of others |
 //! | [`attribute`] | the declared attributes and their types |
 //! | [`condition`] | conditions on attributes, as DynamoDB's expressions mean them |
@@ -54,6 +55,7 @@ pub mod cost;
 pub mod execute;
 pub mod format;
 pub mod index;
+pub mod json;
 pub mod key;
 pub mod manifest;
 pub mod model;

@@ -5,6 +5,7 @@
 
 mod canonical;
 mod compare;
+mod hex;
 mod hidden;
 mod injective;
 mod item;
@@ -14,6 +15,7 @@ mod type_letter;
 
 pub(crate) use canonical::canonical;
 pub use compare::compare;
+pub use hex::Hex;
 pub use hidden::Hidden;
 pub use injective::{injective, put_injective};
 pub use item::{Attributes, Item, Name};

@@ -17,7 +17,7 @@ mod update;
 pub use action::{Action, Guard};
 pub use expected::Expected;
 pub use expressions::WriteExpressions;
-pub use json::{JsonItemError, Members, item_of_json, value_of_json};
+pub use json::{JsonItemError, item_of_json, plain_item_of_json, value_of_json};
 pub use one::{delete, put};
 pub use primary_key::{PrimaryKey, canonical_key, comparable_key, primary_key};
 pub use scope::{ScopeError, WriteScope};

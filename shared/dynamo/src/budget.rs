@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use keyfold_core::format::{StoredFormat, VERSION_NAME};
+use keyfold_core::value::Hex;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Call, DynamoError};
@@ -285,7 +286,5 @@ struct Window {
 }
 
 fn row(caller: &str, kind: &str, number: u64) -> String {
-    let digest = Sha256::digest(caller);
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{digest}#{kind}#{number}")
+    format!("{}#{kind}#{number}", Hex(&Sha256::digest(caller)))
 }

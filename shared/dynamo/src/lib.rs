@@ -63,7 +63,6 @@ pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, SealError, TOKEN_CHARS_MAX, TokenKeys,
     model_version,
 };
-pub use wire::{json, read_item};
 pub use write::{
     BATCH_INSERT_BYTES_MAX, BATCH_WRITE_ITEMS_MAX, Collection, Deleted, Expected, INSERT_REQUESTS_IN_FLIGHT,
     Inserted, LOAD_BATCHES_IN_FLIGHT_MAX, LoadError, Loaded, PutNew, PutNewOptions, UPDATE_ATTEMPTS_MAX,

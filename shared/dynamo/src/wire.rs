@@ -1,4 +1,5 @@
-//! DynamoDB's JSON, read straight into core's words and written straight from them.
+//! DynamoDB's answers and requests as JSON, read straight into core's types and written straight from them by core's codec
+//! ([`keyfold_core::json`]).
 //!
 //! The SDK decodes an answer into its own items, and those are then converted: two maps for each item, with every name and value
 //! moved twice. Here the bytes become core's items at once. Only answers that are certain are read here; all others, with every
@@ -12,14 +13,10 @@
 mod answer;
 mod body;
 mod exchange;
-mod item;
-pub mod json;
 #[cfg(any(test, fuzzing))]
 mod oracle;
-mod plain;
 #[cfg(test)]
 mod tests;
-pub(crate) mod write;
 
 pub(crate) use answer::{BatchAnswer, StatementAnswer, StatementsAnswer};
 pub(crate) use body::{
@@ -31,6 +28,5 @@ pub(crate) use body::{Said, said};
 pub(crate) use exchange::{
     BATCH_GET, DELETE, Exchange, Interceptor, PUT, QUERY, SCAN, STATEMENTS, UPDATE, is_ours, send,
 };
-pub use item::read_item;
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use keyfold_core::value::Item;
 
-use crate::json::{Json, JsonError};
+use crate::json::{CaseJson, Json, JsonError};
 
 pub use condition::{Asked, Op};
 pub use pattern::{Expected, Meaning, Pattern, Sorted};

@@ -19,8 +19,8 @@ pub fn request(table: &Table, case: &Case, meaning: &Meaning) -> QueryRequest {
         table: table.id.clone(),
         entity: entities(table, case, meaning),
         conditions: match meaning.conditions.as_slice() {
-            [] => Value::Null,
-            all => all.iter().map(condition).collect(),
+            [] => Json::Null,
+            all => all.iter().map(condition).collect::<Value>().into(),
         },
         order: meaning.order.iter().map(order).collect(),
         limit: limit.filter(|limit| (1..=PAGE_ITEMS_MAX).contains(limit)),
@@ -88,6 +88,6 @@ fn value(json: &Json) -> Value {
     match json {
         Json::Number(text) => json!({ "N": text }),
         Json::Null => json!({ "NULL": true }),
-        other => other.to_serde(),
+        other => json!(other),
     }
 }

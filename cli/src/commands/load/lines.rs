@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use keyfold_core::value::Hex;
 use sha2::{Digest, Sha256};
 
 /// The most lines in one part: as many as are written before the next mark.
@@ -81,6 +82,6 @@ impl Lines {
 
     /// A digest of all bytes before.
     pub(super) fn digest(&self) -> String {
-        self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        Hex(&self.digest.clone().finalize()).to_string()
     }
 }

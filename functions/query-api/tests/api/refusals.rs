@@ -69,6 +69,12 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
         ("a list", Sent::post("/query", "[]"), 400, "malformed-request"),
         ("a member that is none", with(&id, &json!({ "limits": 1 })), 400, "malformed-request"),
         ("JSON nested 1000 times", Sent::post("/query", "[".repeat(1000)), 400, "malformed-request"),
+        (
+            "a member twice, deep in the conditions",
+            Sent::post("/query", r#"{"table":"audit","where":{"or":[{"id":"1","id":"2"}]}}"#),
+            400,
+            "malformed-request",
+        ),
         // Names.
         ("an unknown table", Sent::query(&json!({ "table": "audits" })), 404, "unknown-table"),
         ("an unknown attribute", audit(&json!({ "resourceID": "1" })), 400, "unknown-attribute"),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::FORMAT;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::model::{KeySource, Table};
-use crate::value::{Item, injective};
+use crate::value::{Hex, Item, injective};
 
 /// A SHA-256, shown as 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ impl Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        Hex(&self.0).fmt(f)
     }
 }
 

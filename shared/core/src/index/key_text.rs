@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::model::{KeyAttribute, KeySource, Table};
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Hex, Item};
 
 /// A longer text is cut here, so that an error stays one line.
 const KEY_TEXT_CHARS_MAX: usize = 120;
@@ -43,7 +43,7 @@ fn push(text: &mut String, name: &str, item: &Item) {
     let _ = match item.get(name) {
         Some(AttributeValue::S(value)) => write!(text, "{value:?}"),
         Some(AttributeValue::N(value)) => write!(text, "{}", value.escape_debug()),
-        Some(AttributeValue::B(value)) => value.iter().try_for_each(|byte| write!(text, "{byte:02x}")),
+        Some(AttributeValue::B(value)) => write!(text, "{}", Hex(value)),
         _ => write!(text, "?"),
     };
 }

@@ -6,4 +6,4 @@
 pub const ITEM_BYTES_MAX: u64 = 400 * 1024;
 
 /// How deep a value may be nested: 31 lists or maps, and what is in the innermost.
-pub const NESTING_LEVELS_MAX: usize = 32;
+pub const NESTING_LEVELS_MAX: u32 = 32;

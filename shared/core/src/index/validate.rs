@@ -84,7 +84,7 @@ fn check_value(value: &AttributeValue) -> Result<(), ValueProblem> {
 }
 
 /// `containers_left`: how many lists or maps may still be around a scalar here. It bounds the recursion too.
-fn check_nested(value: &AttributeValue, containers_left: usize) -> Result<(), ValueProblem> {
+fn check_nested(value: &AttributeValue, containers_left: u32) -> Result<(), ValueProblem> {
     let inner = || containers_left.checked_sub(1).ok_or(ValueProblem::TooDeep);
     match value {
         AttributeValue::N(text) => check_number(text),

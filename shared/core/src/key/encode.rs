@@ -5,7 +5,7 @@ use super::error::FoldProblem;
 use super::field::Field;
 use super::shard::{digits, shard_of};
 use super::{ordered, time};
-use crate::value::{AttributeValue, Number, type_letter};
+use crate::value::{AttributeValue, Hex, Number, type_letter};
 
 impl Field {
     /// Appends a value's text.
@@ -47,7 +47,7 @@ impl Field {
                 self.write_text(&text.chars().flat_map(char::to_uppercase).collect::<String>(), out)
             }
             (Codec::Hex, AttributeValue::B(bytes)) => {
-                bytes.iter().for_each(|byte| push_hex(*byte, b'a', out));
+                out.push_str(&Hex(bytes).to_string());
                 Ok(())
             }
             (Codec::Text, value) if type_letter(value) == self.kind.type_letter() => {
@@ -121,8 +121,7 @@ impl Field {
                 out.push_str(&text[clean_from..at]);
                 clean_from = at + letter.len_utf8();
                 for byte in text[at..clean_from].bytes() {
-                    out.push('%');
-                    push_hex(byte, b'A', out);
+                    out.push_str(&format!("%{byte:02X}"));
                 }
             }
         }
@@ -198,10 +197,4 @@ pub(super) fn push_padded(value: u128, width: u32, out: &mut String) -> bool {
         power /= 10;
     }
     true
-}
-
-fn push_hex(byte: u8, ten: u8, out: &mut String) {
-    for nibble in [byte >> 4, byte & 15] {
-        out.push(char::from(if nibble < 10 { b'0' + nibble } else { ten + nibble - 10 }));
-    }
 }

@@ -115,7 +115,7 @@ pub fn request(
     let request = QueryRequest {
         table: table.id.clone(),
         entity: question.entities.iter().map(|id| table.entities[id.0].name.clone()).collect(),
-        conditions: Value::Array(conditions),
+        conditions: Value::Array(conditions).into(),
         order: order(question, &mut params),
         limit: limit(question, &mut params)?,
         select: question.select.clone(),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::Json;
+
 /// One question, in the words of JSON.
 ///
 /// ```
@@ -21,8 +23,8 @@ pub struct QueryRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub entity: Vec<String>,
     /// The conditions: `{"attribute": value}`, `{"attribute": {"operator": value}}`, `and`, `or`, `not`.
-    #[serde(default, rename = "where", skip_serializing_if = "serde_json::Value::is_null")]
-    pub conditions: serde_json::Value,
+    #[serde(default, rename = "where", skip_serializing_if = "Json::is_null")]
+    pub conditions: Json,
     /// Attributes, outermost first; `-attribute` for the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub order: Vec<String>,

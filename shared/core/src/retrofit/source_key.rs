@@ -6,7 +6,7 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use crate::model::Table;
-use crate::value::{AttributeValue, Item, Number};
+use crate::value::{AttributeValue, Hex, Item, Number};
 
 /// A longer text is replaced by its digest in rows' keys, which have less room than two keys of a table.
 const ROW_KEY_BYTES_MAX: usize = 900;
@@ -67,7 +67,7 @@ impl SourceKey {
         if self.0.len() <= ROW_KEY_BYTES_MAX {
             return self.0.clone();
         }
-        format!("sha256:{}", hex(&Sha256::digest(&self.0)))
+        format!("sha256:{}", Hex(&Sha256::digest(&self.0)))
     }
 }
 
@@ -75,10 +75,6 @@ impl fmt::Display for SourceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Type letter, colon, value; `|` and `\` in a text are escaped. Numbers are written in one way each.
@@ -99,7 +95,7 @@ fn push(text: &mut String, value: &AttributeValue) -> Option<()> {
         }
         AttributeValue::B(value) => {
             text.push_str("B:");
-            text.push_str(&hex(value));
+            text.push_str(&Hex(value).to_string());
         }
         _ => return None,
     }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::control::{Direction, Phase, RetrofitState};
+use crate::value::Hex;
 
 /// All that changes items. A transaction is judged by the actions that it is made of.
 pub const DENIED_ACTIONS: [&str; 7] = [
@@ -162,7 +163,7 @@ pub fn same_policy(a: Option<&str>, b: Option<&str>) -> bool {
 fn statement_name(retrofit: &str) -> String {
     let plain: String = retrofit.chars().filter(char::is_ascii_alphanumeric).collect();
     let digest = Sha256::digest(retrofit);
-    format!("KeyfoldStops{plain}{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
+    format!("KeyfoldStops{plain}{}", Hex(&digest[..4]))
 }
 
 #[cfg(test)]

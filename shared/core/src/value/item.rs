@@ -85,6 +85,15 @@ impl Item {
     }
 }
 
+impl Item {
+    /// An item of attributes in any order; `None` if a name comes twice.
+    pub(crate) fn of_distinct(mut attributes: Vec<(Name, AttributeValue)>) -> Option<Item> {
+        attributes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let distinct = attributes.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        distinct.then(|| Item(LiteMap::from_sorted_store_unchecked(attributes)))
+    }
+}
+
 /// In any order. Of a name that comes twice the last value counts, as in every map.
 impl From<Vec<(Name, AttributeValue)>> for Item {
     fn from(mut attributes: Vec<(Name, AttributeValue)>) -> Item {

@@ -2,43 +2,39 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{MapAccess, Visitor};
-use serde_json::value::RawValue;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::index::NESTING_LEVELS_MAX;
+use crate::json::{Bounds, JsonError, JsonReason, Reader, is_typed, read_plain};
 use crate::model::{AttributeKind, Table};
-use crate::value::{AttributeValue, Item, Name, Number, NumberError};
+use crate::value::{AttributeValue, Item};
 
-/// Why a text is no item. Nothing of the text is shown.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum JsonItemError {
-    /// It is not JSON, or not the JSON that belongs there.
-    #[error("this is not {wanted} (line {line}, column {column})")]
-    Syntax {
-        /// What it should be.
-        wanted: &'static str,
-        /// Where it is not, counted within the value.
-        line: usize,
-        /// Where it is not.
-        column: usize,
-    },
-    /// An object has a member twice: one of the values would be lost.
-    #[error("an object has the same member twice")]
-    Twice,
-    /// DynamoDB takes no deeper value.
-    #[error("the value is nested deeper than {NESTING_LEVELS_MAX} levels")]
-    Deep,
-    /// DynamoDB has no such number.
-    #[error("a number is not a valid DynamoDB number: {0}")]
-    Number(#[from] NumberError),
+/// Why a text is no item. It names an attribute only if the manifest declares it, and shows nothing else of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonItemError {
+    /// The attribute.
+    pub attribute: Option<String>,
+    /// The mistake and its position.
+    pub error: JsonError,
 }
+
+impl fmt::Display for JsonItemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.attribute {
+            Some(attribute) => write!(f, "attribute `{attribute}`: {}", self.error),
+            None => self.error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for JsonItemError {}
 
 impl JsonItemError {
     /// The code that stays the same, whatever the message says.
     pub fn code(&self) -> &'static str {
-        match self {
-            JsonItemError::Number(_) => "invalid-value",
+        match self.error.reason {
+            JsonReason::Number(_) => "invalid-value",
             _ => "malformed-request",
         }
     }
@@ -56,34 +52,55 @@ impl JsonItemError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn item_of_json(table: &Table, text: &str) -> Result<Item, JsonItemError> {
-    let members = members(text)?;
-    let in_notation = !members.is_empty() && members.iter().all(|(_, value)| is_typed(value.get()));
-    let one = |(name, value): (String, &RawValue)| {
-        let value = match in_notation {
-            true => read(value.get(), "a value in DynamoDB's notation")?,
-            false => value_of_json(table, &name, value.get())?,
-        };
-        Ok((Name::from(name), value))
-    };
-    let attributes = members.into_iter().map(one).collect::<Result<Vec<_>, JsonItemError>>()?;
-    Ok(attributes.into())
+    match is_typed(text) {
+        Ok(true) => read_item(table, Reader::new(text), |reader, _| reader.value()),
+        Ok(false) => plain_item_of_json(table, text, BOUNDS),
+        Err(error) => Err(JsonItemError { attribute: None, error }),
+    }
+}
+
+/// An item from plain JSON within bounds; the item is a level too. The manifest says what a text or a list is, as for
+/// [`item_of_json`].
+pub fn plain_item_of_json(table: &Table, text: &str, bounds: Bounds) -> Result<Item, JsonItemError> {
+    read_item(table, Reader::within(text, bounds), |reader, name| {
+        Ok(as_declared(table, name, reader.plain()?))
+    })
+}
+
+fn read_item<'t>(
+    table: &Table,
+    mut reader: Reader<'t>,
+    value: impl Fn(&mut Reader<'t>, &str) -> Result<AttributeValue, JsonError>,
+) -> Result<Item, JsonItemError> {
+    let mut attribute = None;
+    let item = reader.item_with(0, |reader, name| {
+        let value = value(reader, name);
+        if value.is_err() {
+            attribute = table.attributes.get(name).map(|attribute| attribute.name.clone());
+        }
+        value
+    });
+    let whole = item.and_then(|item| reader.end().map(|()| item));
+    whole.map_err(|error| JsonItemError { attribute, error })
 }
 
 /// The value of an attribute from plain JSON. A number keeps every digit.
-pub fn value_of_json(table: &Table, attribute: &str, text: &str) -> Result<AttributeValue, JsonItemError> {
-    let value = nested(text, NESTING_LEVELS_MAX)?;
+pub fn value_of_json(table: &Table, attribute: &str, text: &str) -> Result<AttributeValue, JsonError> {
+    Ok(as_declared(table, attribute, read_plain(text, BOUNDS)?))
+}
+
+const BOUNDS: Bounds = Bounds { levels: NESTING_LEVELS_MAX, ..Bounds::DEFAULT };
+
+/// A value of plain JSON as the manifest declares it. A value that does not fit stays what it is.
+fn as_declared(table: &Table, attribute: &str, value: AttributeValue) -> AttributeValue {
     let declared = table.attributes.get(attribute).map(|attribute| attribute.kind);
-    Ok(declared.and_then(|kind| declared_as(kind, &value)).unwrap_or(value))
+    declared.and_then(|kind| declared_as(kind, &value)).unwrap_or(value)
 }
 
 /// The value as the type that plain JSON has no form of; `None` if it is another type, or not such a value.
 fn declared_as(kind: AttributeKind, value: &AttributeValue) -> Option<AttributeValue> {
-    // The notation already has bytes as base64.
     let binary = |value: &AttributeValue| match value {
-        AttributeValue::S(text) => match serde_json::from_value(serde_json::json!({ "B": text })) {
-            Ok(AttributeValue::B(bytes)) => Some(bytes),
-            _ => None,
-        },
+        AttributeValue::S(text) => STANDARD.decode(text).ok(),
         _ => None,
     };
     match (kind, value) {
@@ -106,89 +123,6 @@ fn declared_as(kind: AttributeKind, value: &AttributeValue) -> Option<AttributeV
             numbers.collect::<Option<_>>().map(AttributeValue::Ns)
         }
         _ => None,
-    }
-}
-
-fn nested(text: &str, depth_left: usize) -> Result<AttributeValue, JsonItemError> {
-    let inner = || depth_left.checked_sub(1).ok_or(JsonItemError::Deep);
-    Ok(match text.trim_start().as_bytes().first() {
-        Some(b'"') => AttributeValue::S(read(text, "a text")?),
-        Some(b't' | b'f') => AttributeValue::Bool(read(text, "true or false")?),
-        Some(b'n') => {
-            let () = read(text, "null")?;
-            AttributeValue::Null(true)
-        }
-        Some(b'[') => {
-            let (left, elements) = (inner()?, read::<Vec<&RawValue>>(text, "a list")?);
-            let elements = elements.into_iter().map(|element| nested(element.get(), left));
-            AttributeValue::L(elements.collect::<Result<_, _>>()?)
-        }
-        Some(b'{') => {
-            let left = inner()?;
-            let members = members(text)?.into_iter();
-            let members = members.map(|(name, member)| Ok((name, nested(member.get(), left)?)));
-            AttributeValue::M(members.collect::<Result<_, JsonItemError>>()?)
-        }
-        _ => {
-            let number: &RawValue = read(text, "JSON")?;
-            AttributeValue::N(number.get().parse::<Number>()?.to_string())
-        }
-    })
-}
-
-/// Is this `{"S": ...}` or its like?
-fn is_typed(text: &str) -> bool {
-    const LETTERS: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
-    let members = text.starts_with('{').then(|| members(text).ok()).flatten();
-    members.is_some_and(|members| matches!(&*members, [(letter, _)] if LETTERS.contains(&letter.as_str())))
-}
-
-fn members(text: &str) -> Result<Vec<(String, &RawValue)>, JsonItemError> {
-    let members: Members<'_> = read(text, "a JSON object")?;
-    if members.has_one_twice() { Err(JsonItemError::Twice) } else { Ok(members.0) }
-}
-
-fn read<'t, T: Deserialize<'t>>(text: &'t str, wanted: &'static str) -> Result<T, JsonItemError> {
-    let place = |error: serde_json::Error| JsonItemError::Syntax {
-        wanted,
-        line: error.line(),
-        column: error.column(),
-    };
-    serde_json::from_str(text).map_err(place)
-}
-
-/// The members of a JSON object, as they are written and as often as they are there.
-#[derive(Debug)]
-pub struct Members<'t>(pub Vec<(String, &'t RawValue)>);
-
-impl Members<'_> {
-    /// Is a member there twice? One of its values would be lost.
-    pub fn has_one_twice(&self) -> bool {
-        let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
-        names.sort_unstable();
-        names.windows(2).any(|pair| pair[0] == pair[1])
-    }
-}
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        from.deserialize_map(Pairs)
     }
 }
 
@@ -252,5 +186,17 @@ mod tests {
             assert_eq!(error.code(), code, "{text}");
             assert!(!error.to_string().contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_error_names_the_declared_attribute_and_its_place() {
+        let error = item("{\"id\": \"a\",\n \"weights\": [1, 1e999]}").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "attribute `weights`: a number is not a valid DynamoDB number: outside the magnitudes 1E-130 to 9.99E+125 \
+             (line 2, column 22)"
+        );
+        let error = item(r#"{"secret": {"a": 1, "a": 2}}"#).unwrap_err();
+        assert_eq!(error.to_string(), "an object has the same member twice (line 1, column 27)");
     }
 }

@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::types::{
     ItemCollectionMetrics, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
     ReturnValuesOnConditionCheckFailure,
 };
+use keyfold_core::json::write;
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 use keyfold_core::write::{Action, Guard, WriteExpressions};
@@ -12,9 +13,7 @@ use keyfold_core::write::{Action, Guard, WriteExpressions};
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
 use crate::values::from_sdk;
-use crate::wire::{
-    Body, BodyText, DELETE, DELETE_ITEM, Exchange, PUT, PUT_ITEM, UPDATE, UPDATE_ITEM, send, write,
-};
+use crate::wire::{Body, BodyText, DELETE, DELETE_ITEM, Exchange, PUT, PUT_ITEM, UPDATE, UPDATE_ITEM, send};
 
 /// Room for a request: most items are of a few hundred bytes.
 const BYTES_GUESSED: usize = 1024;

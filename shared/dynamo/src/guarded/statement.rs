@@ -9,12 +9,12 @@ use aws_sdk_dynamodb::types::{
     BatchStatementError, BatchStatementErrorCodeEnum, BatchStatementResponse, ReturnConsumedCapacity,
 };
 use keyfold_core::condition::{Comparison, Condition};
+use keyfold_core::json::write;
 use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_core::write::{Action, Guard};
 
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError, Hidden};
-use crate::wire::write as wire;
 use crate::wire::{
     BATCH_EXECUTE_STATEMENT, Body, BodyText, Exchange, STATEMENTS, StatementAnswer, StatementsAnswer, send,
 };
@@ -54,7 +54,7 @@ impl Statement {
     /// The statement: after its text, these values for its question marks.
     fn closed<'v>(mut json: String, parameters: impl Iterator<Item = &'v AttributeValue>) -> Statement {
         json.push_str("\",\"Parameters\":");
-        wire::elements(&mut json, parameters, wire::value);
+        write::elements(&mut json, parameters, write::value);
         json.push('}');
         Statement(Hidden::new(json))
     }
@@ -96,9 +96,9 @@ fn insert_text(table: &str, item: &Item) -> String {
     for (at, name) in item.keys().enumerate() {
         text.push_str(if at == 0 { "{'" } else { ", '" });
         if name.contains('\'') {
-            wire::inside(&mut text, &name.replace('\'', "''"));
+            write::inside(&mut text, &name.replace('\'', "''"));
         } else {
-            wire::inside(&mut text, name);
+            write::inside(&mut text, name);
         }
         text.push_str("': ?");
     }
@@ -190,9 +190,9 @@ fn test<'c>(
 fn quote(text: &mut String, name: &str) {
     text.push_str("\\\"");
     if name.contains('"') {
-        wire::inside(text, &name.replace('"', "\"\""));
+        write::inside(text, &name.replace('"', "\"\""));
     } else {
-        wire::inside(text, name);
+        write::inside(text, name);
     }
     text.push_str("\\\"");
 }
@@ -228,7 +228,7 @@ pub(crate) fn body(statements: &[Statement]) -> Body {
         bytes + "{'Statements':[],'ReturnConsumedCapacity':'INDEXES'}".len(),
     )
     .member("Statements", |out| {
-        wire::elements(out, statements, |out, statement| out.push_str(statement.0.reveal()));
+        write::elements(out, statements, |out, statement| out.push_str(statement.0.reveal()));
     })
     .text("ReturnConsumedCapacity", Some(ReturnConsumedCapacity::Indexes.as_str()))
     .done()

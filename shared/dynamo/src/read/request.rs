@@ -1,10 +1,11 @@
-//! The requests of reads, written straight from core's words.
+//! The requests of reads, written straight from core's types.
 
 use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, Select};
 use keyfold_core::execute::{BatchGet, Fetch, PAGE_ITEMS_MAX, PageRequest, QueryPage, ScanPage};
+use keyfold_core::json::write;
 use keyfold_core::value::Item;
 
-use crate::wire::{BATCH_GET_ITEM, Body, BodyText, Operation, QUERY_ITEMS, SCAN_ITEMS, write};
+use crate::wire::{BATCH_GET_ITEM, Body, BodyText, Operation, QUERY_ITEMS, SCAN_ITEMS};
 
 /// Room for a request: most are of a few hundred bytes.
 const BYTES_GUESSED: usize = 512;

@@ -1,7 +1,6 @@
 //! What a token is bound to: request, caller, model.
 
 use keyfold_core::query::QueryRequest;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::envelope::VERSION;
@@ -45,40 +44,11 @@ pub fn model_version(manifest_text: &str) -> [u8; DIGEST_BYTES] {
     Sha256::digest(manifest_text).into()
 }
 
-/// A digest of what is asked, however its members were ordered.
+/// A digest of what is asked, with every digit of its numbers, however its members were ordered.
 fn request_digest(request: &QueryRequest) -> [u8; DIGEST_BYTES] {
     let asked = QueryRequest { page: None, explain: false, ..request.clone() };
-    let mut text = String::new();
-    match serde_json::to_value(asked) {
-        Ok(asked) => write_canonical(&asked, &mut text),
-        Err(_) => unreachable!("a request has only texts for keys, so JSON can say it"),
-    }
-    Sha256::digest(text).into()
-}
-
-/// JSON with the members of every object in one order.
-fn write_canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            text.push('{');
-            for (name, member) in members {
-                text.push_str(&Value::from(name.as_str()).to_string());
-                text.push(':');
-                write_canonical(member, text);
-                text.push(',');
-            }
-            text.push('}');
-        }
-        Value::Array(members) => {
-            text.push('[');
-            for member in members {
-                write_canonical(member, text);
-                text.push(',');
-            }
-            text.push(']');
-        }
-        scalar => text.push_str(&scalar.to_string()),
+    match serde_json::to_string(&asked) {
+        Ok(text) => Sha256::digest(text).into(),
+        Err(_) => unreachable!("a request has only texts for keys and valid numbers, so JSON can say it"),
     }
 }

@@ -112,6 +112,7 @@ fn a_token_is_for_one_caller_one_request_and_one_model() {
     for other in [
         r#"{"table":"audit","where":{"a":1,"b":{"in":[1,3]}},"order":"-timestamp","limit":20}"#,
         r#"{"table":"audit","where":{"a":1,"b":{"in":[2,1]}},"order":"-timestamp","limit":20}"#,
+        r#"{"table":"audit","where":{"a":1.00000000000000000001,"b":{"in":[1,2]}},"order":"-timestamp","limit":20}"#,
         r#"{"table":"audit","where":{"a":1,"b":{"in":[1,2]}},"order":"timestamp","limit":20}"#,
         r#"{"table":"audit","where":{"a":1,"b":{"in":[1,2]}},"order":"-timestamp","limit":21}"#,
         r#"{"table":"audit","where":{"a":1,"b":{"in":[1,2]}},"order":"-timestamp","limit":20,"count":true}"#,

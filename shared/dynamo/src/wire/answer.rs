@@ -1,19 +1,22 @@
 //! Whole answers: a page of a Query or a Scan, what a BatchGetItem got, and what became of statements.
 
+use std::str::FromStr;
+
 use keyfold_core::execute::{Consumed, Page};
+use keyfold_core::json::{JsonError, JsonReason, Reader};
 use keyfold_core::value::Item;
 
-use super::item::{Items, KEY_ATTRIBUTES, item};
-use super::json::{Reader, once};
+/// Room for the attributes of a key: those of an index and those of its table.
+const KEY_ATTRIBUTES: usize = 4;
 
-/// What one BatchGetItem returned.
+/// The response to a BatchGetItem.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct BatchAnswer {
     /// The items that were read.
     pub(crate) items: Vec<Item>,
     /// The keys that were not.
     pub(crate) left: Vec<Item>,
-    /// What it cost.
+    /// Its cost.
     pub(crate) consumed: Consumed,
 }
 
@@ -22,7 +25,7 @@ pub(crate) struct BatchAnswer {
 pub(crate) struct StatementsAnswer {
     /// One for each, in their order.
     pub(crate) answers: Vec<StatementAnswer>,
-    /// What they cost.
+    /// Their cost.
     pub(crate) consumed: Consumed,
 }
 
@@ -34,42 +37,58 @@ pub(crate) enum StatementAnswer {
     Refused,
 }
 
-/// A page. `None`: the body has something that only the SDK's decoder may judge.
+/// What `read` reads in a body. `None`: the body has something that only the SDK's decoder may judge.
+fn whole<'b, T>(body: &'b [u8], read: impl FnOnce(&mut Reader<'b>) -> Result<T, JsonError>) -> Option<T> {
+    let mut reader = Reader::new(std::str::from_utf8(body).ok()?).with_base64_as_written();
+    let answer = read(&mut reader).ok()?;
+    reader.end().ok()?;
+    Some(answer)
+}
+
+/// An answer that is JSON, but not one that is read here.
+fn for_the_sdk(reader: &Reader<'_>) -> JsonError {
+    reader.error(JsonReason::NotTyped)
+}
+
+/// A page.
 pub(super) fn page(body: &[u8]) -> Option<Page> {
     let (mut items, mut count, mut scanned) = (None, None, None);
     let (mut last_key, mut consumed) = (None, None);
-    let mut reader = Reader::of(body)?;
-    reader.object(|reader, name| match &*name {
-        "Items" => once(&mut items, all_items(reader)),
-        "Count" => once(&mut count, self::count(reader)),
-        "ScannedCount" => once(&mut scanned, self::count(reader)),
-        "LastEvaluatedKey" => once(&mut last_key, item(reader, KEY_ATTRIBUTES)),
-        "ConsumedCapacity" => once(&mut consumed, self::consumed(reader)),
-        _ => reader.skip(0),
+    whole(body, |reader| {
+        reader.object(|reader, name| match &*name {
+            "Items" => reader.once(&mut items, Reader::items),
+            "Count" => reader.once(&mut count, self::count),
+            "ScannedCount" => reader.once(&mut scanned, self::count),
+            "LastEvaluatedKey" => reader.once(&mut last_key, |reader| reader.item(KEY_ATTRIBUTES)),
+            "ConsumedCapacity" => reader.once(&mut consumed, self::consumed),
+            _ => reader.skip(),
+        })
     })?;
-    reader.end()?;
     Some(Page {
         items: items.unwrap_or_default(),
         count: count.unwrap_or_default(),
         scanned: scanned.unwrap_or_default(),
-        // An empty key is no key: it means that there is no more.
+        // An empty key means that this is the last page.
         last_key: last_key.filter(|key| !key.is_empty()),
         consumed: consumed.unwrap_or_default(),
     })
 }
 
-/// What a BatchGetItem of one table got.
+/// The response to a BatchGetItem of one table.
 pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
     let (mut items, mut left, mut consumed) = (None, None, None);
     let (mut responses, mut unprocessed) = (None, None);
-    let mut reader = Reader::of(body)?;
-    reader.object(|reader, name| match &*name {
-        "Responses" => once(&mut responses, reader.object(|reader, _| once(&mut items, all_items(reader)))),
-        "UnprocessedKeys" => once(&mut unprocessed, reader.object(|reader, _| once(&mut left, keys(reader)))),
-        "ConsumedCapacity" => once(&mut consumed, consumed_of_one(reader)),
-        _ => reader.skip(0),
+    whole(body, |reader| {
+        reader.object(|reader, name| match &*name {
+            "Responses" => reader.once(&mut responses, |reader| {
+                reader.object(|reader, _| reader.once(&mut items, Reader::items))
+            }),
+            "UnprocessedKeys" => reader
+                .once(&mut unprocessed, |reader| reader.object(|reader, _| reader.once(&mut left, keys))),
+            "ConsumedCapacity" => reader.once(&mut consumed, consumed_of_one),
+            _ => reader.skip(),
+        })
     })?;
-    reader.end()?;
     Some(BatchAnswer {
         items: items.unwrap_or_default(),
         left: left.unwrap_or_default(),
@@ -77,127 +96,131 @@ pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
     })
 }
 
-/// What a single write cost. `None` also if the answer says more than that.
+/// The cost of a single write. `None` also if the answer says more than that.
 pub(super) fn written(body: &[u8]) -> Option<Consumed> {
     let mut consumed = None;
-    let mut reader = Reader::of(body)?;
-    reader.object(|reader, name| match &*name {
-        "ConsumedCapacity" => once(&mut consumed, self::consumed(reader)),
-        "Attributes" | "ItemCollectionMetrics" => None,
-        _ => reader.skip(0),
+    whole(body, |reader| {
+        reader.object(|reader, name| match &*name {
+            "ConsumedCapacity" => reader.once(&mut consumed, self::consumed),
+            "Attributes" | "ItemCollectionMetrics" => Err(for_the_sdk(reader)),
+            _ => reader.skip(),
+        })
     })?;
-    reader.end()?;
     Some(consumed.unwrap_or_default())
 }
 
 /// What became of statements that write. `None` also if one failed for another reason than its guard.
 pub(super) fn statements(body: &[u8]) -> Option<StatementsAnswer> {
     let (mut responses, mut consumed) = (None, None);
-    let mut reader = Reader::of(body)?;
-    reader.object(|reader, name| match &*name {
-        "Responses" => {
-            let mut answers = Vec::new();
-            let all = reader.array(|reader| {
-                answers.push(statement(reader)?);
-                Some(())
-            });
-            once(&mut responses, all.map(|()| answers))
-        }
-        "ConsumedCapacity" => once(&mut consumed, consumed_of_one(reader)),
-        _ => reader.skip(0),
+    whole(body, |reader| {
+        reader.object(|reader, name| match &*name {
+            "Responses" => reader.once(&mut responses, |reader| reader.list_of(statement)),
+            "ConsumedCapacity" => reader.once(&mut consumed, consumed_of_one),
+            _ => reader.skip(),
+        })
     })?;
-    reader.end()?;
     Some(StatementsAnswer { answers: responses?, consumed: consumed.unwrap_or_default() })
 }
 
-fn statement(reader: &mut Reader<'_>) -> Option<StatementAnswer> {
+fn statement(reader: &mut Reader<'_>) -> Result<StatementAnswer, JsonError> {
     let (mut error, mut table, mut there) = (None, None, None);
     reader.object(|reader, name| match &*name {
-        "Error" => once(&mut error, refusal(reader)),
-        "TableName" => once(&mut table, reader.string().map(drop)),
-        "Item" => once(&mut there, item(reader, 0).map(drop)),
-        _ => reader.skip(0),
+        "Error" => reader.once(&mut error, refusal),
+        "TableName" => reader.once(&mut table, Reader::string),
+        "Item" => reader.once(&mut there, |reader| reader.item(0)),
+        _ => reader.skip(),
     })?;
-    Some(error.unwrap_or(StatementAnswer::Written))
+    Ok(error.unwrap_or(StatementAnswer::Written))
 }
 
-fn refusal(reader: &mut Reader<'_>) -> Option<StatementAnswer> {
+fn refusal(reader: &mut Reader<'_>) -> Result<StatementAnswer, JsonError> {
     let (mut code, mut message, mut there) = (None, None, None);
     reader.object(|reader, name| match &*name {
-        "Code" => once(&mut code, reader.string()),
-        "Message" => once(&mut message, reader.string().map(drop)),
-        "Item" => once(&mut there, item(reader, 0).map(drop)),
-        _ => reader.skip(0),
+        "Code" => reader.once(&mut code, Reader::string),
+        "Message" => reader.once(&mut message, Reader::string),
+        "Item" => reader.once(&mut there, |reader| reader.item(0)),
+        _ => reader.skip(),
     })?;
-    matches!(&*code?, "DuplicateItem" | "ConditionalCheckFailed").then_some(StatementAnswer::Refused)
-}
-
-fn all_items(reader: &mut Reader<'_>) -> Option<Vec<Item>> {
-    let mut items = Items::default();
-    items.read(reader)?;
-    Some(items.all)
+    match code.as_deref() {
+        Some("DuplicateItem" | "ConditionalCheckFailed") => Ok(StatementAnswer::Refused),
+        _ => Err(for_the_sdk(reader)),
+    }
 }
 
 /// The keys of one table that were left. They always come as a list, which may be the only member.
-fn keys(reader: &mut Reader<'_>) -> Option<Vec<Item>> {
+fn keys(reader: &mut Reader<'_>) -> Result<Vec<Item>, JsonError> {
     let mut keys = None;
     reader.object(|reader, name| match &*name {
-        "Keys" => once(&mut keys, all_items(reader)),
-        // Nobody asks for these, but the SDK refuses a body that has one of a wrong type.
+        "Keys" => reader.once(&mut keys, Reader::items),
+        // These are not used, but the SDK refuses a body in which one has the wrong type.
         "ConsistentRead" => reader.boolean().map(drop),
         "ProjectionExpression" => reader.string().map(drop),
-        "AttributesToGet" => reader.array(|reader| reader.string().map(drop)),
+        "AttributesToGet" => reader.list(|reader| reader.string().map(drop)),
         "ExpressionAttributeNames" => reader.object(|reader, _| reader.string().map(drop)),
-        _ => reader.skip(0),
+        _ => reader.skip(),
     })?;
-    keys
+    keys.ok_or_else(|| for_the_sdk(reader))
 }
 
-fn count(reader: &mut Reader<'_>) -> Option<u64> {
-    let count: i32 = reader.number()?.parse().ok()?;
-    u64::try_from(count).ok()
+fn count(reader: &mut Reader<'_>) -> Result<u64, JsonError> {
+    let count = plain_number::<i32>(reader)?;
+    u64::try_from(count).map_err(|_| for_the_sdk(reader))
 }
 
-/// What a call on one table reports, that could have named several.
-fn consumed_of_one(reader: &mut Reader<'_>) -> Option<Consumed> {
+/// The cost of a call that could have named several tables and names one.
+fn consumed_of_one(reader: &mut Reader<'_>) -> Result<Consumed, JsonError> {
     let mut consumed = None;
-    reader.array(|reader| once(&mut consumed, self::consumed(reader)))?;
-    Some(consumed.unwrap_or_default())
+    reader.list(|reader| reader.once(&mut consumed, self::consumed))?;
+    Ok(consumed.unwrap_or_default())
 }
 
-fn consumed(reader: &mut Reader<'_>) -> Option<Consumed> {
+fn consumed(reader: &mut Reader<'_>) -> Result<Consumed, JsonError> {
     let (mut whole, mut table, mut local, mut global) = (None, None, None, None);
     let mut consumed = Consumed::default();
     reader.object(|reader, name| match &*name {
-        "CapacityUnits" => once(&mut whole, units(reader)),
-        "Table" => once(&mut table, units_of(reader)),
+        "CapacityUnits" => reader.once(&mut whole, units),
+        "Table" => reader.once(&mut table, units_of),
         "LocalSecondaryIndexes" | "GlobalSecondaryIndexes" => {
             let place = if name.starts_with('L') { &mut local } else { &mut global };
-            let all = reader.object(|reader, index| {
-                let units = units_of(reader)?;
-                consumed.index_units.insert(index.into_owned(), units).is_none().then_some(())
-            });
-            once(place, all)
+            reader.once(place, |reader| {
+                reader.object(|reader, index| {
+                    let units = units_of(reader)?;
+                    match consumed.index_units.insert(index.into_owned(), units) {
+                        None => Ok(()),
+                        Some(_) => Err(for_the_sdk(reader)),
+                    }
+                })
+            })
         }
         "TableName" => reader.string().map(drop),
         "ReadCapacityUnits" | "WriteCapacityUnits" => units(reader).map(drop),
-        _ => reader.skip(0),
+        _ => reader.skip(),
     })?;
     consumed.units = whole.unwrap_or_default();
     consumed.table_units = table.unwrap_or_default();
-    Some(consumed)
+    Ok(consumed)
 }
 
-fn units_of(reader: &mut Reader<'_>) -> Option<f64> {
+fn units_of(reader: &mut Reader<'_>) -> Result<f64, JsonError> {
     let mut found = None;
     reader.object(|reader, name| match &*name {
-        "CapacityUnits" => once(&mut found, units(reader)),
+        "CapacityUnits" => reader.once(&mut found, units),
         "ReadCapacityUnits" | "WriteCapacityUnits" => units(reader).map(drop),
-        _ => reader.skip(0),
+        _ => reader.skip(),
     })?;
-    Some(found.unwrap_or_default())
+    Ok(found.unwrap_or_default())
 }
 
-fn units(reader: &mut Reader<'_>) -> Option<f64> {
-    reader.number()?.parse().ok()
+fn units(reader: &mut Reader<'_>) -> Result<f64, JsonError> {
+    plain_number(reader)
+}
+
+/// The most digits that a float can distinguish.
+const DIGITS_MAX: usize = 15;
+
+/// A number that is not negative, has no exponent and not too many digits: no other is a count or a price.
+fn plain_number<T: FromStr>(reader: &mut Reader<'_>) -> Result<T, JsonError> {
+    let number = reader.number()?;
+    let is_plain = number.len() <= DIGITS_MAX && !number.contains(['-', 'e', 'E']);
+    number.parse().ok().filter(|_| is_plain).ok_or_else(|| for_the_sdk(reader))
 }

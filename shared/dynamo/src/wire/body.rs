@@ -9,14 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::body::SdkBody;
+use keyfold_core::json::write;
 #[cfg(test)]
 use {
     aws_smithy_runtime_api::client::interceptors::context::Input,
     aws_smithy_runtime_api::client::ser_de::{SerializeRequest, SharedRequestSerializer},
     aws_smithy_types::config_bag::{ConfigBag, FrozenLayer},
 };
-
-use super::write;
 
 /// The text of one request, for one call.
 pub(crate) struct Body {

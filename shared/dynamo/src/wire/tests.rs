@@ -21,9 +21,7 @@ use serde_json::{Value, json};
 use super::answer::{self, StatementAnswer};
 use super::body::{BodyText, QUERY_ITEMS};
 use super::exchange::{Exchange, Interceptor, QUERY, is_ours, send};
-use super::item::read_item;
 use super::oracle::{agrees_with_the_sdk, sdk_page};
-use super::write;
 use server::Server;
 
 mod server;
@@ -203,27 +201,6 @@ fn a_changed_body_is_never_read_as_something_else() {
     assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
 }
 
-#[test]
-fn an_item_of_a_record_is_read_as_serde_reads_it() {
-    let (mut taken, mut left) = (0, 0);
-    for seed in 0..20_000 {
-        let random = &mut Random::new(seed);
-        let mut text = written(&item(random, 3), random).into_bytes();
-        for _ in 0..random.below(3) {
-            change(&mut text, random);
-        }
-        let Ok(text) = String::from_utf8(text) else { continue };
-        match read_item(&text) {
-            Some(item) => {
-                assert_eq!(serde_json::from_str(&text).ok(), Some(item), "{text}");
-                taken += 1;
-            }
-            None => left += 1,
-        }
-    }
-    assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
-}
-
 fn seeds() -> std::ops::Range<u64> {
     let Ok(given) = std::env::var("KEYFOLD_BODIES") else { return 0..30_000 };
     let (from, to) = given.split_once("..").unwrap();
@@ -266,17 +243,6 @@ fn change(body: &mut Vec<u8>, random: &mut Random) {
             let token = *random.pick(&tokens);
             drop(body.splice(at..at, token.bytes()));
         }
-    }
-}
-
-#[test]
-fn every_value_is_written_as_json_says_it() {
-    for seed in 0..5000 {
-        let json = item(&mut Random::new(seed), 3);
-        let item: Item = serde_json::from_value(json.clone()).unwrap();
-        let mut text = String::new();
-        write::item(&mut text, &item);
-        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(json), "{text}");
     }
 }
 

@@ -31,7 +31,7 @@ fn smaller(case: &Case) -> Vec<Case> {
     }
     for asked in simpler(&case.asking.asked) {
         let mut smaller = case.clone();
-        smaller.asking.request.conditions = asked.json(false);
+        smaller.asking.request.conditions = asked.json(false).into();
         smaller.asking.asked = asked;
         all.push(smaller);
     }

@@ -56,7 +56,7 @@ pub fn request(table: &Table, words: &Words, items: &[CaseItem], random: &mut Ra
     let request = QueryRequest {
         table: table.id.clone(),
         entity: source.entities(model, random),
-        conditions: asked.json(random.chance(30)),
+        conditions: asked.json(random.chance(30)).into(),
         order: source.order(&keys, random),
         limit: random.chance(60).then(|| u32::try_from(random.between(1, 8)).unwrap_or(1)),
         select: source.select(random),

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::value::{canonical, contains, find, order};
-use crate::json::Json;
+use crate::json::{CaseJson, Json};
 
 /// A condition.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@ use super::Natural;
 use super::condition::Asked;
 use super::published::{PublishedTable, scans};
 use super::value::{canonical, find, order};
-use crate::json::Json;
+use crate::json::{CaseJson, Json};
 
 /// An access pattern.
 #[derive(Debug, Clone, PartialEq)]

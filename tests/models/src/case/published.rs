@@ -1,6 +1,6 @@
 //! The published table, and whether a published request scans.
 
-use crate::json::Json;
+use crate::json::{CaseJson, Json};
 
 /// A table as published.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,13 +4,13 @@
 //! is called like one of those words, a list says it: `[{"attribute": "or", "operator": "=", "value": 1}]`.
 
 use std::cmp::Ordering;
-
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 use super::error::RequestError;
 use super::names::{check_name, find_attribute, find_entity, unknown_attribute};
 use super::values::{exact_value, typed_value, untyped_value};
 use crate::condition::{Comparison, Condition, Path};
+use crate::json::Json;
 use crate::model::{Attribute, AttributeKind, Table};
 use crate::query::limits::{COMPARISONS_MAX, DEPTH_MAX, IN_VALUES_MAX};
 use crate::text::closest;
@@ -20,10 +20,10 @@ const OPERATORS: [&str; 12] =
     ["=", "<>", "<", "<=", ">", ">=", "between", "beginsWith", "contains", "in", "exists", "notExists"];
 
 /// Reads a `where`; null and `{}` ask nothing.
-pub(super) fn read(table: &Table, value: &Value) -> Result<Condition, RequestError> {
+pub(super) fn read(table: &Table, value: &Json) -> Result<Condition, RequestError> {
     let mut reader = Reader { table, comparisons: 0 };
     match value {
-        Value::Null => Ok(Condition::always()),
+        Json::Null => Ok(Condition::always()),
         other => Ok(reader.group(other, 0)?.simplified()),
     }
 }
@@ -34,17 +34,17 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    fn group(&mut self, value: &Value, depth: usize) -> Result<Condition, RequestError> {
+    fn group(&mut self, value: &Json, depth: usize) -> Result<Condition, RequestError> {
         if depth > DEPTH_MAX {
             return Err(RequestError::TooMany { what: "levels of conditions", most: DEPTH_MAX });
         }
         match value {
-            Value::Object(members) if members.contains_key("attribute") => self.spelled_out(members),
-            Value::Object(members) => {
+            Json::Object(members) if members.contains_key("attribute") => self.spelled_out(members),
+            Json::Object(members) => {
                 let parts = members.iter().map(|(name, value)| self.member(name, value, depth));
                 Ok(Condition::all(parts.collect::<Result<Vec<_>, _>>()?))
             }
-            Value::Array(parts) => Ok(Condition::all(self.list(parts, depth)?)),
+            Json::List(parts) => Ok(Condition::all(self.list(parts, depth)?)),
             _ => Err(RequestError::Shape {
                 place: "where".to_owned(),
                 wanted: "an object or a list of conditions",
@@ -52,16 +52,16 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, parts: &[Value], depth: usize) -> Result<Vec<Condition>, RequestError> {
+    fn list(&mut self, parts: &[Json], depth: usize) -> Result<Vec<Condition>, RequestError> {
         parts.iter().map(|part| self.group(part, depth + 1)).collect()
     }
 
-    fn member(&mut self, name: &str, value: &Value, depth: usize) -> Result<Condition, RequestError> {
+    fn member(&mut self, name: &str, value: &Json, depth: usize) -> Result<Condition, RequestError> {
         match (name, value) {
-            ("and", Value::Array(parts)) if !parts.is_empty() => Ok(Condition::all(self.list(parts, depth)?)),
-            ("or", Value::Array(parts)) if !parts.is_empty() => Ok(Condition::Any(self.list(parts, depth)?)),
-            ("and", Value::Array(_)) => Err(RequestError::EmptyGroup { operator: "and" }),
-            ("or", Value::Array(_)) => Err(RequestError::EmptyGroup { operator: "or" }),
+            ("and", Json::List(parts)) if !parts.is_empty() => Ok(Condition::all(self.list(parts, depth)?)),
+            ("or", Json::List(parts)) if !parts.is_empty() => Ok(Condition::Any(self.list(parts, depth)?)),
+            ("and", Json::List(_)) => Err(RequestError::EmptyGroup { operator: "and" }),
+            ("or", Json::List(_)) => Err(RequestError::EmptyGroup { operator: "or" }),
             ("and" | "or", _) => {
                 Err(RequestError::Shape { place: name.to_owned(), wanted: "a list of conditions" })
             }
@@ -73,14 +73,14 @@ impl Reader<'_> {
     }
 
     /// `"entity": "flight"`: the entities of one branch of an `or`, as the conditions of their `when`.
-    fn entities(&mut self, names: &Value) -> Result<Condition, RequestError> {
+    fn entities(&mut self, names: &Json) -> Result<Condition, RequestError> {
         let wanted = RequestError::Shape { place: "entity".to_owned(), wanted: "a name or a list of names" };
         let names = match names {
-            Value::Array(names) if !names.is_empty() => names.as_slice(),
+            Json::List(names) if !names.is_empty() => names.as_slice(),
             name => std::slice::from_ref(name),
         };
-        let when = |name: &Value| {
-            let name = name.as_str().ok_or_else(|| wanted.clone())?;
+        let when = |name: &Json| {
+            let name = name.as_text().ok_or_else(|| wanted.clone())?;
             let (_, entity) = find_entity(self.table, name)?;
             Ok(entity.condition())
         };
@@ -88,9 +88,9 @@ impl Reader<'_> {
     }
 
     /// `"attribute": value` or `"attribute": {"operator": value, …}`.
-    fn attribute(&mut self, name: &str, value: &Value) -> Result<Condition, RequestError> {
+    fn attribute(&mut self, name: &str, value: &Json) -> Result<Condition, RequestError> {
         match value {
-            Value::Object(operators) if !is_dynamodb_json(operators) => {
+            Json::Object(operators) if !is_dynamodb_json(operators) => {
                 if operators.is_empty() {
                     return Err(RequestError::Shape {
                         place: name.to_owned(),
@@ -104,20 +104,20 @@ impl Reader<'_> {
         }
     }
 
-    fn spelled_out(&mut self, members: &Map<String, Value>) -> Result<Condition, RequestError> {
+    fn spelled_out(&mut self, members: &BTreeMap<String, Json>) -> Result<Condition, RequestError> {
         let shape = |wanted| RequestError::Shape { place: "where".to_owned(), wanted };
         let known = |name: &String| matches!(name.as_str(), "attribute" | "operator" | "value");
-        let name = members.get("attribute").and_then(Value::as_str);
-        let operator = members.get("operator").map_or(Some("="), Value::as_str);
+        let name = members.get("attribute").and_then(Json::as_text);
+        let operator = members.get("operator").map_or(Some("="), Json::as_text);
         match (name, operator, members.keys().all(known)) {
             (Some(name), Some(operator), true) => {
-                self.comparison(name, operator, members.get("value").unwrap_or(&Value::Null))
+                self.comparison(name, operator, members.get("value").unwrap_or(&Json::Null))
             }
             _ => Err(shape("a condition with `attribute`, `operator` and `value`")),
         }
     }
 
-    fn comparison(&mut self, name: &str, operator: &str, value: &Value) -> Result<Condition, RequestError> {
+    fn comparison(&mut self, name: &str, operator: &str, value: &Json) -> Result<Condition, RequestError> {
         self.comparisons += 1;
         if self.comparisons > COMPARISONS_MAX {
             return Err(RequestError::TooMany { what: "comparisons", most: COMPARISONS_MAX });
@@ -146,7 +146,7 @@ impl Reader<'_> {
     }
 }
 
-fn is_dynamodb_json(members: &Map<String, Value>) -> bool {
+fn is_dynamodb_json(members: &BTreeMap<String, Json>) -> bool {
     members.len() == 1
         && members.keys().all(|name| matches!(name.as_str(), "S" | "N" | "B" | "BOOL" | "NULL"))
 }
@@ -180,7 +180,7 @@ impl<'t> ComparedTo<'t> {
         self.path.as_attribute().is_none()
     }
 
-    fn value(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+    fn value(&self, value: &Json) -> Result<AttributeValue, RequestError> {
         if self.inside() {
             untyped_value(self.attribute, value)
         } else {
@@ -189,7 +189,7 @@ impl<'t> ComparedTo<'t> {
     }
 
     /// A value that an item must have as a whole.
-    fn exact(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+    fn exact(&self, value: &Json) -> Result<AttributeValue, RequestError> {
         let value = self.value(value)?;
         if self.inside() { Ok(value) } else { exact_value(self.table, self.attribute, value) }
     }
@@ -204,15 +204,15 @@ impl<'t> ComparedTo<'t> {
     }
 
     /// A value for `<` and its like: text, number or binary.
-    fn ordered(&self, value: &Value, operator: &'static str) -> Result<AttributeValue, RequestError> {
+    fn ordered(&self, value: &Json, operator: &'static str) -> Result<AttributeValue, RequestError> {
         match self.value(value)? {
             value @ (AttributeValue::S(_) | AttributeValue::N(_) | AttributeValue::B(_)) => Ok(value),
             _ => Err(self.refuse(operator)),
         }
     }
 
-    fn between(&self, value: &Value) -> Result<Comparison, RequestError> {
-        let Some([low, high]) = value.as_array().map(Vec::as_slice) else {
+    fn between(&self, value: &Json) -> Result<Comparison, RequestError> {
+        let Some([low, high]) = value.as_list() else {
             return Err(RequestError::Shape { place: self.path.to_string(), wanted: "a list of two bounds" });
         };
         let (low, high) = (self.ordered(low, "between")?, self.ordered(high, "between")?);
@@ -225,14 +225,14 @@ impl<'t> ComparedTo<'t> {
         }
     }
 
-    fn prefix(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+    fn prefix(&self, value: &Json) -> Result<AttributeValue, RequestError> {
         match self.value(value)? {
             value @ (AttributeValue::S(_) | AttributeValue::B(_)) => Ok(value),
             _ => Err(self.refuse("beginsWith")),
         }
     }
 
-    fn part(&self, value: &Value) -> Result<AttributeValue, RequestError> {
+    fn part(&self, value: &Json) -> Result<AttributeValue, RequestError> {
         let part = match self.attribute.kind {
             AttributeKind::List | AttributeKind::Map => untyped_value(self.attribute, value)?,
             AttributeKind::StringSet | AttributeKind::NumberSet | AttributeKind::BinarySet => {
@@ -251,8 +251,8 @@ impl<'t> ComparedTo<'t> {
         if fits { Ok(part) } else { Err(self.refuse("contains")) }
     }
 
-    fn values(&self, value: &Value) -> Result<Vec<AttributeValue>, RequestError> {
-        let Some(values) = value.as_array() else {
+    fn values(&self, value: &Json) -> Result<Vec<AttributeValue>, RequestError> {
+        let Some(values) = value.as_list() else {
             return Err(RequestError::Shape { place: self.path.to_string(), wanted: "a list of values" });
         };
         match values.len() {
@@ -263,10 +263,10 @@ impl<'t> ComparedTo<'t> {
     }
 
     /// `{"exists": true}`; in the spelled-out form the value may be left out.
-    fn flag(&self, value: &Value) -> Result<bool, RequestError> {
+    fn flag(&self, value: &Json) -> Result<bool, RequestError> {
         match value {
-            Value::Bool(flag) => Ok(*flag),
-            Value::Null => Ok(true),
+            Json::Bool(flag) => Ok(*flag),
+            Json::Null => Ok(true),
             _ => Err(RequestError::Shape { place: self.path.to_string(), wanted: "true or false" }),
         }
     }

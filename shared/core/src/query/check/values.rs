@@ -1,8 +1,10 @@
 //! Values of a request as the manifest types them.
 
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use super::error::RequestError;
+use crate::json::Json;
 use crate::key::{is_date, is_possible, is_timestamp};
 use crate::model::{Attribute, AttributeKind, Table};
 use crate::text::closest;
@@ -11,23 +13,11 @@ use crate::value::{AttributeValue, Number, equal};
 /// How many of an attribute's listed values an error shows.
 const LISTED_SHOWN: usize = 20;
 
-/// What a JSON value is called in messages.
-pub(super) fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "text",
-        Value::Array(_) => "list",
-        Value::Object(_) => "object",
-    }
-}
-
 /// A JSON value for an attribute. `{"N": "0.1"}`, DynamoDB's own notation, is understood too.
 pub fn typed_value(
     table: &Table,
     attribute: &Attribute,
-    value: &Value,
+    value: &Json,
 ) -> Result<AttributeValue, RequestError> {
     if let Some(explicit) = dynamodb_json(value) {
         let explicit = accept(table, attribute, explicit, "value of another type")?;
@@ -37,18 +27,17 @@ pub fn typed_value(
         table: table.id.clone(),
         attribute: attribute.name.clone(),
         kind: attribute.kind.name(),
-        given: json_kind(value),
+        given: value.kind().name(),
     };
     match (attribute.kind, value) {
-        (AttributeKind::Binary, Value::String(text)) => {
-            let explicit = serde_json::json!({ "B": text });
-            dynamodb_json(&explicit).ok_or_else(|| invalid(attribute))
+        (AttributeKind::Binary, Json::Text(text)) => {
+            STANDARD.decode(text).map(AttributeValue::B).map_err(|_| invalid(attribute))
         }
-        (AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date, Value::String(text)) => {
+        (AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date, Json::Text(text)) => {
             possible(attribute, AttributeValue::S(text.clone()))
         }
-        (AttributeKind::Number, Value::Number(number)) => number_value(attribute, &number.to_string()),
-        (AttributeKind::Boolean, Value::Bool(value)) => Ok(AttributeValue::Bool(*value)),
+        (AttributeKind::Number, Json::Number(number)) => number_value(attribute, number),
+        (AttributeKind::Boolean, Json::Bool(value)) => Ok(AttributeValue::Bool(*value)),
         _ => Err(mismatch()),
     }
 }
@@ -62,7 +51,7 @@ pub fn typed_text(table: &Table, attribute: &Attribute, text: &str) -> Result<At
             "false" => Ok(AttributeValue::Bool(false)),
             _ => Err(invalid(attribute)),
         },
-        _ => typed_value(table, attribute, &Value::String(text.to_owned())),
+        _ => typed_value(table, attribute, &Json::Text(text.to_owned())),
     }
 }
 
@@ -122,16 +111,16 @@ fn plain_text(value: &AttributeValue) -> Option<&str> {
 }
 
 /// A member of a set or list, or a value inside of a map: typed by its JSON form alone.
-pub(super) fn untyped_value(attribute: &Attribute, value: &Value) -> Result<AttributeValue, RequestError> {
+pub(super) fn untyped_value(attribute: &Attribute, value: &Json) -> Result<AttributeValue, RequestError> {
     if let Some(explicit) = dynamodb_json(value) {
         return Ok(explicit);
     }
     match value {
-        Value::String(text) => Ok(AttributeValue::S(text.clone())),
-        Value::Number(number) => number_value(attribute, &number.to_string()),
-        Value::Bool(value) => Ok(AttributeValue::Bool(*value)),
-        Value::Null => Ok(AttributeValue::Null(true)),
-        Value::Array(_) | Value::Object(_) => Err(invalid(attribute)),
+        Json::Text(text) => Ok(AttributeValue::S(text.clone())),
+        Json::Number(number) => number_value(attribute, number),
+        Json::Bool(value) => Ok(AttributeValue::Bool(*value)),
+        Json::Null => Ok(AttributeValue::Null(true)),
+        Json::List(_) | Json::Object(_) => Err(invalid(attribute)),
     }
 }
 
@@ -140,19 +129,18 @@ fn number_value(attribute: &Attribute, text: &str) -> Result<AttributeValue, Req
     Ok(AttributeValue::N(number.to_string()))
 }
 
-fn dynamodb_json(value: &Value) -> Option<AttributeValue> {
-    let object = value.as_object()?;
-    let (letter, _) = object.iter().next().filter(|_| object.len() == 1)?;
-    if !matches!(letter.as_str(), "S" | "N" | "B" | "BOOL" | "NULL") {
-        return None;
-    }
-    let explicit: AttributeValue = serde_json::from_value(value.clone()).ok()?;
-    match &explicit {
-        AttributeValue::N(text) => {
-            text.parse::<Number>().ok().map(|number| AttributeValue::N(number.to_string()))
-        }
-        _ => Some(explicit),
-    }
+/// The value that `{"N": "0.1"}` and its like are.
+fn dynamodb_json(value: &Json) -> Option<AttributeValue> {
+    let members = value.as_object().filter(|members| members.len() == 1)?;
+    let (letter, value) = members.first_key_value()?;
+    Some(match (letter.as_str(), value) {
+        ("S", Json::Text(text)) => AttributeValue::S(text.clone()),
+        ("N", Json::Text(text)) => AttributeValue::N(text.parse::<Number>().ok()?.to_string()),
+        ("B", Json::Text(text)) => AttributeValue::B(STANDARD.decode(text).ok()?),
+        ("BOOL", Json::Bool(value)) => AttributeValue::Bool(*value),
+        ("NULL", Json::Bool(value)) => AttributeValue::Null(*value),
+        _ => return None,
+    })
 }
 
 fn accept(

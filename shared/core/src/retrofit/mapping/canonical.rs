@@ -16,8 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{FoldRule, Index, KeyAttribute, KeySource, Remedy, Retrofit, Table, When, WhenTest};
 use crate::retrofit::protocol_choice::Protocol;
-use crate::retrofit::source_key::hex;
-use crate::value::canonical as value;
+use crate::value::{Hex, canonical as value};
 
 /// A digest of everything that decides which bytes are written where: work of two different ones must not mix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,7 +47,7 @@ impl fmt::Display for MappingHash {
 
 /// Half of a canonical text's SHA-256, in hexadecimal digits, as it is stored.
 pub(super) fn hash(text: &str) -> String {
-    hex(&Sha256::digest(text)[..16])
+    Hex(&Sha256::digest(text)[..16]).to_string()
 }
 
 /// The mapping in its canonical form. Arrays alone: the order of an object's members is nobody's promise.

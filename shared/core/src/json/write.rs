@@ -1,23 +1,23 @@
-//! JSON texts as DynamoDB takes them, written straight from core's words.
+//! Items and values as JSON texts, in DynamoDB's notation and plain.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use keyfold_core::value::{AttributeValue, Item};
 
-use super::plain::plain;
+use super::unescaped::unescaped;
+use crate::value::{AttributeValue, Item, Number};
 
 /// Writes a text.
-pub(crate) fn string(out: &mut String, text: &str) {
+pub fn string(out: &mut String, text: &str) {
     out.push('"');
     inside(out, text);
     out.push('"');
 }
 
 /// Writes a part of a text, without quotation marks around it.
-pub(crate) fn inside(out: &mut String, text: &str) {
+pub fn inside(out: &mut String, text: &str) {
     let mut rest = text;
     loop {
-        let length = plain(rest.as_bytes());
+        let length = unescaped(rest.as_bytes());
         out.push_str(&rest[..length]);
         match rest.as_bytes().get(length) {
             None => return,
@@ -31,12 +31,12 @@ pub(crate) fn inside(out: &mut String, text: &str) {
 }
 
 /// Writes an item or a key.
-pub(crate) fn item(out: &mut String, item: &Item) {
+pub fn item(out: &mut String, item: &Item) {
     members(out, item.iter(), value);
 }
 
 /// Writes a value.
-pub(crate) fn value(out: &mut String, given: &AttributeValue) {
+pub fn value(out: &mut String, given: &AttributeValue) {
     match given {
         AttributeValue::S(text) => typed(out, "S", |out| string(out, text)),
         AttributeValue::N(number) => typed(out, "N", |out| string(out, number)),
@@ -57,12 +57,42 @@ pub(crate) fn value(out: &mut String, given: &AttributeValue) {
     }
 }
 
+/// Writes an item in plain JSON.
+pub fn plain_item(out: &mut String, item: &Item) {
+    members(out, item.iter(), plain);
+}
+
+/// Writes a value in plain JSON: a number with every digit, a binary as base64, a set as a list.
+pub fn plain(out: &mut String, given: &AttributeValue) {
+    match given {
+        AttributeValue::S(text) => string(out, text),
+        AttributeValue::N(text) => number(out, text),
+        AttributeValue::B(bytes) => binary(out, bytes),
+        AttributeValue::Bool(is) => boolean(out, *is),
+        AttributeValue::Null(_) => out.push_str("null"),
+        AttributeValue::L(list) => elements(out, list, plain),
+        AttributeValue::Ss(texts) => elements(out, texts, |out, text| string(out, text)),
+        AttributeValue::Ns(texts) => elements(out, texts, |out, text| number(out, text)),
+        AttributeValue::Bs(all) => elements(out, all, |out, bytes| binary(out, bytes)),
+        AttributeValue::M(map) => {
+            // In order, so that one item is always one text.
+            let mut sorted: Vec<_> = map.iter().collect();
+            sorted.sort_unstable_by_key(|(name, _)| *name);
+            members(out, sorted.into_iter(), plain);
+        }
+    }
+}
+
+/// A number in DynamoDB's form. Another text has no place in DynamoDB, and stays a text.
+fn number(out: &mut String, text: &str) {
+    match text.parse::<Number>() {
+        Ok(number) => out.push_str(&number.to_string()),
+        Err(_) => string(out, text),
+    }
+}
+
 /// Writes a list.
-pub(crate) fn elements<T>(
-    out: &mut String,
-    all: impl IntoIterator<Item = T>,
-    write: impl Fn(&mut String, T),
-) {
+pub fn elements<T>(out: &mut String, all: impl IntoIterator<Item = T>, write: impl Fn(&mut String, T)) {
     out.push('[');
     for (at, element) in all.into_iter().enumerate() {
         if at > 0 {
@@ -74,7 +104,7 @@ pub(crate) fn elements<T>(
 }
 
 /// Writes a map.
-pub(crate) fn members<N: AsRef<str>, T>(
+pub fn members<N: AsRef<str>, T>(
     out: &mut String,
     all: impl Iterator<Item = (N, T)>,
     write: impl Fn(&mut String, T),
@@ -105,6 +135,6 @@ fn binary(out: &mut String, bytes: &[u8]) {
     out.push('"');
 }
 
-fn boolean(out: &mut String, is: bool) {
+pub(super) fn boolean(out: &mut String, is: bool) {
     out.push_str(if is { "true" } else { "false" });
 }

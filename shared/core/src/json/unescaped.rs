@@ -1,7 +1,7 @@
 //! How far a text goes on as it is: to the first byte that JSON escapes, which also ends a string.
 
-/// The bytes before the first quotation mark, backslash or control character; all of them if there is none.
-pub(super) fn plain(bytes: &[u8]) -> usize {
+/// The bytes before the first quotation mark, backslash or control character; all bytes if there is no such byte.
+pub(super) fn unescaped(bytes: &[u8]) -> usize {
     // Eight at a time, as one number.
     let mut words = bytes.chunks_exact(WORD);
     let mut at = 0;
@@ -45,10 +45,10 @@ mod tests {
                     let mut bytes = vec![around; length];
                     bytes[at] = byte;
                     let wanted = if is_special(byte) { at } else { length };
-                    assert_eq!(plain(&bytes), wanted, "{byte} at {at} of {length} times {around}");
-                    // What comes after the first one changes nothing.
+                    assert_eq!(unescaped(&bytes), wanted, "{byte} at {at} of {length} times {around}");
+                    // A second special byte changes nothing.
                     bytes[length - 1] = b'"';
-                    assert_eq!(plain(&bytes), wanted.min(length - 1), "{byte} at {at}, and one more");
+                    assert_eq!(unescaped(&bytes), wanted.min(length - 1), "{byte} at {at}, and one more");
                 }
             }
         }
