@@ -178,12 +178,12 @@ fn events(name: &str, numbers: std::ops::Range<usize>) -> impl Iterator<Item = I
     numbers.map(move |at| data::event_called(format!("{name}-{at}"), at))
 }
 
-/// Events as they are sent: plain JSON.
+/// A direct call with these events.
 fn list_text(events: impl Iterator<Item = Item>) -> String {
     let text = |event: &Item, name: &str| Value::String(data::text(event, name).to_owned());
     let plain =
         |event: Item| event.keys().map(|name| (name.to_string(), text(&event, name))).collect::<Map<_, _>>();
-    Value::Array(events.map(plain).map(Value::Object).collect()).to_string()
+    json!({ "auditEvents": events.map(plain).collect::<Vec<_>>() }).to_string()
 }
 
 /// A batch as Lambda delivers it.

@@ -4,9 +4,8 @@ use keyfold_core::value::AttributeValue;
 use keyfold_edge::Claims;
 use serde_json::json;
 
-use crate::content::content;
 use crate::event::{Origin, Received};
-use crate::source::Source;
+use crate::source::{Source, content};
 use crate::{Writer, stamp};
 
 /// Reads an event's text as an invocation's event, and as a body of a trusted caller and of one with claims.

@@ -6,10 +6,10 @@ use keyfold_edge::http::{HttpEvent, response};
 use keyfold_edge::{Auth, PROBLEM_CONTENT_TYPE, Problem};
 use serde_json::Value;
 
-use crate::content::content;
 use crate::event::{Origin, Received};
 use crate::limits::BODY_BYTES_MAX;
 use crate::outcome::answer;
+use crate::source::content;
 use crate::write::write;
 use crate::{Record, Writer, stamp};
 

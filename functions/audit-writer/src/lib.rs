@@ -1,12 +1,10 @@
 //! The audit writer: who accessed what, how and when, becomes an item with every folded key of the manifest, so that it is
 //! in all indexes at once.
 //!
-//! [`handle`] takes an event of an HTTP API or a function URL, a batch from SQS, or audit events as they are. An audit
+//! [`handle`] takes an event of an HTTP API or a function URL, a batch from SQS, or `{"auditEvents": [...]}`. An audit
 //! event is written once, whatever is sent twice, and never changed. What folded keys are is decided by `keyfold-core`;
 //! `keyfold-dynamo` writes. Start with [`Settings`], [`Writer::start`] and [`handle`].
 
-mod content;
-mod direct;
 mod event;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -19,7 +17,6 @@ mod note;
 mod outcome;
 mod problem;
 mod record;
-mod same;
 mod settings;
 mod source;
 mod sqs;

@@ -10,10 +10,9 @@ pub(crate) fn over_limit(detail: impl Into<String>) -> Problem {
 }
 
 pub(crate) fn unknown_event() -> Problem {
-    let detail =
-        "the event is no request of an HTTP API (payload format 2.0), no batch of SQS and no audit event";
+    let detail = "the event is neither a request of an HTTP API (payload format 2.0), nor a batch from SQS, nor a direct call";
     Problem::new(400, "unknown-event", detail)
-        .hint("an audit event has no members `requestContext`, `httpMethod`, `routeKey`, `Records` or `detail-type`")
+        .hint("a direct call is `{\"auditEvents\": [...]}`, without other members")
 }
 
 pub(crate) fn conflict(id: &str) -> Problem {

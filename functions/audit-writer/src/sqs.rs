@@ -2,42 +2,22 @@
 //!
 //! <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::time::SystemTime;
 
+use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use keyfold_edge::Problem;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::content::content;
 use crate::event::{Draft, Origin, Received};
 use crate::outcome::Outcome;
+use crate::source::content;
 use crate::write::write;
 use crate::{Record, Writer, stamp};
-
-/// What is read of a batch of messages.
-#[derive(Deserialize)]
-pub(crate) struct SqsEvent<'t> {
-    #[serde(rename = "Records", borrow)]
-    records: Vec<Message<'t>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Message<'t> {
-    #[serde(borrow)]
-    message_id: Cow<'t, str>,
-    #[serde(borrow)]
-    body: Cow<'t, str>,
-    #[serde(default)]
-    attributes: HashMap<String, String>,
-}
 
 /// Writes the events of all messages together, and names the messages that failed.
 pub(crate) async fn take(
     writer: &Writer,
-    event: &SqsEvent<'_>,
+    event: &SqsEvent,
     deadline: Option<SystemTime>,
     record: &mut Record,
 ) -> Value {
@@ -55,8 +35,8 @@ pub(crate) async fn take(
     let mut failed = Vec::new();
     for (message, problem) in event.records.iter().zip(failures) {
         if let Some(problem) = problem {
-            tell(record, &message.message_id, problem);
-            failed.push(json!({ "itemIdentifier": message.message_id }));
+            tell(record, id(message), problem);
+            failed.push(json!({ "itemIdentifier": id(message) }));
         }
     }
     if let Some(worst) = outcomes.iter().filter_map(Outcome::problem).max_by_key(|problem| problem.status) {
@@ -66,17 +46,22 @@ pub(crate) async fn take(
 }
 
 /// The events of one message; its time is when it was sent, which is the same each time it is delivered.
-fn drafts_of(writer: &Writer, message: &Message<'_>) -> Vec<Result<Draft, Problem>> {
+fn drafts_of(writer: &Writer, message: &SqsMessage) -> Vec<Result<Draft, Problem>> {
     let sent = message.attributes.get("SentTimestamp").and_then(|text| text.parse().ok());
     let time = sent.and_then(stamp::of_milliseconds).unwrap_or_else(stamp::now);
-    let content = match content(&message.body) {
+    let content = match content(message.body.as_deref().unwrap_or_default()) {
         Ok(content) => content,
         Err(problem) => return vec![Err(problem)],
     };
     // SQS itself says who sent a message; the sender cannot.
     let principal = message.attributes.get("SenderId").map(String::as_str);
-    let received = Received { source: "sqs", principal, request_id: &message.message_id };
+    let received = Received { source: "sqs", principal, request_id: id(message) };
     Origin { time, claims: None, received }.drafts(writer, &content.events)
+}
+
+/// The message's id: [`Source::of`](crate::source::Source::of) refuses messages without one.
+fn id(message: &SqsMessage) -> &str {
+    message.message_id.as_deref().unwrap_or_default()
 }
 
 fn tell(record: &Record, message_id: &str, problem: &Problem) {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use keyfold_core::index::CollectionLevel;
+use keyfold_core::value::{Item, equal};
 use keyfold_dynamo::{PutNew, PutNewOptions, put_new_all};
 use keyfold_edge::Problem;
 
@@ -10,7 +11,6 @@ use crate::event::Draft;
 use crate::journal::JournalError;
 use crate::limits::{DEADLINE_MARGIN, WRITE_TIME_MAX};
 use crate::outcome::{Outcome, counts};
-use crate::same::is_same;
 use crate::{Record, Writer, note, problem};
 
 /// Writes what can be written.
@@ -91,6 +91,18 @@ fn outcome(writer: &Writer, draft: Draft, result: Result<PutNew, keyfold_dynamo:
         }
         Err(error) => Outcome::Failed { id: Some(draft.id), problem: problem::of_write(&error) },
     }
+}
+
+/// Is the stored item this event again? Everything that was given counts. Folded keys do not: the manifest may have been another. Nor does
+/// the time of an event without one, nor how it was received: both differ each time.
+fn is_same(writer: &Writer, draft: &Draft, stored: &Item) -> bool {
+    let counts = |name: &str| {
+        !writer.folded.contains(name) && name != writer.received && (draft.timed || name != writer.time)
+    };
+    let given = draft.item.iter().filter(|(name, _)| counts(name));
+    let there = stored.iter().filter(|(name, _)| counts(name)).count();
+    given.clone().count() == there
+        && given.into_iter().all(|(name, value)| stored.get(name).is_some_and(|stored| equal(stored, value)))
 }
 
 /// When writing stops: a little before Lambda ends the invocation.

@@ -1,97 +1,81 @@
-//! From a record's text to a change, or to what is left of a record that cannot be read.
+//! From a record to a change, or to an unreadable record.
 
-use std::borrow::Cow;
+use std::mem::take;
 
-use keyfold_core::json::read_item;
+use aws_lambda_events::dynamodb::EventRecord;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::{ChangeKind, ChangeRecord, Received, SequenceNumber, UnreadableRecord};
 use keyfold_core::value::{AttributeValue, Hex, Item, equal};
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::event::RawRecord;
-use crate::limits::NAME_CHARS_MAX;
+use crate::event::StreamRecord;
 
-/// Who deletes what has expired.
+/// Who deletes expired items.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html>
 const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 const EXPIRY_TYPE: &str = "Service";
+/// The longest event id that names an unreadable record as it is.
+const EVENT_ID_CHARS_MAX: usize = 100;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct UserIdentity {
-    r#type: String,
-    principal_id: String,
-}
-
-/// Reads a record of this table's stream. The image before the change is read where somebody looks at it.
-pub(crate) fn received(source: &Table, raw: &RawRecord<'_>, with_old: bool) -> Received {
-    let sequence = raw.sequence().and_then(|text| SequenceNumber::parse(&text).ok());
-    let key = raw.keys().and_then(|keys| key(source, keys));
-    match change(source, raw, sequence.as_ref(), key.as_ref(), with_old) {
+/// Reads a record of this table's stream, and takes its key and its images. The old image is taken only on request.
+pub(crate) fn received(source: &Table, record: &mut StreamRecord<'_>, with_old: bool) -> Received {
+    let sequence = record.sequence().and_then(|text| SequenceNumber::parse(text).ok());
+    let key = key(source, &take(&mut record.members.change.keys).into());
+    match change(source, record, sequence.as_ref(), key.as_ref(), with_old) {
         Some(change) => Received::Change(change),
-        None => Received::Unreadable(UnreadableRecord { sequence, key, name: name(raw) }),
+        None => Received::Unreadable(UnreadableRecord { sequence, key, name: name(record) }),
     }
 }
 
-/// The change, if the record tells all of it and does not contradict itself. What is carried over depends on the new image
+/// The change, if the record is complete and does not contradict itself. What is carried over depends on the new image
 /// alone.
 fn change(
     source: &Table,
-    raw: &RawRecord<'_>,
+    record: &mut StreamRecord<'_>,
     sequence: Option<&SequenceNumber>,
     key: Option<&Item>,
     with_old: bool,
 ) -> Option<ChangeRecord> {
     let (sequence, key) = (sequence?.clone(), key?.clone());
-    raw.stream()?;
-    let image = |image: Option<&str>| -> Option<Option<Item>> {
-        image.map_or(Some(None), |image| item(image).map(Some))
-    };
-    let new = image(raw.new_image())?;
-    let old = if with_old { image(raw.old_image())? } else { None };
+    let members = Some(&mut record.members).filter(|_| record.is_complete)?;
+    members.event_source_arn.as_ref()?;
+    // The crate has an empty item where the record has no image. An item is never empty: it has its key.
+    let image = |image: Item| Some(image).filter(|image| !image.is_empty());
+    let new = image(take(&mut members.change.new_image).into());
+    let old = if with_old { image(take(&mut members.change.old_image).into()) } else { None };
     let same_key = |item: &Item| {
         let same = |name: &String| Some(equal(item.get(name)?, key.get(name)?));
         source.key_attributes().all(|attribute| same(&attribute.name) == Some(true))
     };
-    let kind = match (&*raw.event_name()?, &new) {
+    let kind = match (members.event_name.as_str(), &new) {
         ("INSERT", Some(item)) if same_key(item) => ChangeKind::Insert,
         ("MODIFY", Some(item)) if same_key(item) => ChangeKind::Modify,
-        ("REMOVE", None) => ChangeKind::Remove { expired: has_expired(raw) },
+        ("REMOVE", None) => ChangeKind::Remove { expired: has_expired(members) },
         _ => return None,
     };
     Some(ChangeRecord { sequence, key, kind, old, new })
 }
 
-/// The primary key, if it can be one: an empty value would be refused wherever it is sent.
-fn key(source: &Table, keys: &str) -> Option<Item> {
-    let keys = item(keys)?;
-    let key = source.key_of(&keys)?;
+/// The primary key, if it is valid: DynamoDB refuses requests with an empty value in a key.
+fn key(source: &Table, keys: &Item) -> Option<Item> {
     let empty = |value: &AttributeValue| match value {
         AttributeValue::S(text) => text.is_empty(),
         AttributeValue::B(bytes) => bytes.is_empty(),
         _ => false,
     };
-    (!key.values().any(empty)).then_some(key)
+    source.key_of(keys).filter(|key| !key.values().any(empty))
 }
 
-/// An item of a record.
-fn item(text: &str) -> Option<Item> {
-    read_item(text).ok()
+fn has_expired(members: &EventRecord) -> bool {
+    let identity = members.user_identity.as_ref();
+    identity.is_some_and(|who| who.type_ == EXPIRY_TYPE && who.principal_id == EXPIRY_PRINCIPAL)
 }
 
-fn has_expired(raw: &RawRecord<'_>) -> bool {
-    let identity = raw.user_identity().and_then(|text| serde_json::from_str::<UserIdentity>(text).ok());
-    identity.is_some_and(|who| who.r#type == EXPIRY_TYPE && who.principal_id == EXPIRY_PRINCIPAL)
-}
-
-/// A name for a record that says neither its key nor its number.
-fn name(raw: &RawRecord<'_>) -> String {
-    let usable = |id: &Cow<'_, str>| {
-        (1..=NAME_CHARS_MAX).contains(&id.len()) && id.chars().all(|letter| letter.is_ascii_graphic())
-    };
-    match raw.event_id().filter(usable) {
-        Some(id) => format!("event-{id}"),
-        None => format!("sha256-{}", Hex(&Sha256::digest(raw.text)[..16])),
+/// A name for a record that has neither a key nor a sequence number.
+fn name(record: &StreamRecord<'_>) -> String {
+    let id = &record.members.event_id;
+    if (1..=EVENT_ID_CHARS_MAX).contains(&id.len()) && id.chars().all(|letter| letter.is_ascii_graphic()) {
+        return format!("event-{id}");
     }
+    format!("sha256-{}", Hex(&Sha256::digest(record.text)[..16]))
 }

@@ -4,18 +4,17 @@ use keyfold_core::model::Table;
 use keyfold_core::retrofit::{Received, SourceKey};
 
 use crate::change::received;
-use crate::event::{RawBatch, check_readers, set_aside};
+use crate::event::{StreamBatch, set_aside};
 
 /// Reads an event as a batch of records of this table's stream.
 ///
 /// # Panics
-/// If a change is read whose new image has another key than the change, or two readers do not agree.
+/// If a change is read whose new image has another key than the change.
 pub fn records(source: &Table, event: &str) {
     let _ = set_aside(event);
-    check_readers(event);
-    let Ok(batch) = RawBatch::read(event) else { return };
-    for record in &batch.records {
-        let _ = record.seconds();
+    let Ok(mut batch) = StreamBatch::read(event) else { return };
+    for record in &mut batch.records {
+        let _ = record.happened();
         if let Received::Change(change) = received(source, record, true)
             && let Some(new) = &change.new
         {

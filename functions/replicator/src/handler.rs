@@ -1,22 +1,20 @@
-//! From a batch to its answer: each step is somebody else's.
+//! From a batch to its answer.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
-use keyfold_core::model::Table;
 use keyfold_core::retrofit::{ChangeKind, Received};
 use keyfold_dynamo::retrofit::{ReplicateOptions, Replicated, RequestSender, look_at_late, replicate};
 use keyfold_edge::{FunctionError, Handled, Invocation};
 use serde_json::Value;
-use tokio::join;
-use tokio::task::yield_now;
 use tokio::time::timeout_at;
 
-use crate::answer::answer;
 use crate::change::received;
-use crate::event::{RawBatch, RawRecord, set_aside};
-use crate::limits::DEADLINE_MARGIN;
+use crate::event::{StreamBatch, StreamRecord, answer, set_aside};
 use crate::replicator::Opened;
 use crate::{Refusal, Replicator, Report};
+
+/// How long before Lambda ends the invocation work stops, so that an answer can still name what was not done.
+const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
 
 /// Takes one batch. The answer names the first record that was not dealt with; an error means that none may count as such.
 pub async fn handle(replicator: &Replicator, invocation: Invocation<'_>) -> Handled<Report> {
@@ -42,9 +40,9 @@ async fn carry_over(
     stop: Option<Instant>,
     report: &mut Report,
 ) -> Result<Value, Refusal> {
-    let batch = match RawBatch::read(event) {
+    let mut batch = match StreamBatch::read(event) {
         Ok(batch) => batch,
-        // Nearly every event is a batch: only what is none is looked at a second time.
+        // Nearly every event is a batch: only others are read a second time.
         Err(refusal) => {
             let place = set_aside(event).ok_or(refusal)?;
             return note_set_aside(replicator, &place, stop, report).await;
@@ -55,11 +53,7 @@ async fn carry_over(
     report.age = batch.records.last().and_then(age);
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
     let (table, lead) = replicator.records_of(stream)?;
-    let (opened, records) =
-        join!(in_time(stop, replicator.open(stream, lead, report.age)), read(table, &batch.records, false));
-    report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
-    let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
-    let allowed = opened?;
+    let allowed = in_time(stop, replicator.open(stream, lead, report.age)).await?;
     let (sender, late) = match &allowed.opened {
         Opened::Carry(sender) => (sender, None),
         Opened::Late(sender, epoch) => (sender, Some(*epoch)),
@@ -69,11 +63,15 @@ async fn carry_over(
         }
     };
     let is_late = late.is_some();
+    // Of a late record both images are noted.
+    let records: Vec<Received> =
+        batch.records.iter_mut().map(|record| received(table, record, is_late)).collect();
+    report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;
+    let options = ReplicateOptions { in_flight_max: replicator.concurrency, deadline: stop };
     let before = sender.spent();
     let mut done = match late {
         None => replicate(sender, records, &options).await,
-        // Both images are noted.
-        Some(epoch) => look_at_late(sender, &read(table, &batch.records, true).await, epoch, &options).await,
+        Some(epoch) => look_at_late(sender, &records, epoch, &options).await,
     };
     report.spend(&before, &sender.spent());
     // A remembered look lets nothing be dropped.
@@ -92,8 +90,8 @@ async fn carry_over(
         tell_lag(replicator, sender, &batch, &done, stop).await;
     }
     let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();
-    match numbers.iter().all(|number| number.as_ref().is_some_and(|number| !number.is_empty())) {
-        true => Ok(answer(numbers.first().and_then(Option::as_deref))),
+    match numbers.iter().all(|number| number.is_some_and(|number| !number.is_empty())) {
+        true => Ok(answer(numbers.first().copied().flatten())),
         // Without a name for it, only the whole batch can be given back.
         false => Err(Refusal::Unnamed { cause: done.error }),
     }
@@ -111,13 +109,6 @@ async fn note_set_aside(
     report.code = "batch-set-aside";
     report.quarantined = 1;
     Ok(answer(None))
-}
-
-/// Reads the records while the look at the control table is under way.
-async fn read(table: &Table, records: &[RawRecord<'_>], with_old: bool) -> Vec<Received> {
-    // The request goes out first.
-    yield_now().await;
-    records.iter().map(|raw| received(table, raw, with_old)).collect()
 }
 
 fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) {
@@ -142,7 +133,7 @@ fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) 
 async fn tell_lag(
     replicator: &Replicator,
     sender: &RequestSender,
-    batch: &RawBatch<'_>,
+    batch: &StreamBatch<'_>,
     done: &Replicated,
     stop: Option<Instant>,
 ) {
@@ -174,8 +165,6 @@ fn has_expired(record: &Received) -> bool {
 }
 
 /// How long ago the record's change happened.
-fn age(record: &RawRecord<'_>) -> Option<Duration> {
-    let happened = Duration::try_from_secs_f64(record.seconds()?).ok()?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Some(now.saturating_sub(happened))
+fn age(record: &StreamRecord<'_>) -> Option<Duration> {
+    Some(SystemTime::now().duration_since(record.happened()?).unwrap_or_default())
 }

@@ -7,13 +7,11 @@
 //! that the records are of.
 //! Start with [`Settings`], [`Replicator::start`] and [`handle`].
 
-mod answer;
 mod change;
 mod event;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod handler;
-mod limits;
 mod look;
 mod refusal;
 mod replicator;
@@ -21,7 +19,6 @@ mod report;
 mod settings;
 
 pub use handler::handle;
-pub use limits::{CONCURRENCY_MAX, DEADLINE_MARGIN};
 pub use refusal::Refusal;
 pub use replicator::{Replicator, StartError};
 pub use report::Report;

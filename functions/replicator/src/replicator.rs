@@ -11,9 +11,11 @@ use keyfold_dynamo::Client;
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_edge::{ManifestError, SettingsError};
 
-use crate::limits::LAG_PERIOD;
 use crate::look::HeadCache;
 use crate::{Refusal, Settings};
+
+/// How often a process notes how far behind it is. Each time costs a write unit of the control table.
+const LAG_PERIOD: Duration = Duration::from_secs(5);
 
 /// The replicator of one retrofit.
 #[derive(Debug)]

@@ -8,14 +8,15 @@ use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_edge::retrofit::RetrofitSettings;
 use keyfold_edge::{Environment, SettingsError};
 
-use crate::limits::CONCURRENCY_MAX;
-
 /// The retrofit's name in the manifest.
 const RETROFIT: &str = "KEYFOLD_RETROFIT";
 /// How many items are under way at once.
 const CONCURRENCY: &str = "KEYFOLD_CONCURRENCY";
 /// For how many milliseconds a look at the retrofit's row is remembered.
 const LOOK: &str = "KEYFOLD_LOOK_MS";
+
+/// The most items that can be in flight at once.
+const CONCURRENCY_MAX: usize = 256;
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]

@@ -1,13 +1,17 @@
 //! From the start of a function's process to the answer of each invocation: the same for every function.
 
 use std::pin::Pin;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::{deadline, log};
+use crate::log;
+
+/// A deadline that passed longer ago than this is ignored: no invocation lasts as long. `cargo lambda watch` gives each the same short time
+/// since 1970.
+const OVER_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One invocation.
 #[derive(Debug, Clone, Copy)]
@@ -78,4 +82,53 @@ where
         })
     };
     lambda_runtime::run(service_fn(answer)).await
+}
+
+/// When Lambda ends an invocation, from the milliseconds since 1970 of its context; `None` outside Lambda.
+pub fn deadline(milliseconds: u64) -> Option<SystemTime> {
+    let deadline = UNIX_EPOCH.checked_add(Duration::from_millis(milliseconds))?;
+    let over = SystemTime::now().duration_since(deadline).unwrap_or_default();
+    (over < OVER_MAX).then_some(deadline)
+}
+
+/// The error type of a code: `Keyfold.MappingChanged` for `mapping-changed`.
+///
+/// ```
+/// assert_eq!(keyfold_edge::error_type("mapping-changed"), "Keyfold.MappingChanged");
+/// ```
+pub fn error_type(code: &str) -> String {
+    if code == "stream-view-type" {
+        // One name for one error: the state machine knows it as this.
+        return "Keyfold.WrongStreamView".to_owned();
+    }
+    let mut name = String::from("Keyfold.");
+    for word in code.split('-') {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now_ms() -> u64 {
+        u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+    }
+
+    #[test]
+    fn a_deadline_is_one_even_if_it_is_just_over() {
+        for milliseconds in [now_ms() + 30_000, now_ms() - 30_000] {
+            assert_eq!(deadline(milliseconds), Some(UNIX_EPOCH + Duration::from_millis(milliseconds)));
+        }
+    }
+
+    #[test]
+    fn what_a_program_says_that_has_no_deadlines_is_none() {
+        for milliseconds in [0, 600_000, now_ms() - 2 * 24 * 60 * 60 * 1000] {
+            assert_eq!(deadline(milliseconds), None, "{milliseconds}");
+        }
+    }
 }

@@ -5,9 +5,7 @@
 //! [`retrofit`].
 
 mod claims;
-mod deadline;
 mod environment;
-mod error_type;
 pub mod http;
 mod invocation;
 pub mod log;
@@ -20,9 +18,7 @@ pub mod retrofit;
 pub use tracing;
 
 pub use claims::{Claims, grants, principal};
-pub use deadline::deadline;
 pub use environment::{Auth, Environment, MANIFEST_FILE, SettingsError};
-pub use error_type::error_type;
-pub use invocation::{FunctionError, Handled, Handling, Invocation, Record, serve};
+pub use invocation::{FunctionError, Handled, Handling, Invocation, Record, deadline, error_type, serve};
 pub use manifest_file::{ManifestError, load, parse_manifest, read_manifest};
 pub use problem::{PROBLEM_CONTENT_TYPE, Problem};

@@ -8,13 +8,9 @@
 mod failure;
 mod open;
 mod record;
-mod serve;
-mod settings;
 mod slice;
 
 pub use failure::Failure;
-pub use open::{RetrofitStartError, Retrofits};
+pub use open::{RetrofitSettings, RetrofitStartError, Retrofits, serve};
 pub use record::SliceRecord;
-pub use serve::serve;
-pub use settings::RetrofitSettings;
 pub use slice::{ANSWER_MARGIN, PAGE_MARGIN, SliceEvent, WORKER_BYTES_MAX, answer};

@@ -168,9 +168,9 @@ impl Play<'_> {
     /// A record of what an item was long ago.
     async fn late(&self) {
         let (image, arn) = (event("old05", 0, "long ago"), self.stage.stream_arn(self.retrofit.source).await);
-        let record = json!({ "eventName": "MODIFY", "eventSource": "aws:dynamodb", "eventSourceARN": arn, "awsRegion": "us-east-1",
+        let record = json!({ "eventID": "late", "eventName": "MODIFY", "eventSource": "aws:dynamodb", "eventSourceARN": arn, "awsRegion": "us-east-1",
             "dynamodb": { "Keys": { "id": { "S": "old05" } }, "OldImage": image, "NewImage": image, "SequenceNumber": "1",
-                "StreamViewType": "NEW_AND_OLD_IMAGES" } });
+                "SizeBytes": 300, "StreamViewType": "NEW_AND_OLD_IMAGES" } });
         self.workers.replicator.answer(&json!({ "Records": [record] })).await;
     }
 

@@ -126,6 +126,11 @@ pub(crate) fn request(body: &str, authorizer: &Value) -> String {
     .to_string()
 }
 
+/// A direct call with these audit events.
+pub(crate) fn direct(events: &[Value]) -> String {
+    json!({ "auditEvents": events }).to_string()
+}
+
 /// The status and the body of a response.
 pub(crate) fn parts(response: &str) -> (u64, Value) {
     let response: Value = serde_json::from_str(response).unwrap();

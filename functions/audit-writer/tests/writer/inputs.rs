@@ -4,7 +4,7 @@ use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
 
-use crate::function::{Function, SAMPLE, event};
+use crate::function::{Function, SAMPLE, direct, event};
 
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!(1), |inner, _| json!([inner]))
@@ -112,7 +112,7 @@ async fn without_a_table_nothing_is_called_written() {
     client.delete_table().table_name("Elsewhere").send().await.unwrap();
     let (status, body) = function.post(&event("1", &json!({})).to_string()).await;
     assert_eq!((status, &body["code"]), (502, &json!("table-not-found")));
-    let outcome = function.invoke(event("1", &json!({})).to_string()).await;
+    let outcome = function.invoke(direct(&[event("1", &json!({}))])).await;
     assert!(
         matches!(&outcome, InvocationResult::Error(text) if text.contains("table-not-found")),
         "{outcome:?}"

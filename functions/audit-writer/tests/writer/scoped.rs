@@ -4,7 +4,7 @@ use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
 
-use crate::function::{Function, event, parts, request};
+use crate::function::{Function, direct, event, parts, request};
 
 const MANIFEST: &str = r#"
 [tables.audit]
@@ -62,7 +62,7 @@ async fn the_callers_claim_is_written_and_nobody_elses_can_be() {
 #[tokio::test]
 async fn a_direct_caller_is_trusted_with_the_scope() {
     let function = Function::start(MANIFEST, &[]).await;
-    let outcome = function.invoke(event("1", &json!({ "org": "umbrella" })).to_string()).await;
+    let outcome = function.invoke(direct(&[event("1", &json!({ "org": "umbrella" }))])).await;
     assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
     assert_eq!(function.item("1").await.unwrap()["org"], AttributeValue::S("umbrella".to_owned()));
 }
@@ -105,7 +105,7 @@ async fn what_a_tenant_is_told_does_not_depend_on_anothers_events() {
             if exists {
                 // Of the same content, and with the id that is guessed: by a trusted caller, who may choose it.
                 let theirs = event("payroll-2016", &json!({ "org": "umbrella" }));
-                let outcome = function.invoke(theirs.to_string()).await;
+                let outcome = function.invoke(direct(&[theirs])).await;
                 assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
                 post(&function, &unnamed(&json!({})), &member("umbrella")).await;
             }

@@ -15,7 +15,7 @@ use keyfold_local::runtime_api::InvocationResult;
 use keyfold_trail::{Report, Trail, VerifyOptions, now, verify};
 use serde_json::{Value, json};
 
-use crate::function::{Function, SAMPLE, event, request};
+use crate::function::{Function, SAMPLE, direct, event, request};
 
 /// The project's own sample, with a journal.
 fn sample() -> String {
@@ -79,7 +79,7 @@ async fn hundreds_of_events_over_every_way_verify_clean() {
             let of = |nr: usize| message(&format!("m{nr}"), &json!(many(from + 100 + nr * 20, 20)));
             let batch = json!({ "Records": [of(0), of(1), of(2), of(3), of(4)] });
             assert!(matches!(function.invoke(batch.to_string()).await, InvocationResult::Response(_)));
-            let direct = json!(many(from + 200, 100)).to_string();
+            let direct = direct(&many(from + 200, 100));
             assert!(matches!(function.invoke(direct).await, InvocationResult::Response(_)));
         }
         // Single ones, a conflict, and one that is refused.
@@ -201,13 +201,13 @@ async fn events_of_organisations_are_told_apart_and_may_expire() {
         .replace("EventsJournal", "Journal");
     let function = Function::start(&manifest, &[]).await;
     let of = |org: &str, id: &str, expires: u64| json!({ "org": org, "id": id, "action": "viewed", "expires": expires });
-    let list = json!([
+    let list = [
         of("acme", "1", u64::MAX),
         of("umbrella", "1", u64::MAX),
         of("acme", "2", 1),
-        of("acme", "3", u64::MAX)
-    ]);
-    let outcome = function.invoke(list.to_string()).await;
+        of("acme", "3", u64::MAX),
+    ];
+    let outcome = function.invoke(direct(&list)).await;
     assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
     assert!(report(&function, Vec::new()).await.is_clean());
     for item in function.items().await {

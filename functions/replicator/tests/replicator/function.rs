@@ -95,11 +95,11 @@ impl Function {
             "accessedBy": { "S": "joe1" }, "timestamp": { "S": "2017-03-01T08:00:00.000Z" },
         });
         json!({
-            "eventID": format!("id-{sequence}"), "eventName": "INSERT", "eventSource": "aws:dynamodb",
+            "eventID": format!("id-{sequence}"), "eventName": "INSERT", "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
             "eventSourceARN": self.stream(),
             "dynamodb": {
                 "Keys": { "id": { "S": id } }, "NewImage": image, "SequenceNumber": sequence.to_string(),
-                "StreamViewType": "NEW_AND_OLD_IMAGES",
+                "SizeBytes": 300, "StreamViewType": "NEW_AND_OLD_IMAGES",
             },
         })
     }

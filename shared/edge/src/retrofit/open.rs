@@ -1,17 +1,49 @@
-//! From a retrofit's name to a sender that may work on it.
+//! How a function of a retrofit starts, and from a retrofit's name to a sender that may work on it.
+
+use std::path::PathBuf;
 
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::ControlError;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, RetrofitState};
 use keyfold_dynamo::{Client, DynamoError};
+use lambda_runtime::Error;
 use serde_json::Value;
 
-use super::{Failure, RetrofitSettings};
-use crate::{ManifestError, SettingsError};
+use super::{Failure, SliceRecord};
+use crate::{Environment, Handling, Invocation, ManifestError, SettingsError};
 
 /// How many items a dry run judges by.
 const SAMPLE_ITEMS: u32 = 500;
+
+/// Everything that can be set.
+#[derive(Debug, Clone)]
+pub struct RetrofitSettings {
+    /// The manifest's path.
+    pub manifest: PathBuf,
+    /// How DynamoDB is reached.
+    pub dynamo: keyfold_dynamo::Settings,
+    /// The control table's name.
+    pub control: String,
+}
+
+impl RetrofitSettings {
+    /// The settings of this process.
+    pub fn from_env() -> Result<RetrofitSettings, SettingsError> {
+        RetrofitSettings::read(Environment::of_process())
+    }
+
+    /// The settings that these variables hold.
+    pub fn read(environment: Environment<'_>) -> Result<RetrofitSettings, SettingsError> {
+        // The retrofit has attempts of its own. If the SDK repeated a throttled request by itself, the rate would not go down.
+        let dynamo = keyfold_dynamo::Settings { attempts_max: 1, ..environment.dynamo()? };
+        Ok(RetrofitSettings {
+            manifest: environment.manifest(),
+            dynamo,
+            control: environment.control_table(),
+        })
+    }
+}
 
 /// What lives as long as the process. Built once, before the first event.
 #[derive(Debug)]
@@ -82,6 +114,14 @@ impl Retrofits {
     }
 }
 
+/// Starts the function with this name and takes invocations until Lambda ends the process.
+pub async fn serve<F>(name: &str, handle: F) -> Result<(), Error>
+where
+    F: for<'a> Fn(&'a Retrofits, Invocation<'a>) -> Handling<'a, SliceRecord>,
+{
+    crate::serve(name, async { Retrofits::start(RetrofitSettings::from_env()?).await }, handle).await
+}
+
 /// The retrofit's row. Without a control table, nothing was ever started.
 async fn head(sender: &RequestSender) -> Result<RetrofitState, RetrofitError> {
     let control = &sender.table(TableRole::Control).name;
@@ -91,5 +131,16 @@ async fn head(sender: &RequestSender) -> Result<RetrofitState, RetrofitError> {
             Err(ControlError::NotStarted { retrofit }.into())
         }
         head => head,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sdk_sends_nothing_a_second_time() {
+        let unset = RetrofitSettings::read(Environment::new(&|_| None)).unwrap();
+        assert_eq!((unset.control.as_str(), unset.dynamo.attempts_max), ("keyfold-control", 1));
     }
 }

@@ -1,14 +1,15 @@
 //! What the log and the metrics show of one slice: names and numbers, never a value.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::Checkpoint;
 use keyfold_dynamo::retrofit::RequestSender;
 use serde_json::Value;
 
+use super::Failure;
 use crate::metrics::{Metrics, milliseconds};
-use crate::{Record, log_line};
+use crate::{Handled, Record, log_line};
 
 /// The retrofit's name where the manifest has no such one: a dimension's values come from a small known set.
 const UNKNOWN: &str = "unknown";
@@ -122,5 +123,23 @@ impl Record for SliceRecord {
             ],
         }
         .write();
+    }
+}
+
+impl Handled<SliceRecord> {
+    /// Lets a function answer an invocation, and notes in its record how that ended.
+    pub async fn by(
+        namespace: &'static str,
+        request_id: &str,
+        respond: impl AsyncFnOnce(&mut SliceRecord) -> Result<Value, Failure>,
+    ) -> Handled<SliceRecord> {
+        let begun = Instant::now();
+        let mut record = SliceRecord::begun(namespace, request_id);
+        let answer = respond(&mut record).await;
+        if let Err(failure) = &answer {
+            (record.code, record.failed) = (failure.code, true);
+        }
+        record.duration = begun.elapsed();
+        Handled { answer: answer.map_err(Failure::into), record }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::gate::When;
 use super::{gate, report, sample, told};
-use crate::function::{Function, event};
+use crate::function::{Function, direct, event};
 
 /// The requests of one invocation with two events: since when there is a journal, the begin, the events, the end.
 pub(super) const REQUESTS: usize = 4;
@@ -25,9 +25,9 @@ async fn crash(at: usize, when: When) {
     let retrying = Function::start(&sample(), &[]).await;
     let gate = gate(&retrying.dynamo(), at, when).await;
     let crashing = Function::start_on(retrying.dynamo(), &gate.endpoint, &sample(), &[]).await;
-    let both = json!([event("1", &json!({})), event("2", &json!({}))]).to_string();
+    let both = [event("1", &json!({})), event("2", &json!({}))];
     tokio::select! {
-        outcome = crashing.invoke(both.clone()) => panic!("{place}: it answered {outcome:?}"),
+        outcome = crashing.invoke(direct(&both)) => panic!("{place}: it answered {outcome:?}"),
         () = gate.shut.notified() => {}
     }
     drop(crashing);
@@ -40,7 +40,7 @@ async fn crash(at: usize, when: When) {
         assert_eq!(after.events.proved + after.events.unconfirmed, written as u64, "{place}");
     }
     // Whoever got no answer sends the events again.
-    let (status, body) = retrying.post(&both).await;
+    let (status, body) = retrying.post(&json!(both).to_string()).await;
     assert_eq!((status, body["failed"].as_u64()), (if written == 2 { 200 } else { 201 }, Some(0)), "{place}");
     let after = report(&retrying, Vec::new()).await;
     assert!(after.is_clean(), "{place}: {:?}", told(&after));
