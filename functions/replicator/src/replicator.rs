@@ -152,7 +152,7 @@ impl Replicator {
         match (records_lead, &head.reverse_stream) {
             (Direction::Forward, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
             (Direction::Reverse, Some(_)) => {
-                head.check_reverse_stream(stream).map_err(RetrofitError::from)?
+                head.check_reverse_stream(stream).map_err(RetrofitError::from)?;
             }
             (Direction::Reverse, None) => {
                 return Ok(Allowed { opened: Opened::Nothing, version: head.version, remembered: false });
