@@ -4,8 +4,8 @@ use keyfold_core::value::Item;
 use keyfold_core::write::{Update, UpdateRequest, UpdateTask};
 use serde_json::json;
 
-use crate::failure::Failure;
-use crate::requests::{self, read, text};
+use crate::failure::{Failure, text};
+use crate::requests::{self, read};
 use crate::table_of::TableOf;
 
 /// An update of one item.

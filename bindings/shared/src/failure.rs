@@ -40,7 +40,7 @@ impl Failure {
 
     /// As JSON.
     pub fn json(&self) -> String {
-        crate::requests::text(self)
+        text(self)
     }
 }
 
@@ -83,5 +83,13 @@ impl From<PlanError> for Failure {
 impl From<AnswerError> for Failure {
     fn from(error: AnswerError) -> Failure {
         Failure::new(error.code(), &error, error.hint())
+    }
+}
+
+/// As JSON.
+pub(crate) fn text(value: &impl Serialize) -> String {
+    match serde_json::to_string(value) {
+        Ok(text) => text,
+        Err(_) => unreachable!("what this crate writes has texts for names and no infinite numbers"),
     }
 }

@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::change::Change;
-use crate::failure::Failure;
+use crate::failure::{Failure, text};
 use crate::keys;
 use crate::question::Question;
 use crate::readiness::{self, Rows};
-use crate::requests::{self, Sent, WriteInput, read, text};
+use crate::requests::{self, Sent, WriteInput, read};
 use crate::table_of::TableOf;
 
 /// The tables of a manifest.

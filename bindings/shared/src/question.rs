@@ -8,8 +8,8 @@ use keyfold_core::value::{AttributeValue, Item};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
-use crate::requests::{Response, Sent, read, text};
+use crate::failure::{Failure, text};
+use crate::requests::{Response, Sent, read};
 use crate::table_of::TableOf;
 
 /// A request while it is answered.

@@ -26,14 +26,6 @@ pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fai
     })
 }
 
-/// As JSON.
-pub(crate) fn text(value: &impl Serialize) -> String {
-    match serde_json::to_string(value) {
-        Ok(text) => text,
-        Err(_) => unreachable!("what this crate writes has texts for names and no infinite numbers"),
-    }
-}
-
 /// The input of PutItem, UpdateItem or DeleteItem, without the item of a put: the package has that already.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]

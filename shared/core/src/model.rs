@@ -17,8 +17,8 @@ use crate::key::Template;
 use crate::value::{AttributeValue, Item};
 
 pub use self::deploy::{Deploy, TableNamesError};
-pub use self::facts::KeptFacts;
 pub(crate) use self::facts::{EntityFacts, KeyFacts};
+pub use self::facts::{EntityId, KeptFacts};
 pub use self::live_change::LiveChange;
 pub use self::prices::{PriceError, PriceOverrides, Prices};
 pub use crate::attribute::{Attribute, AttributeKind, Precision, ScalarType};
@@ -53,6 +53,24 @@ impl Model {
         self.retrofits.iter().filter(move |retrofit| {
             retrofit.to == table.id && retrofit.fills.iter().any(|name| name == index)
         })
+    }
+
+    /// Gives tables the names that they have in one deployment: `audit=dev-Audit,pets=dev-Pets`. Others keep the
+    /// manifest's. That is how one manifest serves several stages in one account.
+    pub fn name_tables(&mut self, names: &str) -> Result<(), TableNamesError> {
+        for entry in names.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let pair = entry.split_once('=').filter(|(id, name)| !id.is_empty() && !name.is_empty());
+            let (id, name) = pair.ok_or_else(|| TableNamesError::NoPair { entry: entry.to_owned() })?;
+            let table = self.tables.iter_mut().find(|table| table.id == id);
+            table.ok_or_else(|| TableNamesError::UnknownTable { id: id.to_owned() })?.name = name.to_owned();
+        }
+        for (at, table) in self.tables.iter().enumerate() {
+            if let Some(first) = self.tables[..at].iter().find(|before| before.name == table.name) {
+                let (one, other) = (first.id.clone(), table.id.clone());
+                return Err(TableNamesError::Same { one, other, name: table.name.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// The questions that are asked of one table.
@@ -130,10 +148,6 @@ impl Table {
         self.indexes.iter().filter(|index| index.kind == IndexKind::Local)
     }
 }
-
-/// Which entity of a table: a number into [`Table::entities`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntityId(pub usize);
 
 /// One kind of item in a table that several share.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,50 +5,15 @@
 
 mod instance;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use crate::runtime_api::{INVOCATION_TIME_MAX, InvocationResult};
+pub use instance::FunctionOptions;
+
+use crate::runtime_api::InvocationResult;
 use instance::{Handle, Instance};
-
-/// How a function is run.
-#[derive(Debug, Clone)]
-pub struct FunctionOptions {
-    /// Its binary.
-    pub binary: PathBuf,
-    /// Its environment, beside what Lambda puts there.
-    pub environment: Vec<(String, String)>,
-    /// The most processes at once; further invocations wait.
-    pub concurrency: usize,
-    /// How long an invocation may take.
-    pub time_max: Duration,
-    /// Where its log goes; nowhere if `None`.
-    pub log: Option<PathBuf>,
-}
-
-impl FunctionOptions {
-    /// One process at a time of this binary, without a log.
-    pub fn of(binary: impl Into<PathBuf>) -> FunctionOptions {
-        FunctionOptions {
-            binary: binary.into(),
-            environment: Vec::new(),
-            concurrency: 1,
-            time_max: INVOCATION_TIME_MAX,
-            log: None,
-        }
-    }
-
-    /// The same with a variable in its environment.
-    #[must_use]
-    pub fn env(mut self, name: &str, value: impl Into<String>) -> FunctionOptions {
-        self.environment.push((name.to_owned(), value.into()));
-        self
-    }
-}
 
 /// A function. Its processes end when it is dropped.
 #[derive(Debug)]

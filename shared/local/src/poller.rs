@@ -13,10 +13,11 @@ mod batch_result;
 mod delivery;
 mod destination;
 mod options;
+mod progress;
 mod stream;
 mod work;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use dynoxide::Database;
@@ -25,94 +26,14 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use options::{BATCH_RECORDS_MAX, PAYLOAD_BYTES_MAX, PollerOptions, Start};
-use stream::Stream;
+pub use progress::{PollerCounts, PollerError};
+pub use work::Handler;
 
-use crate::runtime_api::InvocationResult;
+use progress::{Progress, locked};
+use stream::Stream;
 
 /// How often [`StreamPoller::drained`] looks.
 const DRAINED_LOOK: Duration = Duration::from_millis(20);
-
-/// What takes a batch's event and says what became of it: a closure in this process, or a
-/// [`LocalFunction`](crate::LocalFunction).
-pub trait Handler: Send + Sync + 'static {
-    /// Takes one event.
-    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send;
-}
-
-impl<F, R> Handler for F
-where
-    F: Fn(String) -> R + Send + Sync + 'static,
-    R: Future<Output = InvocationResult> + Send,
-{
-    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send {
-        self(event)
-    }
-}
-
-impl Handler for crate::LocalFunction {
-    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send {
-        crate::LocalFunction::invoke(self, event)
-    }
-}
-
-/// Why a poller ended, or did not do what was asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PollerError {
-    /// The table has no stream, or it is off.
-    #[error("table `{table}` has no stream")]
-    NoStream {
-        /// The table.
-        table: String,
-    },
-    /// The stream cannot be read.
-    #[error("the stream of table `{table}` cannot be read: {reason}")]
-    Unreadable {
-        /// The table.
-        table: String,
-        /// What the database says.
-        reason: String,
-    },
-    /// What the handler would not take could not be written down: nothing is passed over then.
-    #[error("cannot write to `{path}`: {reason}")]
-    Destination {
-        /// The file.
-        path: String,
-        /// Why not.
-        reason: String,
-    },
-    /// There are records left.
-    #[error("the stream of table `{table}` was not drained in {seconds} s")]
-    NotDrained {
-        /// The table.
-        table: String,
-        /// How long it was waited for.
-        seconds: u64,
-    },
-}
-
-/// What a poller did so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PollerCounts {
-    /// Records that are dealt with, in whatever way.
-    pub records: u64,
-    /// Times that the handler was invoked.
-    pub invocations: u64,
-    /// Invocations that failed as a whole.
-    pub failed: u64,
-    /// Invocations that named a record to go on from.
-    pub partly: u64,
-    /// Records that went to the file.
-    pub given_up: u64,
-}
-
-/// How far a poller is.
-#[derive(Debug, Default)]
-struct Progress {
-    counts: PollerCounts,
-    /// The last record that is dealt with, and all before it.
-    position: Option<SequenceNumber>,
-    error: Option<PollerError>,
-}
 
 /// A running poller. It stops when it is dropped: at once, in the middle of an invocation.
 #[derive(Debug)]
@@ -204,8 +125,4 @@ impl Drop for StreamPoller {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-fn locked(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
-    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }

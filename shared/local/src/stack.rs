@@ -6,95 +6,30 @@
 mod api;
 mod event;
 mod follow;
+mod options;
 mod replicator;
 mod writer;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use keyfold_core::audit::journal_table;
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::table as control_table;
-use keyfold_dynamo::{
-    ApplyError, EnsureError, TableOptions, TableStep, ensure_table, plan_table, table_options,
-};
-use keyfold_edge::FunctionError;
+use keyfold_dynamo::{TableOptions, TableStep, ensure_table, plan_table, table_options};
 use tokio::task::JoinHandle;
 
-pub use api::AUDIT_TABLE;
 pub use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT as CONTROL_TABLE;
+pub use options::{StackError, StackOptions};
 pub use replicator::InProcessReplicator;
+pub use writer::AUDIT_TABLE;
 
 use crate::port::{ListenError, listen};
-use crate::runtime_api::InvocationResult;
-use crate::{AllowedHosts, Database, EmbeddedDynamo, EmbeddedError, EmbeddedOptions, FunctionOptions, Store};
+use crate::{Database, EmbeddedDynamo, EmbeddedOptions, Store};
 
 /// The file that holds the data, in the folder that is given for it.
 const DATA_FILE: &str = "keyfold.sqlite";
-
-/// What is to be started.
-#[derive(Debug, Clone)]
-pub struct StackOptions {
-    /// The manifest's path, for functions that read it themselves.
-    pub manifest: PathBuf,
-    /// A folder that keeps the data; in memory if `None`.
-    pub data: Option<PathBuf>,
-    /// The port of DynamoDB; 0 for any free one.
-    pub port: u16,
-    /// The port of the HTTP API; 0 for any free one.
-    pub api_port: u16,
-    /// A folder with the functions' binaries; in this process if `None`.
-    pub functions: Option<PathBuf>,
-    /// The names that a request may use for this machine, on both ports.
-    pub hosts: AllowedHosts,
-    /// How often items whose time is over are deleted.
-    pub sweep_every: Duration,
-}
-
-/// Why the stack does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StackError {
-    /// The embedded DynamoDB does not.
-    #[error(transparent)]
-    Embedded(#[from] EmbeddedError),
-    /// The folder for the data cannot be made.
-    #[error("cannot create the folder `{}` for the data", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// A table is there otherwise than the manifest says.
-    #[error(transparent)]
-    Differs(#[from] ApplyError),
-    /// The control table or the journal is, or a table cannot be made.
-    #[error(transparent)]
-    Table(#[from] EnsureError),
-    /// A stream, or the deletion of items whose time is over, cannot be switched on.
-    #[error(transparent)]
-    Stream(#[from] keyfold_dynamo::DynamoError),
-    /// The HTTP API's port cannot be used.
-    #[error(transparent)]
-    Listen(#[from] ListenError),
-    /// A function's binary is not where it should be.
-    #[error("there is no `{name}` in `{}`; build it with `cargo lambda build` or `cargo build`", folder.display())]
-    NoBinary {
-        /// The function.
-        name: &'static str,
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// A function does not start in this process.
-    #[error("the {name} cannot start: {reason}")]
-    Function {
-        /// The function.
-        name: &'static str,
-        /// Why not.
-        reason: String,
-    },
-}
 
 /// An index of the manifest that a table of an earlier run lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,36 +135,4 @@ async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<Vec<MissingInd
         ensure_table(&client, &journal_table(journal), TableOptions::default()).await?;
     }
     Ok(missing)
-}
-
-/// A function's binary, with settings that say where manifest and DynamoDB are.
-fn function(
-    name: &'static str,
-    folder: &Path,
-    dynamo: &EmbeddedDynamo,
-    options: &StackOptions,
-) -> Result<FunctionOptions, StackError> {
-    let manifest = std::path::absolute(&options.manifest).unwrap_or_else(|_| options.manifest.clone());
-    Ok(FunctionOptions::of(binary(folder, name)?)
-        .env("KEYFOLD_MANIFEST", manifest.display().to_string())
-        .env("KEYFOLD_ENDPOINT", dynamo.endpoint()))
-}
-
-/// What became of an invocation in this process, as Lambda tells it.
-fn outcome(answer: Result<serde_json::Value, FunctionError>) -> InvocationResult {
-    match answer {
-        Ok(value) => InvocationResult::Response(value.to_string()),
-        Err(FunctionError { error_type, message }) => {
-            let error = serde_json::json!({ "errorType": error_type, "errorMessage": message });
-            InvocationResult::Error(error.to_string())
-        }
-    }
-}
-
-/// The binary of a function: as `cargo lambda build` lays it, or as `cargo build` does.
-fn binary(folder: &Path, name: &'static str) -> Result<PathBuf, StackError> {
-    [folder.join(name).join("bootstrap"), folder.join(name)]
-        .into_iter()
-        .find(|path| path.is_file())
-        .ok_or_else(|| StackError::NoBinary { name, folder: folder.to_owned() })
 }

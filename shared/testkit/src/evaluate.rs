@@ -11,7 +11,9 @@ use keyfold_core::query::own;
 use keyfold_core::query::plan::{Delivery, QueryPlan};
 use keyfold_core::value::Item;
 
-use crate::table::{ModelTable, ReadConsumed, TableError};
+pub use stream::EvaluateError;
+
+use crate::table::{ModelTable, ReadConsumed};
 use stream::AccessReader;
 
 /// Where an answer goes on.
@@ -32,25 +34,6 @@ pub struct AnswerPage {
     pub next: Option<Cursor>,
     /// What each read consumed.
     pub consumed: Vec<ReadConsumed>,
-}
-
-/// Why a plan cannot be carried out.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum EvaluateError {
-    /// DynamoDB would refuse a read.
-    #[error("access {access} would be refused: {source}")]
-    Refused {
-        /// The number of the access.
-        access: usize,
-        /// Why.
-        source: TableError,
-    },
-    /// More items than may be sorted in memory.
-    #[error("more than {items_max} items to sort")]
-    TooManyToSort {
-        /// The bound.
-        items_max: u32,
-    },
 }
 
 /// One page of at most `limit` items.

@@ -45,11 +45,11 @@ mod work;
 mod writers;
 
 pub use campaign::{Campaign, Tally};
-pub use check::Violation;
 pub use exhaustive::{Bounds, Orders, Walked, exhaust};
 pub use fault::{Fault, Hits, WriterAction, WriterActions};
 pub use mutant::Mutant;
 pub use scenario::Scenario;
+pub use truth::Violation;
 
 use state::SimulationState;
 

@@ -15,7 +15,7 @@ use keyfold_core::value::Item;
 use crate::json::{CaseJson, Json, JsonError};
 
 pub use condition::{Asked, Op};
-pub use pattern::{Expected, Meaning, Pattern, Sorted};
+pub use pattern::{Expected, Meaning, Natural, Pattern, Sorted};
 pub use published::PublishedTable;
 pub use value::{canonical, find};
 
@@ -32,15 +32,6 @@ pub struct Case {
     pub natural: Vec<Natural>,
     /// What is asked.
     pub patterns: Vec<Pattern>,
-}
-
-/// An item by its natural attributes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Natural {
-    /// Its entity; empty if the file names none.
-    pub entity: String,
-    /// Its attributes.
-    pub attributes: Item,
 }
 
 /// Why a file is not a case.

@@ -7,7 +7,7 @@ mod judge;
 mod patch;
 mod workspace;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -93,9 +93,4 @@ fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> anyhow::Result<usize
         chosen.len() - survivors
     ));
     Ok(survivors)
-}
-
-/// The folder of the copy.
-fn folder(workspace: &Path) -> PathBuf {
-    workspace.join("target/mutants")
 }

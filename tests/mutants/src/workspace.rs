@@ -22,7 +22,7 @@ pub(crate) struct Copy {
 impl Copy {
     /// Copies what has changed since the last time, so that cargo builds only that.
     pub(crate) fn make(workspace: &Path, mut patched: BTreeMap<String, String>) -> anyhow::Result<Copy> {
-        let folder = crate::folder(workspace).join("workspace");
+        let folder = workspace.join("target/mutants/workspace");
         let lib = fs::read_to_string(workspace.join("shared/core/src/lib.rs"))?;
         patched
             .insert("shared/core/src/lib.rs".to_owned(), format!("{lib}\n#[doc(hidden)]\npub mod mutant;\n"));

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use walrus::ir::{UnaryOp, Value};
 use walrus::{ConstExpr, FunctionBuilder, FunctionId, FunctionKind, Module, TableId, TypeId, ValType};
 
-use crate::{make_room, name, number, of_rest};
+use crate::functions::{make_room, name, number, of_rest};
 
 pub(crate) fn first(mut module: Module, kept: &HashSet<usize>) -> Result<Vec<u8>> {
     let rest = of_rest(&module, kept);

@@ -8,6 +8,7 @@
 //! Both parts are one program: memory, stack and table are those of the first.
 
 mod first;
+mod functions;
 mod rest;
 
 use std::collections::HashSet;
@@ -15,7 +16,9 @@ use std::path::Path;
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
-use walrus::{FunctionId, Module, ModuleConfig};
+use walrus::{Module, ModuleConfig};
+
+use functions::number;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -42,11 +45,6 @@ fn parsed(module: &[u8]) -> Result<Module> {
     ModuleConfig::new().generate_name_section(false).generate_producers_section(false).parse(module)
 }
 
-/// The same module has the same numbers, however often it is read.
-fn number(function: FunctionId) -> usize {
-    function.index()
-}
-
 fn mark(module: &mut Module) {
     let ty = module.types.add(&[walrus::ValType::I32], &[]);
     let (mark, _) = module.add_import_func("split", "mark", ty);
@@ -70,25 +68,4 @@ fn split(bytes: &[u8], numbers: Vec<usize>, folder: &Path) -> Result<()> {
     let build = bytes.iter().fold(0xcbf2_9ce4_8422_2325, number);
     fs::write(folder.join("build.js"), format!("export const BUILD = \"{build:016x}\";\n"))?;
     Ok(())
-}
-
-/// The functions of the rest, in the order of their slots in the table.
-fn of_rest(module: &Module, kept: &HashSet<usize>) -> Vec<FunctionId> {
-    let ids = module.funcs.iter_local().map(|(id, _)| id);
-    ids.filter(|id| !kept.contains(&number(*id))).collect()
-}
-
-/// What a kept function is called between the parts.
-fn name(function: FunctionId) -> String {
-    format!("f{}", number(function))
-}
-
-/// Makes room in the table for so many functions. Returns the first slot.
-fn make_room(module: &mut Module, functions: usize) -> Result<u64> {
-    let table = module.tables.main_function_table()?.context("the module has no table")?;
-    let table = module.tables.get_mut(table);
-    let first = table.initial;
-    table.initial += functions as u64;
-    table.maximum = Some(table.initial);
-    Ok(first)
 }

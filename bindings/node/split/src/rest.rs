@@ -9,7 +9,7 @@ use walrus::{
     Module,
 };
 
-use crate::{make_room, name, number, of_rest};
+use crate::functions::{make_room, name, number, of_rest};
 
 /// The module of the first part, as the rest imports it.
 const FIRST: &str = "first";

@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 
 use crate::function::{Function, SAMPLE, direct, event, request};
 
+/// The requests of one invocation with two events: since when there is a journal, the begin, the events, the end.
+const REQUESTS: usize = 4;
+
 /// The project's own sample, with a journal.
 fn sample() -> String {
     SAMPLE.replace("[deploy]", "[deploy]\naudit-journal = \"Journal\"")
@@ -163,7 +166,7 @@ async fn nothing_is_told_as_written_that_the_journal_does_not_say() {
 #[tokio::test]
 async fn an_end_that_cannot_be_noted_is_no_success() {
     let reading = Function::start(&sample(), &[]).await;
-    let gate = gate(&reading.dynamo(), crashes::REQUESTS, gate::When::Refused).await;
+    let gate = gate(&reading.dynamo(), REQUESTS, gate::When::Refused).await;
     let function = Function::start_on(reading.dynamo(), &gate.endpoint, &sample(), &[]).await;
     let both = json!([event("1", &json!({})), event("2", &json!({}))]).to_string();
     let (status, body) = function.post(&both).await;

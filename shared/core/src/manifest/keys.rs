@@ -1,6 +1,6 @@
 //! All keys of one table, with their names resolved and their templates parsed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::code::Code;
@@ -40,6 +40,20 @@ impl<'a> Keys<'a> {
     /// What the key at this place is made of; none if there is no such key, or none that was understood.
     pub(super) fn uses(&self, place: KeyPosition) -> &[KeyUse<'a>] {
         self.keys.iter().find(|(at, _)| *at == place).map_or(&[], |(_, uses)| uses)
+    }
+
+    /// The key attributes of the table or of an index, and the attributes that these are folded from.
+    pub(super) fn inputs(&self, index: Option<usize>) -> BTreeSet<String> {
+        let mut inputs = BTreeSet::new();
+        for place in [KeyPosition::PARTITION, KeyPosition::SORT] {
+            for key in self.uses(KeyPosition { index, ..place }) {
+                inputs.insert(key.name().to_owned());
+                for (rule, _) in self.folds.get(key.name()).iter().flat_map(|fold| &fold.parsed) {
+                    inputs.extend(rule.template.attributes().map(str::to_owned));
+                }
+            }
+        }
+        inputs
     }
 
     /// All that the keys of the table and its indexes are made of.

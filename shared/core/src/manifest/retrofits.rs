@@ -236,7 +236,7 @@ fn check_in_place(
     changes: &Changes<'_, '_>,
     findings: &mut Findings<'_>,
 ) {
-    let (own, all) = (own_inputs(keys), all_inputs(table, keys));
+    let (own, all) = (keys.inputs(None), all_inputs(table, keys));
     for name in changes.gone().filter(|name| all.contains(name.value)) {
         let message = format!("a key of table `{}` is made of `{}`", table.id.value, name.value);
         findings.report(Code::RetrofitKey, name.span.clone(), message).hint(
@@ -255,7 +255,7 @@ fn check_in_place(
 
 /// In a new table, each item still needs the target's own key.
 fn check_own_key((table, keys): TargetTable<'_, '_>, changes: &Changes<'_, '_>, findings: &mut Findings<'_>) {
-    let own = own_inputs(keys);
+    let own = keys.inputs(None);
     for name in changes.gone().filter(|name| own.contains(name.value) && !changes.supplies(name.value)) {
         let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
         findings
@@ -272,30 +272,8 @@ fn check_useful((table, keys): TargetTable<'_, '_>, name: &Text<'_>, findings: &
     }
 }
 
-fn own_inputs(keys: &Keys<'_>) -> BTreeSet<String> {
-    let mut inputs = BTreeSet::new();
-    for place in [KeyPosition::PARTITION, KeyPosition::SORT] {
-        add_inputs(keys.uses(place), keys, &mut inputs);
-    }
-    inputs
-}
-
+/// The inputs of all keys.
 fn all_inputs(table: &TableText<'_>, keys: &Keys<'_>) -> BTreeSet<String> {
-    let mut inputs = own_inputs(keys);
-    for index in 0..table.indexes.len() {
-        for place in [KeyPosition::PARTITION, KeyPosition::SORT] {
-            add_inputs(keys.uses(KeyPosition { index: Some(index), ..place }), keys, &mut inputs);
-        }
-    }
-    inputs
-}
-
-/// The key attributes themselves, and what they are folded from.
-fn add_inputs(uses: &[KeyUse<'_>], keys: &Keys<'_>, inputs: &mut BTreeSet<String>) {
-    for key in uses {
-        inputs.insert(key.name().to_owned());
-        for (rule, _) in keys.folds.get(key.name()).iter().flat_map(|fold| &fold.parsed) {
-            inputs.extend(rule.template.attributes().map(str::to_owned));
-        }
-    }
+    let indexes = (0..table.indexes.len()).map(Some);
+    indexes.chain([None]).flat_map(|index| keys.inputs(index)).collect()
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::Model;
-
 /// What `keyfold template` writes besides the tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deploy {
@@ -46,26 +44,6 @@ pub enum TableNamesError {
         /// Their name.
         name: String,
     },
-}
-
-impl Model {
-    /// Gives tables the names that they have in one deployment: `audit=dev-Audit,pets=dev-Pets`. Others keep the
-    /// manifest's. That is how one manifest serves several stages in one account.
-    pub fn name_tables(&mut self, names: &str) -> Result<(), TableNamesError> {
-        for entry in names.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
-            let pair = entry.split_once('=').filter(|(id, name)| !id.is_empty() && !name.is_empty());
-            let (id, name) = pair.ok_or_else(|| TableNamesError::NoPair { entry: entry.to_owned() })?;
-            let table = self.tables.iter_mut().find(|table| table.id == id);
-            table.ok_or_else(|| TableNamesError::UnknownTable { id: id.to_owned() })?.name = name.to_owned();
-        }
-        for (at, table) in self.tables.iter().enumerate() {
-            if let Some(first) = self.tables[..at].iter().find(|before| before.name == table.name) {
-                let (one, other) = (first.id.clone(), table.id.clone());
-                return Err(TableNamesError::Same { one, other, name: table.name.clone() });
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

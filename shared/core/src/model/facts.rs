@@ -9,9 +9,12 @@ use std::sync::OnceLock;
 
 use smol_str::SmolStr;
 
-use super::EntityId;
 use crate::condition::Condition;
 use crate::value::AttributeValue;
+
+/// Which entity of a table: a number into [`Table::entities`](super::Table::entities).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub usize);
 
 /// What a table keeps of its own facts. A copy of a table begins without them, because whoever copies a table may change it.
 #[derive(Default)]

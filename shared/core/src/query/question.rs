@@ -4,6 +4,7 @@
 //! operator after a dot: `timestamp.beginsWith=2017-03`. `between` takes `low..high`, or the parameter twice; `in` takes
 //! values between commas, or the parameter once for each value, which may then hold commas.
 
+mod error;
 mod name;
 mod params;
 mod value;
@@ -14,57 +15,14 @@ use crate::model::{
     Entity, Model, OrderBy, Question, QuestionBranch, QuestionCondition, Table, When, WhenTest,
 };
 use crate::query::QueryRequest;
-use crate::query::check::{RequestError, find_table};
+use crate::query::check::find_table;
 use crate::query::limits::PAGE_ITEMS_MAX;
 
+pub use error::QuestionError;
 pub use name::{param_name, symbol};
 pub use params::Params;
 
 use name::RESERVED;
-
-/// Why parameters do not fit their question.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QuestionError {
-    /// No such question.
-    #[error("table `{table}` has no question `{question}`")]
-    Unknown {
-        /// The table.
-        table: String,
-        /// What was asked for.
-        question: String,
-        /// The questions that it has.
-        known: Vec<String>,
-    },
-    /// A condition that must be given is not.
-    #[error("question `{question}` needs the parameter `{parameter}`")]
-    Missing {
-        /// The question.
-        question: String,
-        /// The parameter.
-        parameter: String,
-    },
-    /// A parameter that the question does not have.
-    #[error("question `{question}` has no parameter `{parameter}`")]
-    UnknownParameter {
-        /// The question.
-        question: String,
-        /// What was given.
-        parameter: String,
-        /// The parameters that it has.
-        known: Vec<String>,
-    },
-    /// A parameter with a value that it cannot have.
-    #[error("parameter `{parameter}` must be {wanted}")]
-    Invalid {
-        /// The parameter.
-        parameter: String,
-        /// What it takes.
-        wanted: String,
-    },
-    /// A value does not fit its attribute.
-    #[error(transparent)]
-    Request(#[from] RequestError),
-}
 
 /// The question of a table, by name.
 pub fn find<'m>(
@@ -216,32 +174,6 @@ fn one(name: &str, params: &mut Params) -> Result<Option<String>, QuestionError>
         0 => Ok(None),
         1 => Ok(values.pop()),
         _ => Err(QuestionError::Invalid { parameter: name.to_owned(), wanted: "given once".to_owned() }),
-    }
-}
-
-impl QuestionError {
-    /// The stable code.
-    pub fn code(&self) -> &'static str {
-        match self {
-            QuestionError::Unknown { .. } => "unknown-question",
-            QuestionError::Missing { .. } => "missing-parameter",
-            QuestionError::UnknownParameter { .. } => "unknown-parameter",
-            QuestionError::Invalid { .. } => "invalid-parameter",
-            QuestionError::Request(error) => error.code(),
-        }
-    }
-
-    /// What the asker can do.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            QuestionError::Unknown { known, .. } if known.is_empty() => None,
-            QuestionError::Unknown { known, .. } => Some(format!("it has `{}`", known.join("`, `"))),
-            QuestionError::UnknownParameter { known, .. } => {
-                Some(format!("its parameters are: `{}`", known.join("`, `")))
-            }
-            QuestionError::Request(error) => error.hint(),
-            QuestionError::Missing { .. } | QuestionError::Invalid { .. } => None,
-        }
     }
 }
 

@@ -2,15 +2,51 @@
 
 use std::fs::OpenOptions;
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::process::{Child, Command};
 use tokio::sync::{Notify, oneshot, watch};
 
-use super::FunctionOptions;
-use crate::runtime_api::{InvocationResult, RuntimeApi};
+use crate::runtime_api::{INVOCATION_TIME_MAX, InvocationResult, RuntimeApi};
+
+/// How a function is run.
+#[derive(Debug, Clone)]
+pub struct FunctionOptions {
+    /// Its binary.
+    pub binary: PathBuf,
+    /// Its environment, beside what Lambda puts there.
+    pub environment: Vec<(String, String)>,
+    /// The most processes at once; further invocations wait.
+    pub concurrency: usize,
+    /// How long an invocation may take.
+    pub time_max: Duration,
+    /// Where its log goes; nowhere if `None`.
+    pub log: Option<PathBuf>,
+}
+
+impl FunctionOptions {
+    /// One process at a time of this binary, without a log.
+    pub fn of(binary: impl Into<PathBuf>) -> FunctionOptions {
+        FunctionOptions {
+            binary: binary.into(),
+            environment: Vec::new(),
+            concurrency: 1,
+            time_max: INVOCATION_TIME_MAX,
+            log: None,
+        }
+    }
+
+    /// The same with a variable in its environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> FunctionOptions {
+        self.environment.push((name.to_owned(), value.into()));
+        self
+    }
+}
 
 /// A running process. It is killed when this is dropped.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::PollerOptions;
 use super::batch_result::BatchResult;
+use super::options::PollerOptions;
 
 /// Records that are being delivered, by their places.
 #[derive(Debug)]

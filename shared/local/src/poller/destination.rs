@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tokio::fs::OpenOptions;
 use tokio::io::AsyncWriteExt;
 
-use super::PollerError;
 use super::batch::event;
+use super::progress::PollerError;
 use super::stream::{Stream, StreamRecord};
 use crate::runtime_api::InvocationResult;
 

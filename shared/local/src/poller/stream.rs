@@ -11,7 +11,8 @@ use dynoxide::actions::list_streams::ListStreamsRequest;
 use keyfold_core::retrofit::SequenceNumber;
 use serde_json::Value;
 
-use super::{PollerError, Start};
+use super::options::Start;
+use super::progress::PollerError;
 
 /// A table's stream.
 pub(super) struct Stream {

@@ -13,9 +13,34 @@ use super::batch::{batches, event, lanes};
 use super::batch_result::{BatchResult, batch_result};
 use super::delivery::{After, Delivery};
 use super::destination::give_up;
-use super::options::BATCH_RECORDS_MAX;
+use super::options::{BATCH_RECORDS_MAX, PollerOptions};
+use super::progress::{PollerError, Progress, locked};
 use super::stream::{Reader, Stream, StreamRecord};
-use super::{Handler, PollerError, PollerOptions, Progress, locked};
+use crate::LocalFunction;
+use crate::runtime_api::InvocationResult;
+
+/// What takes a batch's event and says what became of it: a closure in this process, or a
+/// [`LocalFunction`].
+pub trait Handler: Send + Sync + 'static {
+    /// Takes one event.
+    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send;
+}
+
+impl<F, R> Handler for F
+where
+    F: Fn(String) -> R + Send + Sync + 'static,
+    R: Future<Output = InvocationResult> + Send,
+{
+    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send {
+        self(event)
+    }
+}
+
+impl Handler for LocalFunction {
+    fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send {
+        LocalFunction::invoke(self, event)
+    }
+}
 
 pub(super) struct Work<H> {
     pub(super) handler: Arc<H>,

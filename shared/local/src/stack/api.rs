@@ -16,14 +16,14 @@ use keyfold_dynamo::{Endpoint, Settings as DynamoSettings};
 use keyfold_query_api::Api;
 use tokio::net::TcpListener;
 
-use super::{CONTROL_TABLE, StackError, StackOptions, event, function, writer};
+use super::options::{StackError, StackOptions, function};
+use super::writer::AUDIT_TABLE;
+use super::{CONTROL_TABLE, event, writer};
 use crate::console::Console;
 use crate::port::{self, Answer, Answering, PortRules, READ_TIME_MAX};
 use crate::runtime_api::InvocationResult;
 use crate::{AllowedHosts, EmbeddedDynamo, FunctionOptions, LocalFunction, query_api};
 
-/// The table that audit events go to, where the manifest has it.
-pub const AUDIT_TABLE: &str = "audit";
 /// Its name in errors, and its binary's.
 const NAME: &str = "query-api";
 /// The largest body that is taken: the functions have limits of their own, below.

@@ -11,7 +11,8 @@ use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_edge::Invocation;
 use keyfold_replicator::{Replicator, Settings, handle};
 
-use super::{CONTROL_TABLE, StackError, StackOptions, function, outcome};
+use super::CONTROL_TABLE;
+use super::options::{StackError, StackOptions, function, outcome};
 use crate::poller::Handler;
 use crate::runtime_api::InvocationResult;
 use crate::{EmbeddedDynamo, LocalFunction};

@@ -4,10 +4,12 @@ use keyfold_audit_writer::{Settings, Writer, handle};
 use keyfold_dynamo::{Endpoint, Settings as DynamoSettings};
 use keyfold_edge::{Auth, Invocation};
 
-use super::{StackError, StackOptions, outcome};
+use super::options::{StackError, StackOptions, outcome};
 use crate::EmbeddedDynamo;
 use crate::runtime_api::InvocationResult;
 
+/// The table that audit events go to, where the manifest has it.
+pub const AUDIT_TABLE: &str = "audit";
 /// Its name in errors, and its binary's.
 pub(super) const NAME: &str = "audit-writer";
 
@@ -18,7 +20,7 @@ pub(super) async fn start(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Re
     let settings = Settings {
         manifest: options.manifest.clone(),
         dynamo: DynamoSettings::at(endpoint),
-        table: super::api::AUDIT_TABLE.to_owned(),
+        table: AUDIT_TABLE.to_owned(),
         id: "id".to_owned(),
         time: "timestamp".to_owned(),
         received: "received".to_owned(),

@@ -7,11 +7,29 @@ use keyfold_core::query::own;
 use keyfold_core::query::plan::{Access, Hydration};
 use keyfold_core::value::Item;
 
-use super::EvaluateError;
 use crate::table::{ModelTable, Read, ReadConsumed, Shown, TableError};
 
 /// The items of one page. Small, so that there are many pages.
 const PAGE_ITEMS: u32 = 3;
+
+/// Why a plan cannot be carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EvaluateError {
+    /// DynamoDB would refuse a read.
+    #[error("access {access} would be refused: {source}")]
+    Refused {
+        /// The number of the access.
+        access: usize,
+        /// Why.
+        source: TableError,
+    },
+    /// More items than may be sorted in memory.
+    #[error("more than {items_max} items to sort")]
+    TooManyToSort {
+        /// The bound.
+        items_max: u32,
+    },
+}
 
 /// One access, being read.
 pub(super) struct AccessReader<'p> {

@@ -3,38 +3,10 @@
 use std::fmt::Write;
 
 use super::random::Random;
-use super::template::template;
-
-/// What an attribute is, as far as keys care.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueKind {
-    Text,
-    Listed,
-    Mapped,
-    Number,
-    ListedNumber,
-    Time,
-    Date,
-    Boolean,
-    Binary,
-    /// A text that may stand in a key alone.
-    KeyPart,
-    /// Never part of a key.
-    Document,
-}
+use super::template::{ValueKind, template};
 
 /// The attribute that may stand in a key alone.
 const KEY_PART: &str = "k1";
-
-impl ValueKind {
-    fn is_scalar(self) -> bool {
-        !matches!(self, ValueKind::Boolean | ValueKind::KeyPart | ValueKind::Document)
-    }
-
-    fn is_foldable(self) -> bool {
-        self != ValueKind::Document
-    }
-}
 
 /// The text of a manifest with one table, `t`. Not every text is a good manifest: the caller parses it and draws again.
 pub fn manifest(random: &mut Random) -> String {

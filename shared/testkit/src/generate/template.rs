@@ -1,11 +1,38 @@
 //! Random key templates.
 
-use super::manifest::ValueKind;
 use super::random::Random;
 
 /// Namespaces, some of which begin with others.
 const PREFIXES: &[&str] = &["", "", "", "dog:", "dog", "dog#", "do", "dog:a:", "cat:", "a", "a-", "%", "É:"];
 const SEPARATORS: &[&str] = &["-", "#", ":", "/", "|", "::", "_", "."];
+
+/// What an attribute is, as far as keys care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueKind {
+    Text,
+    Listed,
+    Mapped,
+    Number,
+    ListedNumber,
+    Time,
+    Date,
+    Boolean,
+    Binary,
+    /// A text that may stand in a key alone.
+    KeyPart,
+    /// Never part of a key.
+    Document,
+}
+
+impl ValueKind {
+    pub(super) fn is_scalar(self) -> bool {
+        !matches!(self, ValueKind::Boolean | ValueKind::KeyPart | ValueKind::Document)
+    }
+
+    pub(super) fn is_foldable(self) -> bool {
+        self != ValueKind::Document
+    }
+}
 
 /// A template of these attributes, in this order.
 pub(super) fn template(attributes: &[(String, ValueKind)], sort: bool, random: &mut Random) -> String {

@@ -10,22 +10,8 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::scenario::{FOLDED, KEYS_MAX, NAMES, number_of};
 use super::state::SimulationState;
 use super::store::place;
-use super::truth::Wanted;
+use super::truth::{Violation, Wanted};
 use super::writers::{is_fold, natural};
-
-/// What is wrong with a history.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub struct Violation {
-    what: String,
-}
-
-impl Violation {
-    /// This.
-    pub(super) fn new(what: impl Into<String>) -> Violation {
-        Violation { what: what.into() }
-    }
-}
 
 /// How one source key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

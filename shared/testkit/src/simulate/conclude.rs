@@ -6,12 +6,12 @@ use keyfold_core::retrofit::verify::{CheckResult, Class};
 use keyfold_core::retrofit::{Action, Pass, Quarantined, Request, Response, TableRole, Write, finalise};
 use keyfold_core::value::Item;
 
-use super::check::{KeyState, Violation};
+use super::check::KeyState;
 use super::fault::Fault;
 use super::mutant::Mutant;
 use super::scenario::{KEYS_MAX, number_of};
-use super::state::SimulationState;
-use super::verifier::Verification;
+use super::state::{SimulationState, Verification};
+use super::truth::Violation;
 use super::work::{LateRequest, TaskOrigin, Waiter};
 
 /// Rounds of repairs.

@@ -7,8 +7,8 @@ use keyfold_core::value::Item;
 use super::fault::Fault;
 use super::mutant::Mutant;
 use super::scenario::{EPOCHS, Flaw, item, key, text};
-use super::state::{SimulationState, Version, stream_name};
-use super::work::{TaskOrigin, Waiter};
+use super::state::{SimulationState, stream_name};
+use super::work::{TaskOrigin, Version, Waiter};
 
 /// The most turns that a shard stands still.
 const LAG_TURNS: usize = 40;

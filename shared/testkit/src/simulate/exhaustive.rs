@@ -16,35 +16,13 @@ use std::collections::{HashMap, HashSet};
 
 use keyfold_core::retrofit::Protocol;
 
-use super::check::Violation;
-use super::{Mutant, Scenario};
+use super::{Mutant, Scenario, Violation};
+pub use compact_state::Bounds;
+pub use task_table::Orders;
+
 use compact_state::CompactState;
 use task_table::TaskTable;
 use transition::Transition;
-
-/// The most of everything in one interleaving.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
-    /// Changes by writers.
-    pub changes: u8,
-    /// Crashes, before or after a request was carried out.
-    pub crashes: u8,
-    /// Records that come once more, late.
-    pub duplicates: u8,
-    /// Records that are given up.
-    pub discards: u8,
-    /// States; beyond them the walk ends and says so.
-    pub states: usize,
-}
-
-/// Which orders are walked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Orders {
-    /// Of those that come to the same, one.
-    Distinct,
-    /// Every one, to see that none is missing above.
-    All,
-}
 
 /// What was walked.
 #[derive(Debug, Clone, Default)]

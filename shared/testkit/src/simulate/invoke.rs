@@ -5,9 +5,9 @@ use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Job, Received, Task
 
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::state::{SimulationState, Version};
+use super::state::SimulationState;
 use super::tasks::BLOCKED_MAX;
-use super::work::{BlockedTask, Invocation, PendingTask, TaskOrigin, Waiter};
+use super::work::{BlockedTask, Invocation, PendingTask, TaskOrigin, Version, Waiter};
 
 /// The most records of a batch.
 const BATCH_MAX: usize = 4;

@@ -4,25 +4,13 @@
 
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::state::{SimulationState, Version};
+use super::state::{Look, SimulationState};
+use super::work::Version;
 
 /// For so many turns a look is remembered.
 const LOOK_TURNS: u64 = 12;
 /// So many replicators are at work, each with its own look.
 const PROCESSES: usize = 2;
-
-/// A look at the retrofit's row that said yes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
-    process: usize,
-    /// The number of the stream that was asked about.
-    stream: usize,
-    /// The job that it allowed.
-    version: Version,
-    /// The row's version.
-    row: u64,
-    turn: u64,
-}
 
 impl SimulationState<'_> {
     /// By which job are these records dealt with? By the one of a remembered look, whose row's version is returned too, or by this

@@ -3,10 +3,10 @@
 use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::control::Phase;
 
-use super::check::Violation;
 use super::fault::Fault;
 use super::mutant::Mutant;
 use super::state::SimulationState;
+use super::truth::Violation;
 use super::work::{TaskOrigin, Waiter};
 
 /// Turns with writers.

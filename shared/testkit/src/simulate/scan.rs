@@ -3,12 +3,12 @@
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, Slice, TaskResult};
 use keyfold_core::value::Item;
 
-use super::check::Violation;
 use super::fault::Fault;
 use super::mutant::Mutant;
 use super::scenario::{NAMES, key};
-use super::state::{SimulationState, Version};
-use super::work::{BlockedTask, PageRead, PendingTask, SegmentRun, TaskOrigin, Waiter};
+use super::state::SimulationState;
+use super::truth::Violation;
+use super::work::{BlockedTask, PageRead, PendingTask, SegmentRun, TaskOrigin, Version, Waiter};
 
 /// The most items of a page.
 const PAGE_MAX: usize = 3;

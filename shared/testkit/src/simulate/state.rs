@@ -4,29 +4,94 @@ use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::RetrofitState;
-use keyfold_core::retrofit::{Job, Mapping, TableRole, Tracking};
+use keyfold_core::retrofit::verify::{Check, CheckResult, CheckStep};
+use keyfold_core::retrofit::{Job, Mapping, Pass, TableRole, Tracking, Write};
 use keyfold_core::value::Item;
 
-use super::check::Violation;
 use super::fault::{Fault, Faults};
-use super::look::Look;
 use super::mutant::Mutant;
 use super::scenario::{KEYS_MAX, Scenario, number_of};
 use super::store::ItemStore;
 use super::stream::{SimulatedStream, SourceChange};
-use super::throttle::Throttles;
-use super::tidy::Tidying;
-use super::truth::Truth;
-use super::verifier::Verification;
-use super::work::{Invocation, LateRequest, PendingRequest, SegmentRun};
+use super::truth::{Truth, Violation};
+use super::work::{Invocation, LateRequest, PendingRequest, SegmentRun, Version};
 use crate::generate::Random;
 
-/// Which job: of this epoch, of the retrofit's mapping or another version of it, begun in a phase in which this is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version {
-    pub(super) epoch: usize,
-    pub(super) other: bool,
-    pub(super) kept: Tracking,
+/// A look at the retrofit's row that said yes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub(super) process: usize,
+    /// The number of the stream that was asked about.
+    pub(super) stream: usize,
+    /// The job that it allowed.
+    pub(super) version: Version,
+    /// The row's version.
+    pub(super) row: u64,
+    pub(super) turn: u64,
+}
+
+/// What is throttled now.
+#[derive(Debug, Default)]
+pub(super) struct Throttles {
+    pub(super) account_until: u64,
+    pub(super) index_until: u64,
+    pub(super) key_until: u64,
+    pub(super) key: usize,
+}
+
+/// How far the target is tidied.
+#[derive(Debug, Default)]
+pub(super) struct Tidying {
+    /// Does the operator begin, sooner or later?
+    pub(super) may_begin: bool,
+    /// How far the sweep is; `None` before and after it.
+    pub(super) sweep: Option<Sweep>,
+    pub(super) swept: bool,
+}
+
+/// A sweep under way.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    /// The place of the last item that was dealt with.
+    pub(super) after: String,
+    /// The checkpoint: a sweep that crashes goes on from here.
+    pub(super) stored: String,
+    /// The write for the item after it, as it was read.
+    pub(super) write: Option<Write>,
+}
+
+/// A comparison of one side with the other.
+pub(super) struct Verification {
+    pub(super) pass: Pass,
+    /// Repairs what it finds.
+    pub(super) repairs: bool,
+    /// How often it pauses before it calls something a difference.
+    pub(super) looks_again: usize,
+    /// The place of the last item that was scanned.
+    pub(super) after: String,
+    pub(super) looking: Option<Looking>,
+    /// Nothing else goes on.
+    pub(super) alone: bool,
+    pub(super) findings: Vec<CheckResult>,
+}
+
+/// An item that is being compared.
+pub(super) struct Looking {
+    pub(super) check: Check,
+    pub(super) step: CheckStep,
+    pub(super) number: Option<usize>,
+    /// What there was when the check began: writes of the item, and records.
+    pub(super) writes: u32,
+    pub(super) records: usize,
+    /// How often it has paused, and the turn in which its pause ends.
+    pub(super) paused: usize,
+    pub(super) due: u64,
+    /// Was the item right when its target was last read?
+    pub(super) right: Option<bool>,
+    pub(super) steps: usize,
+    /// What a hasty verifier remembers of both sides.
+    pub(super) source: Option<Item>,
+    pub(super) target: Option<Item>,
 }
 
 /// A history under way.

@@ -7,7 +7,7 @@
 //! What holds after every turn: the open table holds what its last writer wrote. At the end both tables say the same, and each late
 //! write was carried over or is noted with what it wrote.
 //!
-//! - `scene` is the retrofit, `world` are tables, streams and what writers wrote; `carry` is the work of the functions, `operate` that of operators;
+//! - `scene` is the retrofit, `world` are tables, streams and what writers wrote; `work` is who is at work: `carry` moves the functions on, `operate` the operators;
 //! - `choices` are drawn from the seed; `walk` takes each of them once, for one item;
 //! - [`mutant`] is how the protocol is weakened; `judge` says what is wrong.
 
@@ -19,6 +19,7 @@ mod operate;
 mod play;
 mod scene;
 mod walk;
+mod work;
 mod world;
 
 pub use mutant::SwitchMutant;

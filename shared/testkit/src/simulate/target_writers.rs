@@ -5,11 +5,12 @@ use keyfold_core::retrofit::TableRole;
 use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::check::{Violation, is_foreign};
+use super::check::is_foreign;
 use super::fault::WriterAction;
 use super::scenario::text;
 use super::state::SimulationState;
 use super::store::place;
+use super::truth::Violation;
 use super::work::short;
 
 impl SimulationState<'_> {

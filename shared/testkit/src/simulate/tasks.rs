@@ -5,8 +5,8 @@ use keyfold_core::retrofit::{Disposition, ItemTask, TaskResult, TaskStep};
 use super::fault::Fault;
 use super::mutant::Mutant;
 use super::send::Exchange;
-use super::state::{SimulationState, Version};
-use super::work::{BlockedTask, PendingRequest, PendingTask, TaskOrigin, Waiter, short};
+use super::state::SimulationState;
+use super::work::{BlockedTask, PendingRequest, PendingTask, TaskOrigin, Version, Waiter, short};
 
 /// A blocked task is tried again so often, then the batch fails or the item is parked.
 pub(super) const BLOCKED_MAX: usize = 2;

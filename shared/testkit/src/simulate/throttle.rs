@@ -12,15 +12,6 @@ const WINDOW_TURNS: usize = 25;
 /// A sender gives up after so many attempts.
 pub(super) const ATTEMPTS_MAX: usize = 4;
 
-/// What is throttled now.
-#[derive(Debug, Default)]
-pub(super) struct Throttles {
-    account_until: u64,
-    index_until: u64,
-    key_until: u64,
-    key: usize,
-}
-
 impl SimulationState<'_> {
     /// Something is throttled for a while.
     pub(super) fn begin_throttling(&mut self) {

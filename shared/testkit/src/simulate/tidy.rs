@@ -5,35 +5,14 @@ use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{Request, Response, TableRole, Write, finalise};
 
-use super::check::Violation;
 use super::fault::Fault;
 use super::mutant::Mutant;
-use super::state::SimulationState;
+use super::state::{SimulationState, Sweep};
+use super::truth::Violation;
 use super::work::{LateRequest, TaskOrigin};
 
 /// Turns until the target must be tidy, once everything has drained.
 const TIDY_TURNS_MAX: usize = 2_000;
-
-/// How far the target is tidied.
-#[derive(Debug, Default)]
-pub(super) struct Tidying {
-    /// Does the operator begin, sooner or later?
-    pub(super) may_begin: bool,
-    /// How far the sweep is; `None` before and after it.
-    sweep: Option<Sweep>,
-    swept: bool,
-}
-
-/// A sweep under way.
-#[derive(Debug, Default)]
-struct Sweep {
-    /// The place of the last item that was dealt with.
-    after: String,
-    /// The checkpoint: a sweep that crashes goes on from here.
-    stored: String,
-    /// The write for the item after it, as it was read.
-    write: Option<Write>,
-}
 
 impl SimulationState<'_> {
     /// One turn of the operator. False if there was nothing to do, or others must come first.

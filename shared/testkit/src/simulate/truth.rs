@@ -7,6 +7,20 @@ use super::scenario::KEYS_MAX;
 /// For so many turns an eventually consistent read may still see what was there before.
 const STALE_TURNS: u64 = 12;
 
+/// What is wrong with a history.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Violation {
+    what: String,
+}
+
+impl Violation {
+    /// This.
+    pub(super) fn new(what: impl Into<String>) -> Violation {
+        Violation { what: what.into() }
+    }
+}
+
 /// What the target should have for an item.
 #[derive(Debug, Default)]
 pub(super) enum Wanted {

@@ -4,14 +4,13 @@
 use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckResult, CheckStep, Class, LOOKS_AGAIN_MIN};
 use keyfold_core::retrofit::{Pass, Request, Response, TableRole};
-use keyfold_core::value::Item;
 
-use super::check::{KeyState, Violation};
+use super::check::KeyState;
 use super::fault::Fault;
 use super::mutant::Mutant;
 use super::scenario::number_of;
-use super::state::SimulationState;
-use super::truth::Wanted;
+use super::state::{Looking, SimulationState, Verification};
+use super::truth::{Violation, Wanted};
 use super::work::TaskOrigin;
 
 /// The pauses between two looks, in turns: production's, eight times faster. A shard may stand still for longer than all of
@@ -19,40 +18,6 @@ use super::work::TaskOrigin;
 const PAUSE_TURNS: [u64; 4] = [1, 2, 6, 27];
 /// Steps of one check.
 const CHECK_STEPS_MAX: usize = 64;
-
-/// A comparison of one side with the other.
-pub(super) struct Verification {
-    pass: Pass,
-    /// Repairs what it finds.
-    repairs: bool,
-    /// How often it pauses before it calls something a difference.
-    looks_again: usize,
-    /// The place of the last item that was scanned.
-    after: String,
-    looking: Option<Looking>,
-    /// Nothing else goes on.
-    alone: bool,
-    pub(super) findings: Vec<CheckResult>,
-}
-
-/// An item that is being compared.
-struct Looking {
-    check: Check,
-    step: CheckStep,
-    number: Option<usize>,
-    /// What there was when the check began: writes of the item, and records.
-    writes: u32,
-    records: usize,
-    /// How often it has paused, and the turn in which its pause ends.
-    paused: usize,
-    due: u64,
-    /// Was the item right when its target was last read?
-    right: Option<bool>,
-    steps: usize,
-    /// What a hasty verifier remembers of both sides.
-    source: Option<Item>,
-    target: Option<Item>,
-}
 
 impl Verification {
     fn new(pass: Pass, repairs: bool, looks_again: usize) -> Verification {

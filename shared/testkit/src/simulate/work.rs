@@ -6,7 +6,13 @@ use keyfold_core::retrofit::{
 };
 use keyfold_core::value::{AttributeValue, Item, Name};
 
-use super::state::Version;
+/// Which job: of this epoch, of the retrofit's mapping or another version of it, begun in a phase in which this is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) epoch: usize,
+    pub(super) other: bool,
+    pub(super) kept: Tracking,
+}
 
 /// Whose task it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

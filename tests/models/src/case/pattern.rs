@@ -4,11 +4,19 @@ use std::cmp::Ordering;
 
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::Natural;
 use super::condition::Asked;
 use super::published::{PublishedTable, scans};
 use super::value::{canonical, find, order};
 use crate::json::{CaseJson, Json};
+
+/// An item by its natural attributes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Natural {
+    /// Its entity; empty if the file names none.
+    pub entity: String,
+    /// Its attributes.
+    pub attributes: Item,
+}
 
 /// An access pattern.
 #[derive(Debug, Clone, PartialEq)]

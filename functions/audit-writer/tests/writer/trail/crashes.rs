@@ -5,11 +5,8 @@ use keyfold_dynamo::{Expected, delete};
 use serde_json::json;
 
 use super::gate::When;
-use super::{gate, report, sample, told};
+use super::{REQUESTS, gate, report, sample, told};
 use crate::function::{Function, direct, event};
-
-/// The requests of one invocation with two events: since when there is a journal, the begin, the events, the end.
-pub(super) const REQUESTS: usize = 4;
 
 #[tokio::test]
 async fn wherever_a_process_ends_the_trail_is_clean_and_a_retry_completes_it() {

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::{TargetTable, own_inputs};
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;
 use crate::manifest::fields::Fields;
 use crate::manifest::grammar;
+use crate::manifest::keys::Keys;
 use crate::manifest::node::{Node, Text, TomlEntry};
 use crate::manifest::suggest::{did_you_mean, one_of};
+use crate::manifest::table_text::TableText;
 use crate::manifest::values::value_of;
 use crate::model::{AttributeKind, MisfitOf, Remedy};
 
 /// The remedies of each attribute, in the order in which they are tried; those of an entity by its name.
 pub(super) fn misfits(
-    target: TargetTable<'_, '_>,
+    target: (&TableText<'_>, &Keys<'_>),
     fields: &Fields<'_>,
     findings: &mut Findings<'_>,
 ) -> BTreeMap<MisfitOf, Vec<Remedy>> {
@@ -38,7 +39,7 @@ pub(super) fn misfits(
 }
 
 fn of_attribute(
-    (table, keys): TargetTable<'_, '_>,
+    (table, keys): (&TableText<'_>, &Keys<'_>),
     entity: Option<&str>,
     of: &str,
     entry: &TomlEntry<'_>,
@@ -51,7 +52,7 @@ fn of_attribute(
         findings.report(Code::UnknownAttribute, name.span.clone(), message).maybe_hint(near);
         return None;
     };
-    if own_inputs(keys).contains(name.value) {
+    if keys.inputs(None).contains(name.value) {
         let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
         findings
             .report(Code::RetrofitKey, name.span.clone(), message)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::QuestionError;
+use super::error::QuestionError;
 use super::name::param_name;
 use crate::model::{Attribute, AttributeKind, Operator, QuestionCondition, Table};
 use crate::query::check::{RequestError, typed_text};

@@ -5,17 +5,31 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use keyfold_core::retrofit::{ChangeKind, ChangeRecord, ItemTask, Job, Protocol, SequenceNumber};
 use keyfold_core::value::Item;
 
-use super::super::check::Violation;
 use super::super::scenario::key;
 use super::super::state::SimulationState;
+use super::super::truth::Violation;
 use super::hash::mix;
 use super::open_task::Role;
 use super::tables::{ItemId, Rows};
-use super::task_table::{After, OpenTaskId, TaskTable};
-use super::{Bounds, Orders};
+use super::task_table::{After, OpenTaskId, Orders, TaskTable};
 
 /// Sequence numbers begin here: they get longer on the way.
 const SEQUENCE_FIRST: usize = 8;
+
+/// The most of everything in one interleaving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Changes by writers.
+    pub changes: u8,
+    /// Crashes, before or after a request was carried out.
+    pub crashes: u8,
+    /// Records that come once more, late.
+    pub duplicates: u8,
+    /// Records that are given up.
+    pub discards: u8,
+    /// States; beyond them the walk ends and says so.
+    pub states: usize,
+}
 
 /// How far the scan of a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

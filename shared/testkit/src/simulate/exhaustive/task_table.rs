@@ -7,13 +7,21 @@ use std::rc::Rc;
 use keyfold_core::retrofit::{ItemTask, TaskResult, TaskStep};
 
 use super::super::{Mutant, Scenario};
-use super::Orders;
 use super::hash::{mix, of_outcome};
 use super::open_task::{BLOCKED_MAX, OpenTask, Role};
 use super::tables::{ItemId, NOTHING, Rows, Tables};
 
 /// The most rows that a request touches.
 const TOUCHED: usize = 4;
+
+/// Which orders are walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Orders {
+    /// Of those that come to the same, one.
+    Distinct,
+    /// Every one, to see that none is missing above.
+    All,
+}
 
 /// The number of a task under way.
 pub(super) type OpenTaskId = u32;

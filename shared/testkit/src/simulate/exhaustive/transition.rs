@@ -8,11 +8,10 @@
 //! nothing before; and a task crashes only when it has just written something, because it could as well have crashed there,
 //! or, if it has written nothing yet, not have begun.
 
-use super::Orders;
 use super::compact_state::{CompactState, ScanState};
 use super::open_task::Role;
 use super::tables::VALUES;
-use super::task_table::TaskTable;
+use super::task_table::{Orders, TaskTable};
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use keyfold_core::retrofit::{ItemSeen, ItemTask, Job, Request, Response, TableRole, TaskStep, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::fault::named;
 use super::super::scenario::{Flaw, KEYS_MAX, NAMES, Scenario, item, key};
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::stream::{SimulatedStream, SourceChange};
 use super::super::work::writes;
 use super::racer::{Racer, read};
-use super::{Conditions, RaceEnd};
 use crate::generate::Random;
 
 /// Turns with writers, and until everything must have drained.
@@ -21,6 +21,40 @@ const WRITES_PERCENT: usize = 20;
 const SCAN_TURNS_MAX: usize = 40;
 /// Items of a page.
 const PAGE_MAX: usize = 3;
+
+named! {
+/// What goes wrong around a protocol; each has what those before it have.
+Conditions {
+    /// Records come once and in their order, no request is lost, and an item changes at most once in a second.
+    Calm = "one change of an item a second",
+    /// An item may change several times in a second.
+    Busy = "several changes in a second",
+    /// Records come once more, also late: Lambda delivers at least once.
+    Again = "and records come twice",
+    /// Functions and the scan die and begin anew, responses are lost, and requests are carried out after their senders are gone.
+    Harsh = "and processes die, requests come late",
+}
+}
+
+/// How the target differs from what writers wrote, once everything has drained.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RaceEnd {
+    /// Items that the target lacks.
+    pub lost: u64,
+    /// Items that were deleted, and are in the target.
+    pub resurrected: u64,
+    /// Items of the target that say something older.
+    pub stale: u64,
+    /// A count of the items says that both tables are the same.
+    pub counts_agree: bool,
+}
+
+impl RaceEnd {
+    /// Is the target what writers wrote?
+    pub fn is_right(&self) -> bool {
+        self.lost + self.resurrected + self.stale == 0
+    }
+}
 
 /// What a writer does, and in which turn.
 struct Change {

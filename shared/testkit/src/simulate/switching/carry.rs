@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
+use keyfold_core::condition::{Comparison, Condition, Path};
+use keyfold_core::retrofit::control::{Direction, Phase, SORT};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Action, Epoch, Fence, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole,
+    Action, Epoch, Fence, Guard, ItemTask, Quarantined, Request, Response, SequenceNumber, TableRole,
     TaskResult, TaskStep, Write, control,
 };
 use keyfold_core::value::Item;
@@ -13,8 +14,9 @@ use keyfold_core::value::Item;
 use super::super::exhaustive::hash::{mix, of_outcome};
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
-use super::scene::{Due, Jobs, control_partition};
-use super::world::{KEYS, World, index, natural, number_of, other};
+use super::scene::{Due, Jobs, KEYS, control_partition, index, other};
+use super::work::{Errand, Look, Work, Zombie};
+use super::world::{World, natural, number_of};
 
 /// In so many turns a weakened way back notices that writers were moved.
 const NOTICE_TURNS: u64 = 40;
@@ -22,76 +24,6 @@ const NOTICE_TURNS: u64 = 40;
 const SLEEP_TURNS: (usize, usize) = (30, 400);
 /// The most records of one item in a batch.
 const BATCH_MAX: usize = 3;
-/// For so many turns a look at the row is remembered.
-const LOOK_TURNS: u64 = 12;
-
-/// A task that has a request to send.
-#[derive(Clone)]
-pub(super) struct Work {
-    task: ItemTask,
-    errand: Errand,
-    request: Request,
-    /// A digest of what it began with and has heard: two tasks with the same go on the same way.
-    heard: u64,
-    /// It sleeps until this turn.
-    sleeps_until: u64,
-}
-
-impl Work {
-    /// What tells it from others.
-    pub(super) fn hash(&self) -> u64 {
-        self.heard
-    }
-}
-
-/// A request that is under way for long.
-#[derive(Clone)]
-pub(super) struct Zombie {
-    lead: Direction,
-    request: Request,
-    /// What tells it from others.
-    pub(super) sent: u64,
-    /// Does it ask for no seal?
-    is_unsealed: bool,
-}
-
-/// A look at the row that said yes, as a function remembers it.
-#[derive(Clone)]
-pub(super) struct Look {
-    side: Direction,
-    job: Rc<Job>,
-    version: u64,
-    turn: u64,
-}
-
-impl Look {
-    fn is_remembered(&self, turns: u64) -> bool {
-        turns <= self.turn + LOOK_TURNS
-    }
-}
-
-/// On whose behalf a task runs.
-#[derive(Clone)]
-struct Errand {
-    job: Rc<Job>,
-    /// The version of the row that was remembered; `None` if it was read.
-    remembered: Option<u64>,
-    /// Which way the job carries.
-    lead: Direction,
-    /// The records that it deals with; none if they were dealt with before.
-    records: Option<(Direction, Vec<usize>)>,
-    /// The record of the closed table that it looks at.
-    late: Option<(Direction, usize)>,
-    /// How often it was in another item's way.
-    blocked: u8,
-}
-
-impl Errand {
-    fn of(job: Rc<Job>, lead: Direction) -> Errand {
-        Errand { job, remembered: None, lead, records: None, late: None, blocked: 0 }
-    }
-}
-
 impl World {
     /// Can something still be written that asks for no seal, or be begun by a look of before?
     pub(super) fn is_unsealed_under_way(&self) -> bool {
@@ -450,7 +382,7 @@ impl World {
             if partition.starts_with("ledger#") && self.has(SwitchMutant::NoRowGuard) {
                 let holds = write.guard.holds(self.row(super::super::store::key_in(&write.action)));
                 self.bites += u64::from(!holds);
-                write.guard = super::operate::anything();
+                write.guard = anything();
             }
             // It is deleted at once.
             if self.gives_fence(lead, &write) && self.bites(SwitchMutant::FenceSkipped) {
@@ -478,10 +410,6 @@ fn partition_of(write: &Write) -> String {
 }
 
 /// The row of the retrofit, stored.
-pub(super) fn same_version(a: &RetrofitState, b: &RetrofitState) -> bool {
-    a.version == b.version
-}
-
 /// Does it put an item into a table of the application's?
 fn puts_an_item(request: &Request) -> bool {
     let puts = |write: &Write| write.role != TableRole::Control && matches!(write.action, Action::Put(_));
@@ -490,4 +418,9 @@ fn puts_an_item(request: &Request) -> bool {
         Request::Write(write) => puts(write),
         Request::Transact(writes) => writes.iter().any(puts),
     }
+}
+
+/// Whatever is there.
+fn anything() -> Guard {
+    Guard::AbsentOr(Condition::Is(Path::attribute(SORT), Comparison::Exists(true)))
 }

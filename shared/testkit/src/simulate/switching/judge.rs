@@ -8,7 +8,8 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::super::Violation;
 use super::super::work::short;
 use super::scene::Layout;
-use super::world::{KEYS, LateWrite, World, index, natural, other};
+use super::scene::{KEYS, index, other};
+use super::world::{LateWrite, World, natural};
 
 impl World {
     /// The open table holds what its last writer wrote, and no reader of it meets a tombstone.

@@ -1,66 +1,23 @@
 //! Operators: they stop the writers of one table, wait until all has arrived, turn the direction round, seal what was before,
 //! and let the writers of the other table in. Any of them may die; another one goes on.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use keyfold_core::condition::{Comparison, Condition, Path};
-use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState, SORT};
+use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
 use keyfold_core::retrofit::seal;
-use keyfold_core::retrofit::{Generation, Guard, ItemTask, Job, Request, TaskResult, TaskStep};
+use keyfold_core::retrofit::{Generation, ItemTask, Job, Request, TaskResult, TaskStep};
 use keyfold_core::value::Item;
 
-use super::carry::same_version;
 use super::mutant::SwitchMutant;
-use super::scene::{self, Due, Jobs};
-use super::world::{KEYS, LateWrite, Published, TrueWrite, World, index, natural, other};
+use super::scene::{self, Due, Jobs, KEYS, index, other};
+use super::work::Operator;
+use super::world::{LateWrite, Published, TrueWrite, World, natural};
 
 /// How many seals are written in one turn.
 const SEALS_AT_ONCE: usize = 256;
 /// Turns after which a stop that does not end is taken back.
 const STOP_TURNS_MAX: u64 = 160;
-
-/// Somebody at a terminal.
-#[derive(Clone)]
-pub(super) struct Operator {
-    /// The retrofit's row, as it was last read.
-    known: Option<RetrofitState>,
-    /// All has arrived, as far as was seen.
-    drained: bool,
-    /// How many seals were written.
-    sealed: usize,
-    /// After the seals, all was still as it must be: when that was seen.
-    settled: Option<u64>,
-    /// Since when the writers are stopped.
-    since: u64,
-    /// The records of the closed table that were looked at.
-    examined: BTreeSet<usize>,
-    /// The items of which one of them was somebody else's: the retrofit may have written over more of that.
-    late: BTreeSet<usize>,
-}
-
-impl std::hash::Hash for Operator {
-    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        let Operator { known, drained, sealed, settled, examined, late, .. } = self;
-        let version = known.as_ref().map(|head| head.version);
-        (version, drained, sealed, settled, examined, late).hash(hasher);
-    }
-}
-
-impl Operator {
-    pub(super) fn new() -> Operator {
-        Operator {
-            known: None,
-            drained: false,
-            sealed: 0,
-            settled: None,
-            since: 0,
-            examined: BTreeSet::new(),
-            late: BTreeSet::new(),
-        }
-    }
-}
 
 impl World {
     /// One step of this operator.
@@ -454,7 +411,6 @@ impl World {
     }
 }
 
-/// Whatever is there.
-pub(super) fn anything() -> Guard {
-    Guard::AbsentOr(Condition::Is(Path::attribute(SORT), Comparison::Exists(true)))
+fn same_version(a: &RetrofitState, b: &RetrofitState) -> bool {
+    a.version == b.version
 }

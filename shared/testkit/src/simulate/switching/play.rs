@@ -5,7 +5,8 @@ use keyfold_core::retrofit::control::{Direction, Phase};
 
 use super::super::Violation;
 use super::scene::Layout;
-use super::world::{KEYS, VALUES, World, index, text};
+use super::scene::{KEYS, index, text};
+use super::world::{VALUES, World};
 
 /// Turns of a history.
 const TURNS_MAX: usize = 1_200;

@@ -13,10 +13,9 @@ use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Epoch, Generation, Job, Mapping, Request, Response, SequenceNumber, TaskStep,
     Write, seal,
 };
-use keyfold_core::value::Item;
+use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::store::key_in;
-use super::world::{KEYS, index, text};
 
 const TABLES: &str = r#"
 [tables.old]
@@ -65,6 +64,25 @@ set = { made = "old" }
 /// Histories out of so many whose target's key can move: the first of them without collisions.
 const MOVING_OF: u64 = 8;
 const MOVING: u64 = 6;
+
+/// How many items there can be.
+pub(super) const KEYS: usize = 3;
+
+/// A table that has writers: the source, whose records lead there, or the target, whose records lead back.
+pub(super) fn index(side: Direction) -> usize {
+    match side {
+        Direction::Forward => 0,
+        Direction::Reverse => 1,
+    }
+}
+
+/// The other one.
+pub(super) fn other(side: Direction) -> Direction {
+    match side {
+        Direction::Forward => Direction::Reverse,
+        Direction::Reverse => Direction::Forward,
+    }
+}
 
 /// What the target's key is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -295,7 +313,7 @@ fn asked_by(job: &Job, key: &Item) -> Option<String> {
 /// The partition of a row of the control table; an empty text of another table's item.
 pub(super) fn control_partition(key: &Item) -> String {
     match key.get(control::PARTITION) {
-        Some(keyfold_core::value::AttributeValue::S(partition)) => partition.clone(),
+        Some(AttributeValue::S(partition)) => partition.clone(),
         _ => String::new(),
     }
 }
@@ -303,4 +321,8 @@ pub(super) fn control_partition(key: &Item) -> String {
 /// The key of an item of the source.
 fn source_key(number: usize) -> Item {
     Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]))
+}
+
+pub(super) fn text(value: &str) -> AttributeValue {
+    AttributeValue::S(value.to_owned())
 }

@@ -14,7 +14,8 @@ use super::super::Violation;
 use super::super::exhaustive::hash::{mix, of_item};
 use super::choices::{Choices, Told};
 use super::mutant::SwitchMutant;
-use super::world::{World, index, text};
+use super::scene::{index, text};
+use super::world::World;
 
 /// The most of everything on one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -272,7 +273,7 @@ fn walk_hash(world: &World, left: &WalkBounds) -> u64 {
         let of = (index(write.side), write.sequence.padded(), item(&write.new));
         hash(&|hasher| (of, write.visible_at, write.turn, write.said).hash(hasher));
     }
-    let mut under_way: Vec<u64> = world.works.iter().map(super::carry::Work::hash).collect();
+    let mut under_way: Vec<u64> = world.works.iter().map(super::work::Work::hash).collect();
     under_way.sort_unstable();
     let mut zombies: Vec<u64> = world.zombies.iter().map(|zombie| zombie.sent).collect();
     zombies.sort_unstable();

@@ -14,36 +14,17 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
-use super::carry::{Look, Work, Zombie};
 use super::choices::{Choices, Told};
 use super::mutant::SwitchMutant;
-use super::operate::Operator;
-use super::scene::{Jobs, Layout, Scene};
+use super::scene::{Jobs, KEYS, Layout, Scene, index, other, text};
+use super::work::{Look, Operator, Work, Zombie};
 
 /// What items say.
 pub(super) const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
-/// How many items there can be.
-pub(super) const KEYS: usize = 3;
 /// How often writers are moved at the most.
 const MOVES_MAX: u64 = 4;
 /// Records that are published late are so for up to so many turns.
 const HIDDEN_TURNS_MAX: usize = 120;
-
-/// A table that has writers: the source, whose records lead there, or the target, whose records lead back.
-pub(super) fn index(side: Direction) -> usize {
-    match side {
-        Direction::Forward => 0,
-        Direction::Reverse => 1,
-    }
-}
-
-/// The other one.
-pub(super) fn other(side: Direction) -> Direction {
-    match side {
-        Direction::Forward => Direction::Reverse,
-        Direction::Reverse => Direction::Forward,
-    }
-}
 
 /// What goes wrong in this history.
 #[derive(Debug, Clone, Copy, Default)]
@@ -660,8 +641,4 @@ pub(super) fn natural(item: &Item) -> Item {
     let mut item = item.clone();
     item.retain(|name, _| !OWN_ATTRIBUTES.contains(&name.as_str()));
     item
-}
-
-pub(super) fn text(value: &str) -> AttributeValue {
-    AttributeValue::S(value.to_owned())
 }

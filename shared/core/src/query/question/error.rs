@@ -1,0 +1,73 @@
+//! Why parameters do not fit their question.
+
+use crate::query::check::RequestError;
+
+/// Why parameters do not fit their question.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuestionError {
+    /// No such question.
+    #[error("table `{table}` has no question `{question}`")]
+    Unknown {
+        /// The table.
+        table: String,
+        /// What was asked for.
+        question: String,
+        /// The questions that it has.
+        known: Vec<String>,
+    },
+    /// A condition that must be given is not.
+    #[error("question `{question}` needs the parameter `{parameter}`")]
+    Missing {
+        /// The question.
+        question: String,
+        /// The parameter.
+        parameter: String,
+    },
+    /// A parameter that the question does not have.
+    #[error("question `{question}` has no parameter `{parameter}`")]
+    UnknownParameter {
+        /// The question.
+        question: String,
+        /// What was given.
+        parameter: String,
+        /// The parameters that it has.
+        known: Vec<String>,
+    },
+    /// A parameter with a value that it cannot have.
+    #[error("parameter `{parameter}` must be {wanted}")]
+    Invalid {
+        /// The parameter.
+        parameter: String,
+        /// What it takes.
+        wanted: String,
+    },
+    /// A value does not fit its attribute.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+}
+
+impl QuestionError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            QuestionError::Unknown { .. } => "unknown-question",
+            QuestionError::Missing { .. } => "missing-parameter",
+            QuestionError::UnknownParameter { .. } => "unknown-parameter",
+            QuestionError::Invalid { .. } => "invalid-parameter",
+            QuestionError::Request(error) => error.code(),
+        }
+    }
+
+    /// What the asker can do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            QuestionError::Unknown { known, .. } if known.is_empty() => None,
+            QuestionError::Unknown { known, .. } => Some(format!("it has `{}`", known.join("`, `"))),
+            QuestionError::UnknownParameter { known, .. } => {
+                Some(format!("its parameters are: `{}`", known.join("`, `")))
+            }
+            QuestionError::Request(error) => error.hint(),
+            QuestionError::Missing { .. } | QuestionError::Invalid { .. } => None,
+        }
+    }
+}

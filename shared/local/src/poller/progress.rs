@@ -1,0 +1,68 @@
+//! How far a poller is, and why it ended.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use keyfold_core::retrofit::SequenceNumber;
+
+/// Why a poller ended, or did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PollerError {
+    /// The table has no stream, or it is off.
+    #[error("table `{table}` has no stream")]
+    NoStream {
+        /// The table.
+        table: String,
+    },
+    /// The stream cannot be read.
+    #[error("the stream of table `{table}` cannot be read: {reason}")]
+    Unreadable {
+        /// The table.
+        table: String,
+        /// What the database says.
+        reason: String,
+    },
+    /// What the handler would not take could not be written down: nothing is passed over then.
+    #[error("cannot write to `{path}`: {reason}")]
+    Destination {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// There are records left.
+    #[error("the stream of table `{table}` was not drained in {seconds} s")]
+    NotDrained {
+        /// The table.
+        table: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+}
+
+/// What a poller did so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PollerCounts {
+    /// Records that are dealt with, in whatever way.
+    pub records: u64,
+    /// Times that the handler was invoked.
+    pub invocations: u64,
+    /// Invocations that failed as a whole.
+    pub failed: u64,
+    /// Invocations that named a record to go on from.
+    pub partly: u64,
+    /// Records that went to the file.
+    pub given_up: u64,
+}
+
+/// How far a poller is.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) counts: PollerCounts,
+    /// The last record that is dealt with, and all before it.
+    pub(super) position: Option<SequenceNumber>,
+    pub(super) error: Option<PollerError>,
+}
+
+pub(super) fn locked(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
