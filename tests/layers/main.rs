@@ -12,17 +12,10 @@ mod table;
 mod workspace;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
 use source::Modules;
 use table::Table;
 use workspace::Workspace;
-
-/// Crates that still have circles or upward imports; these are reported and do not fail. Take a crate away when you mend it.
-const UNCLEAN: &[&str] = &[
-    "functions/query-api",
-    "shared/core",
-];
 
 /// The faults of each crate.
 fn faults(table: &Table, crates: &BTreeMap<String, Modules>) -> BTreeMap<String, Vec<String>> {
@@ -45,12 +38,8 @@ fn shown(faults: &BTreeMap<String, Vec<String>>) -> String {
 #[test]
 fn imports_point_one_way() {
     let (table, crates) = (Table::read(), Workspace::read().crates());
-    let (unclean, faults): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        faults(&table, &crates).into_iter().partition(|(name, _)| UNCLEAN.contains(&name.as_str()));
-    let _ = write!(std::io::stderr(), "{}", shown(&unclean));
+    let faults = faults(&table, &crates);
     assert!(faults.is_empty(), "\n{}", shown(&faults));
-    let mended: Vec<_> = UNCLEAN.iter().filter(|name| !unclean.contains_key(**name)).collect();
-    assert!(mended.is_empty(), "take these out of `UNCLEAN`: {mended:?}");
 }
 
 #[test]

@@ -16,8 +16,6 @@ use tokio::process::Command;
 use crate::own::{Plain, plain};
 use crate::programs::program;
 
-/// The attribute that marks a tombstone.
-pub(crate) const TOMBSTONE: &str = "keyfold_tombstone";
 const MANIFEST: &str = include_str!("keyfold.toml");
 /// Items that are there before the retrofit begins.
 const OLD_ITEMS: usize = 800;
