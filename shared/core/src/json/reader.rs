@@ -334,17 +334,6 @@ impl<'t> Reader<'t> {
             JsonKind::Number => self.number().map(drop),
         }
     }
-
-    /// What `read` reads, and the text that it is.
-    pub fn with_text<T>(
-        &mut self,
-        read: impl FnOnce(&mut Reader<'t>) -> Result<T, JsonError>,
-    ) -> Result<(&'t str, T), JsonError> {
-        self.peek();
-        let from = self.at;
-        let read = read(self)?;
-        Ok((&self.text[from..self.at], read))
-    }
 }
 
 /// The length of the number at the beginning.
