@@ -142,6 +142,7 @@ mod tests {
             (r#"{"auditEvents":{"id":"1"}}"#, "unknown"),
             (r#"{"id":"1","resourceId":"r","version":"2.0"}"#, "unknown"),
             (r#"{"Records":[{"eventSource":"aws:s3"}]}"#, "unknown"),
+            (r#"{"Records":[{"eventSource":"aws:s3","messageId":"1"}]}"#, "unknown"),
             (
                 r#"{"Records":[{"eventSource":"aws:sqs","messageId":"1"},{"eventSource":"aws:s3"}]}"#,
                 "unknown",
