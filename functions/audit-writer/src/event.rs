@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use keyfold_core::json::{Bounds, JsonReason};
 use keyfold_core::model::{AttributeKind, Precision, Table};
-use keyfold_core::value::{AttributeValue, Item, Number};
+use keyfold_core::value::{AttributeValue, Item, Name, Number};
 use keyfold_core::write::plain_item_of_json;
 use keyfold_edge::{Claims, Problem};
 use serde_json::value::RawValue;
@@ -174,7 +174,7 @@ fn read(table: &Table, text: &str) -> Result<Item, Problem> {
         let detail = format!("a name is empty or longer than {NAME_BYTES_MAX} bytes");
         return Err(problem::over_limit(detail));
     }
-    if item.len() > ATTRIBUTES_MAX || item.keys().map(|name| name.len()).sum::<usize>() > NAMES_BYTES_MAX {
+    if item.len() > ATTRIBUTES_MAX || item.keys().map(Name::len).sum::<usize>() > NAMES_BYTES_MAX {
         let detail = format!(
             "an audit event has more than {ATTRIBUTES_MAX} attributes, or their names more than {NAMES_BYTES_MAX} bytes"
         );
