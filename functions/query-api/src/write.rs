@@ -95,7 +95,7 @@ async fn put(
         None => item,
     };
     table.check_names(item.keys(), &item).map_err(|error| bad_item(&error))?;
-    let item = scope.item(item).map_err(|error| out_of_scope(&error))?;
+    let item = scope.item(&item).map_err(|error| out_of_scope(&error))?;
     let guard = match body.replace {
         true => scope.replaceable(&item).map_err(|error| out_of_scope(&error))?,
         false => Some(Guard::Absent),
@@ -123,7 +123,7 @@ async fn change(
         .check_change(set.keys().map(Name::as_str).chain(body.remove.iter().map(String::as_str)))
         .map_err(|error| out_of_scope(&error))?;
     let key = attributes(table, &body.key)?;
-    let key = scope.key(key).map_err(|error| out_of_scope(&error))?.ok_or_else(|| not_found(table))?;
+    let key = scope.key(&key).map_err(|error| out_of_scope(&error))?.ok_or_else(|| not_found(table))?;
     let expected = scope.expected(&key, expected).map_err(|error| out_of_scope(&error))?;
     let set =
         set.iter().fold(Update::new(), |change, (name, value)| change.set(name.as_str(), value.clone()));
@@ -147,7 +147,7 @@ async fn remove(
     let (table, scope) = writable(context, &body.table, record).await?;
     let expected = expected(table, body.expected.as_deref())?;
     let key = attributes(table, &body.key)?;
-    let key = scope.key(key).map_err(|error| out_of_scope(&error))?;
+    let key = scope.key(&key).map_err(|error| out_of_scope(&error))?;
     let is_conditional = !expected.is_empty();
     let deleted = match &key {
         Some(key) => {

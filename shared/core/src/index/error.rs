@@ -62,6 +62,12 @@ pub enum ItemError {
         /// The entity it was to be.
         entity: String,
     },
+    /// An attribute that only a key of the item holds would be lost with the key, or read as another value.
+    #[error("only a key of the item holds the attribute, and the new keys would lose it ({at})")]
+    KeyPartLost {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+    },
     /// A key cannot be folded.
     #[error("the key cannot be folded ({at})")]
     Fold {
@@ -191,6 +197,7 @@ impl ItemError {
             ItemError::TwoEntities { .. } => "item-two-entities",
             ItemError::UnknownEntity { .. } => "item-unknown-entity",
             ItemError::NotThisEntity { .. } => "item-not-this-entity",
+            ItemError::KeyPartLost { .. } => "item-key-part-lost",
             ItemError::Fold { .. } => "item-key-not-foldable",
             ItemError::Required { .. } => "item-attribute-required",
             ItemError::Never { .. } => "item-attribute-never",
@@ -215,6 +222,9 @@ impl ItemError {
         match self {
             ItemError::TwoEntities { .. } => Some("let the `when` of the two entities exclude each other"),
             ItemError::NotThisEntity { .. } => Some("fold it as another entity, or correct the attribute"),
+            ItemError::KeyPartLost { .. } => {
+                Some("store the attribute on the item, or leave the attributes that its key is made of")
+            }
             ItemError::ReservedName { .. } => {
                 Some("names that begin with `keyfold_` never show in an answer: choose another name")
             }
@@ -241,6 +251,7 @@ impl ItemError {
             ItemError::UnknownEntity { .. } => None,
             ItemError::TwoEntities { at, .. }
             | ItemError::NotThisEntity { at, .. }
+            | ItemError::KeyPartLost { at }
             | ItemError::Fold { at, .. }
             | ItemError::Required { at, .. }
             | ItemError::Never { at, .. }

@@ -81,8 +81,28 @@ impl Table {
     pub fn with_keys(&self, mut item: Item) -> Result<Item, ItemError> {
         let parts = self.key_parts(&item);
         let names: Vec<Name> = parts.iter().map(|(name, _)| name.clone()).collect();
-        item.extend(parts);
-        self.with_keys_of(item, &names)
+        item.extend(parts.iter().cloned());
+        let keyed = self.with_keys_of(item, &names)?;
+        self.check_parts_kept(&parts, &keyed)?;
+        Ok(keyed)
+    }
+
+    /// Attributes that only keys hold (`parts`) must still be read from the item with its new keys.
+    pub(crate) fn check_parts_kept(
+        &self,
+        parts: &[(Name, AttributeValue)],
+        keyed: &Item,
+    ) -> Result<(), ItemError> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let kept = self.key_parts(keyed);
+        match parts.iter().find(|part| !keyed.contains_key(&part.0) && !kept.contains(part)) {
+            Some((name, _)) => {
+                Err(ItemError::KeyPartLost { at: self.place(None, Some(name.as_str()), keyed) })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The same of an item with values for attributes that it does not store (`not_stored`): keys are folded from them.

@@ -172,7 +172,37 @@ fn fills(
             Some(_) => named.push(name.value.to_owned()),
         }
     }
+    if in_place {
+        check_shared_keys(table, keys, &own, &named, fields, findings);
+    }
     named
+}
+
+/// In place, only keys of the named indexes may change. An index that shares a folded key with one of them would change too.
+fn check_shared_keys(
+    table: &TableText<'_>,
+    keys: &Keys<'_>,
+    own: &[&str],
+    named: &[String],
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let folded = |at: usize| {
+        let places =
+            [KeyPosition::PARTITION, KeyPosition::SORT].map(|place| KeyPosition { index: Some(at), ..place });
+        let names = places.into_iter().flat_map(|place| keys.uses(place)).map(KeyUse::name);
+        names.filter(|name| keys.folded(name) && !own.contains(name)).collect::<Vec<_>>()
+    };
+    let is_named = |at: &usize| named.iter().any(|name| name == table.indexes[*at].name.value);
+    let (filled, others): (Vec<usize>, Vec<usize>) = (0..table.indexes.len()).partition(is_named);
+    for other in others {
+        let shares = |at: &&usize| folded(**at).iter().any(|name| folded(other).contains(name));
+        if let (Some(at), Some(node)) = (filled.iter().find(shares), fields.node("fills")) {
+            let (one, other) = (table.indexes[*at].name.value, table.indexes[other].name.value);
+            let message = format!("index `{other}` has a folded key of `{one}`, which the retrofit changes");
+            findings.report(Code::BadValue, node.span.clone(), message).hint("name both indexes in `fills`");
+        }
+    }
 }
 
 /// What a retrofit changes besides keys.

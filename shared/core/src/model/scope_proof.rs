@@ -12,7 +12,7 @@ const RANGES_MAX: usize = 20;
 
 impl Table {
     /// The condition on a stored item of this entity that proves attribute `name` of the scope: by the first folded key of an
-    /// index that holds it. `None` if no such key can prove it from these values alone.
+    /// index that the item has and that holds it. `None` if no such key can prove it from these values alone.
     pub(crate) fn proof_by_index_key(
         &self,
         entity: Option<EntityId>,
@@ -20,14 +20,24 @@ impl Table {
         scope: &BTreeMap<String, AttributeValue>,
     ) -> Option<Condition> {
         let tests: Tests<'_> = scope.iter().map(|(name, own)| (name.as_str(), Test::Equal(own))).collect();
-        self.indexes.iter().flat_map(Index::key_attributes).find_map(|key| {
-            let template = &rule_of(key, entity)?.template;
-            let selection = template.keeps(name).then(|| template.select(&tests, RANGES_MAX))?;
+        // The primary key was asked before: where it cannot be read, it proves nothing.
+        let is_own = |key: &KeyAttribute| self.key_attributes().any(|own| own.name == key.name);
+        let mut proofs = Vec::new();
+        let mut absent = Vec::new();
+        for key in self.indexes.iter().flat_map(Index::key_attributes).filter(|key| !is_own(key)) {
+            let Some(template) = rule_of(key, entity).map(|rule| &rule.template) else { continue };
+            if !template.keeps(name) {
+                continue;
+            }
+            let selection = template.select(&tests, RANGES_MAX);
             let proves = selection.served.iter().any(|served| served.attribute == name && served.exact);
             let ranges: Option<Vec<_>> =
                 selection.ranges.into_iter().map(|range| is_within(&key.name, range)).collect();
-            ranges.filter(|_| proves).map(Condition::Any)
-        })
+            let within = ranges.filter(|_| proves).map(Condition::Any);
+            proofs.extend(within.map(|within| Condition::all(absent.iter().cloned().chain([within]))));
+            absent.push(Condition::Is(Path::attribute(&key.name), Comparison::Exists(false)));
+        }
+        (!proofs.is_empty()).then_some(Condition::Any(proofs))
     }
 
     /// An attribute of the scope that no key proves for any entity. Callers cannot write such a table: nothing would show whose

@@ -18,7 +18,7 @@ use super::source_key::SourceKey;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
-use crate::model::{FoldRule, Index, KeySource, LiveChange, Model, Remedy, Retrofit, Table};
+use crate::model::{FoldRule, Index, KeyAttribute, KeySource, LiveChange, Model, Remedy, Retrofit, Table};
 use crate::value::{AttributeValue, Item, Name, equal};
 pub use canonical::MappingHash;
 pub use reverse::{NO_WAY_BACK, NoWayBack};
@@ -144,6 +144,11 @@ impl Mapping {
         &self.target
     }
 
+    /// The target with the keys that the retrofit writes.
+    pub(super) fn written_table(&self) -> &Table {
+        &self.written_table
+    }
+
     /// Which protocol applies.
     pub fn protocol(&self) -> Protocol {
         self.protocol
@@ -220,7 +225,7 @@ impl Mapping {
             return Ok(None);
         }
         let parts = self.source.key_parts(&source);
-        let not_stored = self.not_stored(&source, &parts);
+        let mut not_stored = self.not_stored(&source, &parts);
         let whole = match parts.is_empty() {
             true => source,
             false => {
@@ -229,44 +234,53 @@ impl Mapping {
                 Cow::Owned(whole)
             }
         };
-        let item = self.renamed(whole);
-        let values: Vec<_> = not_stored.iter().map(|name| (name, item.get(name).cloned())).collect();
+        let mut item = self.renamed(whole);
+        if self.protocol != Protocol::InPlace {
+            // A key that is natural in the source can be folded in the target.
+            let is_dropped = |name: &Name| self.retrofit.drop.iter().any(|dropped| name == dropped);
+            let of_target = self.target.key_parts(&item).into_iter().filter(|(name, _)| !is_dropped(name));
+            for (name, value) in of_target.collect::<Vec<_>>() {
+                item.insert(name.clone(), value);
+                not_stored.push(name);
+            }
+        }
+        let with_value = |name: &Name| Some((name.clone(), item.get(name)?.clone()));
+        let values: Vec<_> = not_stored.iter().filter_map(with_value).collect();
         let mut mapped = match self.retrofit.misfits.is_empty() {
             true => self.written_table.with_keys_of(item, &not_stored)?,
             false => mend::fitted(&self.retrofit, &self.written_table, item, &not_stored)?.0,
         };
-        if self.protocol != Protocol::InPlace {
-            self.store_untold(&mut mapped, values);
+        match self.protocol {
+            Protocol::InPlace => self.target.check_parts_kept(&values, &mapped)?,
+            Protocol::Fenced | Protocol::Ledger => self.store_untold(&mut mapped, values),
         }
         Ok(Some(mapped))
     }
 
-    /// Attributes of the target that the source item has only in its keys (`parts`), by their names in the target.
+    /// Attributes that the source item has only in its keys (`parts`) and that the target does not store, by their names in the
+    /// target.
     fn not_stored(&self, source: &Item, parts: &[(Name, AttributeValue)]) -> Vec<Name> {
         let Retrofit { rename, set, .. } = &self.retrofit;
         let is_replaced = |name: &str| {
             set.contains_key(name) || rename.iter().any(|(old, new)| new == name && source.contains_key(old))
         };
+        // What the target declares as an attribute of its items is stored there.
+        let is_stored =
+            |name: &str| self.target.attributes.get(name).is_some_and(|declared| !declared.from_key);
         let names =
             parts.iter().map(|(name, _)| rename.get(name.as_str()).map_or_else(|| name.clone(), Name::from));
-        names.filter(|name| !is_replaced(name)).collect()
+        names.filter(|name| !is_replaced(name) && !is_stored(name)).collect()
     }
 
-    /// Stores what was only in the source's keys where the target declares it as an attribute of its items, or where no key of
-    /// the new item tells it: it would be lost.
-    fn store_untold(&self, mapped: &mut Item, values: Vec<(&Name, Option<AttributeValue>)>) {
+    /// Stores an attribute that was only in the source's keys if no key of the new item tells it: it would be lost.
+    fn store_untold(&self, mapped: &mut Item, values: Vec<(Name, AttributeValue)>) {
         if values.is_empty() {
             return;
         }
         let told = [self.target.key_parts(mapped), self.source.key_parts(mapped)].concat();
-        for (name, value) in values {
-            let is_declared = self.target.attributes.get(name.as_str()).is_some_and(|known| !known.from_key);
-            let is_told = |value| told.iter().any(|(known, part)| known == name && equal(part, value));
-            if let Some(value) = value
-                && !mapped.contains_key(name.as_str())
-                && (is_declared || !is_told(&value))
-            {
-                mapped.insert(name.clone(), value);
+        for value in values {
+            if !mapped.contains_key(&value.0) && !told.contains(&value) {
+                mapped.extend([value]);
             }
         }
     }
@@ -364,16 +378,17 @@ fn is_own(name: &str) -> bool {
     name.starts_with(OWN_ATTRIBUTE_PREFIX)
 }
 
-/// The table with the folded keys of these indexes. Its other keys are natural: they stay as they are stored.
+/// The table with the folded keys of these indexes. Its own key and native keys stay as they are stored, and other folded keys are
+/// no concern of the retrofit.
 fn table_with_filled_keys(table: &Table, fills: &[String]) -> Table {
-    let filled = table.indexes.iter().filter(|index| fills.contains(&index.name));
-    let names: BTreeSet<&str> = filled.flat_map(Index::key_attributes).map(|key| key.name.as_str()).collect();
-    let own: Vec<&str> = table.key_attributes().map(|key| key.name.as_str()).collect();
+    let is_folded = |key: &KeyAttribute| matches!(key.source, KeySource::Folded(_));
     let mut written = table.clone();
+    written.indexes.retain(|index| fills.contains(&index.name) || !index.key_attributes().any(is_folded));
+    let own: Vec<&str> = table.key_attributes().map(|key| key.name.as_str()).collect();
     let of_indexes =
         written.indexes.iter_mut().flat_map(|index| index.partition.iter_mut().chain(&mut index.sort));
     for key in std::iter::once(&mut written.partition).chain(&mut written.sort).chain(of_indexes) {
-        if own.contains(&key.name.as_str()) || !names.contains(key.name.as_str()) {
+        if own.contains(&key.name.as_str()) {
             key.source = KeySource::Natural;
         }
     }
@@ -385,17 +400,10 @@ fn inputs(retrofit: &Retrofit, target: &Table, written_table: &Table) -> BTreeSe
     let renamed = retrofit.rename.iter().flat_map(|(old, new)| [old.as_str(), new.as_str()]);
     let selecting = retrofit.only.iter().map(|when| when.attribute.as_str());
     let mended = retrofit.misfits.keys().map(|of| of.attribute.as_str());
-    let inputs = written_table.key_inputs();
-    let read_from = inputs.iter().flat_map(|name| target.key_part_sources(name));
-    inputs
-        .iter()
-        .copied()
-        .chain(read_from)
-        .chain(renamed)
-        .chain(selecting)
-        .chain(mended)
-        .map(str::to_owned)
-        .collect()
+    let all: Vec<&str> =
+        written_table.key_inputs().into_iter().chain(renamed).chain(selecting).chain(mended).collect();
+    let read_from = all.iter().flat_map(|name| target.key_part_sources(name));
+    all.iter().copied().chain(read_from).map(str::to_owned).collect()
 }
 
 /// Every attribute that a retrofit in place can write or remove: folded keys, what its own lines name, and what an earlier one left.

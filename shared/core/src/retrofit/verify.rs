@@ -388,7 +388,7 @@ impl Check {
         }
         let Source::Stored(item) = &self.source else { return None };
         let folded =
-            mapping.target().every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
+            mapping.written_table().every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
         Some(folded.filter_map(|(_, key)| Some((key.name.clone(), item.get(&key.name)?.clone()))).collect())
     }
 

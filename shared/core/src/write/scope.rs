@@ -10,7 +10,7 @@ use super::expected::{Expected, is};
 use super::primary_key::primary_key;
 use crate::condition::Condition;
 use crate::index::ItemError;
-use crate::model::{Entity, EntityId, Table, When};
+use crate::model::{Entity, EntityId, Table, When, WhenTest};
 use crate::query::check::{Caller, RequestError, caller_scope};
 use crate::value::{AttributeValue, Item, equal};
 
@@ -75,7 +75,7 @@ impl<'t> WriteScope<'t> {
 
     /// The item, in the scope: attributes of the scope that it lacks are added, unless only its keys hold them. An item with
     /// another's value is refused, and so is one whose primary key could be another's: whether such an item exists would show.
-    pub fn item(&self, item: Item) -> Result<Item, ScopeError> {
+    pub fn item(&self, item: &Item) -> Result<Item, ScopeError> {
         let mut whole = self.with_fixed(item.clone())?;
         let key = primary_key(self.table, &whole)?;
         whole.extend(key.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -101,38 +101,51 @@ impl<'t> WriteScope<'t> {
     /// What may be overwritten by a put of an item of the caller. `None`: anything.
     pub fn replaceable(&self, item: &Item) -> Result<Option<Guard>, ScopeError> {
         let proof = self.proof(&primary_key(self.table, item)?)?;
-        Ok((!proof.is_always()).then(|| Guard::AbsentOr(proof)))
+        Ok((!proof.is_always()).then_some(Guard::AbsentOr(proof)))
     }
 
     /// The primary key that is meant. Attributes of the scope that it is folded from need not be given. `None`: no item with
     /// this key is the caller's.
-    pub fn key(&self, key: Item) -> Result<Option<Item>, ScopeError> {
-        let is_whole = self.table.key_of(&key).is_some();
-        let key = primary_key(self.table, &if is_whole { key } else { self.with_fixed(key)? })?;
+    pub fn key(&self, key: &Item) -> Result<Option<Item>, ScopeError> {
+        let is_whole = self.table.key_of(key).is_some();
+        let key = match is_whole {
+            true => primary_key(self.table, key)?,
+            false => primary_key(self.table, &self.with_fixed(key.clone())?)?,
+        };
+        // Which part of the key an attribute is that only keys hold depends on the entity: the proof considers that.
         let is_others = |(name, own): (&String, &AttributeValue)| {
-            self.table.in_primary_key(&key, name).is_some_and(|told| !equal(&told, own))
+            !self.is_from_key(name)
+                && self.table.in_primary_key(&key, name).is_some_and(|told| !equal(&told, own))
         };
         let others = self.fixed.iter().any(is_others) || self.proof(&key)?.is_never();
         Ok((!others).then_some(key))
     }
 
     /// What is expected of the item with this primary key, and that it is the caller's own.
-    pub fn expected(&self, key: &Item, expected: Expected) -> Result<Expected, ScopeError> {
+    pub fn expected(&self, key: &Item, mut expected: Expected) -> Result<Expected, ScopeError> {
         for (name, own) in &self.fixed {
-            if let Some(wanted) = expected.get(name)
-                && !wanted.is_some_and(|wanted| equal(wanted, own))
-            {
-                return Err(self.outside(name));
+            match expected.get(name) {
+                Some(wanted) if !wanted.is_some_and(|wanted| equal(wanted, own)) => {
+                    return Err(self.outside(name));
+                }
+                _ if self.is_from_key(name) => {}
+                _ => expected = expected.value(name.clone(), own.clone()),
             }
         }
-        Ok(expected.also(self.proof(key)?))
+        Ok(expected.also(self.proof_by(key, |name| self.is_from_key(name))?))
     }
 
     /// What a stored item with this primary key must fulfil to be the caller's own. "Always" where the key says so in full,
     /// "never" where it says that the item is another's.
     fn proof(&self, key: &Item) -> Result<Condition, ScopeError> {
-        let of = |(name, own): (&String, &AttributeValue)| self.proof_of(key, name, own);
-        let parts: Vec<Condition> = self.fixed.iter().map(of).collect::<Result<_, _>>()?;
+        self.proof_by(key, |_| true)
+    }
+
+    /// The same of some attributes of the scope.
+    fn proof_by(&self, key: &Item, wanted: impl Fn(&str) -> bool) -> Result<Condition, ScopeError> {
+        let some = self.fixed.iter().filter(|(name, _)| wanted(name));
+        let parts: Vec<Condition> =
+            some.map(|(name, own)| self.proof_of(key, name, own)).collect::<Result<_, _>>()?;
         Ok(Condition::all(parts).simplified())
     }
 
@@ -147,15 +160,15 @@ impl<'t> WriteScope<'t> {
             let proof = match self.table.in_primary_key_of(entity, key, name) {
                 Some(told) if equal(&told, own) => Some(Condition::always()),
                 Some(_) => Some(Condition::Any(Vec::new())),
-                None => self.table.proof_by_index_key(entity, name, &self.fixed).map(|proof| {
-                    Condition::all([proof, Condition::Any(vec![is(name, None), is(name, Some(own))])])
-                }),
+                None => self.table.proof_by_index_key(entity, name, &self.fixed),
             };
             is_provable |= proof.is_some();
             proofs.extend(proof.map(|proof| Condition::all([condition, proof])));
         }
+        // An item can store the attribute as well, and then the stored value counts.
+        let stored = Condition::Any(vec![is(name, None), is(name, Some(own))]);
         match is_provable {
-            true => Ok(Condition::Any(proofs)),
+            true => Ok(Condition::all([stored, Condition::Any(proofs)])),
             false => Err(self.unprovable(name)),
         }
     }
@@ -200,27 +213,47 @@ impl<'t> WriteScope<'t> {
 }
 
 /// The entities that an item with this primary key can be of (`None`: of no entity), each with what the rest of such an item
-/// fulfils.
+/// fulfils. An item of two entities is of none.
 fn possible_entities(table: &Table, key: &Item) -> Vec<(Option<EntityId>, Condition)> {
     let in_key = |when: &&When| key.contains_key(&when.attribute);
-    let rest = |entity: &Entity| {
-        Condition::all(entity.when.iter().filter(|when| !in_key(when)).map(Condition::from))
-    };
     let by_key =
         |(_, entity): &(usize, &Entity)| entity.when.iter().filter(in_key).all(|when| when.holds(key));
     let possible: Vec<_> = table.entities.iter().enumerate().filter(by_key).collect();
-    if let Some((at, _)) = possible.iter().find(|(_, entity)| rest(entity).is_always()) {
-        return vec![(Some(EntityId(*at)), Condition::always())];
-    }
-    let none =
-        Condition::Not(Box::new(Condition::Any(possible.iter().map(|(_, entity)| rest(entity)).collect())));
-    let some = possible.iter().map(|(at, entity)| (Some(EntityId(*at)), rest(entity)));
-    some.chain([(None, none.simplified())]).collect()
+    let rest = |entity: &Entity| {
+        Condition::all(entity.when.iter().filter(|when| !in_key(when)).map(Condition::from))
+    };
+    let without = |apart_from: Option<&Entity>| {
+        let others = possible.iter().map(|(_, other)| *other).filter(|other| match apart_from {
+            Some(entity) => entity.name != other.name && !exclude(entity, other),
+            None => true,
+        });
+        Condition::all(others.map(|other| Condition::Not(Box::new(rest(other)))))
+    };
+    let some = possible.iter().map(|(at, entity)| {
+        (Some(EntityId(*at)), Condition::all([rest(entity), without(Some(entity))]).simplified())
+    });
+    let all = some.chain([(None, without(None).simplified())]);
+    all.filter(|(_, condition)| !condition.is_never()).collect()
+}
+
+/// Can no item be of both entities, because they list different values of one attribute?
+fn exclude(one: &Entity, other: &Entity) -> bool {
+    one.when.iter().any(|when| {
+        let WhenTest::In(values) = &when.test else { return false };
+        other.when.iter().any(|theirs| match &theirs.test {
+            WhenTest::In(listed) => {
+                theirs.attribute == when.attribute
+                    && !values.iter().any(|value| listed.iter().any(|known| equal(known, value)))
+            }
+            _ => false,
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write::{Update, UpdateTask};
 
     const MODEL: &str = r#"
 [tables.tasks]
@@ -263,13 +296,13 @@ attributes = { id = "string", org = { type = "string", from-key = true } }
     fn an_item_is_put_into_the_callers_scope_and_into_no_other() {
         let table = table("tasks");
         let scope = WriteScope::of(&table, &acme()).unwrap();
-        let put = scope.item(item(r#"{"project":"p","id":"1"}"#)).unwrap();
+        let put = scope.item(&item(r#"{"project":"p","id":"1"}"#)).unwrap();
         assert_eq!(put["org"], AttributeValue::S("acme".to_owned()));
-        assert_eq!(scope.item(put.clone()), Ok(put.clone()));
-        let refused = scope.item(item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).unwrap_err();
+        assert_eq!(scope.item(&put), Ok(put.clone()));
+        let refused = scope.item(&item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).unwrap_err();
         assert_eq!(refused.code(), "out-of-scope");
         let trusted = WriteScope::of(&table, &Caller::Trusted).unwrap();
-        assert!(trusted.item(item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).is_ok());
+        assert!(trusted.item(&item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).is_ok());
         assert_eq!(trusted.replaceable(&put), Ok(None));
         assert!(scope.replaceable(&put).unwrap().is_some());
     }
@@ -278,17 +311,17 @@ attributes = { id = "string", org = { type = "string", from-key = true } }
     fn a_key_that_others_could_have_is_not_put() {
         for id in ["documents", "sharded"] {
             let table = table(id);
-            let refused = WriteScope::of(&table, &acme()).unwrap().item(item(r#"{"id":"1"}"#)).unwrap_err();
+            let refused = WriteScope::of(&table, &acme()).unwrap().item(&item(r#"{"id":"1"}"#)).unwrap_err();
             assert_eq!(refused.code(), "needs-scoped-key", "{id}");
             assert!(
                 WriteScope::of(&table, &Caller::Trusted)
                     .unwrap()
-                    .item(item(r#"{"org":"a","id":"1"}"#))
+                    .item(&item(r#"{"org":"a","id":"1"}"#))
                     .is_ok()
             );
         }
         let keyed = table("keyed");
-        assert!(WriteScope::of(&keyed, &acme()).unwrap().item(item(r#"{"id":"1"}"#)).is_ok());
+        assert!(WriteScope::of(&keyed, &acme()).unwrap().item(&item(r#"{"id":"1"}"#)).is_ok());
     }
 
     #[test]
@@ -296,12 +329,12 @@ attributes = { id = "string", org = { type = "string", from-key = true } }
         let table = table("tasks");
         let scope = WriteScope::of(&table, &acme()).unwrap();
         let folded = table.partition.name.clone();
-        let own = scope.key(item(r#"{"project":"p","id":"1"}"#)).unwrap().unwrap();
+        let own = scope.key(&item(r#"{"project":"p","id":"1"}"#)).unwrap().unwrap();
         assert_eq!(own[folded.as_str()], AttributeValue::S("acme#p".to_owned()));
-        assert_eq!(scope.key(own.clone()), Ok(Some(own)));
+        assert_eq!(scope.key(&own), Ok(Some(own)));
         let theirs = item(&format!(r#"{{"{folded}":"umbrella#p","id":"1"}}"#));
-        assert_eq!(scope.key(theirs), Ok(None));
-        let refused = scope.key(item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).unwrap_err();
+        assert_eq!(scope.key(&theirs), Ok(None));
+        let refused = scope.key(&item(r#"{"org":"umbrella","project":"p","id":"1"}"#)).unwrap_err();
         assert_eq!(refused.code(), "out-of-scope");
     }
 
@@ -319,8 +352,12 @@ attributes = { id = "string", org = { type = "string", from-key = true } }
         assert!(scope.check_change(["id"].into_iter()).is_ok());
         let keyed = self::table("keyed");
         let scope = WriteScope::of(&keyed, &acme()).unwrap();
-        let key = scope.key(item(r#"{"id":"1"}"#)).unwrap().unwrap();
-        assert!(scope.expected(&key, Expected::nothing()).unwrap().is_empty(), "the primary key proves it");
+        let key = scope.key(&item(r#"{"id":"1"}"#)).unwrap().unwrap();
+        let expected = scope.expected(&key, Expected::nothing()).unwrap();
+        assert!(expected.holds(&key), "the primary key proves it");
+        let mut contradicting = key.clone();
+        contradicting.insert("org", AttributeValue::S("umbrella".to_owned()));
+        assert!(!expected.holds(&contradicting), "but for an item that stores another value");
     }
 
     /// An order's customer stands in the key of an index alone.
@@ -356,7 +393,7 @@ query-api-writes = ["shop"]
         let stored = |text: &str| crate::write::item_of_json(&table, text).unwrap();
         let scope = WriteScope::of(&table, &acme()).unwrap();
         let order = stored(r##"{"PK":"ORDER#7","SK":"ORDER"}"##);
-        assert_eq!(scope.key(order.clone()), Ok(Some(order.clone())));
+        assert_eq!(scope.key(&order), Ok(Some(order.clone())));
         let expected = scope.expected(&order, Expected::nothing()).unwrap();
         for (item, is_own) in [
             (r##"{"PK":"ORDER#7","SK":"ORDER","GSI1PK":"CUSTOMER#acme"}"##, true),
@@ -371,10 +408,10 @@ query-api-writes = ["shop"]
             assert_eq!(scope.holds(&item), is_own, "{item:?}");
         }
         assert!(scope.holds(&stored(r##"{"PK":"CUSTOMER#acme","SK":"PROFILE"}"##)));
-        assert_eq!(scope.key(stored(r##"{"PK":"CUSTOMER#umbrella","SK":"PROFILE"}"##)), Ok(None));
-        let unknown = scope.key(stored(r##"{"PK":"OTHER#1","SK":"x"}"##)).unwrap_err();
+        assert_eq!(scope.key(&stored(r##"{"PK":"CUSTOMER#umbrella","SK":"PROFILE"}"##)), Ok(None));
+        let unknown = scope.key(&stored(r##"{"PK":"OTHER#1","SK":"x"}"##)).unwrap_err();
         assert_eq!(unknown.code(), "needs-scoped-key", "an item of no entity is of no scope");
-        let refused = scope.item(stored(r#"{"PK":"ORDER#7","SK":"ORDER","id":"7"}"#)).unwrap_err();
+        let refused = scope.item(&stored(r#"{"PK":"ORDER#7","SK":"ORDER","id":"7"}"#)).unwrap_err();
         assert_eq!(refused.code(), "needs-scoped-key");
     }
 
@@ -411,7 +448,61 @@ partition = "{id}#{org}"
         assert!(expected.holds(&stored(r##"{"PK":"acme#umbrella","kind":"first"}"##)));
         assert!(!expected.holds(&stored(r##"{"PK":"acme#umbrella","kind":"second"}"##)), "umbrella's");
         assert!(!expected.holds(&stored(r##"{"PK":"acme#umbrella"}"##)), "of no entity");
-        let refused = scope.item(stored(r#"{"org":"acme","id":"umbrella","kind":"first"}"#)).unwrap_err();
+        let refused = scope.item(&stored(r#"{"org":"acme","id":"umbrella","kind":"first"}"#)).unwrap_err();
         assert_eq!(refused.code(), "needs-scoped-key", "umbrella may have an item with this key");
+
+        let stored_item = stored(r##"{"PK":"acme#umbrella","kind":"first"}"##);
+        let moved =
+            Update::new().set("kind", AttributeValue::S("second".to_owned())).expecting(expected).reading();
+        let mut task = UpdateTask::new(&table, &key, moved).unwrap();
+        let refused = task.was_read(Some(stored_item)).unwrap_err();
+        assert_eq!(refused.code(), "item-key-part-lost", "an update moves no item into another scope");
+    }
+
+    #[test]
+    fn an_item_of_two_entities_is_of_no_scope() {
+        let table = parsed(
+            r##"
+[tables.app]
+partition = { attribute = "PK" }
+scope = { org = "jwt.org" }
+attributes = { org = { type = "string", from-key = true }, id = { type = "string", from-key = true }, kind = "string", flag = "string" }
+[tables.app.entities.first]
+when = { kind = "first" }
+partition = "{org}#{id}"
+[tables.app.entities.second]
+when = { flag = "x" }
+partition = "{id}#{org}"
+"##,
+        );
+        let scope = WriteScope::of(&table, &acme()).unwrap();
+        let stored = |text: &str| crate::write::item_of_json(&table, text).unwrap();
+        assert!(scope.holds(&stored(r##"{"PK":"acme#umbrella","kind":"first"}"##)));
+        assert!(!scope.holds(&stored(r##"{"PK":"acme#umbrella","kind":"first","flag":"x"}"##)));
+        assert!(scope.holds(&stored(r##"{"PK":"umbrella#acme","flag":"x"}"##)));
+    }
+
+    #[test]
+    fn where_the_first_key_is_absent_the_next_one_proves_it() {
+        let table = parsed(
+            r##"
+[tables.app]
+partition = "id"
+scope = { org = "jwt.org" }
+attributes = { id = "string", org = { type = "string", from-key = true }, day = "string", state = "string" }
+indexes.byDay.partition = { attribute = "GPK", fold = "{org}#{day}" }
+indexes.byState.partition = { attribute = "HPK", fold = "{org}#{state}" }
+"##,
+        );
+        let scope = WriteScope::of(&table, &acme()).unwrap();
+        for (keys, is_own) in [
+            (r##""HPK":"acme#x""##, true),
+            (r##""GPK":"acme#1","HPK":"umbrella#x""##, true),
+            (r##""GPK":"umbrella#1","HPK":"acme#x""##, false),
+            (r##""HPK":"acmecorp#x""##, false),
+        ] {
+            let item = crate::write::item_of_json(&table, &format!(r#"{{"id":"1",{keys}}}"#)).unwrap();
+            assert_eq!(scope.holds(&item), is_own, "{keys}");
+        }
     }
 }

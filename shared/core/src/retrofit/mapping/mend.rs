@@ -31,9 +31,9 @@ pub(super) fn fitted<'r>(
     let mut mending = Mending { item, entity, hidden: Vec::new(), used: Vec::new(), left: BTreeMap::new() };
     loop {
         let is_changed = |name: &Name| mending.used.iter().any(|(used, _)| name == used);
-        let not_stored: Vec<Name> = not_stored.iter().filter(|name| !is_changed(name)).cloned().collect();
-        let error = match target.with_keys_of(mending.item.clone(), &not_stored) {
-            Ok(fitted) => return mending.finished(target, fitted),
+        let unchanged: Vec<Name> = not_stored.iter().filter(|name| !is_changed(name)).cloned().collect();
+        let error = match target.with_keys_of(mending.item.clone(), &unchanged) {
+            Ok(fitted) => return mending.finished(target, fitted, not_stored),
             Err(error) => error,
         };
         let remedy = concerned(target, &error).find_map(|attribute| mending.next(retrofit, attribute));
@@ -94,16 +94,22 @@ impl<'r> Mending<'r> {
             (remedy, Some(value)) => converted(remedy, value),
             (_, None) => None,
         };
-        if let Some(after) = after {
+        if let Some(after) = after.filter(|after| before.as_ref() != Some(after)) {
             self.item.insert(attribute, after);
             self.used.push((attribute, remedy));
         }
     }
 
     /// What counts as absent is carried along as it is, if DynamoDB takes it.
-    fn finished(self, target: &Table, mut fitted: Item) -> Result<(Item, Vec<Used<'r>>), ItemError> {
+    fn finished(
+        self,
+        target: &Table,
+        mut fitted: Item,
+        not_stored: &[Name],
+    ) -> Result<(Item, Vec<Used<'r>>), ItemError> {
         if !self.hidden.is_empty() {
-            fitted.extend(self.hidden);
+            let is_stored = |(name, _): &(&str, AttributeValue)| !not_stored.iter().any(|left| left == name);
+            fitted.extend(self.hidden.into_iter().filter(is_stored));
             target.check_item(&fitted)?;
         }
         Ok((fitted, self.used))

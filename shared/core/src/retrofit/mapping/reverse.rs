@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::folded::{is_folded, key_values, made};
 use super::{Mapping, same_item};
-use crate::model::{MisfitOf, Remedy, Retrofit, Table};
+use crate::model::{Attribute, MisfitOf, Remedy, Retrofit, Table};
 use crate::retrofit::attributes::OWN_ATTRIBUTES;
 use crate::retrofit::misfit::Misfit;
 use crate::retrofit::protocol_choice::Protocol;
@@ -35,6 +35,11 @@ pub enum NoWayBack {
         /// The attribute.
         attribute: String,
     },
+    /// The target stores this attribute, which the source can have in a key alone: nothing says which items stored it.
+    Stored {
+        /// The attribute.
+        attribute: String,
+    },
     /// This attribute of the source is written over in the target.
     Overwritten {
         /// The attribute.
@@ -50,6 +55,9 @@ impl fmt::Display for NoWayBack {
             NoWayBack::Dropped { attribute } => write!(f, "the retrofit drops `{attribute}`"),
             NoWayBack::Mended { attribute } => {
                 write!(f, "the retrofit changes `{attribute}` where it does not fit")
+            }
+            NoWayBack::Stored { attribute } => {
+                write!(f, "the target stores `{attribute}`, which can be in a key of the source alone")
             }
             NoWayBack::Overwritten { attribute } => {
                 write!(f, "the retrofit writes over `{attribute}` of the source")
@@ -94,6 +102,13 @@ impl Mapping {
             written.into_iter().find(|name| is_natural(name) && !rename.contains_key(*name))
         {
             return Err(NoWayBack::Overwritten { attribute: attribute.clone() });
+        }
+        let is_stored = |known: &&Attribute| {
+            let name = rename.get(&known.name).unwrap_or(&known.name);
+            known.from_key && self.target.attributes.get(name).is_some_and(|there| !there.from_key)
+        };
+        if let Some(known) = self.source.attributes.values().find(is_stored) {
+            return Err(NoWayBack::Stored { attribute: known.name.clone() });
         }
         let in_source = |name: &String| {
             let renamed = rename.iter().find(|(_, new)| *new == name);

@@ -246,3 +246,56 @@ fn into_another_table_an_item_gets_its_new_keys_and_nothing_else() {
         assert_eq!(mapping.target_item(&item(stored)).unwrap(), Some(wanted));
     }
 }
+
+/// The way to a target where only one side reads the id from a key.
+#[test]
+fn an_id_goes_where_the_target_has_it() {
+    let manifest = |source: &str, target: &str| {
+        format!(
+            "[tables.aaa]\n{source}\n[tables.bbb]\n{target}\n[retrofits.r]\nfrom = \"aaa\"\nto = \"bbb\"\n"
+        )
+    };
+    let from_key = "partition = { attribute = \"PK\", fold = \"c#{id}\" }\n\
+        attributes = { id = { type = \"string\", from-key = true }, note = \"string\" }";
+    let natural = "partition = \"id\"\nattributes = { id = \"string\", note = \"string\" }";
+    let stored = item(r##"{"PK":{"S":"c#7"},"note":{"S":"n"}}"##);
+    let to_natural = mapping(&manifest(from_key, natural), "r");
+    let mut wanted = stored.clone();
+    wanted.insert("id", AttributeValue::S("7".to_owned()));
+    assert_eq!(to_natural.target_item(&stored).unwrap(), Some(wanted), "the target's key is the id");
+    assert!(to_natural.reverse().is_err(), "nothing says whether the source's item stored it");
+    let plain = "partition = \"PK\"\nattributes = { PK = \"string\", note = \"string\" }";
+    let entities = "partition = { attribute = \"PK\" }\nattributes = { id = { type = \"string\", from-key = true } }\n\
+        entities.c = { when = { PK = { begins-with = \"c#\" } }, partition = \"c#{id}\" }";
+    let to_entities = mapping(&manifest(plain, entities), "r");
+    assert_eq!(to_entities.target_item(&stored).unwrap(), Some(stored), "the target reads its key");
+}
+
+#[test]
+fn in_place_no_attribute_that_only_a_key_holds_is_lost_or_stored() {
+    let manifest = r##"
+[tables.aaa]
+partition = "id"
+verbatim = true
+attributes = { id = "string", org = { type = "string", from-key = true }, state = "string" }
+indexes.byOrg = { partition = { attribute = "GPK", fold = "{org}#{state}" } }
+[retrofits.r]
+from = "aaa"
+to = "aaa"
+fills = ["byOrg"]
+"##;
+    let lost = item(r##"{"id":{"S":"1"},"GPK":{"S":"acme#open"}}"##);
+    let refused = mapping(manifest, "r").in_place_update(Cow::Borrowed(&lost)).unwrap_err();
+    assert_eq!(refused.code(), "item-key-part-lost", "without `state` no key holds it");
+    let beside = manifest.replace(
+        "[retrofits.r]",
+        "indexes.old = { partition = { attribute = \"OPK\", fold = \"o#{org}\" } }\n[retrofits.r]",
+    );
+    let mended = format!("{beside}misfits = {{ org = \"absent\" }}\n");
+    let misfit = item(r##"{"id":{"S":"1"},"OPK":{"S":"o#7#8"},"state":{"S":"open"}}"##);
+    assert_eq!(mapping(&mended, "r").in_place_update(Cow::Borrowed(&misfit)).unwrap(), None);
+    let shared =
+        beside.replace("fold = \"o#{org}\" }", "fold = \"o#{org}\" }, sort = { attribute = \"GPK\" }");
+    let found = parse("keyfold.toml", &shared).diagnostics;
+    assert!(found.iter().any(|found| found.code == "bad-value"), "{found:?}");
+}

@@ -95,6 +95,7 @@ pub(super) fn of_stored(
         change.take_folded(table, key, &mut whole, name, value)?;
     }
     table.check_item(&whole)?;
+    table.check_parts_kept(&table.key_parts(stored), &whole)?;
     let inputs = table.key_inputs();
     // What is read from a key is as it was if the keys are.
     let sources = inputs.iter().flat_map(|name| table.key_part_sources(name));
