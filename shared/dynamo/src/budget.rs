@@ -6,13 +6,13 @@
 //! A request reserves the most that it can consume before it reads: its cap, and the page by which a run can exceed its cap. Afterwards
 //! the reservation is replaced by what it consumed. Where that much is not left, a request may still run alone, with what is left as
 //! its cap. So a caller consumes at most its budget and one page in a day, however many requests it sends at once. A request that
-//! never returned counts with its reservation.
+//! never returned counts with its reservation; after 15 minutes it no longer keeps others from running alone.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use keyfold_core::format::{StoredFormat, VERSION_NAME};
-use keyfold_core::value::Hex;
+use keyfold_core::value::{AttributeValue as Value, Hex};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Call, DynamoError};
@@ -25,7 +25,8 @@ pub const BUDGET_TTL: &str = "expires";
 pub const BUDGET_FORMAT: StoredFormat = StoredFormat { name: "a row of the callers' budgets", version: 1 };
 /// The attribute of the units that were consumed or are reserved.
 const UNITS: &str = "units";
-/// The attribute of the reservations among them, one text for each request in flight: its units, and a random part.
+/// The attribute of the reservations among them, one text for each request in flight: its units, the second until which it can
+/// be in flight, and a random part.
 const RESERVATIONS: &str = "reservations";
 /// How many times a reservation is tried while others reserve some of what is left.
 const RESERVE_ATTEMPTS_MAX: u32 = 3;
@@ -105,6 +106,9 @@ impl BudgetError {
     }
 }
 
+/// How long a request can be in flight: the longest invocation of a Lambda function.
+const IN_FLIGHT_SECONDS_MAX: u64 = 900;
+
 impl CallerBudget {
     /// Counts a request of the caller, if it may send one more. `now`: seconds since 1970.
     pub async fn count(&self, client: &Client, caller: &str, now: u64) -> Result<(), BudgetError> {
@@ -115,7 +119,7 @@ impl CallerBudget {
             .expression_attribute_names("#n", "requests")
             .expression_attribute_values(":n", number(1.0))
             .expression_attribute_values(":most", number(f64::from(most)));
-        match self.sent(update).await? {
+        match self.sent(update, None).await? {
             true => Ok(()),
             false => Err(BudgetError::Requests { most, retry_after_seconds: MINUTE - now % MINUTE }),
         }
@@ -133,19 +137,22 @@ impl CallerBudget {
         let Some(most) = self.units_per_day else { return Ok(None) };
         // A row outlives its day, so that a request that began before midnight finds it at its end.
         let window = Window { row: row(caller, "day", now / DAY), expires: now + 2 * DAY };
-        let random = random_text()?;
+        let (random, until) = (random_text()?, now + IN_FLIGHT_SECONDS_MAX);
         let reserved = |cap: f64| {
             let most = cap + overrun;
-            ReservedUnits { window: window.clone(), most, id: format!("{most}/{random}"), cap }
+            ReservedUnits { window: window.clone(), most, id: format!("{most}/{until}/{random}"), cap }
         };
         for _ in 0..RESERVE_ATTEMPTS_MAX {
             let beside = reserved(wanted);
             if self.add(client, &beside, most - beside.most, false).await? {
                 return Ok(Some(beside));
             }
-            let (units, in_flight) = self.counted(client, &window).await?;
+            let Counted { units, in_flight, ended } = self.counted(client, &window, now).await?;
             if most - (units - in_flight) < UNITS_LEAST {
                 return Err(self.units_exceeded(now));
+            }
+            if !ended.is_empty() {
+                self.forget(client, &window, ended).await?;
             }
             let alone = reserved(wanted.min(most - units));
             if in_flight == 0.0 && self.add(client, &alone, most - alone.cap, true).await? {
@@ -175,7 +182,7 @@ impl CallerBudget {
             .expression_attribute_values(":u", number(consumed - reserved.most))
             .expression_attribute_values(":id", AttributeValue::S(reserved.id.clone()))
             .expression_attribute_values(":ids", AttributeValue::Ss(vec![reserved.id.clone()]));
-        self.sent(update).await?;
+        self.sent(update, None).await?;
         Ok(())
     }
 
@@ -204,7 +211,7 @@ impl CallerBudget {
             true => update,
             false => update.expression_attribute_values(":id", AttributeValue::S(reserved.id.clone())),
         };
-        self.sent(update).await
+        self.sent(update, Some(&reserved.id)).await
     }
 
     /// An update of a row of our version on a condition.
@@ -229,21 +236,37 @@ impl CallerBudget {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
-    /// Sends an update. `false`: its condition did not hold.
-    async fn sent(&self, update: UpdateItemFluentBuilder) -> Result<bool, DynamoError> {
+    /// Sends an update. `false`: its condition did not hold. If the row has the reservation `id`, the SDK repeated a call that had
+    /// been carried out.
+    async fn sent(&self, update: UpdateItemFluentBuilder, id: Option<&str>) -> Result<bool, DynamoError> {
         let call = || Call::new("UpdateItem", &self.table);
         match update.send().await.map_err(|error| DynamoError::of(call(), error)) {
             Ok(_) => Ok(true),
             Err(DynamoError::ConditionFailed { item, .. }) => {
-                let known = item.into_revealed().map_or(Ok(()), |row| BUDGET_FORMAT.check_row(&row));
-                known.map(|()| false).map_err(|source| DynamoError::UnknownFormat { call: call(), source })
+                let Some(row) = item.into_revealed() else { return Ok(false) };
+                let unknown = |source| DynamoError::UnknownFormat { call: call(), source };
+                BUDGET_FORMAT.check_row(&row).map_err(unknown)?;
+                let ids = match row.get(RESERVATIONS) {
+                    Some(Value::Ss(ids)) => ids.as_slice(),
+                    _ => &[],
+                };
+                Ok(id.is_some_and(|id| ids.iter().any(|known| known == id)))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// The units that a row has counted, and how many of them are reserved.
-    async fn counted(&self, client: &Client, window: &Window) -> Result<(f64, f64), DynamoError> {
+    /// Removes reservations from the row. Their units stay counted.
+    async fn forget(&self, client: &Client, window: &Window, ids: Vec<String>) -> Result<(), DynamoError> {
+        let update = self
+            .update(client, window, "DELETE #r :ids", "attribute_exists(#r)")
+            .expression_attribute_names("#r", RESERVATIONS)
+            .expression_attribute_values(":ids", AttributeValue::Ss(ids));
+        self.sent(update, None).await.map(drop)
+    }
+
+    /// What a row has counted.
+    async fn counted(&self, client: &Client, window: &Window, now: u64) -> Result<Counted, DynamoError> {
         let call = || Call::new("GetItem", &self.table);
         let key = AttributeValue::S(window.row.clone());
         let read = client.get_item().table_name(&self.table).key(BUDGET_KEY, key).consistent_read(true);
@@ -256,15 +279,33 @@ impl CallerBudget {
             Some(AttributeValue::N(text)) => read(text)?,
             Some(_) => return Err(unreadable()),
         };
-        let reserved = match attribute(RESERVATIONS) {
-            None => 0.0,
-            Some(AttributeValue::Ss(ids)) => {
-                ids.iter().map(|id| read(id.split('/').next().unwrap_or_default())).sum::<Result<f64, _>>()?
-            }
+        let ids = match attribute(RESERVATIONS) {
+            None => &[],
+            Some(AttributeValue::Ss(ids)) => ids.as_slice(),
             Some(_) => return Err(unreadable()),
         };
-        Ok((units, reserved))
+        let mut counted = Counted { units, in_flight: 0.0, ended: Vec::new() };
+        for id in ids {
+            let mut parts = id.split('/');
+            let reserved = read(parts.next().unwrap_or_default())?;
+            let until: u64 = parts.next().and_then(|text| text.parse().ok()).ok_or_else(unreadable)?;
+            match until < now {
+                true => counted.ended.push(id.clone()),
+                false => counted.in_flight += reserved,
+            }
+        }
+        Ok(counted)
     }
+}
+
+/// What a row has counted.
+struct Counted {
+    /// All units, with those that are reserved.
+    units: f64,
+    /// The units that requests in flight have reserved.
+    in_flight: f64,
+    /// Reservations of requests that ended without giving them back: their functions were killed.
+    ended: Vec<String>,
 }
 
 fn random_text() -> Result<String, BudgetError> {

@@ -64,13 +64,14 @@ pub(super) async fn start(env: &Env<'_>, args: &RetrofitStartArgs) -> anyhow::Re
         }
         Err(error) => return Err(explained(error)),
     };
+    if before.as_ref().is_some_and(|before| before.phase == Phase::Abandoned) {
+        // In the same epoch they would count as backfilled. Before the row is written: a killed `start` then does it again.
+        let sender =
+            RequestSender::new(sender.client().clone(), head.job(mapping.clone()), &env.globals.control);
+        sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
+    }
     if before.as_ref() != Some(&head) {
         sender.store(&head, before.as_ref()).await.map_err(explained)?;
-    }
-    if before.is_some_and(|before| before.phase == Phase::Abandoned) {
-        // In the same epoch they would count as backfilled.
-        let (sender, _) = env.started(&args.retrofit).await?;
-        sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
     }
     report(env.out, &head, &CompletedStep::Started.message(&head, mapping))
 }

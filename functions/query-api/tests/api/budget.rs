@@ -202,6 +202,19 @@ async fn reservations_never_exceed_the_budget() {
 }
 
 #[tokio::test]
+async fn a_killed_request_keeps_its_units_and_stands_in_the_way_for_a_while_only() {
+    let dynamo = with_callers().await;
+    let budget =
+        CallerBudget { table: CALLERS.to_owned(), requests_per_minute: None, units_per_day: Some(50.0) };
+    let client = dynamo.client();
+    let reserve = async |now| budget.reserve(&client, "joe1", 20.0, 10.0, now).await;
+    drop(reserve(1_000_000).await.unwrap().unwrap());
+    assert!(matches!(reserve(1_000_600).await, Err(BudgetError::Reserved { .. })));
+    let alone = reserve(1_000_901).await.unwrap().unwrap();
+    assert_eq!(alone.cap, 20.0, "30 of 50 units stay counted");
+}
+
+#[tokio::test]
 async fn a_row_of_another_version_is_refused_and_stays() {
     let dynamo = with_callers().await;
     let budget =

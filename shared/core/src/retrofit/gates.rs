@@ -134,8 +134,10 @@ impl fmt::Display for Gate {
 pub fn closed(head: &RetrofitState, evidence: &Evidence) -> Vec<Gate> {
     let mut gates = Vec::new();
     if matches!(head.phase, Phase::Reversed | Phase::Returning) {
-        // The way back has no backfill, and `return` compares what both streams name.
-        gates.extend((evidence.quarantined > 0).then_some(Gate::Quarantine { count: evidence.quarantined }));
+        // The way back has no backfill, `return` compares what both streams name, and it needs an empty quarantine: entries that
+        // were accepted count too.
+        let count = evidence.quarantined + evidence.accepted;
+        gates.extend((count > 0).then_some(Gate::Quarantine { count }));
         return gates;
     }
     let Evidence { segments_done: done, segments_total: total, .. } = *evidence;
