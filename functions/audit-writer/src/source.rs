@@ -51,6 +51,10 @@ struct Shape<'t> {
 impl Source<'_> {
     /// The source of an event.
     pub(crate) fn of(event: &str) -> Source<'_> {
+        // Serde reads a list as a struct too: its elements as the members.
+        if !event.trim_start().starts_with('{') {
+            return Source::Unknown;
+        }
         if let Ok(DirectEvent { events }) = serde_json::from_str(event) {
             return Source::Direct(events);
         }
@@ -159,6 +163,7 @@ mod tests {
             (r#"{"routeKey":"$connect"}"#, "unknown"),
             (r#"{"detail-type":"Object Created","source":"aws.s3"}"#, "unknown"),
             ("[]", "unknown"),
+            (r#"[[{"id":"1"}]]"#, "unknown"),
             ("null", "unknown"),
             ("{", "unknown"),
         ] {

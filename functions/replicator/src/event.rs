@@ -188,7 +188,7 @@ mod tests {
             let records = StreamBatch::read(&event).map(|batch| batch.records).unwrap_or_default();
             incomplete.extend(records.iter().filter(|record| !record.is_complete).map(|_| name.clone()));
         }
-        // A value without a type, and an event id that is `null`.
+        // A value of an unknown type, and a text that is no record.
         assert_eq!(incomplete, ["12-malformed-record", "13-no-sequence-number"]);
     }
 

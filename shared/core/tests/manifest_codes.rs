@@ -105,6 +105,14 @@ fn prefixes() -> Vec<(&'static [&'static str], String)> {
             ),
         ),
         (
+            &["scope-unproven"],
+            "[tables.t]\nname = \"tbl\"\npartition = \"id\"\nscope = { org = \"jwt.org\" }\n\
+             attributes = { id = \"string\", org = { type = \"string\", from-key = true }, note = \"string\" }\n\
+             indexes.byNote.partition = \"{note}#{org}\"\n\
+             [deploy]\nquery-api = [\"t\"]\nquery-api-writes = [\"t\"]\n"
+                .to_owned(),
+        ),
+        (
             &["bad-from-key"],
             rest("").replace("free = \"string\"", "free = { type = \"string\", from-key = true }"),
         ),

@@ -19,7 +19,7 @@ impl Bounds {
     /// has room for fewer values.
     ///
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
-    pub const DEFAULT: Bounds = Bounds { levels: 128, values: 1 << 18 };
+    pub const DEFAULT: Bounds = Bounds { levels: 128, values: 1 << 19 };
 }
 
 /// A place in a text. After an error it is of no use.

@@ -5,7 +5,7 @@ use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;
 use crate::manifest::key_use::NATIVE_ATTRIBUTES_MAX;
 use crate::manifest::table_text::TableText;
-use crate::model::{FoldRule, Index, IndexKind, KeyAttribute, KeySource, Table};
+use crate::model::{Attribute, FoldRule, Index, IndexKind, KeyAttribute, KeySource, Table};
 
 pub(in crate::manifest) fn check(text: &TableText<'_>, table: &Table, findings: &mut Findings<'_>) {
     for (at, index) in table.indexes.iter().enumerate() {
@@ -75,6 +75,12 @@ fn plain<'t>(table: &'t Table, key: &'t KeyAttribute) -> Option<Vec<&'t str>> {
 }
 
 fn is_plain(table: &Table, name: &str, codec: &Codec) -> bool {
-    let scalar = table.attributes.get(name).is_some_and(|attribute| attribute.kind.scalar().is_some());
+    // Items need not store what a key holds.
+    let is_stored = |attribute: &&Attribute| !attribute.from_key;
+    let scalar = table
+        .attributes
+        .get(name)
+        .filter(is_stored)
+        .is_some_and(|attribute| attribute.kind.scalar().is_some());
     scalar && matches!(codec, Codec::Text | Codec::Enumerated | Codec::Timestamp(_) | Codec::Date)
 }
