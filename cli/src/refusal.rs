@@ -54,7 +54,7 @@ fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     anyhow::Chain::new(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// An error with its code. A hint comes last, after `hint: ` on a line of its own.
+/// An error with its code. A hint comes last, on a separate line that begins with `hint: `.
 pub(crate) fn coded(code: &'static str, text: &str) -> anyhow::Error {
     let (detail, hint) = match text.split_once("\nhint: ") {
         Some((detail, hint)) => (detail, Some(hint)),

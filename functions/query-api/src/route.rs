@@ -5,7 +5,7 @@ use keyfold_edge::Problem;
 
 use crate::write::Write;
 
-/// What a path leads to.
+/// The operation of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route<'p> {
     /// `POST /query`

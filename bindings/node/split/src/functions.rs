@@ -16,12 +16,12 @@ pub(crate) fn of_rest(module: &Module, kept: &HashSet<usize>) -> Vec<FunctionId>
     ids.filter(|id| !kept.contains(&number(*id))).collect()
 }
 
-/// What a kept function is called between the parts.
+/// The name of a kept function between the parts.
 pub(crate) fn name(function: FunctionId) -> String {
     format!("f{}", number(function))
 }
 
-/// Makes room in the table for so many functions. Returns the first slot.
+/// Makes room in the table for this number of functions. Returns the first slot.
 pub(crate) fn make_room(module: &mut Module, functions: usize) -> Result<u64> {
     let table = module.tables.main_function_table()?.context("the module has no table")?;
     let table = module.tables.get_mut(table);

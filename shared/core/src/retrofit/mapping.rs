@@ -61,7 +61,7 @@ pub struct Mapping {
     retrofit: Retrofit,
     source: Table,
     target: Table,
-    /// The target as far as the retrofit writes it: keys that it leaves alone are natural attributes here.
+    /// The target as the retrofit writes it. In place, it has only the folded keys of the filled indexes.
     written_table: Table,
     protocol: Protocol,
     reason: ProtocolReason,
