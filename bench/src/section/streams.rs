@@ -134,6 +134,7 @@ async fn writer(stage: &StreamStage, scale: Scale) -> anyhow::Result<Table> {
         time: "timestamp".to_owned(),
         received: "received".to_owned(),
         journal: None,
+        keep_days: None,
         auth: Auth::Open,
         grant: None,
     };

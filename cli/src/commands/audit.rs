@@ -69,7 +69,7 @@ pub(crate) struct VerifyArgs {
     /// The retrofit that carried older events into the table.
     #[arg(long, value_name = "RETROFIT")]
     through: Option<String>,
-    /// The folder with all anchors. Without it, a missing chain or end of a chain is not found.
+    /// The folder with all anchors: each day that is over must have one. Without it, a missing chain or end of a chain is not found.
     #[arg(long, value_name = "DIR")]
     anchors: Option<PathBuf>,
     /// Only this UTC day.
@@ -81,6 +81,9 @@ pub(crate) struct VerifyArgs {
     /// The last UTC day [default: today].
     #[arg(long, value_name = "DAY")]
     to: Option<String>,
+    /// A folded key that the manifest no longer has: items may still have it, and nothing proves its value.
+    #[arg(long = "former-key", value_name = "ATTRIBUTE")]
+    former_keys: Vec<String>,
     /// The attribute with an event's id.
     #[arg(long, value_name = "ATTRIBUTE", env = "KEYFOLD_AUDIT_ID", default_value = "id")]
     id: String,
@@ -111,7 +114,7 @@ async fn journal<'a>(env: &'a Env<'_>, args: &'a TrailArgs) -> anyhow::Result<(&
 
 async fn anchor_day(env: &Env<'_>, args: &AnchorArgs) -> anyhow::Result<ExitCode> {
     let (journal, client) = journal(env, &args.trail).await?;
-    let mut anchors = read_anchors(&args.anchors)?;
+    let mut anchors = read_anchors(&args.anchors)?.anchors;
     if !links(&mut anchors).is_empty() {
         anyhow::bail!(
             "the anchors in `{}` do not follow one another ({}): the folder lacks some, or one was changed",
@@ -149,12 +152,13 @@ async fn verify_trail(env: &Env<'_>, args: &VerifyArgs) -> anyhow::Result<ExitCo
         id: &args.id,
         received: &args.received,
         carried: carried.as_ref(),
+        former_keys: &args.former_keys,
     };
     let options = VerifyOptions {
         from: args.day.clone().or(args.from.clone()),
         to: args.day.clone().or(args.to.clone()),
         now: now(),
-        anchors: args.anchors.as_deref().map(read_anchors).transpose()?.unwrap_or_default(),
+        anchors: args.anchors.as_deref().map(read_anchors).transpose()?,
         units_per_second: f64::from(args.trail.rate),
     };
     let report = verify(&trail, options).await?;
@@ -221,14 +225,14 @@ fn print(report: &Report, args: &VerifyArgs, out: &Output) {
     });
 }
 
-/// `changed {"id":"17"}`, `row-missing 2026-11-23 a1b2... row 4`.
+/// `changed {"id":"17"}`, `key-changed {"id":"17"} byUser_pk`, `row-missing 2026-11-23 a1b2... row 4`.
 fn shown(finding: &Finding) -> String {
     let value = as_json(finding);
     let mut text = finding.kind.name().to_owned();
     if finding.key.is_some() {
         text += &format!(" {}", value["key"]);
     }
-    for part in [&finding.day, &finding.chain].into_iter().flatten() {
+    for part in [&finding.attribute, &finding.file, &finding.day, &finding.chain].into_iter().flatten() {
         text += &format!(" {part}");
     }
     if let Some(row) = finding.row {

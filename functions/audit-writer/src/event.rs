@@ -74,9 +74,8 @@ pub(crate) struct Draft {
 /// Reads one event, by its number in the body.
 fn draft(writer: &Writer, text: &RawValue, number: usize, origin: &Origin<'_>) -> Result<Draft, Problem> {
     let mut item = read(&writer.table, text.get())?;
-    if item.contains_key(&writer.received) {
-        let detail =
-            format!("attribute `{}` is stamped by the audit writer and cannot be set", writer.received);
+    if let Some(name) = item.keys().find(|name| writer.stamps_attribute(name)) {
+        let detail = format!("attribute `{name}` is stamped by the audit writer and cannot be set");
         return Err(Problem::new(400, "stamped-attribute", detail));
     }
     if let Some(name) = item.keys().find(|name| writer.folded.contains(name.as_str())) {
@@ -120,6 +119,10 @@ fn complete(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>)
         writer.stamps.normalise(&mut item)?;
     }
     item.insert(&writer.received, origin.received.attribute());
+    if let (Some(ttl), Some(days)) = (&writer.table.ttl, writer.keep_days) {
+        let expires = stamp::now().as_second() + i64::from(days) * 24 * 60 * 60;
+        item.insert(ttl, AttributeValue::N(expires.to_string()));
+    }
     // Said before any key is folded: a wrong type is the cause, and a key that cannot be folded its consequence.
     let promised = writer.table.check_promises(&item);
     promised.map_err(|error| problem::of_write(&error.into()))?;

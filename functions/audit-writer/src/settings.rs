@@ -40,6 +40,8 @@ pub struct Settings {
     pub received: String,
     /// The name of the journal's table in this deployment, where the manifest's is another.
     pub journal: Option<String>,
+    /// After how many days events expire, as the manifest says.
+    pub keep_days: Option<u32>,
     /// Who may send.
     pub auth: Auth,
     /// The OAuth scope that a caller's token must grant, if it must.
@@ -63,6 +65,7 @@ impl Settings {
             time: or(TIME, TIME_DEFAULT),
             received: or(RECEIVED, RECEIVED_DEFAULT),
             journal: environment.get(JOURNAL),
+            keep_days: None,
             auth: environment.auth()?,
             grant: environment.get(WRITE_SCOPE),
         })

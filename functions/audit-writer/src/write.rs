@@ -94,10 +94,12 @@ fn outcome(writer: &Writer, draft: Draft, result: Result<PutNew, keyfold_dynamo:
 }
 
 /// Is the stored item this event again? Everything that was given counts. Folded keys do not: the manifest may have been another. Nor does
-/// the time of an event without one, nor how it was received: both differ each time.
+/// the time of an event without one, nor what the writer stamps: these differ each time.
 fn is_same(writer: &Writer, draft: &Draft, stored: &Item) -> bool {
     let counts = |name: &str| {
-        !writer.folded.contains(name) && name != writer.received && (draft.timed || name != writer.time)
+        !writer.folded.contains(name)
+            && !writer.stamps_attribute(name)
+            && (draft.timed || name != writer.time)
     };
     let given = draft.item.iter().filter(|(name, _)| counts(name));
     let there = stored.iter().filter(|(name, _)| counts(name)).count();

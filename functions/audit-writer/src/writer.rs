@@ -34,6 +34,8 @@ pub struct Writer {
     pub(crate) time_in_key: bool,
     /// The attributes that the primary key is made of.
     pub(crate) key_inputs: BTreeSet<String>,
+    /// After how many days events expire, if they do.
+    pub(crate) keep_days: Option<u32>,
     /// Where digests are noted, if they are.
     pub(crate) journal: Option<Journal>,
 }
@@ -76,12 +78,13 @@ impl Writer {
         let is_deployed = model.deploy.audit_writer.as_ref() == Some(&settings.table);
         let declared = model.deploy.audit_journal.filter(|_| is_deployed);
         let journal = settings.journal.clone().or(declared);
-        Writer::new(table, client, Settings { journal, ..settings })
+        let keep_days = model.deploy.audit_keep_days.filter(|_| is_deployed);
+        Writer::new(table, client, Settings { journal, keep_days, ..settings })
     }
 
     /// The writer of a table, with a client.
     pub fn new(table: Table, client: Client, settings: Settings) -> Result<Writer, StartError> {
-        let Settings { id, time, received, auth, grant, journal, .. } = settings;
+        let Settings { id, time, received, auth, grant, journal, keep_days, .. } = settings;
         let wrong = |attribute: &str, wanted| {
             Err(StartError::Attribute { table: table.id.clone(), attribute: attribute.to_owned(), wanted })
         };
@@ -95,6 +98,12 @@ impl Writer {
         }
         if !matches!(kind(&received), None | Some(AttributeKind::Map)) || in_key.contains(&received) {
             return wrong(&received, "undeclared, or a declared map (`KEYFOLD_AUDIT_RECEIVED`)");
+        }
+        if let Some(ttl) = table.ttl.as_deref().filter(|ttl| in_key.contains(*ttl)) {
+            return wrong(
+                ttl,
+                "apart from the primary key, as the table's `ttl` must be: the writer stamps it",
+            );
         }
         let makes_ids = table.scope.keys().any(|name| !key_keeps(&table, name));
         let stamps = Stamps::of(&table);
@@ -115,8 +124,17 @@ impl Writer {
             folded,
             time_in_key,
             key_inputs,
+            keep_days,
             journal,
         })
+    }
+}
+
+impl Writer {
+    /// Is this attribute stamped by the writer? How an event was received, and when it expires: a sender that chose that could hide
+    /// what it did.
+    pub(crate) fn stamps_attribute(&self, name: &str) -> bool {
+        name == self.received || self.table.ttl.as_deref() == Some(name)
     }
 }
 

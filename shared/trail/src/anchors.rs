@@ -62,13 +62,23 @@ impl Marks for Nothing {
     }
 }
 
-/// The anchors in a folder, each with the hash of its file. Other files are passed over.
-pub fn read_anchors(folder: &Path) -> Result<Vec<(Anchor, Hash)>, TrailError> {
+/// What a folder of anchors has.
+#[derive(Debug, Clone, Default)]
+pub struct AnchorFolder {
+    /// The anchors, each with the hash of its file.
+    pub anchors: Vec<(Anchor, Hash)>,
+    /// The names of the files that were not read, because they do not end in `.json`.
+    pub unread: Vec<String>,
+}
+
+/// The anchors in a folder.
+pub fn read_anchors(folder: &Path) -> Result<AnchorFolder, TrailError> {
     let file = |path: &Path, source| TrailError::File { path: path.to_owned(), source };
-    let mut anchors = Vec::new();
+    let (mut anchors, mut unread) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(folder).map_err(|error| file(folder, error))? {
         let path = entry.map_err(|error| file(folder, error))?.path();
         if path.extension().is_none_or(|extension| extension != "json") {
+            unread.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
             continue;
         }
         let text = fs::read(&path).map_err(|error| file(&path, error))?;
@@ -79,7 +89,8 @@ pub fn read_anchors(folder: &Path) -> Result<Vec<(Anchor, Hash)>, TrailError> {
         anchors.push((known.ok_or(TrailError::Anchor { path })?, Hash::of(&text)));
     }
     anchors.sort_by_key(|(anchor, _)| milliseconds_of(&anchor.made));
-    Ok(anchors)
+    unread.sort();
+    Ok(AnchorFolder { anchors, unread })
 }
 
 /// Writes an anchor to a file that must not be there. Of a folder, the file in it is named after the day and the time.

@@ -12,10 +12,10 @@ mod sort;
 mod table;
 mod verify;
 
-pub use anchors::{anchor, last_whole_day, read_anchors, write_anchor};
+pub use anchors::{AnchorFolder, anchor, last_whole_day, read_anchors, write_anchor};
 pub use error::TrailError;
-pub use table::{Carried, CarriedError};
-pub use verify::{FINDINGS_SHOWN_MAX, Report, Trail, VerifyOptions, verify};
+pub use table::{Carried, CarriedError, Trail};
+pub use verify::{FINDINGS_SHOWN_MAX, Report, VerifyOptions, verify};
 
 /// The time now, as journals and anchors write it.
 pub fn now() -> String {

@@ -1,10 +1,32 @@
-//! The table's items, as the journal knows them.
+//! Which trail is verified, and the table's items as the journal knows them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::audit::{Hash, Key, Stored, day_of, event_digest, left_out, milliseconds_of};
+use keyfold_core::audit::{
+    Finding, FindingKind, Hash, Key, Stored, day_of, event_digest, left_out, milliseconds_of,
+};
 use keyfold_core::model::{KeySource, Model, Retrofit, Table};
 use keyfold_core::value::{AttributeValue, Item, Name};
+use keyfold_dynamo::Client;
+
+/// A trail: where it is.
+#[derive(Debug)]
+pub struct Trail<'t> {
+    /// How DynamoDB is reached.
+    pub client: &'t Client,
+    /// The table of the events.
+    pub table: &'t Table,
+    /// The journal's table in DynamoDB.
+    pub journal: &'t str,
+    /// The attribute with an event's id.
+    pub id: &'t str,
+    /// The attribute in which the audit writer noted how an event reached it.
+    pub received: &'t str,
+    /// The retrofit that carried events into the table, if one did.
+    pub carried: Option<&'t Carried>,
+    /// Folded keys that the manifest no longer has. Items may still have them, and nothing proves their values.
+    pub former_keys: &'t [String],
+}
 
 /// The way back from an item that a retrofit carried into another table: to the attributes that it had before.
 #[derive(Debug, Clone)]
@@ -13,8 +35,8 @@ pub struct Carried {
     back: BTreeMap<String, String>,
     /// What the retrofit added.
     added: BTreeSet<String>,
-    /// What the source's digests leave out.
-    left_out: BTreeSet<String>,
+    /// Where it was.
+    source: Table,
 }
 
 /// Why an item's digest cannot be had from what a retrofit made of it.
@@ -83,7 +105,7 @@ impl Carried {
         }
         let back: BTreeMap<String, String> =
             rename.iter().map(|(old, new)| (new.clone(), old.clone())).collect();
-        Ok(Carried { back, added: set.keys().cloned().collect(), left_out: left_out(source) })
+        Ok(Carried { back, added: set.keys().cloned().collect(), source: source.clone() })
     }
 
     fn item(&self, item: &Item) -> Item {
@@ -91,29 +113,35 @@ impl Carried {
         let old = |name: &Name| self.back.get(name.as_str()).map_or_else(|| name.clone(), Name::from);
         kept.map(|(name, value)| (old(name), value.clone())).collect()
     }
+
+    /// Is this the source's folded key of the item, which came along?
+    fn has_key(&self, item: &Item, name: &str) -> bool {
+        left_out(&self.source).contains(name) && !self.source.misfolded(&self.item(item)).contains(&name)
+    }
 }
 
 /// How items of a table are read.
 #[derive(Debug)]
 pub(crate) struct Reader<'r> {
+    table: &'r Table,
     id: &'r str,
     received: &'r str,
     carried: Option<&'r Carried>,
     left_out: BTreeSet<String>,
+    /// Attributes that digests left out, and that the table does not fold.
+    unknown: BTreeSet<String>,
     /// The attributes that the table's keys are made of.
     natural: BTreeSet<String>,
 }
 
 impl<'r> Reader<'r> {
     /// `noted` are attributes that digests of the journal left out: folded keys of an earlier manifest may still be on items.
-    pub(crate) fn new(
-        table: &Table,
-        id: &'r str,
-        received: &'r str,
-        carried: Option<&'r Carried>,
-        noted: &BTreeSet<String>,
-    ) -> Reader<'r> {
+    pub(crate) fn new(trail: &Trail<'r>, noted: &BTreeSet<String>) -> Reader<'r> {
+        let Trail { table, id, received, carried, former_keys, .. } = *trail;
+        let of_carried = carried.map(|carried| left_out(&carried.source)).unwrap_or_default();
         let mut left_out = left_out(table);
+        let is_unknown = |name: &&String| !left_out.contains(*name) && !former_keys.contains(name);
+        let unknown = noted.iter().chain(&of_carried).filter(is_unknown).cloned().collect();
         left_out.extend(noted.iter().cloned());
         let inputs = table.key_attributes().flat_map(|key| match &key.source {
             KeySource::Natural => vec![key.name.clone()],
@@ -122,7 +150,17 @@ impl<'r> Reader<'r> {
             }
         });
         let natural = inputs.chain([id.to_owned()]).collect();
-        Reader { id, received, carried, left_out, natural }
+        Reader { table, id, received, carried, left_out, unknown, natural }
+    }
+
+    /// What is wrong with the folded keys of an item. Its digest does not have them: another table has others.
+    pub(crate) fn keys(&self, item: &Item, key: &Key) -> Vec<Finding> {
+        let changed = self.table.misfolded(item).into_iter();
+        let changed = changed.map(|name| Finding::of_key(FindingKind::KeyChanged, key, name));
+        let came_along = |name: &str| self.carried.is_some_and(|carried| carried.has_key(item, name));
+        let is_there = |name: &&String| item.contains_key(name.as_str()) && !came_along(name);
+        let unknown = self.unknown.iter().filter(is_there);
+        changed.chain(unknown.map(|name| Finding::of_key(FindingKind::KeyUnknown, key, name))).collect()
     }
 
     /// The id of an item, and what is compared of it.
@@ -137,7 +175,7 @@ impl<'r> Reader<'r> {
         let received = received.filter(|at| milliseconds_of(at).is_some());
         let mut digests: Vec<Hash> = vec![event_digest(item, &self.left_out)];
         if let Some(carried) = self.carried {
-            let before: BTreeSet<String> = self.left_out.union(&carried.left_out).cloned().collect();
+            let before = self.left_out.union(&left_out(&carried.source)).cloned().collect();
             digests.push(event_digest(&carried.item(item), &before));
         }
         // Without an id that is a text it is no event of the audit writer, and finds no other.

@@ -7,38 +7,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::audit::{
-    Anchor, Counts, Finding, FindingKind, Hash, Mark, Weight, day_of, judge, links, milliseconds_of,
+    Anchor, Counts, Finding, FindingKind, Mark, Weight, day_of, judge, links, milliseconds_of,
 };
-use keyfold_core::model::Table;
 use keyfold_core::query::own::is_tombstone;
-use keyfold_dynamo::{Client, PageRequest, ScanPage, scan_page};
+use keyfold_dynamo::{PageRequest, ScanPage, scan_page};
 use serde::Serialize;
 
+use crate::anchors::{AnchorFolder, last_whole_day};
 use crate::error::TrailError;
 use crate::journal::{Chains, Journal, Taker, day_before, days, next_day};
 use crate::pace::Pace;
 use crate::sort::Sorted;
-use crate::table::{Carried, Reader};
+use crate::table::{Reader, Trail};
 
 /// The most findings that are kept in full. All are counted.
 pub const FINDINGS_SHOWN_MAX: usize = 10_000;
-
-/// A trail: where it is.
-#[derive(Debug)]
-pub struct Trail<'t> {
-    /// How DynamoDB is reached.
-    pub client: &'t Client,
-    /// The table of the events.
-    pub table: &'t Table,
-    /// The journal's table in DynamoDB.
-    pub journal: &'t str,
-    /// The attribute with an event's id.
-    pub id: &'t str,
-    /// The attribute in which the audit writer noted how an event reached it.
-    pub received: &'t str,
-    /// The retrofit that carried events into the table, if one did.
-    pub carried: Option<&'t Carried>,
-}
 
 /// What is verified.
 #[derive(Debug, Default)]
@@ -49,8 +32,8 @@ pub struct VerifyOptions {
     pub to: Option<String>,
     /// The time now.
     pub now: String,
-    /// Anchors, each with the hash of its file.
-    pub anchors: Vec<(Anchor, Hash)>,
+    /// The folder of the anchors, if there is one. Then each day that is over must have one.
+    pub anchors: Option<AnchorFolder>,
     /// The most read units in a second.
     pub units_per_second: f64,
 }
@@ -106,9 +89,12 @@ impl Report {
 
 /// Verifies the days that are asked for.
 pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report, TrailError> {
-    let VerifyOptions { from, to, now, mut anchors, units_per_second } = options;
+    let VerifyOptions { from, to, now, anchors, units_per_second } = options;
     let mut report = Report::default();
+    let must_be_anchored = anchors.is_some();
+    let AnchorFolder { mut anchors, unread } = anchors.unwrap_or_default();
     report.add(links(&mut anchors));
+    report.add(unread.iter().map(|file| Finding::unread(file)));
     let anchors: Vec<Anchor> = anchors.into_iter().map(|(anchor, _)| anchor).collect();
     let journal = Journal { client: trail.client, table: trail.journal };
     let is_whole = from.is_none() && to.is_none();
@@ -121,6 +107,9 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
         (from.unwrap_or_else(|| day_of(&since).to_owned()), to.unwrap_or_else(|| day_of(&now).to_owned()));
     if from > to {
         return Err(TrailError::DaysReversed { from, to });
+    }
+    if must_be_anchored {
+        report.add(missing_anchors(&anchors, from.as_str().max(day_of(&since)), &to, &now)?);
     }
     let (since_ms, now_ms) =
         (milliseconds_of(&since).unwrap_or_default(), milliseconds_of(&now).unwrap_or_default());
@@ -178,6 +167,19 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
     Ok(Report { from, to, since, ..report })
 }
 
+/// The days that are over, and that no anchor closed.
+fn missing_anchors(anchors: &[Anchor], from: &str, to: &str, now: &str) -> Result<Vec<Finding>, TrailError> {
+    let last = last_whole_day(now)?;
+    let closed: BTreeSet<&str> =
+        anchors.iter().filter(|anchor| anchor.closed).map(|anchor| anchor.day.as_str()).collect();
+    let is_missing = |day: &String| *day <= last && !closed.contains(day.as_str());
+    let mut missing: Vec<String> = days(from, to)?.into_iter().filter(is_missing).collect();
+    if missing.is_empty() && anchors.is_empty() {
+        missing.push(from.to_owned());
+    }
+    Ok(missing.iter().map(|day| Finding::of_day(FindingKind::AnchorMissing, day)).collect())
+}
+
 /// The chains of a day have no more rows. `counts` is false for the day after the last, which only explains events.
 fn finish(
     day: &str,
@@ -211,7 +213,7 @@ async fn scan(
     report: &mut Report,
     pace: &mut Pace,
 ) -> Result<(), TrailError> {
-    let reader = Reader::new(trail.table, trail.id, trail.received, trail.carried, noted);
+    let reader = Reader::new(trail, noted);
     let mut start_key = None;
     loop {
         let page = PageRequest {
@@ -223,6 +225,9 @@ async fn scan(
         let page = scan_page(trail.client, &ScanPage { page, segment: None }).await?;
         for item in page.items.iter().filter(|item| !is_tombstone(item)) {
             let (id, stored) = reader.read(item, &in_range);
+            if stored.in_range {
+                report.add(reader.keys(item, &stored.key));
+            }
             sorted.stored(&id, stored)?;
             report.items += 1;
         }

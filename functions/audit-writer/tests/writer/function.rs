@@ -88,7 +88,12 @@ impl Function {
 
     /// Every item of the table.
     pub(crate) async fn items(&self) -> Vec<Item> {
-        let page = PageRequest { table: self.table.name.clone(), consistent: true, ..PageRequest::default() };
+        self.items_of(&self.table).await
+    }
+
+    /// Every item of another table.
+    pub(crate) async fn items_of(&self, table: &Table) -> Vec<Item> {
+        let page = PageRequest { table: table.name.clone(), consistent: true, ..PageRequest::default() };
         scan_page(&self.dynamo.client(), &ScanPage { page, segment: None }).await.unwrap().items
     }
 

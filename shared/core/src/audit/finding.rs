@@ -5,10 +5,11 @@ use serde::Serialize;
 use super::row::Key;
 
 /// What is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// An event is there, but not as it was written.
+    #[default]
     Changed,
     /// An event that was written is not there.
     Removed,
@@ -16,6 +17,10 @@ pub enum FindingKind {
     Inserted,
     /// An event, or a row of the journal, has a time that does not fit the row or the chain that names it.
     BackDated,
+    /// A folded key of an event is not what its other attributes make: the event is not found where it belongs, or is found elsewhere.
+    KeyChanged,
+    /// An event has an attribute that digests left out as a folded key, and the manifest has no such key: nothing proves its value.
+    KeyUnknown,
     /// An item without a readable `received`, which the journal does not know: the audit writer has not written it.
     Unstamped,
     /// A row of the journal does not have the hash that it should have.
@@ -36,6 +41,10 @@ pub enum FindingKind {
     ChainAdded,
     /// An anchor does not follow the one before it.
     AnchorBroken,
+    /// A day that is over has no anchor that was made after its end; or there is no anchor at all.
+    AnchorMissing,
+    /// A file in the folder of the anchors was not read: its name does not end in `.json`.
+    FileUnread,
 }
 
 impl FindingKind {
@@ -46,6 +55,8 @@ impl FindingKind {
             FindingKind::Removed => "removed",
             FindingKind::Inserted => "inserted",
             FindingKind::BackDated => "back-dated",
+            FindingKind::KeyChanged => "key-changed",
+            FindingKind::KeyUnknown => "key-unknown",
             FindingKind::Unstamped => "unstamped",
             FindingKind::RowChanged => "row-changed",
             FindingKind::UnknownFormat => "unknown-format",
@@ -56,12 +67,14 @@ impl FindingKind {
             FindingKind::ChainMissing => "chain-missing",
             FindingKind::ChainAdded => "chain-added",
             FindingKind::AnchorBroken => "anchor-broken",
+            FindingKind::AnchorMissing => "anchor-missing",
+            FindingKind::FileUnread => "file-unread",
         }
     }
 }
 
 /// Something that is wrong, and where. It names events by their keys, and never shows what else they hold.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Finding {
     /// What is wrong.
     pub kind: FindingKind,
@@ -77,15 +90,32 @@ pub struct Finding {
     /// The row in the chain; the first of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
+    /// The event's folded key that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<String>,
+    /// The name of the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 impl Finding {
     pub(super) fn of_event(kind: FindingKind, key: &Key) -> Finding {
-        Finding { kind, key: Some(key.clone()), day: None, chain: None, row: None }
+        Finding { kind, key: Some(key.clone()), ..Finding::default() }
     }
 
-    pub(super) fn of_day(kind: FindingKind, day: &str) -> Finding {
-        Finding { kind, key: None, day: Some(day.to_owned()), chain: None, row: None }
+    /// A folded key of an event is wrong.
+    pub fn of_key(kind: FindingKind, key: &Key, attribute: &str) -> Finding {
+        Finding { attribute: Some(attribute.to_owned()), ..Finding::of_event(kind, key) }
+    }
+
+    /// A file that was not read.
+    pub fn unread(file: &str) -> Finding {
+        Finding { kind: FindingKind::FileUnread, file: Some(file.to_owned()), ..Finding::default() }
+    }
+
+    /// Something is wrong with what there is of a day.
+    pub fn of_day(kind: FindingKind, day: &str) -> Finding {
+        Finding { kind, day: Some(day.to_owned()), ..Finding::default() }
     }
 
     pub(super) fn of_chain(kind: FindingKind, day: &str, chain: &str, row: Option<u64>) -> Finding {

@@ -1,5 +1,7 @@
 //! Which entity an item is, and the keys it should have.
 
+use std::collections::BTreeSet;
+
 use smallvec::SmallVec;
 
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
@@ -39,6 +41,24 @@ impl Table {
     pub fn folded(&self, item: &Item) -> Result<Vec<(&str, Option<String>)>, ItemError> {
         let item = &*self.with_key_parts(item);
         Ok(self.folded_as(self.entity_of(item)?, item)?.into_vec())
+    }
+
+    /// The folded key attributes that are not what the item's other attributes make. All of them if no keys can be made.
+    pub fn misfolded(&self, item: &Item) -> Vec<&str> {
+        // A key that is wrong must not say what it is made of.
+        let mut natural = item.clone();
+        self.folded_names().for_each(|name| drop(natural.remove(name)));
+        let folded = self.entity_of(item).and_then(|entity| self.folded_as(entity, &natural));
+        let is_wrong = |name: &str, wanted: &Option<String>| match (item.get(name), wanted) {
+            (Some(AttributeValue::S(text)), Some(wanted)) => text != wanted,
+            (there, wanted) => there.is_some() || wanted.is_some(),
+        };
+        match folded {
+            Ok(keys) => {
+                keys.iter().filter(|(name, wanted)| is_wrong(name, wanted)).map(|(name, _)| *name).collect()
+            }
+            Err(_) => self.folded_names().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect(),
+        }
     }
 
     /// The same of an item with the attributes that only its keys hold, whose entity is known.

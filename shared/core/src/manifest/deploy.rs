@@ -13,6 +13,9 @@ use super::suggest::did_you_mean;
 use super::table_text::TableText;
 use crate::model::{Deploy, Retrofit, Table};
 
+/// The longest that audit events are kept: a hundred years.
+const KEEP_DAYS_MAX: u64 = 36_500;
+
 /// What is to be deployed: without `[deploy]`, tables and retrofits.
 pub(super) fn deploy(
     tables: &[TableText<'_>],
@@ -32,6 +35,7 @@ pub(super) fn deploy(
         .and_then(|id| find_table(tables, &id, findings))
         .map(|table| table.id.value.to_owned());
     deploy.audit_journal = audit_journal(tables, &fields, findings);
+    deploy.audit_keep_days = audit_keep_days(&deploy, tables, &fields, findings);
     deploy.query_api = query_api(tables, &fields, findings);
     deploy.query_api_writes = query_api_writes(&deploy, tables, built, &fields, findings);
     if fields.node("retrofits").is_some() {
@@ -73,6 +77,25 @@ fn audit_journal(
         findings.report(Code::DuplicateName, name.span, message).hint("the journal needs a table of its own");
     }
     Some(name.value.to_owned())
+}
+
+/// How long the audit writer's table keeps its events.
+fn audit_keep_days(
+    deploy: &Deploy,
+    tables: &[TableText<'_>],
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<u32> {
+    let node = fields.node("audit-keep-days")?;
+    let days = node.whole(findings, &fields.what("audit-keep-days"), 1..=KEEP_DAYS_MAX)?;
+    let is_of = |table: &&TableText<'_>| Some(table.id.value) == deploy.audit_writer.as_deref();
+    if tables.iter().find(is_of).is_none_or(|table| table.ttl.is_none()) {
+        let message = "`deploy` has `audit-keep-days`, but the audit writer's table has no `ttl`";
+        findings
+            .report(Code::MissingField, node.span.clone(), message)
+            .hint("declare a number attribute and name it as the table's `ttl`");
+    }
+    u32::try_from(days).ok()
 }
 
 /// `true` for all tables, or the tables that it may read.

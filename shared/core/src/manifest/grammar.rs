@@ -5,7 +5,7 @@
 pub(super) const ROOT: &[&str] = &["prices", "deploy", "tables", "questions", "retrofits"];
 pub(super) const PRICES: &[&str] = &["region", "as-of", "read-million", "write-million", "storage-gb-month"];
 pub(super) const DEPLOY: &[&str] =
-    &["audit-writer", "audit-journal", "query-api", "query-api-writes", "retrofits"];
+    &["audit-writer", "audit-journal", "audit-keep-days", "query-api", "query-api-writes", "retrofits"];
 pub(super) const TABLE: &[&str] = &[
     "name",
     "managed",

@@ -106,6 +106,7 @@ fn what_is_deployed_must_be_there() {
         ("audit-journal = \"Journal\"", "no `audit-writer` that would keep it"),
         ("audit-writer = \"pets\"\naudit-journal = \"Pets\"", "is also table `pets`"),
         ("audit-writer = \"pets\"\naudit-journal = \"a b\"", "as the name of the journal's table"),
+        ("audit-writer = \"pets\"\naudit-keep-days = 30", "the audit writer's table has no `ttl`"),
     ] {
         let found = mistakes(&deployed(lines));
         assert!(found.iter().any(|found| found.contains(wanted)), "{lines}: {found:?}");

@@ -9,6 +9,8 @@ pub struct Deploy {
     pub audit_writer: Option<String>,
     /// The name in DynamoDB of the table in which the audit writer keeps its journal, if it keeps one.
     pub audit_journal: Option<String>,
+    /// After how many days audit events expire: the writer stamps the attribute of the table's `ttl`. `None`: never.
+    pub audit_keep_days: Option<u32>,
     /// The ids of the tables that the query API reads; empty for no query API.
     pub query_api: Vec<String>,
     /// The ids of those that it also writes.

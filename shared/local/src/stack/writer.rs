@@ -25,6 +25,7 @@ pub(super) async fn start(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Re
         time: "timestamp".to_owned(),
         received: "received".to_owned(),
         journal: None,
+        keep_days: None,
         auth: Auth::Open,
         grant: None,
     };

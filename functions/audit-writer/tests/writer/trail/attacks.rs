@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
-use keyfold_core::audit::{Anchor, Chain, Content, Entry, Hash, Key, event_digest, left_out};
+use keyfold_core::audit::{Anchor, Chain, Content, Entry, Finding, Hash, Key, event_digest, left_out};
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Client, Expected, delete, put};
-use keyfold_trail::{Trail, VerifyOptions, anchor, now, read_anchors, verify, write_anchor};
+use keyfold_local::runtime_api::InvocationResult;
+use keyfold_trail::{AnchorFolder, VerifyOptions, anchor, now, read_anchors, verify, write_anchor};
 use serde_json::{Value, json};
 
-use super::{journal, report, report_of, rows, sample, told};
-use crate::function::{Function, event};
+use super::{journal, model, options, report, report_of, rows, sample, told, trail};
+use crate::function::{Function, direct, event};
 
 fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
@@ -36,7 +37,7 @@ impl Attacker {
         let anchor = anchor(&client, "Journal", &now[..10], &now, None, 1e9).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         write_anchor(folder.path(), &anchor).unwrap();
-        Attacker { function, client, anchors: read_anchors(folder.path()).unwrap() }
+        Attacker { function, client, anchors: read_anchors(folder.path()).unwrap().anchors }
     }
 
     fn table(&self) -> &Table {
@@ -260,7 +261,8 @@ async fn a_forged_chain_does_not_take_an_event_to_another_time() {
     of_the_day.since = "2025-12-01T00:00:00.000Z".to_owned();
     let days = ("2026-01-01".to_owned(), "2026-01-01".to_owned());
     let anchors = vec![(of_the_day, Hash::of(b"file"))];
-    let options = VerifyOptions { from: Some(days.0), to: Some(days.1), anchors, ..VerifyOptions::default() };
+    let anchors = Some(AnchorFolder { anchors, ..AnchorFolder::default() });
+    let options = VerifyOptions { from: Some(days.0), to: Some(days.1), anchors, ..options() };
     let report = report_of(&attacker.function.dynamo(), attacker.table(), options).await;
     assert_eq!(told(&report), ["chain-added"]);
 }
@@ -277,9 +279,105 @@ async fn a_later_beginning_does_not_hide_what_was_inserted() {
     attacker.write(&inserted).await;
     assert_eq!(attacker.found_with_anchors().await, ["inserted new"]);
     // Without an anchor, there is no answer rather than a wrong one.
-    let (table, client) = (attacker.table(), &attacker.client);
-    let trail = Trail { client, table, journal: "Journal", id: "id", received: "received", carried: None };
-    let options = VerifyOptions { now: now(), units_per_second: 1e9, ..VerifyOptions::default() };
-    let error = verify(&trail, options).await.unwrap_err();
+    let trail = trail(&attacker.client, attacker.table(), None);
+    let error = verify(&trail, options()).await.unwrap_err();
     assert!(error.to_string().starts_with("the first day, 2099-01-01, is after the last"), "{error}");
+}
+
+/// A table with no keys but these attributes, to write items as they are.
+fn unfolded(name: &str, partition: &str) -> Table {
+    let text = format!(
+        "[tables.t]\nname = \"{name}\"\npartition = \"{partition}\"\nattributes = {{ {partition} = \"string\" }}\n"
+    );
+    model(&text).tables.remove(0)
+}
+
+/// Digests do not have folded keys, because another table has others. So each key is folded again.
+#[tokio::test]
+async fn an_event_that_an_index_hides_is_found() {
+    let attacker = Attacker::new().await;
+    let unfolded = unfolded(&attacker.table().name, "id");
+    let write = async |item: &Item| put(&attacker.client, &unfolded, item.clone()).await.unwrap();
+    let one = attacker.item("10").await;
+    let names: Vec<String> = attacker.table().folded_names().cloned().collect();
+    assert_eq!(names, ["byResourceActionUser_pk", "byAction_pk"]);
+    for name in &names {
+        let mut hidden = one.clone();
+        hidden.remove(name);
+        let mut elsewhere = one.clone();
+        elsewhere.insert(name.clone(), text("somewhere"));
+        for wrong in [&hidden, &elsewhere] {
+            write(wrong).await;
+            let report = report(&attacker.function, Vec::new()).await;
+            assert_eq!(told(&report), ["key-changed 10"], "{name}");
+            assert_eq!(report.findings[0].attribute.as_ref(), Some(name));
+        }
+    }
+    write(&one).await;
+    assert!(attacker.is_clean().await);
+    // Two events exchange their keys: each is found where the other belongs.
+    let mut others = attacker.function.items().await.into_iter();
+    let other = others.find(|other| other["byAction_pk"] != one["byAction_pk"]).unwrap();
+    for (of, with) in [(&one, &other), (&other, &one)] {
+        let mut exchanged = of.clone();
+        exchanged.insert("byAction_pk".to_owned(), with["byAction_pk"].clone());
+        write(&exchanged).await;
+    }
+    let AttributeValue::S(id) = &other["id"] else { panic!() };
+    let mut expected = ["key-changed 10".to_owned(), format!("key-changed {id}")];
+    expected.sort();
+    assert_eq!(attacker.found().await, expected);
+}
+
+#[tokio::test]
+async fn an_event_that_is_moved_to_another_primary_key_is_found() {
+    let function = Function::start(super::ORGANISATIONS, &[]).await;
+    let outcome = function.invoke(direct(&[json!({ "org": "acme", "id": "1", "action": "viewed" })])).await;
+    assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
+    let mut item = function.item("1").await.unwrap();
+    let client = function.dynamo().client();
+    delete(&client, &function.table, &item, &Expected::nothing()).await.unwrap();
+    item.insert("pk".to_owned(), text("umbrella#1"));
+    put(&client, &unfolded(&function.table.name, "pk"), item).await.unwrap();
+    assert_eq!(told(&report(&function, Vec::new()).await), ["key-changed 1"]);
+}
+
+/// Somebody who can write to the folder of the anchors, or who ends the job that makes them.
+#[tokio::test]
+async fn a_day_without_an_anchor_is_found() {
+    let attacker = Attacker::new().await;
+    let began = "2026-01-01T10:00:00.000Z";
+    let mut first = attacker.anchors[0].clone();
+    first.0.since = began.to_owned();
+    let of_day = |day: &str, closed: bool| {
+        let (day, made) = (day.to_owned(), format!("{day}T23:59:59.000Z"));
+        (Anchor { day, made, closed, previous: None, chains: [].into(), ..first.0.clone() }, Hash::of(b"1"))
+    };
+    let found = async |anchors: Vec<(Anchor, Hash)>, unread: &[&str]| {
+        let unread = unread.iter().map(|name| (*name).to_owned()).collect();
+        let (from, to) = (Some("2026-01-01".to_owned()), Some("2026-01-02".to_owned()));
+        let anchors = Some(AnchorFolder { anchors, unread });
+        let options = VerifyOptions { from, to, anchors, ..options() };
+        let report = report_of(&attacker.function.dynamo(), attacker.table(), options).await;
+        let place = |finding: &Finding| finding.day.clone().or(finding.file.clone()).unwrap();
+        report.findings.iter().map(|one| format!("{} {}", one.kind.name(), place(one))).collect::<Vec<_>>()
+    };
+    let missing = |day: &str| format!("anchor-missing {day}");
+    put(&attacker.client, &journal(), keyfold_core::audit::since_item(began)).await.unwrap();
+    let one = of_day("2026-01-01", true);
+    assert_eq!(found(Vec::new(), &[]).await, [missing("2026-01-01"), missing("2026-01-02")]);
+    assert_eq!(found(vec![one.clone()], &[]).await, [missing("2026-01-02")]);
+    assert_eq!(
+        found(vec![one.clone(), of_day("2026-01-02", false)], &[]).await,
+        ["anchor-broken 2026-01-02".to_owned(), missing("2026-01-02"),]
+    );
+    assert_eq!(
+        found(vec![one], &["2026-01-02.json.bak"]).await,
+        [missing("2026-01-02"), "file-unread 2026-01-02.json.bak".to_owned(),]
+    );
+    // On the first day, no day is over, and the folder is empty all the same.
+    let options = VerifyOptions { anchors: Some(AnchorFolder::default()), ..options() };
+    let options = VerifyOptions { from: Some(now()[..10].to_owned()), ..options };
+    let report = report_of(&attacker.function.dynamo(), attacker.table(), options).await;
+    assert_eq!(told(&report), ["anchor-missing"]);
 }
