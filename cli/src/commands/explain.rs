@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use keyfold_core::model::Model;
+use keyfold_core::query::readiness::Pending;
 use keyfold_core::query::{QueryPlan, Readiness};
 use keyfold_core::retrofit::readiness::{Filling, readiness, retrofits_into};
 
@@ -30,7 +31,7 @@ fn filled_by_retrofits(model: &Model, plan: &QueryPlan) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for access in &plan.accesses {
         let index = access.source.index();
-        let Some(retrofit) = pending.pending(&plan.table, index).map(|pending| &pending.retrofit) else {
+        let Some(Pending::Retrofit { retrofit, .. }) = pending.pending(&plan.table, index) else {
             continue;
         };
         let source =

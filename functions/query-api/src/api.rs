@@ -97,6 +97,13 @@ impl Api {
         }
     }
 
+    /// The table did not have this index: it is pending for a while.
+    pub(crate) fn note_missing(&self, table: &Table, index: &str) {
+        if let Some(known) = &self.readiness {
+            known.note_missing(table, index);
+        }
+    }
+
     /// The same API for callers whose tokens grant this.
     pub fn with_grants(self, grants: Grants) -> Api {
         Api { grants, ..self }

@@ -2,6 +2,7 @@
 
 use keyfold_core::model::Table;
 use keyfold_core::query::explain::{self, Explanation};
+use keyfold_core::query::readiness::Pending;
 use keyfold_core::query::{QueryPlan, QueryRequest};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{AnswerError, Binding, Position, QueryError, RunOptions, cap_overrun, run_counting};
@@ -14,6 +15,9 @@ use crate::context::RequestContext;
 use crate::page_token::PageTokens;
 use crate::plain::{Format, Items};
 use crate::plan::{PlannedRequest, plan_request};
+
+/// The code of what answers a request, but not yet.
+const PENDING: &str = "index-pending";
 
 /// One page of an answer.
 #[derive(Debug)]
@@ -59,14 +63,29 @@ impl Answer {
     }
 }
 
-/// The answer to a request.
+/// The answer to a request. An index that turns out to be missing is pending from then on, and the request is planned once more without it.
 pub(crate) async fn query(
     context: &RequestContext<'_>,
     request: &QueryRequest,
     record: &mut Record,
 ) -> Result<Answer, Problem> {
+    let planned = plan_request(context, request, record).await?;
+    match answered(context, request, record, planned).await {
+        Err(problem) if problem.code == PENDING => {
+            let planned = plan_request(context, request, record).await?;
+            answered(context, request, record, planned).await
+        }
+        answer => answer,
+    }
+}
+
+async fn answered(
+    context: &RequestContext<'_>,
+    request: &QueryRequest,
+    record: &mut Record,
+    PlannedRequest { table, plan }: PlannedRequest<'_>,
+) -> Result<Answer, Problem> {
     let units_max = units_max(context, request)?;
-    let PlannedRequest { table, plan } = plan_request(context, request, record).await?;
     let binding = Binding::new(request, &identity(context.caller), &context.api.version);
     let tokens = PageTokens::new(&context.api.token_keys, binding, context.now);
     let from = tokens.open(request.page.as_deref()).await?;
@@ -117,12 +136,25 @@ async fn run(
         let consumed = consumed.map_or(units, |answer| answer.consumed_read_units);
         budget.correct(&api.client, reserved, consumed).await?;
     }
-    match (answer?, counted) {
+    let answer = answer?;
+    if let Err(QueryError::Dynamo(error)) = &answer
+        && let Some(index) = error.missing_index()
+    {
+        api.note_missing(table, index);
+        return Err(missing(table, index));
+    }
+    match (answer, counted) {
         (Err(QueryError::Answer(AnswerError::ReadUnitsCap { .. })), Some((budget, _))) if cap < wanted => {
             Err(budget.exceeded(*now))
         }
         (answer, _) => Ok(answer?),
     }
+}
+
+/// A deployment knows an index before the table has it: in the stages of a stack, and until `keyfold index add` is done.
+fn missing(table: &Table, index: &str) -> Problem {
+    let detail = format!("index `{index}` of table `{}` {}", table.id, Pending::Missing);
+    Problem::new(503, PENDING, detail).hint("ask again when the index is active")
 }
 
 /// The read units that the request may consume: what it asks for, within the API's limit.

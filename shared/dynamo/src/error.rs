@@ -206,6 +206,14 @@ impl DynamoError {
         }
     }
 
+    /// The index of the call, if the table does not have it, or if DynamoDB is still filling it. Only DynamoDB's words say so.
+    pub fn missing_index(&self) -> Option<&str> {
+        let DynamoError::Invalid { call, detail } = self else { return None };
+        let words = ["does not have the specified index", "backfilling global secondary index"];
+        let is_missing = words.iter().any(|words| detail.reveal().contains(words));
+        call.index.as_deref().filter(|_| is_missing)
+    }
+
     /// Has DynamoDB refused the call? Then it consumed nothing.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(

@@ -65,7 +65,8 @@ impl Case {
     pub fn readiness(&self) -> Readiness {
         let mut readiness = Readiness::complete();
         for index in &self.pending {
-            let pending = Pending { retrofit: "fill".to_owned(), progress: "0 of 1 segments".to_owned() };
+            let pending =
+                Pending::Retrofit { retrofit: "fill".to_owned(), progress: "0 of 1 segments".to_owned() };
             readiness.add_index(&self.table().id, index, pending);
         }
         readiness

@@ -56,6 +56,34 @@ async fn an_index_is_refused_with_the_retrofit_until_it_is_cut_over() {
     assert_eq!(send(&api(&dynamo), &Sent::query(&asked())).await.body["count"], 1);
 }
 
+#[tokio::test]
+async fn an_index_that_the_table_does_not_have_is_pending_until_it_has() {
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let native = MANIFEST.replace("\"{owner}-{colour}\"", "[\"owner\", \"colour\"]");
+    let native = native.split("allow").next().unwrap();
+    let without = native.split("[tables.things.indexes").next().unwrap();
+    let of = |manifest: &str| {
+        api_of(
+            manifest,
+            dynamo.endpoint(),
+            Limits { auth: Auth::Open, allow_scan: true, ..Limits::default() },
+        )
+    };
+    dynamo.create_tables(&of(without).model().tables, TableOptions::default()).await.unwrap();
+    let api = of(native);
+    let got = send(&api, &Sent::query(&asked())).await;
+    assert_eq!((got.status, &got.body["code"]), (503, &json!("index-pending")), "{}", got.body);
+    assert!(
+        got.body["detail"].as_str().unwrap().contains("`byOwner` of table `things` is not in the table yet")
+    );
+    // Another way is used as long as it is pending.
+    let mut scan = asked();
+    scan["scan"] = json!(true);
+    let got = send(&api, &Sent::query(&scan)).await;
+    assert_eq!((got.status, &got.body["count"]), (200, &json!(0)), "{}", got.body);
+    assert_eq!(send(&of(native), &Sent::query(&scan)).await.status, 200);
+}
+
 async fn cut_over(dynamo: &EmbeddedDynamo, api: &Api) {
     let job = Job::new(Mapping::of(api.model(), "inPlace").unwrap(), Epoch::FIRST);
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");

@@ -180,7 +180,12 @@ impl PlanError {
             | PlanError::Unordered { suggestion, instead, .. }
             | PlanError::Unscoped { suggestion, instead, .. } => (suggestion.as_ref(), instead.as_slice()),
             PlanError::Pending { pending, .. } => {
-                cut_over = [format!("ask again when retrofit `{}` is cut over", pending.retrofit)];
+                cut_over = [match &**pending {
+                    Pending::Retrofit { retrofit, .. } => {
+                        format!("ask again when retrofit `{retrofit}` is cut over")
+                    }
+                    Pending::Missing => "ask again when the index is active".to_owned(),
+                }];
                 (None, cut_over.as_slice())
             }
         };

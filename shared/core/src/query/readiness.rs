@@ -14,12 +14,18 @@ pub struct Readiness {
 
 /// Why an index, or a whole table, does not hold all its items yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("is being filled by retrofit `{retrofit}`: {progress}")]
-pub struct Pending {
-    /// The name of the retrofit that fills it.
-    pub retrofit: String,
-    /// How far the retrofit is: `3 of 8 segments`, `not started`.
-    pub progress: String,
+pub enum Pending {
+    /// A retrofit fills it.
+    #[error("is being filled by retrofit `{retrofit}`: {progress}")]
+    Retrofit {
+        /// The retrofit's name.
+        retrofit: String,
+        /// How far the retrofit is: `3 of 8 segments`, `not started`.
+        progress: String,
+    },
+    /// The manifest has the index and the table does not, or DynamoDB is still filling it.
+    #[error("is not in the table yet, or DynamoDB is still filling it")]
+    Missing,
 }
 
 impl Readiness {

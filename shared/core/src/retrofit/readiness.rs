@@ -71,7 +71,7 @@ impl Filling {
     }
 
     fn pending(&self) -> Pending {
-        Pending { retrofit: self.mapping.name().to_owned(), progress: self.progress() }
+        Pending::Retrofit { retrofit: self.mapping.name().to_owned(), progress: self.progress() }
     }
 
     /// How far it is, in words that end "index `x` is being filled by retrofit `y`: ".

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::try_join_all;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
+use keyfold_core::query::readiness::Pending;
 use keyfold_core::retrofit::control;
 use keyfold_core::retrofit::readiness::{Filling, SEGMENTS_READ_MAX, readiness, retrofits_into};
 use keyfold_core::retrofit::{Epoch, Job, Mapping};
@@ -17,10 +18,15 @@ use crate::Client;
 /// How long what was read is good for: so long can an index be refused that was just cut over, or be used after `undo`.
 pub const READINESS_TIME: Duration = Duration::from_secs(5);
 
+/// How long an index that a table does not have is not asked for again.
+const MISSING_TIME: Duration = Duration::from_secs(60);
+
 /// The readiness of the tables of one model.
 #[derive(Debug)]
 pub struct KnownReadiness {
     control_table: String,
+    /// Indexes that a table did not have, by the ids of both.
+    missing: Mutex<BTreeMap<(String, String), Instant>>,
     /// By the table's id: as many as the model has.
     kept: Mutex<BTreeMap<String, (Instant, Arc<Readiness>)>>,
 }
@@ -28,7 +34,26 @@ pub struct KnownReadiness {
 impl KnownReadiness {
     /// By the control table of this name.
     pub fn new(control_table: &str) -> KnownReadiness {
-        KnownReadiness { control_table: control_table.to_owned(), kept: Mutex::default() }
+        KnownReadiness {
+            control_table: control_table.to_owned(),
+            missing: Mutex::default(),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// The table did not have this index when a query asked for it: it is pending for a minute.
+    pub fn note_missing(&self, table: &Table, index: &str) {
+        let missing = (table.id.clone(), index.to_owned());
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(missing, Instant::now());
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(&table.id);
+    }
+
+    fn add_missing(&self, table: &Table, found: &mut Readiness) {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        missing.retain(|_, at| at.elapsed() < MISSING_TIME);
+        for (id, index) in missing.keys().filter(|(id, _)| *id == table.id) {
+            found.add_index(id, index, Pending::Missing);
+        }
     }
 
     /// What is pending of a table. Nothing is read for a table that no retrofit fills. Without a control table, or without a
@@ -48,7 +73,9 @@ impl KnownReadiness {
         let at = Instant::now();
         let mappings = retrofits_into(model, &table.id);
         let fillings = mappings.map(|mapping| filling(client, mapping, &self.control_table));
-        let found = Arc::new(readiness(&try_join_all(fillings).await?));
+        let mut found = readiness(&try_join_all(fillings).await?);
+        self.add_missing(table, &mut found);
+        let found = Arc::new(found);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(table.id.clone(), (at, Arc::clone(&found)));
         Ok(found)

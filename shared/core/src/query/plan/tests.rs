@@ -318,7 +318,7 @@ fn an_index_that_is_being_filled_is_not_read() {
     let parsed = crate::manifest::parse("keyfold.toml", FLIGHTS);
     let model = parsed.model.unwrap();
     let mut readiness = Readiness::complete();
-    let pending = Pending { retrofit: "fill".to_owned(), progress: "3 of 8 segments".to_owned() };
+    let pending = Pending::Retrofit { retrofit: "fill".to_owned(), progress: "3 of 8 segments".to_owned() };
     readiness.add_index("t", "byNumber", pending);
     let ask = |asked: Value, readiness: &Readiness| {
         let request = serde_json::from_value(json!({ "table": "t", "where": asked })).unwrap();
@@ -335,7 +335,10 @@ fn an_index_that_is_being_filled_is_not_read() {
     insta::assert_snapshot!(reason.reason, @"it is being filled by retrofit `fill`: 3 of 8 segments");
     // Nothing of a pending table is read, not even by a scan.
     let mut readiness = Readiness::complete();
-    readiness.add_table("t", Pending { retrofit: "move".to_owned(), progress: "not started".to_owned() });
+    readiness.add_table(
+        "t",
+        Pending::Retrofit { retrofit: "move".to_owned(), progress: "not started".to_owned() },
+    );
     let refused = ask(json!({ "id": "1" }), &readiness).unwrap_err();
     insta::assert_snapshot!(refused, @"table `t` is being filled by retrofit `move`: not started");
 }
