@@ -142,6 +142,40 @@ pub(crate) fn answer(first_failure: Option<&str>) -> Value {
     json!({ "batchItemFailures": failures })
 }
 
+/// Where a message of a queue names itself; a record of a stream does not begin so.
+const MESSAGE_BEGINS_WITHIN: usize = 64;
+
+/// The notice in a message of a queue, where notices wait that were refused: Lambda's own envelope, or EventBridge's event as it is.
+///
+/// <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html>
+pub(crate) fn set_aside_again(event: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Messages {
+        #[serde(rename = "Records")]
+        records: Vec<Message>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Message {
+        event_source: String,
+        body: String,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Envelope<'b> {
+        #[serde(borrow)]
+        request_payload: &'b RawValue,
+    }
+    // A batch of a stream can be large: it is not read twice.
+    if !event.get(..MESSAGE_BEGINS_WITHIN)?.contains("messageId") {
+        return None;
+    }
+    let [message] = <[Message; 1]>::try_from(serde_json::from_str::<Messages>(event).ok()?.records).ok()?;
+    let envelope: Option<Envelope<'_>> = serde_json::from_str(&message.body).ok();
+    let notice = envelope.map_or(message.body.as_str(), |envelope| envelope.request_payload.get());
+    (message.event_source == "aws:sqs").then(|| set_aside(notice)).flatten()
+}
+
 /// The place where Lambda has set a batch aside, if the event is EventBridge's of a new object in a bucket.
 ///
 /// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html>
@@ -237,6 +271,23 @@ mod tests {
         assert_eq!(batch(&of(BATCH_RECORDS_MAX)).records.len(), BATCH_RECORDS_MAX);
         let refused = StreamBatch::read(&of(BATCH_RECORDS_MAX + 1)).map(drop).unwrap_err().to_string();
         assert!(refused.contains("more records than Lambda delivers at once"), "{refused}");
+    }
+
+    #[test]
+    fn a_notice_that_was_refused_is_read_from_its_queue() {
+        let detail = json!({ "bucket": { "name": "failures" }, "object": { "key": "a/b" } });
+        let notice = json!({ "source": "aws.s3", "detail-type": "Object Created", "detail": detail });
+        let place = Some("s3://failures/a/b".to_owned());
+        let message = |body: &Value, source: &str| {
+            json!({ "Records": [{ "messageId": "1", "eventSource": source, "body": body.to_string() }] })
+                .to_string()
+        };
+        let envelope = json!({ "version": "1.0", "requestPayload": notice, "responsePayload": {} });
+        for body in [&envelope, &notice] {
+            assert_eq!(set_aside_again(&message(body, "aws:sqs")), place);
+            assert_eq!(set_aside_again(&message(body, "aws:sns")), None);
+        }
+        assert_eq!(set_aside_again(&message(&json!({}), "aws:sqs")), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout_at;
 
 use crate::change::received;
-use crate::event::{StreamBatch, StreamRecord, answer, set_aside};
+use crate::event::{StreamBatch, StreamRecord, answer, set_aside, set_aside_again};
 use crate::replicator::Opened;
 use crate::{Refusal, Replicator, Report};
 
@@ -40,6 +40,9 @@ async fn carry_over(
     stop: Option<Instant>,
     report: &mut Report,
 ) -> Result<Value, Refusal> {
+    if let Some(place) = set_aside_again(event) {
+        return note_set_aside(replicator, &place, stop, report).await;
+    }
     let mut batch = match StreamBatch::read(event) {
         Ok(batch) => batch,
         // Nearly every event is a batch: only others are read a second time.
