@@ -2,6 +2,7 @@
 
 mod ask;
 mod audit;
+mod bundle;
 mod check;
 mod console;
 mod demo;
@@ -153,9 +154,14 @@ pub(crate) enum Command {
     Audit(audit::AuditCommand),
     /// Write the CloudFormation template of the whole deployment, or check one that was changed by hand.
     #[command(
-        after_help = "Examples:\n  keyfold template > template.yaml\n  keyfold template --stages --have audit.byUserAction"
+        after_help = "Examples:\n  keyfold template --out template.yaml\n  keyfold template --stages --have audit.byUserAction"
     )]
     Template(template::TemplateArgs),
+    /// Write the deployment as one folder for every tool but SAM: a plain CloudFormation template, the functions' zips, checksums.
+    #[command(
+        after_help = "Examples:\n  keyfold bundle --out bundle\n  keyfold bundle --functions release --upload s3://my-bucket/keyfold"
+    )]
+    Bundle(bundle::BundleArgs),
     /// Look at tables, indexes, questions and retrofits in your browser, until ctrl-C. Only reads.
     #[command(
         after_help = "Examples:\n  keyfold console\n  keyfold console --endpoint http://127.0.0.1:8000\n\n\
@@ -219,6 +225,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Index(command) => tables::index(globals, command, out),
         Command::Audit(command) => audit::run(globals, command, out),
         Command::Template(args) => template::run(globals, args, out),
+        Command::Bundle(args) => bundle::run(globals, args, out),
         Command::Init(args) => init::run(globals, args, out),
         Command::Console { port } => console::run(globals, *port, out),
         Command::Local(args) => local::run(globals, args, out),

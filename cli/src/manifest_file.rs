@@ -20,9 +20,7 @@ impl ManifestFile {
     /// Reads and checks a manifest. The planner's findings about its questions are added to the diagnostics.
     pub(crate) fn read(path: &Path) -> anyhow::Result<ManifestFile> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| {
-            format!("cannot read the manifest `{name}` (set another path with --manifest)")
-        })?;
+        let text = manifest_text(path)?;
         let mut parsed = manifest::parse(&name, &text);
         review(&mut parsed, &text);
         Ok(ManifestFile { name, text, parsed })
@@ -35,6 +33,13 @@ impl ManifestFile {
     pub(crate) fn render(&self, out: &Output) -> String {
         manifest::render(&self.name, &self.text, &self.parsed.diagnostics, out.colour())
     }
+}
+
+/// The text of a manifest.
+pub(crate) fn manifest_text(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| {
+        format!("cannot read the manifest `{}` (set another path with --manifest)", path.display())
+    })
 }
 
 /// What tables are called in one deployment, `ID=NAME,...`, as the functions of a stack have it.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use keyfold_core::model::Model;
-use keyfold_template::{self as template, Finding, read};
+use keyfold_edge::MANIFEST_FILE;
+use keyfold_template::{self as template, Finding, Manifest, read};
 use serde_json::{Value, json};
 
+use super::bundle;
 use crate::globals::Globals;
-use crate::manifest_file::declared;
+use crate::manifest_file::{declared, manifest_text};
 use crate::output::{Output, counted};
 use crate::support::exit_code;
 
@@ -28,6 +29,9 @@ pub(crate) struct TemplateArgs {
     /// For the deployments: a global index that the live table already has.
     #[arg(long, value_name = "TABLE.INDEX")]
     pub(crate) have: Vec<String>,
+    /// Write the template to this file, and the manifest and the state machine to the folder `.keyfold` next to it, for `sam build`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "only"])]
+    pub(crate) out: Option<PathBuf>,
     /// Print only this, as JSON: each function's rights, environment and mappings, for those who deploy by other means.
     #[arg(long, value_parser = ["rights"])]
     pub(crate) only: Option<String>,
@@ -36,17 +40,30 @@ pub(crate) struct TemplateArgs {
 pub(super) fn run(globals: &Globals, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
     // The names of the manifest: each deployment adds its prefix to them.
     let model = declared(&globals.manifest, out)?;
+    let manifest = Manifest { model: &model, digest: bundle::digest(manifest_text(&globals.manifest)?) };
     if args.stages || args.stage.is_some() {
-        return stages(&model, args, out);
+        return stages(globals, &manifest, args, out);
     }
-    let text = template::generate(&model, &|_, _| true)?;
+    let text = template::generate(&manifest, &|_, _| true)?;
     match &args.check {
-        Some(file) => check(&text, file, out),
-        None => print(&text, args, out),
+        Some(file) => check(globals, &text, file, out),
+        None => print(globals, &manifest, &text, args, out),
     }
 }
 
-fn print(text: &str, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
+fn print(
+    globals: &Globals,
+    manifest: &Manifest<'_>,
+    text: &str,
+    args: &TemplateArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    if let Some(file) = &args.out {
+        write(globals, manifest, text, file)?;
+        let name = file.display();
+        out.text(format!("{name}: for the manifest `{}`, {}\n", globals.manifest.display(), manifest.digest));
+        return Ok(ExitCode::SUCCESS);
+    }
     match (args.only.is_some(), out.json) {
         (true, _) => out.value(&template::settings(&read(text)?))?,
         (false, true) => out.value(&template::as_json(&read(text)?))?,
@@ -55,10 +72,33 @@ fn print(text: &str, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(wanted: &str, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
+/// Writes the template, and the files that `sam build` and `sam deploy` pack next to it.
+fn write(globals: &Globals, manifest: &Manifest<'_>, text: &str, file: &Path) -> anyhow::Result<()> {
+    let packed = file.with_file_name(template::PACKED);
+    let layer = packed.join(manifest.layer());
+    let write = |path: PathBuf, bytes: &[u8]| {
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))
+            .and_then(|()| std::fs::write(&path, bytes))
+            .with_context(|| format!("cannot write `{}`", path.display()))
+    };
+    write(layer.join(MANIFEST_FILE), manifest_text(&globals.manifest)?.as_bytes())?;
+    write(packed.join(template::MACHINE_FILE), template::MACHINE.as_bytes())?;
+    write(file.to_owned(), text.as_bytes())
+}
+
+fn check(globals: &Globals, wanted: &str, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the template `{name}`"))?;
-    let findings = template::compare(wanted, &text).with_context(|| format!("template `{name}`"))?;
+    let (wanted, found) = (read(wanted)?, read(&text).with_context(|| format!("template `{name}`"))?);
+    // A bundle's template is compared without SAM, whatever its functions' code is.
+    let manifest = bundle::key("manifest", "zip", &bundle::layer(&manifest_text(&globals.manifest)?));
+    let machine = bundle::key("retrofit", "asl.json", template::MACHINE.as_bytes());
+    let findings = match template::code_of(&found, &manifest, &machine) {
+        Some((keys, architecture)) => {
+            template::compare(&template::expand(&wanted, &keys, architecture), &found)
+        }
+        None => template::compare(&wanted, &found),
+    };
     let breaks = findings.iter().filter(|finding| finding.breaks.is_some()).count();
     if out.json {
         let entry = |finding: &Finding| json!({ "line": finding.line, "place": finding.place, "what": finding.what, "breaks": finding.breaks });
@@ -76,18 +116,23 @@ fn check(wanted: &str, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
     Ok(exit_code(breaks == 0))
 }
 
-fn stages(model: &Model, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
+fn stages(
+    globals: &Globals,
+    manifest: &Manifest<'_>,
+    args: &TemplateArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
     let have: BTreeSet<String> = args.have.iter().cloned().collect();
     for name in &have {
-        let index = name.split_once('.').and_then(|(table, index)| model.table(table)?.index(index));
+        let index = name.split_once('.').and_then(|(table, index)| manifest.model.table(table)?.index(index));
         if index.is_none() {
             bail!("the manifest has no index `{name}` (write it as TABLE.INDEX)");
         }
     }
-    let stages = template::stages(model, &have)?;
+    let stages = template::stages(manifest, &have)?;
     if let Some(number) = args.stage {
         return match stages.iter().find(|stage| stage.number == number) {
-            Some(stage) => print(&stage.template, args, out),
+            Some(stage) => print(globals, manifest, &stage.template, args, out),
             None => bail!("there is no stage {number}: all indexes exist after stage {}", stages.len()),
         };
     }

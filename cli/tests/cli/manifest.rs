@@ -153,7 +153,14 @@ fn the_template_is_printed_checked_and_staged() {
     assert_words(&wrong, &["`AuditV2ReplicatorMapping.Properties.StartingPosition`: is \"LATEST\""]);
     let rights = json(&["template", "--only", "rights"]);
     assert_eq!(rights["AuditV2ReplicatorFunction"]["environment"]["KEYFOLD_RETROFIT"], "auditV2");
-    assert_eq!(rights["AuditV2ReplicatorFunction"]["mappings"].as_array().unwrap().len(), 2);
+    assert_eq!(rights["AuditV2ReplicatorFunction"]["mappings"].as_array().unwrap().len(), 3);
+    let out = folder.path().join("out/template.yaml");
+    assert!(keyfold(&["template", "--out", out.to_str().unwrap()]).status.success());
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), text);
+    let layer = text.split_once("ContentUri: ").and_then(|(_, rest)| rest.lines().next()).unwrap();
+    let packed = std::fs::read(out.with_file_name(layer).join("keyfold.toml")).unwrap();
+    assert_eq!(packed, std::fs::read(root().join("keyfold.toml")).unwrap());
+    assert!(out.with_file_name(".keyfold/retrofit.asl.json").is_file());
     let staged = json(&["--json", "template", "--stages"]);
     assert_eq!(staged.as_array().unwrap().len(), 3);
     assert_eq!(staged[0]["adds"]["audit"], "byResourceActionUser");

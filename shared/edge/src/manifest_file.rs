@@ -4,11 +4,15 @@ use std::path::Path;
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, TableNamesError};
+use keyfold_core::value::Hex;
+use keyfold_dynamo::model_version;
 
 use crate::Environment;
 
 /// What tables are called in this deployment, `ID=NAME,...`; others are called as the manifest says.
 const TABLES: &str = "KEYFOLD_TABLES";
+/// The SHA-256 of the manifest that the deployment was made from, in hexadecimal; any manifest will do if unset.
+const DIGEST: &str = "KEYFOLD_MANIFEST_DIGEST";
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +25,18 @@ pub enum ManifestError {
         /// Why not.
         source: std::io::Error,
     },
+    /// The deployment was made from another manifest, with other tables and rights.
+    #[error(
+        "the manifest `{path}` has the SHA-256 {found}, and this deployment was made from {wanted}\nhint: make the template again (`keyfold template --out`, or `keyfold bundle`) and deploy it together with the manifest that the command wrote"
+    )]
+    Another {
+        /// Where it is.
+        path: String,
+        /// Its digest.
+        found: String,
+        /// The deployment's (`KEYFOLD_MANIFEST_DIGEST`).
+        wanted: String,
+    },
     /// The manifest has mistakes.
     #[error("the manifest has mistakes\n{report}")]
     Mistakes {
@@ -32,10 +48,22 @@ pub enum ManifestError {
     TableNames(#[from] TableNamesError),
 }
 
-/// The text of a manifest file.
+/// The text of a manifest file. The deployment must have been made from the same text.
 pub fn read_manifest(path: &Path) -> Result<String, ManifestError> {
-    std::fs::read_to_string(path)
-        .map_err(|source| ManifestError::Unreadable { path: path.display().to_string(), source })
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ManifestError::Unreadable { path: path.display().to_string(), source })?;
+    check_digest(path, &text, Environment::of_process().get(DIGEST))?;
+    Ok(text)
+}
+
+fn check_digest(path: &Path, text: &str, wanted: Option<String>) -> Result<(), ManifestError> {
+    let found = Hex(&model_version(text)).to_string();
+    match wanted {
+        Some(wanted) if wanted != found => {
+            Err(ManifestError::Another { path: path.display().to_string(), found, wanted })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The model of a manifest's text, with the tables' names in this deployment. The file's name is for the messages.
@@ -48,4 +76,21 @@ pub fn parse_manifest(file_name: &str, text: &str) -> Result<Model, ManifestErro
 /// The model of a manifest file.
 pub fn load(path: &Path) -> Result<Model, ManifestError> {
     parse_manifest(&path.display().to_string(), &read_manifest(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_that_the_deployment_was_not_made_from_is_refused() {
+        let digest = Hex(&model_version("one")).to_string();
+        let check = |text: &str, wanted: Option<&String>| {
+            check_digest(Path::new("keyfold.toml"), text, wanted.cloned()).map_err(|error| error.to_string())
+        };
+        assert_eq!(check("one", Some(&digest)), Ok(()));
+        assert_eq!(check("another", None), Ok(()));
+        let message = check("another", Some(&digest)).unwrap_err();
+        assert!(message.contains(&digest) && message.contains("hint:"), "{message}");
+    }
 }

@@ -10,6 +10,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
+use crate::Environment;
+
+/// The stack of this process; unset outside a stack. It is the first dimension of all metrics: two stacks do not share a graph.
+const STACK: &str = "KEYFOLD_STACK";
+
 /// One line of metrics.
 #[derive(Debug, Clone)]
 pub struct Metrics<'a> {
@@ -33,11 +38,15 @@ impl Metrics<'_> {
     pub fn write(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         // If standard output is gone, nobody is left to tell.
-        let _ = writeln!(std::io::stdout().lock(), "{}", self.line(u64::try_from(now).unwrap_or(u64::MAX)));
+        let now = u64::try_from(now).unwrap_or(u64::MAX);
+        let stack = Environment::of_process().get(STACK);
+        let _ = writeln!(std::io::stdout().lock(), "{}", self.line(now, stack.as_deref()));
     }
 
-    fn line(&self, timestamp_ms: u64) -> Value {
-        let names: Vec<_> = self.dimensions.iter().map(|(name, _)| *name).collect();
+    fn line(&self, timestamp_ms: u64, stack: Option<&str>) -> Value {
+        let dimensions = stack.map(|stack| ("Stack", stack));
+        let dimensions: Vec<_> = dimensions.into_iter().chain(self.dimensions.iter().copied()).collect();
+        let names: Vec<_> = dimensions.iter().map(|(name, _)| *name).collect();
         let declared = |(name, unit, _): &(&str, &str, f64)| json!({ "Name": name, "Unit": unit });
         let declared: Vec<_> = self.metrics.iter().map(declared).collect();
         let directive = json!({ "Namespace": self.namespace, "Dimensions": [names], "Metrics": declared });
@@ -46,7 +55,7 @@ impl Metrics<'_> {
             "_aws".to_owned(),
             json!({ "Timestamp": timestamp_ms, "CloudWatchMetrics": [directive] }),
         );
-        let dimensions = self.dimensions.iter().map(|(name, value)| (*name, Value::from(*value)));
+        let dimensions = dimensions.iter().map(|(name, value)| (*name, Value::from(*value)));
         let metrics = self.metrics.iter().map(|(name, _, value)| (*name, Value::from(*value)));
         let properties = self.properties.iter().map(|(name, value)| (*name, value.clone()));
         let all = dimensions.chain(metrics).chain(properties);
@@ -67,7 +76,7 @@ mod tests {
             metrics: &[("Latency", "Milliseconds", 1.5), ("Events", "Count", 2.0)],
             properties: &[("RequestId", Value::from("x"))],
         }
-        .line(7);
+        .line(7, Some("dev"));
         let declared = &line["_aws"]["CloudWatchMetrics"][0];
         assert_eq!(declared["Metrics"].as_array().unwrap().len(), 2);
         for metric in declared["Metrics"].as_array().unwrap() {
@@ -77,5 +86,6 @@ mod tests {
             assert!(line[dimension.as_str().unwrap()].is_string(), "{dimension}");
         }
         assert_eq!((&line["_aws"]["Timestamp"], &line["RequestId"]), (&json!(7), &json!("x")));
+        assert_eq!((&declared["Dimensions"][0][0], &line["Stack"]), (&json!("Stack"), &json!("dev")));
     }
 }

@@ -1,12 +1,12 @@
-//! A template that somebody changed, held against the one that would be generated: resource by resource, and what each
-//! difference breaks.
+//! Compares a template that was changed by hand with the generated template: resource by resource, with the consequence of each
+//! difference.
 //!
-//! What nobody depends on may differ: tags, memory, thresholds, the time that logs are kept. Resources of one's own may be
-//! there, but none that reads the same stream or writes in the place of another.
+//! What nothing depends on may differ: tags, the time that logs are kept, and within limits memory, thresholds and batches. Other resources
+//! may be there, but none that reads the same stream, or lets others at Keyfold's roles, functions and tables.
 
 use std::fmt;
 
-use super::cloudformation::{Kind, Node, TemplateError, read};
+use super::cloudformation::{Kind, Node};
 use super::settings::as_json;
 
 /// A difference.
@@ -33,9 +33,10 @@ impl fmt::Display for Finding {
 }
 
 /// Type of resource, beginning of the path in it, and what a difference there breaks. The first that fits; `*` fits all.
-const CONSEQUENCES: [(&str, &str, Option<&str>); 45] = [
+const CONSEQUENCES: &[(&str, &str, Option<&str>)] = &[
     ("*", "Properties.Tags", None),
     ("*", "Properties.Description", None),
+    ("*", "Properties.AlarmDescription", None),
     ("*", "Metadata", Some("`sam build` builds another binary, or none")),
     (
         "*",
@@ -111,7 +112,11 @@ const CONSEQUENCES: [(&str, &str, Option<&str>); 45] = [
     ("AWS::DynamoDB::Table", "Properties.BillingMode", None),
     ("AWS::DynamoDB::Table", "Properties.ProvisionedThroughput", None),
     ("AWS::DynamoDB::Table", "Properties.KinesisStreamSpecification", None),
-    ("AWS::Serverless::Function", "Properties.MemorySize", None),
+    (
+        "AWS::Serverless::Function",
+        "Properties.MemorySize",
+        Some("the function is too slow for its time-out, or too large for Lambda"),
+    ),
     ("AWS::Serverless::Function", "Properties.VpcConfig", None),
     (
         "AWS::Serverless::Function",
@@ -136,6 +141,8 @@ const CONSEQUENCES: [(&str, &str, Option<&str>); 45] = [
         "Properties",
         Some("the function is not built, started or logged as the others expect"),
     ),
+    ("AWS::IAM::Role", "Properties.PermissionsBoundary", None),
+    ("AWS::IAM::Role", "Properties.Path", None),
     (
         "AWS::IAM::Role",
         "Properties",
@@ -177,7 +184,11 @@ const CONSEQUENCES: [(&str, &str, Option<&str>); 45] = [
         "Properties.DestinationConfig",
         Some("records that always fail are lost"),
     ),
-    ("AWS::Lambda::EventSourceMapping", "Properties.BatchSize", None),
+    (
+        "AWS::Lambda::EventSourceMapping",
+        "Properties.BatchSize",
+        Some("a batch takes longer than the function's time-out, and is repeated for ever"),
+    ),
     (
         "AWS::Lambda::EventSourceMapping",
         "Properties",
@@ -195,8 +206,36 @@ const CONSEQUENCES: [(&str, &str, Option<&str>); 45] = [
     ),
     ("AWS::Logs::LogGroup", "Properties.RetentionInDays", None),
     ("AWS::CloudWatch::Dashboard", "Properties", None),
-    ("AWS::CloudWatch::Alarm", "Properties.Threshold", None),
+    ("AWS::CloudWatch::Alarm", "Properties.OKActions", None),
+    ("AWS::CloudWatch::Alarm", "Properties.Threshold", Some("the alarm never goes off, or always")),
+    ("AWS::CloudWatch::Alarm", "Properties", Some("the alarm watches something else, or sends no message")),
     ("AWS::ApiGatewayV2::Route", "Properties.Auth", Some("others than you meant may call the API")),
+];
+
+/// Numbers that may differ within limits: type, path, the least and the most of what the template has.
+const WITHIN: [(&str, &str, f64, f64); 3] = [
+    ("AWS::Serverless::Function", "Properties.MemorySize", 0.5, 20.0),
+    ("AWS::Lambda::EventSourceMapping", "Properties.BatchSize", 0.01, 2.0),
+    ("AWS::CloudWatch::Alarm", "Properties.Threshold", 0.01, 10.0),
+];
+
+/// Defaults of parameters that open something.
+const OPEN_DEFAULTS: [(&str, &str, &str); 2] = [
+    ("Authorization", "open", "without the parameter, the API is open"),
+    ("AnchorLockMode", "COMPLIANCE", "without the parameter, anchors can never be deleted"),
+];
+
+/// Types that give rights to, or take calls for, the resources that they name.
+const ACCESS: [&str; 9] = [
+    "AWS::IAM::",
+    "AWS::Lambda::Permission",
+    "AWS::Lambda::Url",
+    "AWS::Lambda::EventInvokeConfig",
+    "AWS::ApiGatewayV2::",
+    "AWS::S3::BucketPolicy",
+    "AWS::SQS::QueuePolicy",
+    "AWS::SNS::TopicPolicy",
+    "AWS::SecretsManager::ResourcePolicy",
 ];
 
 /// What is lost with a whole resource.
@@ -213,8 +252,7 @@ const MISSING: [(&str, &str); 6] = [
 const NAMED: [&str; 5] = ["Sid", "AttributeName", "IndexName", "PolicyName", "Id"];
 
 /// Every difference between the template that would be generated and another one.
-pub fn compare(wanted: &str, found: &str) -> Result<Vec<Finding>, TemplateError> {
-    let (wanted, found) = (read(wanted)?, read(found)?);
+pub fn compare(wanted: &Node, found: &Node) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (section, breaks) in [
         ("Parameters", "what refers to the parameter has another value, or none"),
@@ -222,6 +260,7 @@ pub fn compare(wanted: &str, found: &str) -> Result<Vec<Finding>, TemplateError>
         ("Conditions", "resources are made, and rights given, on another condition"),
         ("Globals", "all functions are built, or start, in another way"),
         ("Transform", "SAM does not work the template out"),
+        ("Outputs", "commands and scripts that read the output get another value, or none"),
     ] {
         let (wanted, found) = (wanted.get(section), found.get(section));
         let mut differences = Differences { findings: &mut findings, kind: section, fallback: breaks };
@@ -232,6 +271,8 @@ pub fn compare(wanted: &str, found: &str) -> Result<Vec<Finding>, TemplateError>
     let (wanted, found) = (resources(&wanted), resources(&found));
     for (id, wanted) in &wanted {
         let kind = wanted.text_of("Type").unwrap_or_default();
+        // Without SAM, a function has another type and the same consequences.
+        let kind = if kind == "AWS::Lambda::Function" { "AWS::Serverless::Function" } else { kind };
         match found.iter().find(|(known, _)| known == id) {
             Some((_, found)) => {
                 let fallback = "the resource works in another way than the others expect";
@@ -251,25 +292,42 @@ pub fn compare(wanted: &str, found: &str) -> Result<Vec<Finding>, TemplateError>
         }
     }
     for (id, node) in found.iter().filter(|(id, _)| wanted.iter().all(|(known, _)| known != id)) {
-        findings.push(extra(id, node));
+        findings.push(extra(id, node, &wanted));
     }
     findings.sort_by_key(|finding| finding.line);
-    Ok(findings)
+    findings
 }
 
-/// A resource of one's own.
-fn extra(id: &str, node: &Node) -> Finding {
+/// A resource that is not the manifest's.
+fn extra(id: &str, node: &Node, own: &[(String, Node)]) -> Finding {
     let kind = node.text_of("Type").unwrap_or("no type");
+    let names_own = own.iter().any(|(id, _)| names(node, id));
     let source = node.at(&["Properties", "EventSourceArn"]).map(as_json).unwrap_or_default().to_string();
     let breaks = match kind {
         "AWS::Lambda::EventSourceMapping" if source.contains("Stream") || source.contains("/stream/") => {
             Some("a stream has at most two readers for each shard: the replicator is slowed down")
         }
-        "AWS::Lambda::EventSourceMapping" => Some("messages are shared out between two functions"),
+        "AWS::Lambda::EventSourceMapping" if names_own => {
+            Some("messages are shared out between two functions")
+        }
+        _ if names_own && ACCESS.iter().any(|access| kind.starts_with(access)) => Some(
+            "others may do more with Keyfold's resources, or its functions with others', than the manifest says",
+        ),
         _ => None,
     };
     let what = format!("is not of the manifest ({kind})");
     Finding { line: node.line, place: id.to_owned(), what, breaks }
+}
+
+/// Does the node point at this resource?
+fn names(node: &Node, id: &str) -> bool {
+    match &node.kind {
+        Kind::Text { text, .. } => {
+            text == id || text.contains(&format!("${{{id}}}")) || text.contains(&format!("${{{id}."))
+        }
+        Kind::List(nodes) => nodes.iter().any(|node| names(node, id)),
+        Kind::Map(members) => members.iter().any(|(_, node)| names(node, id)),
+    }
 }
 
 struct Differences<'f> {
@@ -323,7 +381,11 @@ impl Differences<'_> {
     }
 
     fn by_name(&mut self, id: &str, path: &str, key: &str, wanted: &[Node], found: &Node) {
-        let name = |node: &Node| node.text_of(key).map(str::to_owned).unwrap_or_else(|| shown(node));
+        let name = |node: &Node| {
+            // An element on a condition has the name of what it is then.
+            let then = node.get("Fn::If").and_then(|parts| parts.nodes().get(1)).unwrap_or(node);
+            then.text_of(key).map(str::to_owned).unwrap_or_else(|| shown(node))
+        };
         for wanted in wanted {
             let path = format!("{path}.{}", name(wanted));
             match found.nodes().iter().find(|node| name(node) == name(wanted)) {
@@ -344,15 +406,31 @@ impl Differences<'_> {
     }
 
     fn differs(&mut self, id: &str, path: &str, wanted: &Node, found: &Node) {
+        let line = found.line;
+        let limits = WITHIN.iter().find(|(kind, place, ..)| *kind == self.kind && *place == path);
+        if let (Some((_, _, least, most)), Some(wanted), Some(found)) =
+            (limits, number(wanted), number(found))
+            && (wanted * least..=wanted * most).contains(&found)
+        {
+            let (place, what) = (format!("{id}.{path}"), format!("is {found} instead of {wanted}"));
+            return self.findings.push(Finding { line, place, what, breaks: None });
+        }
         self.say(id, path, found.line, format!("is {} instead of {}", shown(found), shown(wanted)));
     }
 
     fn say(&mut self, id: &str, path: &str, line: usize, what: String) {
         let fits = |kind: &str, begin: &str| (kind == "*" || kind == self.kind) && path.starts_with(begin);
         let known = CONSEQUENCES.iter().find(|(kind, begin, _)| fits(kind, begin));
-        let default = self.kind == "Parameters" && path.ends_with(".Default");
+        let parameter = path.strip_suffix(".Default").filter(|_| self.kind == "Parameters");
+        let opens = OPEN_DEFAULTS
+            .iter()
+            .find(|(name, value, _)| parameter == Some(name) && what.starts_with(&format!("is \"{value}\"")));
+        let described = ["Parameters", "Outputs"].contains(&self.kind) && path.ends_with(".Description");
+        // The key may be used through some services alone.
+        let via = path.contains(".UseTheKey") && path.contains(".Condition.");
         let breaks = match known {
-            _ if default || (self.kind == "Parameters" && path.ends_with(".Description")) => None,
+            _ if parameter.is_some() => opens.map(|(_, _, breaks)| *breaks),
+            _ if described || via => None,
             Some((_, _, breaks)) if self.kind.starts_with("AWS::") => *breaks,
             _ => Some(self.fallback),
         };
@@ -368,6 +446,10 @@ fn in_order(path: &str, nodes: &[Node]) -> Vec<String> {
         texts.sort();
     }
     texts
+}
+
+fn number(node: &Node) -> Option<f64> {
+    node.as_text()?.parse().ok()
 }
 
 fn shown(node: &Node) -> String {

@@ -1,6 +1,6 @@
 //! A function, its log and its role.
 
-use super::alarms::{self, Alarm};
+use super::alarms::{self, Alarm, Severity};
 use super::document::Document;
 use super::rights::Right;
 
@@ -19,10 +19,12 @@ pub(super) struct Function<'f> {
     pub(super) properties: &'f str,
     pub(super) environment: &'f str,
     pub(super) rights: Vec<Right>,
+    /// That of failed and throttled invocations.
+    pub(super) severity: Severity,
 }
 
-/// The function with its alarm, which is returned.
-pub(super) fn add(document: &mut Document, function: &Function<'_>) -> String {
+/// The function with its alarms, which are returned.
+pub(super) fn add(document: &mut Document, function: &Function<'_>) -> Vec<String> {
     let rights: String = function.rights.iter().map(Right::text).collect();
     document.part(
         FUNCTION,
@@ -36,14 +38,13 @@ pub(super) fn add(document: &mut Document, function: &Function<'_>) -> String {
             ("rights", &rights),
         ],
     );
-    alarms::add(
-        document,
-        &Alarm {
-            id: format!("{}Errors", function.id),
-            description: format!("Invocations of {}Function fail", function.id),
-            metric: alarms::of_function("Errors", "Sum", 300, 1, &function.id),
-            threshold: 1,
-            silent: false,
-        },
-    )
+    let alarm = |name: &str, what: &str| {
+        let description = format!("Invocations of {}Function {what}", function.id);
+        let metric = alarms::of_function(name, "Sum", 300, 1, &function.id);
+        Alarm::new((&function.id, name), function.severity, &description, metric, 1)
+    };
+    let errors = alarm("Errors", "fail");
+    // The state machine repeats what is throttled.
+    let throttles = (function.severity != Severity::Quiet).then(|| alarm("Throttles", "are throttled"));
+    [errors].iter().chain(&throttles).map(|alarm| alarms::add(document, alarm)).collect()
 }

@@ -21,6 +21,20 @@ pub enum GenerateError {
         /// What both are.
         id: String,
     },
+    /// More of something than AWS takes.
+    #[error("{what} has {count} {unit}, and AWS takes {max}\nhint: {hint}")]
+    Limit {
+        /// The part of the template that has too many.
+        what: String,
+        /// How many it has.
+        count: usize,
+        /// Resources, bytes.
+        unit: &'static str,
+        /// How many AWS takes.
+        max: usize,
+        /// The remedy.
+        hint: String,
+    },
     /// A retrofit whose mapping is none.
     #[error(transparent)]
     Mapping(#[from] keyfold_core::retrofit::MappingError),

@@ -3,7 +3,7 @@
 use keyfold_core::model::{IndexKind, Retrofit};
 use keyfold_core::retrofit::Mapping;
 
-use super::alarms::{self, Alarm};
+use super::alarms::{self, Alarm, LogMetric, Severity};
 use super::document::Document;
 use super::functions::{self, Function};
 use super::names::{GenerateError, Names, logical_id};
@@ -88,8 +88,10 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
             properties,
             environment: &environment,
             rights: of_worker(worker, &mapping, &id, &source, &target),
+            // The state machine repeats a slice that fails; RetrofitFailed says when it gives up.
+            severity: if worker == Worker::Replicator { Severity::Now } else { Severity::Quiet },
         };
-        shown.push(functions::add(document, &function));
+        shown.extend(functions::add(document, &function));
     }
     let shown: Vec<String> = shown.into_iter().map(|alarm| format!("\"${{{alarm}.Arn}}\"")).collect();
     let shown: Vec<String> = shown.chunks(4).map(|alarms| alarms.join(", ")).collect();
@@ -122,7 +124,16 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
     Ok(())
 }
 
-/// The alarms of a retrofit besides those of its functions.
+/// The metrics of a retrofit's logs: filter, function, field, metric.
+const LOG_METRICS: [(&str, &str, &str, &str); 4] = [
+    ("ReplicatorQuarantine", "Replicator", "Quarantined", "Quarantined"),
+    ("BackfillerQuarantine", "Backfiller", "ItemsQuarantined", "Quarantined"),
+    ("VerifierDrift", "Verifier", "ItemsDiffering", "Differences"),
+    // Only with a way back: the last one.
+    ("ReplicatorLate", "Replicator", "Late", "Late"),
+];
+
+/// The alarms of a retrofit besides those of its functions. Those that exist on a condition are not returned: a dashboard cannot name them.
 fn alarms(
     document: &mut Document,
     names: &Names<'_>,
@@ -130,77 +141,154 @@ fn alarms(
     id: &str,
     has_way_back: bool,
 ) -> Vec<String> {
-    let replicator = format!("{id}Replicator");
     let namespace = format!("Keyfold/${{AWS::StackName}}/{}", retrofit.name);
-    let mapping =
-        format!("Dimensions: [{{ Name: EventSourceMappingUUID, Value: !Ref {id}ReplicatorMapping }}]\n");
-    let machine = format!("Dimensions: [{{ Name: StateMachineArn, Value: !Ref {id}StateMachine }}]\n");
-    let of_mapping = |metric| alarms::metric("AWS/Lambda", metric, &mapping, "Sum", 300, 1);
-    let of_log = |metric| alarms::metric(&format!("!Sub \"{namespace}\""), metric, "", "Sum", 300, 1);
-    let late = ("ReplicatorLate", "Replicator", "Late", "Late");
-    for (filter, function, field, metric) in [
-        ("ReplicatorQuarantine", "Replicator", "Quarantined", "Quarantined"),
-        ("BackfillerQuarantine", "Backfiller", "ItemsQuarantined", "Quarantined"),
-        ("VerifierDrift", "Verifier", "ItemsDiffering", "Differences"),
-    ]
-    .into_iter()
-    .chain(has_way_back.then_some(late))
-    {
-        let (filter, function) = (format!("{id}{filter}"), format!("{id}{function}"));
-        alarms::of_log(document, &filter, &function, field, &namespace, metric);
+    let count = if has_way_back { LOG_METRICS.len() } else { LOG_METRICS.len() - 1 };
+    for (filter, function, field, metric) in &LOG_METRICS[..count] {
+        let of = LogMetric {
+            filter: &format!("{id}{filter}"),
+            function: &format!("{id}{function}"),
+            pattern: &format!("{{ $.{field} > 0 }}"),
+            value: &format!("$.{field}"),
+            namespace: &namespace,
+            metric,
+        };
+        alarms::of_log(document, &of);
     }
-    let mut all: Vec<(String, String, String, u64)> = [
-        (
-            "IteratorAge",
-            "The replicator is six hours behind; the stream keeps records for 24 hours",
-            alarms::of_function("IteratorAge", "Maximum", 300, 1, &replicator),
-            21_600_000,
-        ),
-        (
-            // Silent: the state machine waits until it is OK before it compares both sides.
-            "Lag",
-            "The replicator is more than a minute behind the stream",
-            alarms::of_function("IteratorAge", "Maximum", 60, 3, &replicator) + "DatapointsToAlarm: 1\n",
-            60_000,
-        ),
-        (
-            "Discarded",
-            "Records could not be replicated and are in the failure bucket",
-            of_mapping("OnFailureDestinationDeliveredEventCount"),
-            1,
-        ),
-        ("Dropped", "Records were dropped without reaching the failure bucket", of_mapping("DroppedEventCount"), 1),
-        ("Quarantine", "Items are in quarantine, which blocks the cut-over", of_log("Quarantined"), 1),
-        (
-            "Drift",
-            "The verifier found differences. Before the cut-over, repair; after it, a repair would undo what the target's writers did",
-            of_log("Differences"),
-            1,
-        ),
-        (
-            "RetrofitFailed",
-            "A run of the retrofit's state machine failed",
-            alarms::metric("AWS/States", "ExecutionsFailed", &machine, "Sum", 300, 1),
-            1,
-        ),
-    ]
-    .map(|(name, why, metric, threshold)| (name.to_owned(), why.to_owned(), metric, threshold))
-    .into();
+    let mut all = of_stream(id, &names.table(&retrofit.from).reference());
+    all.extend(of_items(id, &namespace));
     if has_way_back {
-        let why = "Somebody still writes to the table that is closed; `keyfold retrofit late` has both images of each change";
-        all.push(("Late".to_owned(), why.to_owned(), of_log("Late"), 1));
+        all.extend(of_way_back(id, &namespace, &names.table(&retrofit.to).reference()));
     }
     for (name, why, metric, threshold) in THROTTLES {
         let metrics = alarms::of_table(&format!("Write{metric}ThrottleEvents"), &names.table(&retrofit.to));
         for (at, metric) in metrics.into_iter().enumerate() {
             let number = if at == 0 { String::new() } else { (at + 1).to_string() };
-            all.push((format!("{name}{number}"), format!("Writes to {why}"), metric, threshold));
+            let why = format!("Writes to {why}");
+            all.push(Alarm::new(
+                (id, &format!("{name}{number}")),
+                Severity::NextDay,
+                &why,
+                metric,
+                threshold,
+            ));
         }
     }
-    let one = |(name, description, metric, threshold): (String, String, String, u64)| {
-        let alarm =
-            Alarm { silent: name == "Lag", id: format!("{id}{name}"), description, metric, threshold };
-        alarms::add(document, &alarm)
-    };
-    all.into_iter().map(one).collect()
+    let added = all.iter().map(|alarm| (alarm.condition.is_none(), alarms::add(document, alarm)));
+    added.filter_map(|(always, alarm)| always.then_some(alarm)).collect()
+}
+
+fn of_mapping(metric: &str, mapping: &str) -> String {
+    let mapping = format!("Dimensions: [{{ Name: EventSourceMappingUUID, Value: !Ref {mapping} }}]\n");
+    alarms::metric("AWS/Lambda", metric, &mapping, "Sum", 300, 1)
+}
+
+fn of_log(namespace: &str, metric: &str) -> String {
+    alarms::metric(&format!("!Sub \"{namespace}\""), metric, "", "Sum", 300, 1)
+}
+
+/// The source's stream: is it followed, how far behind, and what was given up?
+fn of_stream(id: &str, source: &str) -> Vec<Alarm> {
+    let (replicator, mapping) = (format!("{id}Replicator"), format!("{id}ReplicatorMapping"));
+    let age = |period, periods| alarms::of_function("IteratorAge", "Maximum", period, periods, &replicator);
+    let queue = format!("Dimensions: [{{ Name: QueueName, Value: !GetAtt {id}UnnotedBatches.QueueName }}]\n");
+    let waiting = alarms::metric("AWS/SQS", "ApproximateAgeOfOldestMessage", &queue, "Maximum", 300, 1);
+    let alarm =
+        |name, severity, why, metric, threshold| Alarm::new((id, name), severity, why, metric, threshold);
+    let behind = "The replicator is six hours behind; the stream keeps records for 24 hours";
+    vec![
+        // A mapping that stops sends no data: that must not end the alarm.
+        Alarm { keeps_state: true, ..alarm("IteratorAge", Severity::Now, behind, age(300, 1), 21_600_000) },
+        alarm(
+            "Stalled",
+            Severity::Now,
+            "The source is written, and for 15 minutes the replicator got no record of it",
+            alarms::standing_still(source, &mapping),
+            1,
+        )
+        .only_if(format!("{id}FollowsStream")),
+        // The state machine waits until it is OK before it compares both sides.
+        alarm(
+            "Lag",
+            Severity::Quiet,
+            "The replicator is more than a minute behind the stream",
+            age(60, 3) + "DatapointsToAlarm: 1\n",
+            60_000,
+        ),
+        alarm(
+            "Discarded",
+            Severity::Now,
+            "Records could not be replicated and are in the failure bucket",
+            of_mapping("OnFailureDestinationDeliveredEventCount", &mapping),
+            1,
+        ),
+        alarm(
+            "Dropped",
+            Severity::Now,
+            "Records were dropped without reaching the failure bucket",
+            of_mapping("DroppedEventCount", &mapping),
+            1,
+        ),
+        alarm(
+            "Unnoted",
+            Severity::Now,
+            "A batch is in the failure bucket, and the quarantine does not know it",
+            waiting,
+            600,
+        ),
+    ]
+}
+
+/// Items that differ, or could not be carried over, and runs that failed.
+fn of_items(id: &str, namespace: &str) -> [Alarm; 3] {
+    let machine = format!("Dimensions: [{{ Name: StateMachineArn, Value: !Ref {id}StateMachine }}]\n");
+    [
+        (
+            "Quarantine",
+            Severity::NextDay,
+            "Items are in quarantine, which blocks the switch",
+            of_log(namespace, "Quarantined"),
+        ),
+        (
+            "Drift",
+            Severity::NextDay,
+            "The verifier found differences. Before the switch, repair; after it, a repair would undo what the target's writers did",
+            of_log(namespace, "Differences"),
+        ),
+        (
+            "RetrofitFailed",
+            Severity::NextDay,
+            "A run of the retrofit's state machine failed",
+            alarms::metric("AWS/States", "ExecutionsFailed", &machine, "Sum", 300, 1),
+        ),
+    ]
+    .map(|(name, severity, why, metric)| Alarm::new((id, name), severity, why, metric, 1))
+}
+
+/// The target's stream, after a switch.
+fn of_way_back(id: &str, namespace: &str, target: &str) -> [Alarm; 4] {
+    let mapping = format!("{id}BackMapping");
+    let alarm = |name, why, metric| Alarm::new((id, name), Severity::Now, why, metric, 1);
+    let follows = |alarm: Alarm| alarm.only_if(format!("{id}FollowsBack"));
+    [
+        alarm(
+            "Late",
+            "A writer still writes to the closed table; its changes are noted with both images",
+            of_log(namespace, "Late"),
+        ),
+        follows(alarm(
+            "BackStalled",
+            "The target is written, and for 15 minutes the replicator got no record of it",
+            alarms::standing_still(target, &mapping),
+        )),
+        follows(alarm(
+            "BackDiscarded",
+            "Records of the target could not be carried back to the source and are in the failure bucket",
+            of_mapping("OnFailureDestinationDeliveredEventCount", &mapping),
+        )),
+        follows(alarm(
+            "BackDropped",
+            "Records of the target were dropped without reaching the failure bucket",
+            of_mapping("DroppedEventCount", &mapping),
+        )),
+    ]
 }

@@ -15,8 +15,15 @@ pub(super) struct Right {
     resources: Vec<String>,
     /// The condition of the template under which there is the right at all.
     only_if: Option<String>,
+    /// The statement's condition, as YAML.
+    limit: &'static str,
     why: &'static str,
 }
+
+/// A KMS key is used through these services alone, if the deployment says so.
+const THROUGH_SERVICES: &str = "\
+Condition: !If [LimitsKey, { StringEquals: { \"kms:ViaService\": !Ref KmsViaServices } }, !Ref \"AWS::NoValue\"]
+";
 
 impl Right {
     pub(super) fn new(sid: &str, actions: &[&str], resources: impl IntoIterator<Item = String>) -> Right {
@@ -25,6 +32,7 @@ impl Right {
             actions: actions.iter().map(|action| (*action).to_owned()).collect(),
             resources: resources.into_iter().collect(),
             only_if: None,
+            limit: "",
             why: "",
         }
     }
@@ -47,10 +55,11 @@ impl Right {
     pub(super) fn text(&self) -> String {
         let why: String = self.why.lines().map(|line| format!("# {line}\n")).collect();
         let body = format!(
-            "Sid: {}\nEffect: Allow\n{}{}",
+            "Sid: {}\nEffect: Allow\n{}{}{}",
             self.sid,
             listed("Action", &self.actions),
-            listed("Resource", &self.resources)
+            listed("Resource", &self.resources),
+            self.limit
         );
         let indented = |by: &str| body.trim_end().replace('\n', &format!("\n{by}"));
         match &self.only_if {
@@ -237,6 +246,10 @@ pub(super) fn of_worker(
             [format!("!Sub \"${{{bucket}.Arn}}/*\"")],
         ));
         rights.push(Right::new("SeeTheBucket", &["s3:ListBucket"], [format!("!GetAtt {bucket}.Arn")]));
+        let queue = format!("!GetAtt {retrofit}UnnotedBatches.Arn");
+        const QUEUE: [&str; 4] =
+            ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage", "sqs:SendMessage"];
+        rights.push(Right::new("RepeatNotices", &QUEUE, [queue]));
     }
     let both = [source, target];
     rights.extend(keys(if protocol == Protocol::InPlace { &both[..1] } else { &both }));
@@ -335,11 +348,14 @@ fn keys(tables: &[&TableName<'_>]) -> Vec<Right> {
         "kms:ReEncryptFrom",
         "kms:ReEncryptTo",
     ];
-    let own = Right::new("UseTheKey", &ACTIONS, ["!Ref KmsKeyArn".to_owned()]).only_if("HasKey");
+    let key = |sid: &str, key: String, condition: &str| {
+        let right = Right::new(sid, &ACTIONS, [format!("!Ref {key}")]).only_if(condition);
+        Right { limit: THROUGH_SERVICES, ..right }
+    };
+    let own = key("UseTheKey", "KmsKeyArn".to_owned(), "HasKey");
     let existing = tables.iter().filter(|name| !name.managed).map(|name| {
-        let sid = format!("UseTheKeyOf{}", name.id);
-        Right::new(&sid, &ACTIONS, [format!("!Ref {}TableKeyArn", name.id)])
-            .only_if(&format!("{}TableHasKey", name.id))
+        let id = &name.id;
+        key(&format!("UseTheKeyOf{id}"), format!("{id}TableKeyArn"), &format!("{id}TableHasKey"))
     });
     [own].into_iter().chain(existing).collect()
 }

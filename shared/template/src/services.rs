@@ -1,6 +1,6 @@
 //! The audit writer and the query API, if the manifest asks for them, and the HTTP API in front.
 
-use super::alarms::{self, Alarm};
+use super::alarms::{self, Alarm, LogMetric, Severity};
 use super::document::{Document, scalar};
 use super::functions::{self, Function};
 use super::names::Names;
@@ -32,6 +32,16 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
     }
     document.heading("The HTTP API, and the functions behind it.");
     document.part(HTTP_API, &[]);
+    let api = alarms::metric(
+        "AWS/ApiGateway",
+        "5xx",
+        "Dimensions: [{ Name: ApiId, Value: !Ref HttpApi }]\n",
+        "Sum",
+        300,
+        1,
+    );
+    let why = "The API answers with a status of 500 or above";
+    alarms::add(document, &Alarm::new(("Api", "ServerErrors"), Severity::Now, why, api, 1));
     if let Some(table) = &deploy.audit_writer {
         document.part(AUDIT_WRITER, &[]);
         let journal = deploy.audit_journal.is_some();
@@ -40,18 +50,17 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
             binary: "audit-writer",
             log: "audit-writer".to_owned(),
             description: "Writes audit events with all their folded keys",
-            properties: &format!(
-                "DeadLetterQueue: {{ Type: SQS, TargetArn: !GetAtt AuditFailedCalls.Arn }}\nMemorySize: 512\nTimeout: 30\n{}",
-                gradual("AuditWriter")
-            ),
+            properties: "DeadLetterQueue: { Type: SQS, TargetArn: !GetAtt AuditFailedCalls.Arn }\nMemorySize: 512\nTimeout: 30\n",
             environment: &format!(
                 "KEYFOLD_AUDIT_TABLE: {}\n{}KEYFOLD_AUTH: !If [IsOpen, open, claims]\n",
                 scalar(table),
                 if journal { "KEYFOLD_AUDIT_JOURNAL: !Ref AuditJournalTable\n" } else { "" }
             ),
             rights: of_audit_writer(&names.table(table), journal),
+            severity: Severity::Now,
         };
         functions::add(document, &function);
+        server_errors(document, "AuditWriter");
         routes(document, "AuditWriter", &AUDIT_ROUTES);
         audit_alarms(document);
     }
@@ -69,11 +78,8 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
                 true => "Answers questions over HTTP, and writes items",
                 false => "Answers questions over HTTP",
             },
-            properties: &format!(
-                "MemorySize: 512\nTimeout: 29\n\
-ReservedConcurrentExecutions: !If [LimitsApi, !Ref QueryApiConcurrency, !Ref \"AWS::NoValue\"]\n{}",
-                gradual("QueryApi")
-            ),
+            properties: "MemorySize: 512\nTimeout: 29\n\
+ReservedConcurrentExecutions: !If [LimitsApi, !Ref QueryApiConcurrency, !Ref \"AWS::NoValue\"]\n",
             environment: &format!(
                 "\
 KEYFOLD_AUTH: !If [IsOpen, open, claims]
@@ -92,19 +98,13 @@ KEYFOLD_TOKEN_SECRET: !Ref PageTokenKey
                 if writes { "KEYFOLD_WRITE_SCOPE: !Ref WriteScope\n" } else { "" }
             ),
             rights: of_query_api(names),
+            severity: Severity::Now,
         };
         functions::add(document, &function);
+        server_errors(document, "QueryApi");
         let of_writes = WRITE_ROUTES.iter().filter(|_| writes);
         routes(document, "QueryApi", QUERY_ROUTES.iter().chain(of_writes));
     }
-}
-
-/// What callers reach is an alias. A new version gets a tenth of the calls for five minutes, then all; if the function's alarm goes off, the
-/// version before has all of them again.
-fn gradual(id: &str) -> String {
-    format!(
-        "AutoPublishAlias: live\nDeploymentPreference: {{ Type: Canary10Percent5Minutes, Alarms: [!Ref {id}ErrorsAlarm] }}\n"
-    )
 }
 
 fn routes<'r>(
@@ -118,38 +118,69 @@ fn routes<'r>(
     }
 }
 
+/// Denied rights and missing tables are answered with a status inside an invocation that succeeds: Lambda counts no error.
+fn server_errors(document: &mut Document, function: &str) {
+    let namespace = "Keyfold/${AWS::StackName}";
+    let metric = format!("{function}Failures");
+    let of = LogMetric {
+        filter: &metric,
+        function,
+        pattern: "{ $.Outcome = \"server-error\" }",
+        value: "1",
+        namespace,
+        metric: &metric,
+    };
+    alarms::of_log(document, &of);
+    let failures = alarms::metric(&format!("!Sub \"{namespace}\""), &metric, "", "Sum", 300, 1);
+    let why = format!("{function}Function answers with a status of 500 or above");
+    alarms::add(document, &Alarm::new((function, "Failing"), Severity::Now, &why, failures, 1));
+}
+
 fn audit_alarms(document: &mut Document) {
     let namespace = "Keyfold/${AWS::StackName}";
-    alarms::of_log(
-        document,
-        "CollectionSize",
-        "AuditWriter",
-        "LargeItemCollections",
+    let of = LogMetric {
+        filter: "CollectionSize",
+        function: "AuditWriter",
+        pattern: "{ $.LargeItemCollections > 0 }",
+        value: "$.LargeItemCollections",
         namespace,
-        "LargeItemCollections",
-    );
-    let of_queue = |queue: &str| {
-        let dimensions = format!("Dimensions: [{{ Name: QueueName, Value: !GetAtt {queue}.QueueName }}]\n");
-        alarms::metric("AWS/SQS", "ApproximateNumberOfMessagesVisible", &dimensions, "Maximum", 300, 1)
+        metric: "LargeItemCollections",
     };
-    for (id, description, metric) in [
+    alarms::of_log(document, &of);
+    let of_queue = |metric: &str, queue: &str| {
+        let dimensions = format!("Dimensions: [{{ Name: QueueName, Value: !GetAtt {queue}.QueueName }}]\n");
+        alarms::metric("AWS/SQS", metric, &dimensions, "Maximum", 300, 1)
+    };
+    for (name, severity, description, metric, threshold) in [
+        (
+            "QueueAge",
+            Severity::Now,
+            "An audit event has waited in the queue for 15 minutes",
+            of_queue("ApproximateAgeOfOldestMessage", "AuditQueue"),
+            900,
+        ),
         (
             "DeadLetters",
+            Severity::Now,
             "Audit events could not be written and wait in the dead-letter queue",
-            of_queue("AuditDeadLetters"),
+            of_queue("ApproximateNumberOfMessagesVisible", "AuditDeadLetters"),
+            1,
         ),
         (
             "FailedCalls",
+            Severity::Now,
             "Asynchronous calls of the audit writer failed and wait in their queue",
-            of_queue("AuditFailedCalls"),
+            of_queue("ApproximateNumberOfMessagesVisible", "AuditFailedCalls"),
+            1,
         ),
         (
             "CollectionSize",
+            Severity::NextDay,
             "An item collection nears the 10 GB that a table with local indexes allows",
             alarms::metric(&format!("!Sub \"{namespace}\""), "LargeItemCollections", "", "Sum", 300, 1),
+            1,
         ),
     ] {
-        let (id, description) = (id.to_owned(), description.to_owned());
-        alarms::add(document, &Alarm { id, description, metric, threshold: 1, silent: false });
+        alarms::add(document, &Alarm::new(("", name), severity, description, metric, threshold));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::model::{Index, IndexKind, Model, Table};
+use keyfold_core::model::{Index, IndexKind, Table};
 
-use super::{GenerateError, generate};
+use super::{GenerateError, Manifest, generate};
 
 /// One deployment.
 #[derive(Debug)]
@@ -18,14 +18,14 @@ pub struct Stage {
 }
 
 /// The deployments that bring all global indexes to tables that have only these, given as `table.index`.
-pub fn stages(model: &Model, have: &BTreeSet<String>) -> Result<Vec<Stage>, GenerateError> {
+pub fn stages(manifest: &Manifest<'_>, have: &BTreeSet<String>) -> Result<Vec<Stage>, GenerateError> {
     let missing = |table: &Table| -> Vec<String> {
         let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global);
         let names = global.map(|index| index.name.clone());
         names.filter(|name| !have.contains(&format!("{}.{name}", table.id))).collect()
     };
     let missing: BTreeMap<String, Vec<String>> =
-        model.tables.iter().map(|table| (table.id.clone(), missing(table))).collect();
+        manifest.model.tables.iter().map(|table| (table.id.clone(), missing(table))).collect();
     let count = missing.values().map(Vec::len).max().unwrap_or(0);
     let stage = |number: usize| {
         let later = |table: &Table, index: &Index| {
@@ -33,7 +33,7 @@ pub fn stages(model: &Model, have: &BTreeSet<String>) -> Result<Vec<Stage>, Gene
         };
         let adds =
             missing.iter().filter_map(|(table, names)| Some((table.clone(), names.get(number - 1)?.clone())));
-        let template = generate(model, &|table, index| !later(table, index))?;
+        let template = generate(manifest, &|table, index| !later(table, index))?;
         Ok(Stage { number, adds: adds.collect(), template })
     };
     (1..=count).map(stage).collect()

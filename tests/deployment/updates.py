@@ -1,20 +1,25 @@
-"""Updates a deployed stack in a simulated AWS (moto), as its manifest changes: one more index, a second retrofit, a stream that is
-followed and not, and a table's key, which must be refused before anything is lost.
+"""Updates a deployed stack in a simulated AWS (moto), as its manifest and its parameters change, and asks after each update what callers
+reach: one more index, another scope, a second retrofit, a stream that is followed and not, and a table's key, which must be refused
+before anything is lost.
 
-Usage: python .ci/updates.py KEYFOLD
+Usage: python tests/deployment/updates.py KEYFOLD
 """
 
+import hashlib
+import io
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import zipfile
 
+from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
-from moto.dynamodb.models import dynamodb_backends
-from moto.dynamodb.models.table import Table
+from moto.awslambda.utils import get_backend
 
-from deploy import Aws, as_booleans, generated, parameter_list, read_back, simulated, translated, yaml_parse
+from deploy import generated, packed, read_back
+from simulated import REFUSED, Aws, deploy
 
 SAMPLE = pathlib.Path("keyfold.toml").read_text()
 INDEX = '\n[tables.audit.indexes.byDay]\npartition = "timestamp"\nsort = "id"\nprojection = "keys-only"\nallow = ["hot-partition"]\n'
@@ -30,33 +35,6 @@ attributes = { id = "string", accessedBy = "string" }
 from = "audit-legacy"
 to = "audit-v3"
 """
-REFUSED = []
-CUSTOM_NAME = "CloudFormation cannot update a stack when a custom-named resource requires replacing"
-
-
-def update_table(original_resource, new_resource_name, cloudformation_json, account_id, region_name, **_):
-    """moto has no update of a table. This is CloudFormation's: no other key for a table with a name of its own, one index at a time.
-
-    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-dynamodb-table.html
-    """
-    table, wanted = original_resource, cloudformation_json["Properties"]
-    if wanted["KeySchema"] != table.schema or len(wanted.get("LocalSecondaryIndexes", [])) != len(table.indexes):
-        REFUSED.append(table.name)
-        raise ValueError(CUSTOM_NAME)
-    there = {index.name for index in table.global_indexes}
-    new = [index for index in wanted.get("GlobalSecondaryIndexes", []) if index["IndexName"] not in there]
-    gone = there - {index["IndexName"] for index in wanted.get("GlobalSecondaryIndexes", [])}
-    if len(new) + len(gone) > 1:
-        raise ValueError("Cannot perform more than one GSI creation or deletion in a single update")
-    stream = wanted.get("StreamSpecification")
-    backend = dynamodb_backends[account_id][region_name]
-    changes = [{"Create": index} for index in new] + [{"Delete": {"IndexName": name}} for name in gone]
-    if bool(stream) != bool(table.stream_specification and table.stream_specification.get("StreamEnabled")):
-        backend.update_table_streams(table, {**(stream or {}), "StreamEnabled": bool(stream)})
-    return backend.update_table(table.name, wanted["AttributeDefinitions"], changes, None, None, None, None, None)
-
-
-Table.update_from_cloudformation_json = staticmethod(update_table)
 
 
 class Stack:
@@ -68,35 +46,20 @@ class Stack:
         path.write_text(text)
         return str(path)
 
-    def body(self, template, parameters):
-        body = as_booleans(simulated(translated(template, parameters)), parameters)
-        for resource in body["Resources"].values():
-            properties = resource.get("Properties", {})
-            # moto cannot update a function that has a layer.
-            properties.pop("Layers", None)
-            # It sees a change of the template alone, not of a parameter: what the condition gives is put in.
-            if isinstance(enabled := properties.get("Enabled"), dict):
-                condition, then, otherwise = enabled["Fn::If"]
-                parameter, wanted = body["Conditions"][condition]["Fn::Equals"]
-                properties["Enabled"] = then if parameters.get(parameter["Ref"], "false") == wanted else otherwise
-        return json.dumps(body)
-
-    def create(self, text):
-        template = generated(self.keyfold, self.manifest(text))
-        self.aws("cloudformation").create_stack(StackName="keyfold", TemplateBody=self.body(template, {}), Capabilities=["CAPABILITY_IAM"])
-
     def update(self, text, **parameters):
-        template = generated(self.keyfold, self.manifest(text))
-        body = self.body(template, parameters)
-        self.aws("cloudformation").update_stack(
-            StackName="keyfold", TemplateBody=body, Capabilities=["CAPABILITY_IAM"], Parameters=parameter_list(json.loads(body), parameters)
-        )
+        """Creates or updates the stack; callers must reach this manifest and these parameters then."""
+        template = packed(self.aws, self.keyfold, self.manifest(text))
+        deploy(self.aws, template, parameters)
         read_back(self.aws, template, parameters)
+        for route in ("POST /query", "POST /audit"):
+            environment, manifest = reached(self.aws, route)
+            assert manifest == text, f"{route} reaches another manifest"
+            assert environment["KEYFOLD_MANIFEST_DIGEST"] == hashlib.sha256(text.encode()).hexdigest(), f"{route} would not start"
+        environment, _ = reached(self.aws, "POST /query")
+        assert environment["KEYFOLD_READ_SCOPE"] == parameters.get("ReadScope", ""), environment
+        assert environment["KEYFOLD_READ_UNITS_MAX"] == parameters.get("ReadUnitsMax", "500"), environment
+        assert environment.get("KEYFOLD_CALLER_UNITS_PER_DAY") == parameters.get("CallerUnitsPerDay"), environment
         return template
-
-    def physical(self):
-        resources = self.aws("cloudformation").describe_stack_resources(StackName="keyfold")["StackResources"]
-        return {resource["LogicalResourceId"]: resource["PhysicalResourceId"] for resource in resources if "PhysicalResourceId" in resource}
 
     def mappings(self):
         """The mappings of streams, by retrofit."""
@@ -116,28 +79,51 @@ class Stack:
         return subprocess.run(command, capture_output=True, text=True)
 
 
+def reached(aws, route):
+    """Environment and manifest of what answers a route: through its integration, the alias if it names one, and the layers."""
+    gateway, stack = aws("apigatewayv2"), aws.stack()
+    routes = gateway.get_routes(ApiId=stack["HttpApi"])["Items"]
+    target = next(one["Target"] for one in routes if one["RouteKey"] == route).removeprefix("integrations/")
+    function = gateway.get_integration(ApiId=stack["HttpApi"], IntegrationId=target)["IntegrationUri"]
+    found = aws("lambda").get_function_configuration(FunctionName=function)
+    return found["Environment"]["Variables"], manifest_of(aws, found["Layers"][0]["Arn"])
+
+
+def manifest_of(aws, layer):
+    """The manifest in a version of the layer. moto does not say where it lies, so its backend is asked."""
+    content = get_backend("123456789012", "us-east-1").layers_versions_by_arn(layer).content
+    body = aws("s3").get_object(Bucket=content["S3Bucket"], Key=content["S3Key"])["Body"].read()
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        return archive.read("keyfold.toml").decode()
+
+
 def kept(before, after):
-    """Everything that was there is there still, under the same name."""
-    assert {name: after.get(name) for name in before} == before, "a resource was replaced"
+    """Everything that was there is there still, under the same name. A layer's versions are never changed: a new one takes their place."""
+    assert {name: after.get(name) for name in before if not name.startswith("ManifestLayer")} == {
+        name: identity for name, identity in before.items() if not name.startswith("ManifestLayer")
+    }, "a resource was replaced"
 
 
 def main(keyfold):
     aws = Aws(19312)
     aws.empty()
     stack = Stack(keyfold, aws)
-    stack.create(SAMPLE)
+    stack.update(SAMPLE)
     aws("dynamodb").put_item(TableName="ResourceAccessAuditV2", Item={"id": {"S": "kept"}})
-    before = stack.physical()
+    before = aws.stack()
 
     indexed = SAMPLE + INDEX
-    template = stack.update(indexed)
+    stack.update(indexed)
     stack.item_is_there()
-    kept(before, stack.physical())
-    print("one more index: it is there, and nothing else has changed")
+    kept(before, aws.stack())
+    print("one more index: callers reach the new manifest, and nothing else has changed")
+    for changed in ({"ReadScope": "audit/read"}, {"ReadScope": "audit/read", "CallerUnitsPerDay": "1000"}, {"ReadUnitsMax": "50"}, {}):
+        stack.update(indexed, **changed)
+        print(f"{changed or 'the defaults'}: callers reach them")
 
     both = indexed.replace('retrofits = ["auditV2"]', 'retrofits = ["auditV2", "auditV3"]') + SECOND
-    template = stack.update(both)
-    after = stack.physical()
+    stack.update(both)
+    after = aws.stack()
     kept(before, after)
     new = sorted(name for name in after.keys() - before.keys() if name.endswith("Function"))
     assert new == ["AuditV3BackfillerFunction", "AuditV3ReplicatorFunction", "AuditV3VerifierFunction"], new
@@ -157,9 +143,9 @@ def main(keyfold):
     # In CloudFormation another key means another table. A table with a name of its own is not replaced but refused.
     turned = both.replace('name = "ResourceAccessAuditV2"\npartition = "id"', 'name = "ResourceAccessAuditV2"\npartition = "resourceId"\nsort = "id"')
     assert turned != both
-    done = stack.check(template, turned)
+    done = stack.check(generated(keyfold, stack.manifest(both)), turned)
     assert done.returncode == 1 and "`AuditTable.Properties.KeySchema" in done.stderr and "replaces the table by an empty one" in done.stderr, done.stderr
-    new = yaml_parse(generated(keyfold, stack.manifest(turned)))
+    new = packed(aws, keyfold, stack.manifest(turned))
     for name, table in new["Resources"].items():
         # What callers have used up is nothing to keep.
         if table["Type"] == "AWS::DynamoDB::Table" and name != "CallerTable":
@@ -168,7 +154,7 @@ def main(keyfold):
     try:
         stack.update(turned)
         sys.exit("another key was not refused")
-    except ResponseParserError:
+    except (ResponseParserError, ClientError):
         # The simulation answers a refusal with no words that could be read.
         assert set(REFUSED) == {"ResourceAccessAuditV2"}, REFUSED
     stack.item_is_there()

@@ -1,8 +1,8 @@
 """Plays the way of a new user with live tables: from the example's manifest to an answer, without an edit of a template.
 
-Usage: python .ci/newcomer.py KEYFOLD
+Usage: python tests/deployment/newcomer.py KEYFOLD
 Tables with items are made with boto3 in a simulated AWS (moto). Then come the commands of docs/operations.md, "From live tables to an
-answer", with the program KEYFOLD; `sam deploy` is done as .ci/deploy.py does it. moto runs no function: the retrofit is the command's.
+answer", with the program KEYFOLD; `sam deploy` is done as deploy.py does it. moto runs no function: the retrofit is the command's.
 """
 
 import json
@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 
-from deploy import Aws, deploy, streams_of, read_back, yaml_parse
+from deploy import packed, read_back, streams_of
+from simulated import Aws, deploy
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "operations.md"
 
 
@@ -56,12 +57,10 @@ def main(keyfold):
         (pathlib.Path(folder) / "keyfold.toml").write_text((ROOT / "examples/projects/keyfold.toml").read_text())
         for command in commands():
             if command.startswith("sam "):
-                text = (pathlib.Path(folder) / "template.yaml").read_text()
-                template = yaml_parse(text)
+                template = packed(aws, keyfold, str(pathlib.Path(folder) / "keyfold.toml"))
                 parameters = streams_of(aws, template)
-                os.chdir(ROOT)
-                deploy(aws, text, parameters)
-                seen = read_back(aws, text, parameters)
+                deploy(aws, template, parameters)
+                seen = read_back(aws, template, parameters)
                 print(f"{command}: {', '.join(f'{count} {what}' for what, count in seen.items())}")
                 continue
             done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)

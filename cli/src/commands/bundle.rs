@@ -1,0 +1,209 @@
+//! `keyfold bundle`: the deployment as one folder, without SAM: a plain template, the zips, checksums.
+
+mod zip;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, bail};
+use keyfold_core::value::Hex;
+use keyfold_edge::MANIFEST_FILE;
+use keyfold_template::{self as template, Architecture, CodeKeys, Manifest, Node, as_json, read};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::globals::Globals;
+use crate::manifest_file::{declared, manifest_text};
+use crate::output::Output;
+
+/// How much of a digest is in the name of a file.
+const NAME_DIGITS: usize = 12;
+/// The largest function that Lambda takes, unpacked.
+/// <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>
+const FUNCTION_BYTES_MAX: usize = 250 * 1024 * 1024;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BundleArgs {
+    /// The folder to write; what is in it already stays.
+    #[arg(long, value_name = "FOLDER", default_value = "bundle")]
+    pub(crate) out: PathBuf,
+    /// The functions: NAME/bootstrap, as `cargo lambda build` leaves them, or NAME.zip, as a release has them.
+    #[arg(long, value_name = "FOLDER", default_value = "target/lambda")]
+    pub(crate) functions: PathBuf,
+    /// Copy the folder to this place, which must be in the stack's region. Needs the AWS CLI.
+    #[arg(long, value_name = "s3://BUCKET/PREFIX")]
+    pub(crate) upload: Option<String>,
+}
+
+/// The files of a bundle, by their names below its folder.
+type Files = BTreeMap<String, Vec<u8>>;
+
+pub(super) fn run(globals: &Globals, args: &BundleArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let upload = args.upload.as_deref().map(Place::parse).transpose()?;
+    let model = declared(&globals.manifest, out)?;
+    let text = manifest_text(&globals.manifest)?;
+    let manifest = Manifest { model: &model, digest: digest(&text) };
+    let sam = read(&template::generate(&manifest, &|_, _| true)?)?;
+    let mut files = Files::new();
+    let (functions, architecture) = functions(&binaries(&sam), &args.functions, &mut files)?;
+    let keys = CodeKeys {
+        functions,
+        manifest: named(&mut files, "manifest", "zip", layer(&text)),
+        machine: named(&mut files, "retrofit", "asl.json", template::MACHINE.into()),
+    };
+    let plain = as_json(&template::expand(&sam, &keys, architecture));
+    files.insert("template.json".to_owned(), serde_json::to_vec_pretty(&plain)?);
+    let sums: String = files.iter().map(|(name, bytes)| format!("{}  {name}\n", digest(bytes))).collect();
+    files.insert("SHA256SUMS".to_owned(), sums.into_bytes());
+    for (name, bytes) in &files {
+        let path = args.out.join(name);
+        std::fs::create_dir_all(&args.out)
+            .and_then(|()| std::fs::write(&path, bytes))
+            .with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    if let Some(place) = &upload {
+        place.copy(&args.out, files.keys())?;
+    }
+    let names: Vec<&String> = files.keys().collect();
+    let folder = args.out.display().to_string();
+    let place = upload.unwrap_or_else(|| Place { bucket: "BUCKET".to_owned(), prefix: String::new() });
+    let next = place.deploy(&folder);
+    out.show(
+        &json!({ "folder": folder, "manifest": manifest.digest, "files": names, "next": next }),
+        format!("{folder}: {} files for the manifest {}\nnext: {next}\n", names.len(), manifest.digest),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The SHA-256 of a text or a file, in hexadecimal.
+pub(super) fn digest(bytes: impl AsRef<[u8]>) -> String {
+    Hex(&Sha256::digest(bytes)).to_string()
+}
+
+/// The zip of the manifest's layer.
+pub(super) fn layer(text: &str) -> Vec<u8> {
+    zip::of_file(MANIFEST_FILE, text.as_bytes(), 0o644)
+}
+
+/// The name of a file with its digest.
+pub(super) fn key(name: &str, end: &str, bytes: &[u8]) -> String {
+    format!("{name}-{}.{end}", &digest(bytes)[..NAME_DIGITS])
+}
+
+/// Adds a file whose name has its digest, and returns the name.
+fn named(files: &mut Files, name: &str, end: &str, bytes: Vec<u8>) -> String {
+    let name = key(name, end, &bytes);
+    files.insert(name.clone(), bytes);
+    name
+}
+
+/// The binaries that a template's functions run.
+fn binaries(sam: &Node) -> BTreeSet<&str> {
+    let resources = sam.get("Resources").map(Node::members).unwrap_or_default();
+    resources
+        .iter()
+        .filter_map(|(_, node)| node.at(&["Metadata", "BuildProperties", "Binary"])?.as_text())
+        .collect()
+}
+
+/// The zip of each binary, by the key that the template gives it, and the processor that all of them are for.
+fn functions(
+    binaries: &BTreeSet<&str>,
+    folder: &Path,
+    files: &mut Files,
+) -> anyhow::Result<(BTreeMap<String, String>, Architecture)> {
+    let mut keys = BTreeMap::new();
+    let mut found: Option<(Architecture, &str)> = None;
+    for &binary in binaries {
+        let built = folder.join(binary).join("bootstrap");
+        let packed = folder.join(format!("{binary}.zip"));
+        let bytes = match (std::fs::read(&built), std::fs::read(&packed)) {
+            (Ok(program), _) => {
+                if program.len() > FUNCTION_BYTES_MAX {
+                    bail!(
+                        "`{}` has {} bytes, and Lambda takes {FUNCTION_BYTES_MAX}\nhint: build it with --release",
+                        built.display(),
+                        program.len()
+                    );
+                }
+                let architecture = architecture(&program)
+                    .with_context(|| format!("`{}` is no program for Lambda", built.display()))?;
+                match found {
+                    Some((known, other)) if known != architecture => {
+                        bail!(
+                            "`{binary}` and `{other}` are built for different processors\nhint: build all of them again"
+                        )
+                    }
+                    _ => found = Some((architecture, binary)),
+                }
+                zip::of_file("bootstrap", &program, 0o755)
+            }
+            (Err(_), Ok(zip)) => zip,
+            (Err(_), Err(error)) => bail!(
+                "there is neither `{}` nor `{}` ({error})\nhint: run `cargo lambda build --release --arm64` in a clone of Keyfold, or name the folder with a release's zips with --functions",
+                built.display(),
+                packed.display()
+            ),
+        };
+        keys.insert(binary.to_owned(), named(files, binary, "zip", bytes));
+    }
+    Ok((keys, found.map_or(Architecture::Arm64, |(architecture, _)| architecture)))
+}
+
+/// The processor of an ELF file, from its header.
+fn architecture(program: &[u8]) -> Option<Architecture> {
+    if !program.starts_with(b"\x7fELF") {
+        return None;
+    }
+    match u16::from_le_bytes(program.get(18..20)?.try_into().ok()?) {
+        0xb7 => Some(Architecture::Arm64),
+        0x3e => Some(Architecture::X86),
+        _ => None,
+    }
+}
+
+/// A place in S3.
+struct Place {
+    bucket: String,
+    /// Empty, or with a slash at its end.
+    prefix: String,
+}
+
+impl Place {
+    fn parse(text: &str) -> anyhow::Result<Place> {
+        let path = text.strip_prefix("s3://").filter(|path| !path.is_empty() && !path.starts_with('/'));
+        let path = path.with_context(|| format!("`{text}` is no place in S3: write s3://BUCKET/PREFIX"))?;
+        let (bucket, prefix) = path.split_once('/').unwrap_or((path, ""));
+        let prefix = prefix.trim_end_matches('/');
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        Ok(Place { bucket: bucket.to_owned(), prefix })
+    }
+
+    /// Copies these files, the template last, so that everything it names is there already.
+    fn copy<'f>(&self, folder: &Path, names: impl Iterator<Item = &'f String>) -> anyhow::Result<()> {
+        let (templates, others): (Vec<_>, Vec<_>) = names.partition(|name| *name == "template.json");
+        for name in others.into_iter().chain(templates) {
+            let place = format!("s3://{}/{}{name}", self.bucket, self.prefix);
+            let done = Command::new("aws")
+                .args(["s3", "cp", "--only-show-errors"])
+                .arg(folder.join(name))
+                .arg(&place)
+                .output();
+            let done = done.context("cannot run the AWS CLI")?;
+            if !done.status.success() {
+                bail!("`{place}` was not written: {}", String::from_utf8_lossy(&done.stderr).trim());
+            }
+        }
+        Ok(())
+    }
+
+    /// The command that deploys the bundle from here.
+    fn deploy(&self, folder: &str) -> String {
+        format!(
+            "aws cloudformation deploy --stack-name keyfold --template-file {folder}/template.json --s3-bucket {bucket} --s3-prefix {prefix}templates --capabilities CAPABILITY_IAM --parameter-overrides CodeBucket={bucket} CodePrefix={prefix}",
+            bucket = self.bucket,
+            prefix = self.prefix
+        )
+    }
+}

@@ -1,0 +1,43 @@
+//! Zips whose bytes depend on their content alone: no times, no order of a folder. Nothing is compressed; Lambda unpacks a zip when a
+//! function is made, not when it starts.
+
+/// 1980-01-01, the first day that a zip can name.
+const DAY: u16 = 0x21;
+const UNIX: u16 = 3 << 8;
+const VERSION: u16 = 20;
+const LOCAL: u32 = 0x0403_4b50;
+const CENTRAL: u32 = 0x0201_4b50;
+const END: u32 = 0x0605_4b50;
+
+/// A zip of one file with these permissions.
+pub(super) fn of_file(name: &str, bytes: &[u8], mode: u16) -> Vec<u8> {
+    // Version, flags, method, time, day, checksum, both sizes, the name's length, no extra field.
+    let mut entry = Vec::new();
+    let size = u32::try_from(bytes.len()).unwrap_or_else(|_| unreachable!("Lambda takes no file of 4 GB"));
+    let length = u16::try_from(name.len()).unwrap_or_else(|_| unreachable!("the names are ours"));
+    [VERSION, 0, 0, 0, DAY].iter().for_each(|part| entry.extend(part.to_le_bytes()));
+    [crc32fast::hash(bytes), size, size].iter().for_each(|part| entry.extend(part.to_le_bytes()));
+    [length, 0].iter().for_each(|part| entry.extend(part.to_le_bytes()));
+
+    let mut zip = LOCAL.to_le_bytes().to_vec();
+    zip.extend(&entry);
+    zip.extend(name.as_bytes());
+    zip.extend(bytes);
+    let directory = zip.len();
+    zip.extend(CENTRAL.to_le_bytes());
+    zip.extend((VERSION | UNIX).to_le_bytes());
+    zip.extend(&entry);
+    // No comment, the first disk, no attributes of DOS.
+    zip.extend([0; 6]);
+    zip.extend((u32::from(0o100_000 | mode) << 16).to_le_bytes());
+    zip.extend([0; 4]);
+    zip.extend(name.as_bytes());
+    let length = zip.len() - directory;
+    zip.extend(END.to_le_bytes());
+    [0_u16, 0, 1, 1].iter().for_each(|part| zip.extend(part.to_le_bytes()));
+    for part in [length, directory] {
+        zip.extend(u32::try_from(part).unwrap_or(u32::MAX).to_le_bytes());
+    }
+    zip.extend([0; 2]);
+    zip
+}

@@ -1,0 +1,14 @@
+// The bundle as a stack of a CDK app: BUNDLE=bundle BUCKET=my-bucket PREFIX=keyfold/ npx cdk deploy --app "node app.mjs"
+import { App, CfnOutput, Stack } from "aws-cdk-lib";
+import { CfnInclude } from "aws-cdk-lib/cloudformation-include";
+
+const { BUNDLE = "bundle", BUCKET, PREFIX = "" } = process.env;
+const app = new App();
+const stack = new Stack(app, "keyfold");
+const keyfold = new CfnInclude(stack, "Keyfold", {
+  templateFile: `${BUNDLE}/template.json`,
+  parameters: { CodeBucket: BUCKET, CodePrefix: PREFIX },
+});
+// Every resource of the bundle is yours to refer to.
+new CfnOutput(stack, "AlarmTopicName", { value: keyfold.getResource("AlarmTopic").attrTopicName });
+app.synth();

@@ -1,0 +1,256 @@
+"""Bundles: each is what SAM makes of the SAM template, the same twice, deployable from its bucket, and taken by the tools of examples/deploy.
+
+Usage: python tests/deployment/bundle.py KEYFOLD FUNCTIONS MANIFEST...
+FUNCTIONS has a folder with `bootstrap` for each function, as `cargo lambda build` leaves it.
+"""
+
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+from deploy import generated, made_beforehand, read_back
+from samcli.yamlhelper import yaml_parse
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+from simulated import Aws, deploy
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "deploy"
+PACKAGES = ROOT / "target" / "deploy-packages"
+
+
+def run(*words, **more):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **more)
+    assert done.returncode == 0, f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    return done.stdout
+
+
+def bundled(keyfold, functions, manifest, folder, *more):
+    run(keyfold, "--manifest", manifest, "bundle", "--functions", functions, "--out", folder, *more)
+    return json.loads((folder / "template.json").read_text())
+
+
+def by_sam(keyfold, manifest, plain):
+    """What SAM's own translator makes of the SAM template, with the same places of the packages."""
+    template = yaml_parse(generated(keyfold, manifest))
+    place = lambda key: {"Bucket": {"Ref": "CodeBucket"}, "Key": {"Fn::Sub": "${CodePrefix}" + key}}
+    keys = {re.sub(r"-[0-9a-f]{12}\..*", "", key): key for key in re.findall(r"\$\{CodePrefix\}([^\"]+)", json.dumps(plain))}
+    for resource in template["Resources"].values():
+        properties = resource.get("Properties", {})
+        if "CodeUri" in properties:
+            properties["CodeUri"] = place(keys[resource["Metadata"]["BuildProperties"]["Binary"]])
+        if "ContentUri" in properties:
+            properties["ContentUri"] = place(keys["manifest"])
+        if "DefinitionUri" in properties:
+            properties["DefinitionUri"] = place(keys["retrofit"])
+    return Translator({}, Parser()).translate(template, {})
+
+
+def normal(template):
+    """Without what SAM adds for itself: its tags, the digest in a layer's id, metadata of the build. The processor is the binaries'."""
+    text = re.sub(r"ManifestLayer[0-9a-f]{10}", "ManifestLayer", json.dumps(template))
+    template = json.loads(text)
+    for resource in template["Resources"].values():
+        resource.pop("Metadata", None)
+        properties = resource.get("Properties", {})
+        tags = [tag for tag in properties.get("Tags", []) if not tag["Key"].endswith(":createdBy")]
+        properties.pop("Tags", None)
+        properties.pop("Architectures", None)
+        if tags:
+            properties["Tags"] = tags
+    for name in ("CodeBucket", "CodePrefix"):
+        template["Parameters"].pop(name, None)
+    template.pop("Transform", None)
+    return texts(template)
+
+
+def texts(node):
+    """Scalars as texts: `true` and "true" are the same for CloudFormation."""
+    if isinstance(node, dict):
+        return {name: texts(part) for name, part in node.items()}
+    if isinstance(node, list):
+        return [texts(part) for part in node]
+    return str(node).lower() if isinstance(node, bool) else str(node)
+
+
+def differing(left, right, path=""):
+    if isinstance(left, dict) and isinstance(right, dict):
+        for name in sorted({*left, *right}):
+            yield from differing(left.get(name), right.get(name), f"{path}.{name}")
+    elif left != right:
+        yield f"{path}: {json.dumps(left)[:200]} by keyfold, {json.dumps(right)[:200]} by SAM"
+
+
+def compare(keyfold, functions, manifest, folder):
+    plain = bundled(keyfold, functions, manifest, folder)
+    found = list(differing(normal(plain), normal(by_sam(keyfold, manifest, plain))))
+    assert not found, "\n".join(found)
+    return plain
+
+
+def check_files(keyfold, functions, folder):
+    sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert set(sums) == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
+    for name, digest in sums.items():
+        content = (folder / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digest, name
+        if name.endswith(".zip"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                (entry,) = archive.infolist()
+                mode, held = entry.external_attr >> 16, archive.read(entry)
+            function = functions / re.sub(r"-[0-9a-f]{12}\.zip", "", name) / "bootstrap"
+            if entry.filename == "bootstrap":
+                assert held == function.read_bytes() and mode & 0o111 == 0o111, name
+            else:
+                assert entry.filename == "keyfold.toml" and held == (ROOT / "keyfold.toml").read_bytes() and mode & 0o444 == 0o444, name
+    again = folder.with_name("again")
+    bundled(keyfold, functions, ROOT / "keyfold.toml", again)
+    assert (again / "SHA256SUMS").read_text() == (folder / "SHA256SUMS").read_text(), "the same bundle has other bytes the second time"
+    # A release's zips give the same bundle.
+    release = folder.with_name("release")
+    release.mkdir()
+    for path in folder.glob("*.zip"):
+        if not path.name.startswith("manifest"):
+            shutil.copy(path, release / re.sub(r"-[0-9a-f]{12}", "", path.name))
+    of_release = folder.with_name("of-release")
+    bundled(keyfold, release, ROOT / "keyfold.toml", of_release)
+    assert {path.name for path in of_release.iterdir()} == {path.name for path in folder.iterdir()}
+    print(f"{len(sums)} files with their checksums, the same twice, and the same from a release's zips")
+
+
+def checked(keyfold, folder):
+    """`keyfold template --check` takes a bundle's template, as `get-template` gives it."""
+    right = subprocess.run([keyfold, "template", "--check", str(folder / "template.json")], capture_output=True, text=True)
+    assert right.returncode == 0, right.stderr
+    wrong = folder.with_name("wrong.json")
+    wrong.write_text((folder / "template.json").read_text().replace('"TRIM_HORIZON"', '"LATEST"'))
+    done = subprocess.run([keyfold, "template", "--check", str(wrong)], capture_output=True, text=True)
+    assert done.returncode == 1 and "StartingPosition" in done.stderr, done.stderr
+    print("keyfold template --check: the bundle's template is right, and a changed one is not")
+
+
+def uploaded(aws, keyfold, functions, folder):
+    """Copied with the AWS CLI, and deployed from there."""
+    aws.empty()
+    environment = {**os.environ, "AWS_ENDPOINT_URL": aws.url}
+    run(keyfold, "bundle", "--functions", functions, "--out", folder, "--upload", "s3://packages/keyfold", env=environment)
+    listed = {one["Key"] for one in aws("s3").list_objects_v2(Bucket="packages")["Contents"]}
+    assert {f"keyfold/{path.name}" for path in folder.iterdir()} <= listed, listed
+    print(f"uploaded: {len(listed) - 1} objects")
+
+
+def deployed(aws, plain):
+    parameters = {"CodeBucket": "packages", "CodePrefix": "keyfold/", **made_beforehand(aws, plain)}
+    deploy(aws, plain, parameters)
+    seen = read_back(aws, plain, parameters)
+    print(f"deployed from the bucket: {', '.join(f'{count} {what}' for what, count in seen.items())}")
+
+
+def npm(name):
+    """The packages of an example, installed once."""
+    folder = PACKAGES / name
+    folder.mkdir(parents=True, exist_ok=True)
+    pins = (EXAMPLES / name / "package.json").read_text()
+    if not (folder / "installed.json").exists() or (folder / "installed.json").read_text() != pins:
+        (folder / "package.json").write_text(pins)
+        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
+        (folder / "installed.json").write_text(pins)
+    return folder
+
+
+def cdk(folders):
+    """The CDK app's template has the bundle's resources, with both parameters filled."""
+    packages = npm("cdk")
+    shutil.copy(EXAMPLES / "cdk" / "app.mjs", packages / "app.mjs")
+    for folder in folders:
+        out = folder.with_name("cdk.out")
+        run("node", "app.mjs", cwd=packages, env={**os.environ, "BUNDLE": str(folder), "BUCKET": "packages", "PREFIX": "keyfold/", "CDK_OUTDIR": str(out)})
+        made = json.loads((out / "keyfold.template.json").read_text())
+        text = (folder / "template.json").read_text().replace("${CodePrefix}", "keyfold/")
+        text = re.sub(r'\{\s*"Ref": "CodeBucket"\s*\}', '"packages"', text)
+        wanted = json.loads(text)
+        found = list(differing(texts(plain_sub(wanted["Resources"])), texts(plain_sub(made["Resources"]))))
+        assert not found, "\n".join(found)
+        assert set(wanted["Parameters"]) - {"CodeBucket", "CodePrefix"} <= set(made["Parameters"])
+    print(f"CDK: {len(folders)} bundles synthesised, with the bundle's resources and nothing else")
+
+
+def plain_sub(node):
+    """A substitution without gaps is its text; CDK leaves metadata."""
+    if isinstance(node, dict):
+        if set(node) == {"Fn::Sub"} and isinstance(node["Fn::Sub"], str) and "${" not in node["Fn::Sub"]:
+            return node["Fn::Sub"]
+        return {name: plain_sub(part) for name, part in node.items() if name not in ("CDKMetadata",)}
+    return [plain_sub(part) for part in node] if isinstance(node, list) else node
+
+
+MOCKS = """
+import * as pulumi from "@pulumi/pulumi";
+const made = [];
+const newResource = ({ type, inputs }) => (made.push({ type, inputs }), { id: "id", state: { ...inputs, outputs: { ApiUrl: "https://api" } } });
+await pulumi.runtime.setMocks({ newResource, call: ({ inputs }) => inputs }, "keyfold", "dev");
+pulumi.runtime.setAllConfig({ "keyfold:bucket": "packages" });
+const { api } = await import("./index.mjs");
+console.log(JSON.stringify({ made, api: await new Promise((resolve) => api.apply(resolve)) }));
+"""
+STACK = re.compile(r"new aws\.cloudformation\.Stack\(.*?\}\);", re.S)
+
+
+def pulumi():
+    """Run with Pulumi's mocks. SST's example makes the same resource."""
+    packages = npm("pulumi")
+    shutil.copy(EXAMPLES / "pulumi" / "index.mjs", packages / "index.mjs")
+    (packages / "mocks.mjs").write_text(MOCKS)
+    done = json.loads(run("node", "mocks.mjs", cwd=packages))
+    (stack,) = done["made"]
+    assert stack["type"] == "aws:cloudformation/stack:Stack" and stack["inputs"]["parameters"] == {"CodeBucket": "packages", "CodePrefix": "keyfold/"}, stack
+    assert done["api"] == "https://api", done
+    parts = [STACK.search((EXAMPLES / name).read_text())[0].split() for name in ("pulumi/index.mjs", "sst/sst.config.ts")]
+    assert parts[0] == parts[1], "the example of SST is another"
+    print("Pulumi: the stack with its parameters and its output; SST: the same resource")
+
+
+def terraform():
+    if not shutil.which("terraform"):
+        return print("terraform is not installed: its example was not looked at")
+    run("terraform", "fmt", "-check", EXAMPLES / "terraform")
+    print("Terraform: well formed")
+
+
+def main(keyfold, functions, manifests):
+    functions = pathlib.Path(functions).resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        temporary = pathlib.Path(temporary)
+        folders = []
+        for number, manifest in enumerate(manifests):
+            folder = temporary / f"bundle{number}"
+            plain = compare(keyfold, functions, manifest, folder)
+            folders.append(folder)
+            if number == 0:
+                sample = plain
+            print(f"{manifest}: {len(plain['Resources'])} resources, as SAM's translator has them")
+        run(pathlib.Path(sys.executable).with_name("cfn-lint"), "--regions", "us-east-1", "--", *[folder / "template.json" for folder in folders])
+        print("cfn-lint finds nothing")
+        check_files(keyfold, functions, folders[0])
+        checked(keyfold, folders[0])
+        aws = Aws(19314)
+        if shutil.which("aws"):
+            uploaded(aws, keyfold, functions, folders[0])
+            deployed(aws, sample)
+        else:
+            print("the AWS CLI is not installed: nothing was uploaded")
+        cdk(folders)
+        pulumi()
+        terraform()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

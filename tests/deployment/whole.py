@@ -1,0 +1,278 @@
+"""Runs a whole retrofit through what is deployed, and then asks the API.
+
+Usage: python tests/deployment/whole.py FOLDER, which has `keyfold` and the functions' binaries.
+The sample's stack is deployed into a simulated AWS (moto), every resource of it. From there come the functions' environments and layers, their
+roles' policies, the mappings, the state machine and the routes. Each function is its real binary behind a proxy that enforces its deployed role;
+DynamoDB is the embedded one. The state machine is played by statemachine/test_retrofit.py.
+"""
+
+import base64
+import datetime
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import boto3
+
+sys.path.insert(0, "statemachine")
+from deploy import packed
+from roles import Proxy, Role
+from runtime import Failed, Function
+from simulated import Aws, deploy
+from test_retrofit import Player
+from updates import manifest_of
+
+ITEMS = 300
+PORT, API = 8764, 8765
+WAIT_SECONDS = 60
+LOOK_SECONDS = 0.1
+MANIFEST = "keyfold.toml"
+
+
+class Deployed:
+    """The functions of the stack, by their ARNs, each with its deployed environment, manifest and role."""
+
+    def __init__(self, aws, template, binaries, folder, log):
+        self.aws, self.binaries, self.folder, self.log = aws, binaries, folder, log
+        self.dynamo = f"http://127.0.0.1:{PORT}"
+        stack = aws.stack()
+        of_type = [(name, one) for name, one in template["Resources"].items() if one["Type"] == "AWS::Lambda::Function"]
+        self.functions = {}
+        for name, one in of_type:
+            found = aws("lambda").get_function_configuration(FunctionName=stack[name])
+            self.functions[found["FunctionArn"]] = (name, one["Metadata"]["BuildProperties"]["Binary"], found)
+        self.running, self.roles, self.lock = {}, {}, threading.Lock()
+
+    def arn(self, name):
+        return next(arn for arn, (known, *_) in self.functions.items() if known == name)
+
+    def start(self, arn, role=None):
+        name, binary, found = self.functions[arn]
+        role = role or Role(self.aws.policies(found["Role"].rsplit("/", 1)[1]))
+        self.roles[name] = role
+        proxy = Proxy(role, self.dynamo, self.aws.url)
+        manifest = self.folder / f"{name}.toml"
+        manifest.write_text(manifest_of(self.aws, found["Layers"][0]["Arn"]))
+        ours = {"KEYFOLD_MANIFEST": str(manifest), "KEYFOLD_ENDPOINT": proxy.url, "AWS_ENDPOINT_URL_SECRETS_MANAGER": proxy.url,
+                "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "PATH": os.environ["PATH"]}
+        return Function(self.binaries / binary, {**found["Environment"]["Variables"], **ours}, self.log)
+
+    def invoke(self, arn, event):
+        with self.lock:
+            if arn not in self.running:
+                self.running[arn] = self.start(arn)
+            function = self.running[arn]
+        with function.__dict__.setdefault("lock", threading.Lock()):
+            return function.invoke(event)
+
+    def denied(self):
+        return {name: role.denied for name, role in self.roles.items() if role.denied}
+
+    def end(self):
+        for function in self.running.values():
+            function.process.kill()
+
+
+class Machine:
+    """The state machine's tasks, with the rights of its role."""
+
+    def __init__(self, aws, deployed, name):
+        self.aws, self.deployed = aws, deployed
+        machine = aws("stepfunctions").describe_state_machine(stateMachineArn=aws.stack()[name])
+        self.definition, self.role = json.loads(machine["definition"]), Role(aws.policies(machine["roleArn"].rsplit("/", 1)[1]))
+
+    def __call__(self, resource, arguments):
+        if resource.endswith("getEventSourceMapping"):
+            self.may("lambda:GetEventSourceMapping", f"arn:aws:lambda:us-east-1:123456789012:event-source-mapping:{arguments['Uuid']}")
+            return {"State": self.aws("lambda").get_event_source_mapping(UUID=arguments["Uuid"])["State"]}
+        if resource.endswith("describeAlarms"):
+            name = arguments["AlarmNames"][0]
+            alarm = self.aws("cloudwatch").describe_alarms(AlarmNames=[name])["MetricAlarms"][0]
+            self.may("cloudwatch:DescribeAlarms", alarm["AlarmArn"])
+            return {"MetricAlarms": [{"StateValue": alarm["StateValue"]}]}
+        assert resource == "arn:aws:states:::lambda:invoke", resource
+        arn, event = arguments["FunctionName"], arguments["Payload"]
+        self.may("lambda:InvokeFunction", arn)
+        # No record is a minute old here.
+        if "Verifier" in arn:
+            event = {**event, "lagSeconds": 0}
+        return {"Payload": self.deployed.invoke(arn, event)}
+
+    def may(self, action, resource):
+        if not self.role.allows(action, resource):
+            raise Failed("States.AccessDenied", f"{action} on {resource}")
+
+    def run(self, **given):
+        return Player(self).run(self.definition, {"retrofit": "auditV2", "segments": 3, **given})
+
+
+class Stream(threading.Thread):
+    """A mapping of the stack: records of the embedded table's stream, for the function that the mapping names."""
+
+    def __init__(self, mapping, deployed):
+        super().__init__(daemon=True)
+        self.function, self.deployed, self.records, self.error = mapping["FunctionArn"], deployed, 0, None
+        self.client = client("dynamodbstreams", deployed.dynamo)
+        table = mapping["EventSourceArn"].split("/")[1]
+        self.arn = client("dynamodb", deployed.dynamo).describe_table(TableName=table)["Table"]["LatestStreamArn"]
+        name = deployed.functions[self.function][0]
+        role = Role(deployed.aws.policies(deployed.functions[self.function][2]["Role"].rsplit("/", 1)[1]))
+        for action in ("DescribeStream", "GetRecords", "GetShardIterator"):
+            assert role.allows(f"dynamodb:{action}", mapping["EventSourceArn"]), f"{name} may not {action}"
+        self.start()
+
+    def run(self):
+        iterators = {}
+        while True:
+            for shard in self.client.describe_stream(StreamArn=self.arn)["StreamDescription"]["Shards"]:
+                if shard["ShardId"] not in iterators:
+                    first = self.client.get_shard_iterator(StreamArn=self.arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")
+                    iterators[shard["ShardId"]] = first["ShardIterator"]
+            for shard, iterator in list(iterators.items()):
+                if iterator:
+                    got = self.client.get_records(ShardIterator=iterator, Limit=100)
+                    self.deliver(got["Records"])
+                    iterators[shard] = got.get("NextShardIterator")
+            time.sleep(LOOK_SECONDS)
+
+    def deliver(self, records):
+        while records:
+            event = json.loads(json.dumps({"Records": [{**record, "eventSourceARN": self.arn} for record in records]}, default=plain))
+            try:
+                failed = self.deployed.invoke(self.function, event)["batchItemFailures"]
+            except Failed as error:
+                self.error = error
+                time.sleep(1)
+                continue
+            numbers = [record["dynamodb"]["SequenceNumber"] for record in records]
+            done = numbers.index(failed[0]["itemIdentifier"]) if failed else len(records)
+            self.records, records = self.records + done, records[done:]
+
+
+def plain(value):
+    """What JSON cannot say, as Lambda says it."""
+    return value.timestamp() if isinstance(value, datetime.datetime) else base64.b64encode(value).decode()
+
+
+def client(service, url):
+    return boto3.client(service, endpoint_url=url, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+
+
+def without_retrofits(text):
+    """A manifest whose tables nothing follows: the embedded DynamoDB has no replicator of its own then."""
+    kept = re.sub(r"(?ms)^\[retrofits\.\w+\]\n.*?(?=^\[|\Z)", "", text)
+    return re.sub(r"(?m)^retrofits = .*\n", "", kept)
+
+
+def event(number, **more):
+    texts = {"id": f"e{number:04}", "resourceId": f"r{number % 7}", "action": "viewed", "accessedBy": f"u{number % 11}", "timestamp": "2017-03-01T08:00:00.000Z"}
+    return {name: {"S": text} for name, text in {**texts, **more}.items()}
+
+
+def request(route, body):
+    method, path = route.split(" ")
+    return {"version": "2.0", "routeKey": route, "rawPath": path, "rawQueryString": "", "headers": {"content-type": "application/json"}, "isBase64Encoded": False,
+            "requestContext": {"http": {"method": method, "path": path}, "authorizer": {"iam": {"userArn": "arn:aws:iam::123456789012:role/reader"}}},
+            "body": json.dumps(body)}
+
+
+def asked(aws, deployed, route, body):
+    """The answer of the function that the route reaches."""
+    gateway, api = aws("apigatewayv2"), aws.stack()["HttpApi"]
+    target = next(one["Target"] for one in gateway.get_routes(ApiId=api)["Items"] if one["RouteKey"] == route)
+    arn = gateway.get_integration(ApiId=api, IntegrationId=target.removeprefix("integrations/"))["IntegrationUri"]
+    answer = deployed.invoke(arn, request(route, body))
+    assert answer["statusCode"] < 300, answer
+    return json.loads(answer["body"])
+
+
+def until_clean(machine, streams):
+    until = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return machine.run()
+        except Failed as failed:
+            if failed.error != "Keyfold.Differences" or time.monotonic() > until:
+                raise Failed(failed.error, f"{failed.cause}; of the streams: {[stream.error for stream in streams]}") from failed
+        time.sleep(0.5)
+
+
+def play(aws, binaries, keyfold, folder, log):
+    template = packed(aws, str(binaries / "keyfold"), MANIFEST)
+    deploy(aws, template, {})
+    deployed = Deployed(aws, template, binaries, folder, log)
+    dynamo = client("dynamodb", deployed.dynamo)
+    for table in ("ResourceAccessAudit", "ResourceAccessAuditV2"):
+        dynamo.update_table(TableName=table, StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    for number in range(ITEMS):
+        dynamo.put_item(TableName="ResourceAccessAudit", Item=event(number))
+    keyfold("retrofit", "start", "auditV2")
+    deploy(aws, template, {"AuditV2FollowStream": "true", "AuditV2FollowBack": "true"})
+    mappings = aws("lambda").list_event_source_mappings()["EventSourceMappings"]
+    streams = [Stream(mapping, deployed) for mapping in mappings if ":dynamodb:" in mapping["EventSourceArn"] and mapping["State"] == "Enabled"]
+    assert len(streams) == 2, mappings
+    # moto computes no alarm: without data it is OK.
+    for lag in aws("cloudwatch").describe_alarms(AlarmNamePrefix=aws.stack()["AuditV2LagAlarm"])["MetricAlarms"]:
+        aws("cloudwatch").set_alarm_state(AlarmName=lag["AlarmName"], StateValue="OK", StateReason="no data")
+    machine = Machine(aws, deployed, "AuditV2StateMachine")
+    for number in range(ITEMS, ITEMS + 20):
+        dynamo.put_item(TableName="ResourceAccessAudit", Item=event(number))
+    dynamo.delete_item(TableName="ResourceAccessAudit", Key={"id": {"S": "e0000"}})
+    report = until_clean(machine, streams)
+    print(f"a run: {report['carried']} items carried over, {report['compared']} compared, clean; {streams[0].records} records of the stream")
+    keyfold("retrofit", "tidy", "auditV2", "--wait", "0")
+    until_clean(machine, streams)
+    print(keyfold("retrofit", "cutover", "auditV2"))
+    found = asked(aws, deployed, "POST /query", {"table": "audit", "where": {"accessedBy": "u3"}, "limit": 100})
+    wanted = len([number for number in range(1, ITEMS + 20) if number % 11 == 3])
+    assert found["count"] == wanted, found
+    audited = {"id": "new", "resourceId": "r1", "action": "deleted", "accessedBy": "u3", "timestamp": "2017-04-01T08:00:00Z"}
+    asked(aws, deployed, "POST /audit", audited)
+    assert asked(aws, deployed, "POST /query", {"table": "audit", "where": {"accessedBy": "u3", "action": "deleted"}})["count"] == 1
+    print(f"the API: {wanted} items of an index, and an event that the audit writer wrote")
+    assert not deployed.denied() and not machine.role.denied, (deployed.denied(), machine.role.denied)
+    print(f"nothing was denied; rights that were needed: {({name: len(role.used) for name, role in deployed.roles.items()})}")
+    # Without a right.
+    arn = deployed.arn("QueryApiFunction")
+    crippled = deployed.start(arn, Role(deployed.roles["QueryApiFunction"].statements).without("AskIndexes"))
+    answer = crippled.invoke(request("POST /query", {"table": "audit", "where": {"accessedBy": "u3"}}))
+    crippled.process.kill()
+    assert answer["statusCode"] == 502 and deployed.roles["QueryApiFunction"].denied, answer
+    print("without the right AskIndexes: 502, and denied", sorted(deployed.roles["QueryApiFunction"].denied)[0][0])
+    deployed.end()
+
+
+def main(binaries):
+    aws = Aws(19313)
+    aws.empty()
+    with tempfile.TemporaryDirectory() as temporary, open(f"{temporary}/log", "w") as log:
+        folder = pathlib.Path(temporary)
+        (folder / "local.toml").write_text(without_retrofits(pathlib.Path(MANIFEST).read_text()))
+        words = ["--manifest", folder / "local.toml", "local", "--port", str(PORT), "--api-port", str(API)]
+        server = subprocess.Popen([binaries / "keyfold", *words], stdout=log, stderr=log)
+        environment = {**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{PORT}"}
+
+        def keyfold(*words):
+            done = subprocess.run([binaries / "keyfold", *words], env=environment, capture_output=True, text=True)
+            assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+            return done.stdout.strip().splitlines()[-1]
+
+        try:
+            time.sleep(2)
+            play(aws, binaries, keyfold, folder, log)
+        except BaseException:
+            log.flush()
+            print(pathlib.Path(log.name).read_text()[-4000:])
+            raise
+        finally:
+            server.kill()
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]).resolve())
