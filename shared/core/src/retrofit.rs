@@ -12,6 +12,7 @@
 //! - [`seal`] ends all writes of a generation at once; [`drain`] says whether a change was carried over;
 //! - [`readiness`] says which indexes hold all their items;
 //! - [`rate`] is how fast a worker may go, [`lease`] which one may;
+//! - [`operate`] moves a retrofit from phase to phase: run, tidy, switch, finish;
 //! - [`stop`] is the policy that keeps a table's writers out meanwhile;
 //! - [`control`] are the rows of the control table: phase, segments, quarantine, ledger; [`finalise`] cleans up.
 //!
@@ -35,6 +36,7 @@ pub mod lease;
 pub mod mapping;
 mod meaning;
 pub mod misfit;
+pub mod operate;
 pub mod progress;
 mod protocol;
 mod protocol_choice;

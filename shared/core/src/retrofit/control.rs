@@ -207,6 +207,8 @@ pub struct RetrofitState {
     /// The roles that may write to a table that follows the other one. Not empty once policies on the tables stop writers; empty
     /// where writers stop by themselves.
     pub exempt: Vec<String>,
+    /// During a stop: the second since 1970 from which on writers may have been stopped.
+    pub stopped_at: Option<u64>,
 }
 
 /// The stream that is followed from the target back to the source.
@@ -483,6 +485,7 @@ impl RetrofitState {
             fixed_digest: mapping.fixed_digest(),
             revising: false,
             exempt: Vec::new(),
+            stopped_at: None,
         }
     }
 
@@ -632,7 +635,14 @@ impl RetrofitState {
             None => first,
             generation => generation,
         };
-        RetrofitState { phase, generation, since: None, version: self.version + 1, ..self.clone() }
+        RetrofitState {
+            phase,
+            generation,
+            since: None,
+            stopped_at: None,
+            version: self.version + 1,
+            ..self.clone()
+        }
     }
 
     /// The phase in which it begins to be tidied. A ledger has its rows already, and leaves no tombstones.
@@ -822,6 +832,7 @@ impl RetrofitState {
         row.insert("epoch", number(u64::from(self.epoch.number())));
         row.insert("version", number(self.version));
         row.extend(self.since.iter().map(|seconds| ("since", number(*seconds))));
+        row.extend(self.stopped_at.map(|seconds| ("stoppedAt", number(seconds))));
         row.extend(self.swept.then_some(("swept", AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream", text(stream))));
         row.extend(self.rows_since.map(|seconds| ("rowsSince", number(seconds))));
@@ -866,6 +877,7 @@ impl RetrofitState {
             stream: text(row, "stream").map(str::to_owned),
             version: whole(row, "version")?,
             since: whole(row, "since"),
+            stopped_at: whole(row, "stoppedAt"),
             swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
             fixed_digest: text(row, "fixed")?.to_owned(),
             revising: matches!(row.get("revising"), Some(AttributeValue::Bool(true))),

@@ -89,15 +89,21 @@ impl Job {
         before_rows || row.max(on_item) >= Some(fence)
     }
 
-    /// Did the target's stream show the last write of this retrofit to an item? Then all that was written to the item before has
-    /// been seen too, also by somebody who should not have written: records of one item come in their order.
-    pub fn shows_last_write(&self, sides: Sides<'_>, seen: &[Sign]) -> bool {
+    /// What the target's stream must have shown of an item: the last write of this retrofit; `None` if there was none. Then all that
+    /// was written to the item before has been seen too, also by somebody who should not have written: records of one item come in
+    /// their order.
+    pub fn last_write(&self, sides: Sides<'_>) -> Option<Sign> {
         let row = sides.row.and_then(LedgerRow::read);
         let wanted = match sides.target {
             Some(item) => Sign::Fence(Fence::on(item)),
             None => Sign::Removed(row.and_then(|row| row.removed)),
         };
-        matches!(wanted, Sign::Fence(None) | Sign::Removed(None)) || seen.contains(&wanted)
+        (!matches!(wanted, Sign::Fence(None) | Sign::Removed(None))).then_some(wanted)
+    }
+
+    /// Did the target's stream show the last write of this retrofit to an item?
+    pub fn shows_last_write(&self, sides: Sides<'_>, seen: &[Sign]) -> bool {
+        self.last_write(sides).is_none_or(|wanted| seen.contains(&wanted))
     }
 
     /// Does the source's item not fit, and is nothing in its place? Then it is out of the target, if nobody minds.

@@ -74,6 +74,8 @@ pub enum Gate {
     Tidying,
     /// The manifest was changed, and workers may still write by the former one.
     Revision,
+    /// In place: the replicator has processed no record of the stream yet.
+    Replicator,
 }
 
 impl Gate {
@@ -91,6 +93,7 @@ impl Gate {
             Gate::Tombstones => "tombstones",
             Gate::Tidying => "tidying-incomplete",
             Gate::Revision => "revision-incomplete",
+            Gate::Replicator => "replicator-silent",
         }
     }
 }
@@ -124,6 +127,10 @@ impl fmt::Display for Gate {
             Gate::Revision => {
                 write!(f, "the manifest was mended, and `revise` is not complete: run it again")
             }
+            Gate::Replicator => write!(
+                f,
+                "the replicator has processed no record of the stream: is its event source mapping enabled?"
+            ),
             Gate::Tombstones => write!(f, "readers of the target would meet tombstones: it is not tidy"),
             Gate::Tidying => write!(f, "`tidy` is not complete: run it again"),
         }
@@ -134,9 +141,8 @@ impl fmt::Display for Gate {
 pub fn closed(head: &RetrofitState, evidence: &Evidence) -> Vec<Gate> {
     let mut gates = Vec::new();
     if matches!(head.phase, Phase::Reversed | Phase::Returning) {
-        // The way back has no backfill, `return` compares what both streams name, and it needs an empty quarantine: entries that
-        // were accepted count too.
-        let count = evidence.quarantined + evidence.accepted;
+        // The way back has no backfill, and the move back looks at what both streams name. An item that somebody accepted stays out.
+        let count = evidence.quarantined;
         gates.extend((count > 0).then_some(Gate::Quarantine { count }));
         return gates;
     }

@@ -1,0 +1,61 @@
+//! The operator: what moves a retrofit from phase to phase, as one state machine.
+//!
+//! An [`Operation`] is one command at work: run, tidy, switch, finish. [`next`](Operation::next) asks for one effect,
+//! [`answer`](Operation::answer) takes the reply or the failure, with the time. Nothing here sends, waits or reads a clock. A driver
+//! (the command line, the Lambda function `operator`, the simulator) only performs effects:
+//!
+//! ```text
+//! let mut operation = Operation::new(mapping, Command::Switch(options), nonce, now_ms());
+//! loop {
+//!     match operation.next() {
+//!         Step::Ask(effect) => {
+//!             let reply = perform(&effect).await;      // Result<Reply, Failure>
+//!             operation.answer(now_ms(), reply);
+//!         }
+//!         Step::Over(outcome) => return outcome,       // its text says which table is open, and what goes on
+//!     }
+//! }
+//! ```
+//!
+//! - **Retries are decided here.** A driver performs an effect once (the retries inside one SDK call are its own) and reports a
+//!   [`Failure`] with its kind. Any failure while writers are stopped is tried again until the limit of the stop; then the stop is
+//!   taken back.
+//! - **A killed driver loses nothing.** Everything needed is in the retrofit's row: a new operation of the same command goes on.
+//! - **Effects may be performed twice.** Every write is conditional, and may come late.
+//! - **Progress**: [`doing`](Operation::doing) says what the operation waits for, [`interrupt`](Operation::interrupt) ends it in
+//!   order: writers that were stopped are let in again.
+//!
+//! `effect` has effects and replies, `outcome` how an operation ends. `streams`, `arrivals`, `examine`, `doors`, `gate_check`, `proof`,
+//! `comparison` are parts that several commands have; `switch`, `tidy`, `finish` and `run` are the commands.
+
+mod arrivals;
+mod comparison;
+mod doors;
+mod effect;
+mod examine;
+mod finish;
+mod gate_check;
+mod known;
+mod operation;
+mod outcome;
+mod parts;
+mod proof;
+mod run;
+mod streams;
+mod switch;
+mod tidy;
+
+pub use effect::{
+    Effect, Failure, FailureKind, PageSource, Reply, Shard, ShardPage, ShardPosition, StreamedChange,
+    TableFacts, TablePolicy,
+};
+pub use finish::Finish;
+pub use known::Limits;
+pub use operation::{Command, Doing, Operation, Step};
+pub use outcome::{BacklogReport, End, OpenTable, Outcome};
+pub use run::Run;
+pub use switch::{Switch, Writers};
+pub use tidy::Tidy;
+
+#[cfg(test)]
+mod tests;

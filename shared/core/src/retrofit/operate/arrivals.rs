@@ -1,0 +1,374 @@
+//! What is still to arrive: the items that the streams name, looked up as their records are read.
+//!
+//! Memory is bounded. A change that has arrived stays so: of the items that lack nothing only those of late are kept, because the last
+//! look asks again whether the closed table's stream has shown the retrofit's last write to them. Beyond [`LACKING_MAX`] items that lack
+//! something, the replicator is too far behind for a stop. Of the closed table's records a digest of a few bytes is kept; where these are too
+//! many, that stream is read once more for the items that still lack something.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::effect::{Effect, Reply, StreamedChange};
+use super::known::Known;
+use super::outcome::BacklogReport;
+use super::parts::Turn;
+use crate::retrofit::control::{self, RetrofitState};
+use crate::retrofit::drain::{Newest, Sides, Sign};
+use crate::retrofit::job::Job;
+use crate::retrofit::protocol::LedgerRow;
+use crate::retrofit::quarantine::{Quarantined, accepted_key};
+use crate::retrofit::request::TableRole;
+use crate::retrofit::source_key::SourceKey;
+use crate::retrofit::task::ItemTask;
+use crate::value::Item;
+
+/// The most items that may lack something: beyond them a stop would take too long, and memory too much.
+pub(super) const LACKING_MAX: usize = 200_000;
+/// Beyond so many items, those that lack nothing are forgotten unless they changed lately.
+const KEPT_MAX: usize = 200_000;
+/// What counts as lately, in seconds.
+const KEPT_SECONDS: u64 = 300;
+/// The most digests of the closed table's records.
+const SIGNS_MAX: usize = 8_000_000;
+/// Items that are looked up at once.
+const LOOK_ITEMS: usize = 1_000;
+/// Items that are carried at once.
+pub(super) const CARRY_ITEMS: usize = 100;
+/// How many items a report names.
+const NAMED_MAX: usize = 5;
+
+/// What an item is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Lack {
+    Nothing,
+    /// It was not looked up since its last record.
+    Look,
+    Arrival,
+    /// Somebody has to accept that it stays out.
+    Acceptance,
+    Agreement,
+    Sight,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Pending {
+    key: Item,
+    /// `None` of an item that only somebody who is late wrote to.
+    newest: Option<Newest>,
+    /// The second of its newest change.
+    seconds: u64,
+    lack: Lack,
+}
+
+/// Items that are being looked up.
+#[derive(Debug, Clone, PartialEq)]
+struct Look {
+    keys: Vec<SourceKey>,
+    rows: Option<Vec<Option<Item>>>,
+    sources: Option<Vec<Option<Item>>>,
+    targets: Option<Vec<Option<Item>>>,
+}
+
+/// What the streams say, as far as it has not arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Arrivals {
+    job: Arc<Job>,
+    /// Tables as the job has them: the one that changes are carried from, and the other one.
+    roles: [TableRole; 2],
+    was_reversed: bool,
+    pending: BTreeMap<SourceKey, Pending>,
+    signs: HashSet<u64>,
+    /// Digests were dropped: only those of items that lack something are kept.
+    few_signs: bool,
+    items: u64,
+    look: Option<Look>,
+    /// Records of the closed table that were not examined yet.
+    pub(super) unexamined: Vec<crate::retrofit::record::ChangeRecord>,
+}
+
+impl Arrivals {
+    pub(super) fn of(head: &RetrofitState, job: Arc<Job>) -> Arrivals {
+        let roles = match job.mapping().is_reverse() {
+            true => [TableRole::Target, TableRole::Source],
+            false => [TableRole::Source, TableRole::Target],
+        };
+        Arrivals {
+            job,
+            roles,
+            was_reversed: head.was_reversed(),
+            pending: BTreeMap::new(),
+            signs: HashSet::new(),
+            few_signs: false,
+            items: 0,
+            look: None,
+            unexamined: Vec::new(),
+        }
+    }
+
+    /// From now on by the job of this row.
+    pub(super) fn carry_by(&mut self, head: &RetrofitState, job: Arc<Job>) {
+        (self.job, self.was_reversed) = (job, head.was_reversed());
+    }
+
+    /// The table whose writers are to be stopped.
+    pub(super) fn open(&self) -> TableRole {
+        self.roles[0]
+    }
+
+    /// The table that follows it.
+    pub(super) fn closed(&self) -> TableRole {
+        self.roles[1]
+    }
+
+    pub(super) fn job(&self) -> &Arc<Job> {
+        &self.job
+    }
+
+    /// A record of the open table.
+    pub(super) fn opened(&mut self, head: &RetrofitState, change: StreamedChange) {
+        let StreamedChange { record, seconds } = change;
+        let Some(key) = SourceKey::of(self.job.mapping().source(), &record.key) else { return };
+        let newest = Newest::of(head, record.sequence, seconds);
+        match self.pending.get_mut(&key) {
+            Some(known) => {
+                known.lack = Lack::Look;
+                if known.newest.as_ref().is_none_or(|known| known.sequence < newest.sequence) {
+                    (known.newest, known.seconds) = (Some(newest), seconds);
+                }
+            }
+            None => {
+                self.items += 1;
+                let pending = Pending { key: record.key, newest: Some(newest), seconds, lack: Lack::Look };
+                self.pending.insert(key, pending);
+            }
+        }
+    }
+
+    /// A record of the closed table.
+    pub(super) fn closed_said(&mut self, head: &RetrofitState, change: StreamedChange) {
+        let StreamedChange { record, seconds } = change;
+        let origin = self.job.mapping().origin(&record.key);
+        let key = origin.and_then(|key| SourceKey::of(self.job.mapping().source(), &key));
+        if let Some(key) = key.filter(|key| !self.few_signs || self.pending.contains_key(key)) {
+            self.signs.insert(digest(&key, &Sign::of(&record)));
+        }
+        // What is from before there were rows was carried over without one, by the former direction.
+        if !Newest::of(head, record.sequence.clone(), seconds).may_lack_row {
+            self.unexamined.push(record);
+        }
+    }
+
+    /// Somebody who should not write wrote to the item of this key: what the retrofit put in its place has to be seen.
+    pub(super) fn late(&mut self, key: &Item) {
+        let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
+        let pending = Pending { key: key.clone(), newest: None, seconds: 0, lack: Lack::Look };
+        self.pending.entry(source).or_insert(pending).lack = Lack::Look;
+    }
+
+    /// Too many digests: they are dropped, and the closed table's stream has to be read once more. True if so.
+    pub(super) fn drops_signs(&mut self) -> bool {
+        let drops = self.signs.len() > SIGNS_MAX;
+        if drops {
+            self.signs = HashSet::new();
+            self.few_signs = true;
+        }
+        drops
+    }
+
+    /// Is an item still to be seen whose sign may have been dropped?
+    pub(super) fn needs_signs_again(&self) -> bool {
+        self.few_signs && self.pending.values().any(|pending| pending.lack == Lack::Sight)
+    }
+
+    pub(super) fn is_too_far_behind(&self) -> bool {
+        self.unexamined.len() > LACKING_MAX || self.lacking().count() > LACKING_MAX
+    }
+
+    fn lacking(&self) -> impl Iterator<Item = (&SourceKey, &Pending)> {
+        self.pending.iter().filter(|(_, pending)| pending.lack != Lack::Nothing)
+    }
+
+    /// Everything that lacks something is looked up again.
+    pub(super) fn look_again(&mut self) {
+        let lacking = self.pending.values_mut().filter(|pending| pending.lack != Lack::Nothing);
+        lacking.for_each(|pending| pending.lack = Lack::Look);
+    }
+
+    /// Everything that is known is looked up again.
+    pub(super) fn look_at_all(&mut self) {
+        self.pending.values_mut().for_each(|pending| pending.lack = Lack::Look);
+    }
+
+    /// Forgets items that lack nothing, if there are too many.
+    pub(super) fn forget(&mut self) {
+        if self.pending.len() <= KEPT_MAX {
+            return;
+        }
+        let newest = self.pending.values().map(|pending| pending.seconds).max().unwrap_or(0);
+        let late = |pending: &Pending| pending.seconds.saturating_add(KEPT_SECONDS) >= newest;
+        self.pending.retain(|_, pending| pending.lack != Lack::Nothing || late(pending));
+        if self.pending.len() > KEPT_MAX {
+            self.pending.retain(|_, pending| pending.lack != Lack::Nothing);
+        }
+    }
+
+    /// Is there enough that was not looked up, or must the rest be?
+    pub(super) fn begin_look(&mut self, all: bool) {
+        if self.look.is_some() {
+            return;
+        }
+        let fresh = self.pending.iter().filter(|(_, pending)| pending.lack == Lack::Look);
+        let keys: Vec<SourceKey> = fresh.take(LOOK_ITEMS).map(|(key, _)| key.clone()).collect();
+        if keys.len() == LOOK_ITEMS || (all && !keys.is_empty()) {
+            self.look = Some(Look { keys, rows: None, sources: None, targets: None });
+        }
+    }
+
+    /// What a look wants next; over if none is at work.
+    pub(super) fn next(&self) -> Turn<()> {
+        let Some(look) = &self.look else { return Turn::Over(()) };
+        let mapping = self.job.mapping();
+        // Rows are read first: a row that has risen stays risen.
+        let (table, keys) = match (&look.rows, &look.sources, &look.targets) {
+            (None, ..) => {
+                let keys = look.keys.iter().map(|key| LedgerRow::key(mapping, key));
+                (TableRole::Control, keys.collect())
+            }
+            (Some(_), None, _) => (self.roles[0], self.keys(look).cloned().collect()),
+            (Some(rows), Some(_), None) => {
+                (self.roles[1], self.places(look, rows).into_iter().flatten().collect())
+            }
+            (Some(_), Some(_), Some(_)) => (TableRole::Control, self.acceptance_keys(look)),
+        };
+        Turn::Ask(Effect::Read { table, keys })
+    }
+
+    fn keys<'l>(&'l self, look: &'l Look) -> impl Iterator<Item = &'l Item> {
+        look.keys.iter().filter_map(|key| self.pending.get(key)).map(|pending| &pending.key)
+    }
+
+    /// An item without a place in the other table has none that could be read.
+    fn places(&self, look: &Look, rows: &[Option<Item>]) -> Vec<Option<Item>> {
+        self.keys(look).zip(rows).map(|(key, row)| self.job.place(key, row.as_ref())).collect()
+    }
+
+    /// Entries of the quarantine and their acceptances, for the items that are out.
+    fn acceptance_keys(&self, look: &Look) -> Vec<Item> {
+        let mapping = self.job.mapping();
+        let out = look.keys.iter().filter(|key| self.lack_of(key) == Some(Lack::Acceptance));
+        out.flat_map(|key| {
+            let row = key.row_key();
+            [
+                control::key(&control::quarantine_partition(mapping.rows_name()), &row),
+                accepted_key(mapping, &row),
+            ]
+        })
+        .collect()
+    }
+
+    fn lack_of(&self, key: &SourceKey) -> Option<Lack> {
+        self.pending.get(key).map(|pending| pending.lack)
+    }
+
+    pub(super) fn take(&mut self, _known: &Known, reply: Reply) {
+        let Reply::Items(items) = reply else { unreachable!("{reply:?} does not answer a look") };
+        let Some(mut look) = self.look.take() else { unreachable!("a look asked for it") };
+        if look.rows.is_none() {
+            look.rows = Some(items);
+        } else if look.sources.is_none() {
+            look.sources = Some(items);
+        } else if look.targets.is_none() {
+            look.targets = Some(items);
+            self.judge(&look);
+            if !look.keys.iter().any(|key| self.lack_of(key) == Some(Lack::Acceptance)) {
+                return;
+            }
+        } else {
+            return self.accept(&look, &items);
+        }
+        self.look = Some(look);
+    }
+
+    fn judge(&mut self, look: &Look) {
+        let (Some(rows), Some(sources), Some(targets)) = (&look.rows, &look.sources, &look.targets) else {
+            unreachable!("all were read")
+        };
+        let places = self.places(look, rows);
+        let mut targets = targets.iter();
+        for (at, key) in look.keys.iter().enumerate() {
+            let target = places[at].as_ref().and_then(|_| targets.next()).and_then(Option::as_ref);
+            let sides = Sides { row: rows[at].as_ref(), source: sources[at].as_ref(), target };
+            let newest = self.pending.get(key).and_then(|pending| pending.newest.as_ref());
+            let lack = self.lack(key, newest, sides);
+            self.now_lacks(key, lack);
+        }
+    }
+
+    fn now_lacks(&mut self, key: &SourceKey, lack: Lack) {
+        if let Some(pending) = self.pending.get_mut(key) {
+            pending.lack = lack;
+        }
+    }
+
+    fn lack(&self, key: &SourceKey, newest: Option<&Newest>, sides: Sides<'_>) -> Lack {
+        let wanted = self.job.last_write(sides);
+        let is_shown = || wanted.is_none_or(|sign| self.signs.contains(&digest(key, &sign)));
+        match () {
+            () if self.job.is_out(sides) => Lack::Acceptance,
+            () if newest.is_some_and(|newest| !self.job.has_arrived(newest, sides)) => Lack::Arrival,
+            () if !self.job.agrees(sides) => Lack::Agreement,
+            () if self.was_reversed && !is_shown() => Lack::Sight,
+            () => Lack::Nothing,
+        }
+    }
+
+    fn accept(&mut self, look: &Look, items: &[Option<Item>]) {
+        let out = look.keys.iter().filter(|key| self.lack_of(key) == Some(Lack::Acceptance));
+        let out: Vec<SourceKey> = out.cloned().collect();
+        for (key, pair) in out.iter().zip(items.chunks(2)) {
+            let entry = pair.first().and_then(Option::as_ref).and_then(Quarantined::read);
+            let note = pair.get(1).and_then(Option::as_ref);
+            let newest = self.pending.get(key).and_then(|pending| pending.newest.as_ref());
+            if entry.is_some_and(|entry| self.job.is_accepted(&entry.noted(note), newest)) {
+                self.now_lacks(key, Lack::Nothing);
+            }
+        }
+    }
+
+    /// Does nothing lack anything? Only once all was looked up.
+    pub(super) fn is_empty(&self) -> bool {
+        self.look.is_none() && self.lacking().next().is_none()
+    }
+
+    /// Items that have not arrived, whose newest change was before this second: tasks that carry them over. A replicator that is behind
+    /// or stuck holds nobody up; carrying a change twice does no harm.
+    pub(super) fn to_carry(&self, before_seconds: u64) -> Vec<ItemTask> {
+        let late = |pending: &&Pending| {
+            matches!(pending.lack, Lack::Arrival | Lack::Acceptance) && pending.seconds < before_seconds
+        };
+        let task = |pending: &Pending| {
+            Some(self.job.carry_now(&pending.key, pending.newest.as_ref()?.sequence.clone()))
+        };
+        self.pending.values().filter(late).filter_map(task).collect()
+    }
+
+    pub(super) fn report(&self) -> BacklogReport {
+        let count = |lacks: &[Lack]| {
+            self.pending.values().filter(|pending| lacks.contains(&pending.lack)).count() as u64
+        };
+        BacklogReport {
+            items: self.items,
+            waiting: count(&[Lack::Arrival, Lack::Acceptance, Lack::Look]),
+            differing: count(&[Lack::Agreement]),
+            unseen: count(&[Lack::Sight]),
+            first: self.lacking().take(NAMED_MAX).map(|(key, _)| key.clone()).collect(),
+        }
+    }
+}
+
+fn digest(key: &SourceKey, sign: &Sign) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (key.row_key(), format!("{sign:?}")).hash(&mut hasher);
+    hasher.finish()
+}

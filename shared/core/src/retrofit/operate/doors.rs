@@ -1,0 +1,235 @@
+//! The doors of both tables: their policies and tags made what the row says, and the checks that this can be done.
+
+use super::effect::{Effect, Reply, TablePolicy};
+use super::known::{Known, TableMark};
+use super::outcome::Outcome;
+use super::parts::Turn;
+use crate::model::Table;
+use crate::retrofit::control::{Direction, RetrofitState};
+use crate::retrofit::request::TableRole;
+use crate::retrofit::stop::{PolicyError, same_policy};
+
+/// The pause before a policy is changed again: DynamoDB takes no change for 15 seconds after another one.
+const CHANGE_PAUSE_MS: u64 = 500;
+/// How long a policy that was taken off can still be met, before a denial counts as the caller's own lack of rights.
+const LINGER_MS_MAX: u64 = 20_000;
+/// A revision that no policy has: a change with it shows the rights and changes nothing.
+const NO_REVISION: &str = "keyfold-probe";
+
+pub(super) const TABLES: [TableRole; 2] = [TableRole::Source, TableRole::Target];
+
+pub(super) fn direction(role: TableRole) -> Direction {
+    if role == TableRole::Target { Direction::Reverse } else { Direction::Forward }
+}
+
+pub(super) fn model(known: &Known, role: TableRole) -> &Table {
+    if role == TableRole::Target { known.mapping.target() } else { known.mapping.source() }
+}
+
+/// The policy of a table by this row, if it is another one than what is there.
+pub(super) fn wanted(
+    known: &Known,
+    head: &RetrofitState,
+    role: TableRole,
+    there: Option<&TablePolicy>,
+) -> Result<Option<Option<String>>, PolicyError> {
+    let text = there.map(|policy| policy.text.as_str());
+    let wanted = head.policy(&known.table(role).arn, head.door(direction(role)), text)?;
+    Ok((!same_policy(text, wanted.as_deref())).then_some(wanted))
+}
+
+pub(super) fn unusable(known: &Known, role: TableRole, error: &PolicyError) -> Outcome {
+    let table = &model(known, role).name;
+    Outcome::refused(
+        "policy-unusable",
+        format!("a policy cannot stop the writers of table `{table}`: {error}"),
+    )
+    .hinted("shorten or correct the policy, or stop the writers yourself: `--writers attested`")
+}
+
+/// Makes both policies what the row says, then the tags.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Enforcing {
+    at: usize,
+    step: Step,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Reading,
+    Changing { text: Option<String>, revision: Option<String> },
+    Waiting { until_ms: u64 },
+    Tagging,
+    Over,
+}
+
+impl Enforcing {
+    /// By the row that is known.
+    pub(super) fn new(known: &Known) -> Enforcing {
+        let has_policies = !known.head().exempt.is_empty();
+        let step = if has_policies { Step::Reading } else { Step::Tagging };
+        Enforcing { at: 0, step }
+    }
+
+    pub(super) fn next(&self, known: &Known) -> Turn<()> {
+        let table = TABLES[self.at.min(1)];
+        match &self.step {
+            Step::Reading => Turn::Ask(Effect::Policy(table)),
+            Step::Changing { text, revision } => {
+                Turn::Ask(Effect::SetPolicy { table, text: text.clone(), revision: revision.clone() })
+            }
+            Step::Waiting { until_ms } => Turn::Ask(Effect::Wait { until_ms: *until_ms }),
+            Step::Tagging => Turn::Ask(Effect::Tag { table, write: Some(TableMark::text(known.head())) }),
+            Step::Over => Turn::Over(()),
+        }
+    }
+
+    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) -> Result<(), PolicyError> {
+        match reply {
+            Reply::Policy(there) => {
+                let revision = there.as_ref().map(|policy| policy.revision.clone());
+                match wanted(known, known.head(), TABLES[self.at], there.as_ref())? {
+                    Some(text) => self.step = Step::Changing { text, revision },
+                    None => self.next_policy(),
+                }
+            }
+            Reply::Changed(true) => self.next_policy(),
+            Reply::Changed(false) => self.step = Step::Waiting { until_ms: known.now_ms + CHANGE_PAUSE_MS },
+            Reply::Done => self.step = Step::Reading,
+            Reply::Tag(_) => self.next_tag(),
+            reply => unreachable!("{reply:?} does not answer a door"),
+        }
+        Ok(())
+    }
+
+    /// A tag that cannot be written is no reason to keep writers out.
+    pub(super) fn skip_tag(&mut self) -> bool {
+        let tagging = self.step == Step::Tagging;
+        if tagging {
+            self.next_tag();
+        }
+        tagging
+    }
+
+    fn next_policy(&mut self) {
+        self.at += 1;
+        self.step = Step::Reading;
+        if self.at == TABLES.len() {
+            self.at = 0;
+            self.step = Step::Tagging;
+        }
+    }
+
+    fn next_tag(&mut self) {
+        self.at += 1;
+        if self.at == TABLES.len() {
+            self.step = Step::Over;
+        }
+    }
+}
+
+/// Can policies stop the writers of a table, and can this operator see that they have? Asked before anybody is stopped.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DoorCheck {
+    /// The table whose writers are to be stopped.
+    closes: TableRole,
+    at: usize,
+    step: CheckStep,
+    begun_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum CheckStep {
+    Probing,
+    Lingering {
+        until_ms: u64,
+    },
+    Reading,
+    /// The rights to change it are asked with a revision that is not there.
+    Trying,
+    Over,
+}
+
+impl DoorCheck {
+    pub(super) fn of(known: &Known, closes: TableRole) -> DoorCheck {
+        DoorCheck { closes, at: 0, step: CheckStep::Probing, begun_ms: known.now_ms }
+    }
+
+    pub(super) fn next(&self, known: &Known) -> Turn<Result<(), Outcome>> {
+        let table = TABLES[self.at.min(1)];
+        let closes = &model(known, self.closes).name;
+        if known.table(self.closes).is_global {
+            let message = format!("table `{closes}` is a global table: a policy cannot stop its writers");
+            let refused = Outcome::refused("global-table", message);
+            return Turn::Over(Err(
+                refused.hinted("stop its writers in all Regions yourself: `--writers attested`")
+            ));
+        }
+        match &self.step {
+            CheckStep::Probing => Turn::Ask(Effect::Probe(self.closes)),
+            CheckStep::Lingering { .. } if known.now_ms >= self.begun_ms + LINGER_MS_MAX => {
+                let message = format!(
+                    "this operator's role may not write to table `{closes}`, so it cannot see when a policy stops the writers"
+                );
+                let refused = Outcome::refused("cannot-probe", message);
+                Turn::Over(Err(refused.hinted(
+                    "give it `dynamodb:DeleteItem` on the table, or stop the writers yourself: `--writers attested`",
+                )))
+            }
+            CheckStep::Lingering { until_ms } => Turn::Ask(Effect::Wait { until_ms: *until_ms }),
+            CheckStep::Reading => Turn::Ask(Effect::Policy(table)),
+            CheckStep::Trying => {
+                let revision = Some(NO_REVISION.to_owned());
+                // With the statement that a stop would add: a document that DynamoDB would refuse is refused here.
+                let text = known.head().policy(
+                    &known.table(table).arn,
+                    crate::retrofit::stop::TableDoor::Shut,
+                    None,
+                );
+                Turn::Ask(Effect::SetPolicy { table, text: text.ok().flatten(), revision })
+            }
+            CheckStep::Over => Turn::Over(Ok(())),
+        }
+    }
+
+    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) {
+        match reply {
+            // A stop that was taken back a moment ago may still be known at some doors.
+            Reply::Denied(true) => {
+                self.step = CheckStep::Lingering { until_ms: known.now_ms + CHANGE_PAUSE_MS };
+            }
+            Reply::Denied(false) => self.step = CheckStep::Reading,
+            Reply::Done => self.step = CheckStep::Probing,
+            Reply::Policy(_) => self.step = CheckStep::Trying,
+            Reply::Changed(_) => {
+                self.at += 1;
+                self.step = if self.at == TABLES.len() { CheckStep::Over } else { CheckStep::Reading };
+            }
+            reply => unreachable!("{reply:?} does not answer the check of a door"),
+        }
+    }
+}
+
+/// The roles that may still write, as a policy's condition compares them.
+pub(super) fn check_exempt(exempt: &[String]) -> Result<(), Outcome> {
+    for role in exempt {
+        if let Some(role_arn) = role_of_session(role) {
+            let message = format!("`{role}` names a session: a policy never meets it");
+            return Err(Outcome::refused("exempt-no-role", message)
+                .hinted(format!("name its role, with the role's path if it has one: `{role_arn}`")));
+        }
+        let is_role = role.starts_with("arn:") && (role.contains(":role/") || role.contains(":user/"));
+        if !is_role {
+            return Err(Outcome::refused("exempt-no-arn", format!("`{role}` is no ARN of a role or a user")));
+        }
+    }
+    Ok(())
+}
+
+/// The role of `arn:aws:sts::ACCOUNT:assumed-role/NAME/SESSION`.
+fn role_of_session(arn: &str) -> Option<String> {
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let ["arn", partition, "sts", _, account, rest] = parts[..] else { return None };
+    let name = rest.strip_prefix("assumed-role/")?.split('/').next()?;
+    Some(format!("arn:{partition}:iam::{account}:role/{name}"))
+}

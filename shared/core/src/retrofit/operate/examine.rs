@@ -1,0 +1,129 @@
+//! Looks at what came to the closed table, as the functions do: what somebody wrote there late is noted and put right.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::arrivals::{Arrivals, CARRY_ITEMS};
+use super::effect::{Effect, Reply};
+use super::known::Known;
+use super::parts::{Turn, one_row};
+use crate::retrofit::control::{self, Delivery, Direction, RetrofitState};
+use crate::retrofit::fence::Epoch;
+use crate::retrofit::job::Job;
+use crate::retrofit::request::TableRole;
+use crate::retrofit::source_key::SourceKey;
+
+/// One look at the records of the closed table that were not examined yet.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Examining {
+    /// The job that writes the closed table, and the epoch of its stream; `None` where nothing of it can be late.
+    late: Option<(Arc<Job>, Epoch)>,
+    /// Is the row still the one that is known?
+    checked: bool,
+    /// Items whose first record could not be dealt with.
+    stuck: BTreeSet<Option<SourceKey>>,
+    over: bool,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Examined {
+    /// Nothing is left.
+    All,
+    /// Something has to be tried again.
+    Some,
+}
+
+impl Examining {
+    pub(super) fn of(known: &Known, arrivals: &mut Arrivals) -> Examining {
+        let records_lead = match arrivals.closed() {
+            TableRole::Source => Direction::Forward,
+            _ => Direction::Reverse,
+        };
+        let late = match known.head().delivery(&known.mapping, records_lead) {
+            Delivery::Late { job, epoch } => Some((Arc::new(job), epoch)),
+            _ => None,
+        };
+        if late.is_none() {
+            arrivals.unexamined.clear();
+        }
+        let over = arrivals.unexamined.is_empty();
+        Examining { late, checked: false, stuck: BTreeSet::new(), over }
+    }
+
+    pub(super) fn next(&self, known: &Known, arrivals: &Arrivals) -> Turn<Examined> {
+        let Some((job, epoch)) = self.late.as_ref().filter(|_| !self.over) else {
+            return Turn::Over(if arrivals.unexamined.is_empty() { Examined::All } else { Examined::Some });
+        };
+        if !self.checked {
+            // After the records were read: what came while the table was open is not late.
+            let keys = vec![control::head_key(&known.head().retrofit)];
+            return Turn::Ask(Effect::Read { table: TableRole::Control, keys });
+        }
+        let wave = self.wave(arrivals);
+        if wave.is_empty() {
+            return Turn::Over(Examined::Some);
+        }
+        let tasks = wave.iter().map(|at| job.late(&arrivals.unexamined[*at], *epoch)).collect();
+        Turn::Ask(Effect::Carry { job: Arc::clone(job), tasks })
+    }
+
+    /// The first record of each item that is not stuck.
+    fn wave(&self, arrivals: &Arrivals) -> Vec<usize> {
+        let table = arrivals.job().mapping().target();
+        let mut met = self.stuck.clone();
+        let mut wave = Vec::new();
+        for (at, record) in arrivals.unexamined.iter().enumerate() {
+            if wave.len() == CARRY_ITEMS {
+                break;
+            }
+            if met.insert(SourceKey::of(table, &record.key)) {
+                wave.push(at);
+            }
+        }
+        wave
+    }
+
+    /// The row's version decides: `Err` if another operator changed it.
+    pub(super) fn take(
+        &mut self,
+        known: &mut Known,
+        arrivals: &mut Arrivals,
+        reply: Reply,
+    ) -> Result<(), Option<RetrofitState>> {
+        match reply {
+            Reply::Items(items) => {
+                let there = RetrofitState::read(known.mapping.name(), one_row(&items)).ok();
+                if there.as_ref().map(|head| head.version) != Some(known.head().version) {
+                    known.head = there.clone();
+                    return Err(there);
+                }
+                self.checked = true;
+            }
+            Reply::Results(results) => {
+                let wave = self.wave(arrivals);
+                let table = arrivals.job().mapping().target().clone();
+                let mut done = BTreeSet::new();
+                for (at, result) in wave.into_iter().zip(results) {
+                    let key = arrivals.unexamined[at].key.clone();
+                    if !result.is_done() {
+                        self.stuck.insert(SourceKey::of(&table, &key));
+                        continue;
+                    }
+                    done.insert(at);
+                    if let Some(origin) = arrivals.job().mapping().origin(&key).filter(|_| result.is_late()) {
+                        arrivals.late(&origin);
+                    }
+                }
+                let mut at = 0;
+                arrivals.unexamined.retain(|_| {
+                    at += 1;
+                    !done.contains(&(at - 1))
+                });
+                self.over = arrivals.unexamined.is_empty();
+            }
+            reply => unreachable!("{reply:?} does not answer an examination"),
+        }
+        Ok(())
+    }
+}

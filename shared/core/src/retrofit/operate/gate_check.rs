@@ -1,0 +1,119 @@
+//! The gates, by the rows of the control table and the tables themselves.
+
+use super::effect::Reply;
+use super::known::Known;
+use super::parts::{Part, Rows, Turn};
+use crate::retrofit::control::{self, ControlError};
+use crate::retrofit::gates::{Evidence, Gate, closed};
+use crate::retrofit::job::Job;
+use crate::retrofit::lag::Lag;
+use crate::retrofit::lease::Lease;
+use crate::retrofit::progress::{self, ComparisonStart};
+use crate::retrofit::protocol_choice::Protocol;
+use crate::retrofit::quarantine::{Quarantined, entries};
+use crate::retrofit::segment::Pass;
+use crate::value::Item;
+
+/// What the rows say.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GateReport {
+    pub(super) gates: Vec<Gate>,
+    /// Entries that nobody accepted: those of the direction that items are carried in, then those of the other one.
+    pub(super) entries: [Vec<Quarantined>; 2],
+    /// Did the replicator ever say how far behind it is?
+    pub(super) lag: Option<Lag>,
+}
+
+/// Reads everything that the gates depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GateCheck {
+    rows: Rows,
+}
+
+impl GateCheck {
+    pub(super) fn of(known: &Known) -> GateCheck {
+        let mapping = job(known).mapping().clone();
+        let (name, other) = (mapping.rows_name(), mapping.other_rows_name());
+        // Leases first: work that is over by then has entered what it could not do.
+        GateCheck {
+            rows: Rows::of(vec![
+                control::leases_partition(name),
+                control::segments_partition(name),
+                format!("retrofit#{}", known.mapping.name()),
+                control::quarantine_partition(name),
+                control::accepted_partition(name),
+                control::quarantine_partition(&other),
+                control::accepted_partition(&other),
+            ]),
+        }
+    }
+}
+
+/// The job of the direction that items are carried in.
+fn job(known: &Known) -> Job {
+    let head = known.head();
+    head.leading_job(&known.mapping).unwrap_or_else(|| head.job(known.mapping.clone()))
+}
+
+impl Part for GateCheck {
+    type End = Result<GateReport, ControlError>;
+
+    fn next(&self, known: &Known) -> Turn<Result<GateReport, ControlError>> {
+        match self.rows.next(known) {
+            Turn::Ask(effect) => Turn::Ask(effect),
+            Turn::Over(rows) => Turn::Over(report(known, &rows)),
+        }
+    }
+
+    fn take(&mut self, known: &mut Known, reply: Reply) {
+        self.rows.take(known, reply);
+    }
+}
+
+fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError> {
+    let [leases, segments, heads, quarantine, accepted, other_quarantine, other_accepted] = rows else {
+        unreachable!("so many were asked for")
+    };
+    let job = job(known);
+    let unreadable = |_| ControlError::Unreadable { retrofit: known.mapping.name().to_owned() };
+    let backfilled = progress::read_checkpoints(&job, Pass::Backfill, segments).map_err(unreadable)?;
+    let (segments_done, segments_total) = progress::filled(&backfilled);
+    let protocol = known.mapping.protocol();
+    let mut compared = Vec::new();
+    for pass in progress::comparison(protocol) {
+        compared.extend(progress::read_checkpoints(&job, *pass, segments).map_err(unreadable)?);
+    }
+    let is_at = |key: &Item, row: &&Item| key.iter().all(|(name, value)| row.get(name) == Some(value));
+    let mark_key = progress::mark_key(&job);
+    let mark = heads.iter().find(|row| is_at(&mark_key, row)).and_then(progress::read_mark);
+    let now = ComparisonStart {
+        mark: mark.unwrap_or_default(),
+        version: known.head().version,
+        seconds: known.seconds(),
+    };
+    let lag_key = Lag::key(&job);
+    let lag = heads.iter().find(|row| is_at(&lag_key, row)).and_then(Lag::read);
+    let (own, other) = (entries(quarantine, accepted), entries(other_quarantine, other_accepted));
+    let is_accepted = |entry: &&Quarantined| entry.accepted.is_some();
+    let accepted = own.iter().chain(&other).filter(is_accepted).count() as u64;
+    let open = |entries: Vec<Quarantined>| -> Vec<Quarantined> {
+        entries.into_iter().filter(|entry| entry.accepted.is_none()).collect()
+    };
+    let entries = [open(own), open(other)];
+    let evidence = Evidence {
+        segments_done,
+        segments_total,
+        verdict: progress::verdict(protocol, &now, &compared),
+        leases: leases.iter().filter(|row| Lease::is_held(row, known.now_ms)).count() as u64,
+        quarantined: (entries[0].len() + entries[1].len()) as u64,
+        accepted,
+        indexes_not_active: known.tables[1].indexes_not_active.clone(),
+        stream: known.tables[0].stream.clone(),
+    };
+    let mut gates = closed(known.head(), &evidence);
+    let is_followed = known.head().protocol == Protocol::InPlace && known.head().stream.is_some();
+    if is_followed && lag.is_none() {
+        gates.push(Gate::Replicator);
+    }
+    Ok(GateReport { gates, entries, lag })
+}

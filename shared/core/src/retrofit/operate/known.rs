@@ -1,0 +1,139 @@
+//! What is known while a command is at work, the times that it goes by, and what is said of a failure.
+
+use super::effect::{Failure, TableFacts};
+use super::outcome::{End, Outcome};
+use crate::retrofit::control::{ControlError, RetrofitState};
+use crate::retrofit::mapping::Mapping;
+use crate::retrofit::request::TableRole;
+
+/// The times that an operation goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest pause of the writers.
+    pub stop_max_ms: u64,
+    /// How long the streams must bring nothing before that counts as their end.
+    pub quiet_ms: u64,
+    /// How long every trial write must be denied.
+    pub denied_ms: u64,
+    /// How long the replicator may take to answer.
+    pub proof_max_ms: u64,
+    /// How long the streams are read before the stop.
+    pub read_max_ms: u64,
+    /// The longest time for which a request of an earlier phase can be in flight: the longest timeout of a function and, in AWS,
+    /// five minutes for a signed request.
+    pub in_flight_ms: u64,
+    /// How far the clock of another operator may be off this one's.
+    pub clock_skew_ms: u64,
+}
+
+impl Limits {
+    /// In AWS.
+    pub const AWS: Limits = Limits {
+        stop_max_ms: 120_000,
+        quiet_ms: 10_000,
+        denied_ms: 15_000,
+        proof_max_ms: 60_000,
+        read_max_ms: 3_600_000,
+        in_flight_ms: 1_260_000,
+        clock_skew_ms: 300_000,
+    };
+    /// At an endpoint on this machine: one clock, and no function runs longer than a few seconds.
+    pub const LOCAL: Limits =
+        Limits { quiet_ms: 1_000, denied_ms: 0, in_flight_ms: 5_000, clock_skew_ms: 0, ..Limits::AWS };
+}
+
+/// What is known while a command is at work.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Known {
+    pub(super) mapping: Mapping,
+    /// The row as it was last read or written; `None` before there is one.
+    pub(super) head: Option<RetrofitState>,
+    /// Source and target.
+    pub(super) tables: [TableFacts; 2],
+    pub(super) now_ms: u64,
+    pub(super) begun_ms: u64,
+    /// A text that no other operation has.
+    pub(super) nonce: String,
+    pub(super) interrupted: bool,
+    pub(super) notes: Vec<String>,
+    /// A part of an effect failed, while the rest of it was taken.
+    pub(super) failure: Option<Failure>,
+}
+
+impl Known {
+    /// The row; every command but `run` begins with one.
+    pub(super) fn head(&self) -> &RetrofitState {
+        match &self.head {
+            Some(head) => head,
+            None => unreachable!("checked when the row was read"),
+        }
+    }
+
+    pub(super) fn table(&self, role: TableRole) -> &TableFacts {
+        &self.tables[usize::from(role == TableRole::Target)]
+    }
+
+    pub(super) fn seconds(&self) -> u64 {
+        self.now_ms / 1_000
+    }
+
+    /// An outcome by what is known now.
+    pub(super) fn over(&self, outcome: Outcome) -> Outcome {
+        let outcome = outcome.of_row(&self.mapping, self.head.as_ref());
+        Outcome { notes: self.notes.clone(), ..outcome }
+    }
+
+    pub(super) fn control_error(&self, error: &ControlError) -> Outcome {
+        let outcome = Outcome::refused(error.code(), error.to_string());
+        match error.hint() {
+            Some(hint) => outcome.hinted(hint),
+            None => outcome,
+        }
+    }
+}
+
+/// What becomes of a failure.
+pub(super) enum OnFailure {
+    /// It is tried again while its time lasts, then the operation fails.
+    Retry,
+    /// It was dealt with: the command is in another state now.
+    Handled,
+    /// The operation ends.
+    End(Outcome),
+}
+
+/// The outcome of a failure that nothing else is done about.
+pub(super) fn failed(failure: &Failure) -> Outcome {
+    let outcome = Outcome::new(End::Failed, &failure.code, failure.message.clone());
+    Outcome { hint: failure.hint.clone(), ..outcome }
+}
+
+/// What a table's tag says of the retrofit: the newest row that was in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TableMark {
+    pub(super) version: u64,
+    pub(super) phase: String,
+}
+
+impl TableMark {
+    pub(super) fn read(text: &str) -> Option<TableMark> {
+        let (version, phase) = text.split_once(' ')?;
+        Some(TableMark { version: version.parse().ok()?, phase: phase.to_owned() })
+    }
+
+    /// What the tag must say by this row.
+    pub(super) fn text(head: &RetrofitState) -> String {
+        format!("{} {}", head.version, head.phase.name())
+    }
+}
+
+/// Another operator changed the row: it goes on from there.
+pub(super) fn raced(known: &Known, there: Option<&RetrofitState>) -> Outcome {
+    let phase = there.map_or("gone", |head| head.phase.name());
+    let message = format!(
+        "another operator changed retrofit `{}` at the same time: it is `{phase}` now",
+        known.mapping.name()
+    );
+    Outcome::new(End::Failed, "retrofit-raced", message)
+        .hinted("let one operator at a time work, and run the command again")
+}

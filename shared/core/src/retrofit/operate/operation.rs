@@ -1,0 +1,310 @@
+//! An operation at work: the row first, then its command; failures, waits, interruptions.
+
+use super::effect::{Effect, Failure, FailureKind, Reply, TableFacts};
+use super::finish::{Finish, Finishing};
+use super::known::{Known, OnFailure, TableMark, failed};
+use super::outcome::{OpenTable, Outcome};
+use super::parts::{Turn, one_row};
+use super::run::{Run, Running};
+use super::switch::{Switch, Switching};
+use super::tidy::{Tidy, Tidying};
+use crate::retrofit::control::{self, ControlError, RetrofitState};
+use crate::retrofit::mapping::Mapping;
+use crate::retrofit::request::TableRole;
+
+/// How long a failure outside a stop is tried again.
+const RETRY_MS_MAX: u64 = 60_000;
+/// The shortest and the longest pause before an effect is tried again.
+const BACKOFF_MS: (u64, u64) = (100, 5_000);
+
+/// What an operation is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Starts, backfills and compares.
+    Run(Run),
+    /// Deletes the target's tombstones.
+    Tidy(Tidy),
+    /// Moves the writers, either way.
+    Switch(Switch),
+    /// Ends the way back and removes what was kept.
+    Finish(Finish),
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Perform this, and answer.
+    Ask(Effect),
+    /// It is over.
+    Over(Box<Outcome>),
+}
+
+/// What an operation is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doing {
+    /// In words.
+    pub text: String,
+    /// How long the writers have been stopped; `None` while they may write.
+    pub paused_ms: Option<u64>,
+    /// The failure that is being tried again.
+    pub failure: Option<Failure>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    Row,
+    Tables(TableRole),
+    /// Is the row older than what a table knows of it?
+    Marks(TableRole),
+    Run(Running),
+    Tidy(Tidying),
+    Switch(Box<Switching>),
+    Finish(Finishing),
+    Over(Box<Outcome>),
+}
+
+/// One command at work on one retrofit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    known: Known,
+    command: Command,
+    stage: Stage,
+    /// Nothing is tried before.
+    hold_until_ms: u64,
+    /// Failures in a row: how many, since when, and the last of them.
+    failures: Option<(u32, u64, Failure)>,
+}
+
+impl Operation {
+    /// The command on the retrofit of this mapping, in its forward form. `nonce` is a text that no other operation has.
+    pub fn new(mapping: Mapping, command: Command, nonce: impl Into<String>, now_ms: u64) -> Operation {
+        let known = Known {
+            mapping,
+            head: None,
+            tables: [TableFacts::default(), TableFacts::default()],
+            now_ms,
+            begun_ms: now_ms,
+            nonce: nonce.into(),
+            interrupted: false,
+            notes: Vec::new(),
+            failure: None,
+        };
+        Operation { known, command, stage: Stage::Row, hold_until_ms: 0, failures: None }
+    }
+
+    /// What to do next. The same again, until it is answered.
+    pub fn next(&self) -> Step {
+        if let Stage::Over(outcome) = &self.stage {
+            return Step::Over(outcome.clone());
+        }
+        if self.hold_until_ms > self.known.now_ms {
+            return Step::Ask(Effect::Wait { until_ms: self.hold_until_ms });
+        }
+        let turn = match &self.stage {
+            Stage::Row => {
+                let keys = vec![control::head_key(self.known.mapping.name())];
+                return Step::Ask(Effect::Read { table: TableRole::Control, keys });
+            }
+            Stage::Tables(role) => return Step::Ask(Effect::Describe(*role)),
+            Stage::Marks(role) => return Step::Ask(Effect::Tag { table: *role, write: None }),
+            Stage::Run(command) => command.next(&self.known),
+            Stage::Tidy(command) => command.next(&self.known),
+            Stage::Switch(command) => command.next(&self.known),
+            Stage::Finish(command) => command.next(&self.known),
+            Stage::Over(_) => unreachable!("returned above"),
+        };
+        match turn {
+            Turn::Ask(effect) => Step::Ask(effect),
+            Turn::Over(outcome) => Step::Over(Box::new(self.known.over(outcome))),
+        }
+    }
+
+    /// Takes what came of the effect that [`next`](Self::next) asked for, and the millisecond since 1970 at which it came.
+    pub fn answer(&mut self, now_ms: u64, reply: Result<Reply, Failure>) {
+        let waited = self.hold_until_ms > self.known.now_ms;
+        // A clock that was set back stands still here.
+        self.known.now_ms = self.known.now_ms.max(now_ms);
+        if waited {
+            return;
+        }
+        match reply {
+            Ok(reply) => {
+                self.take(reply);
+                match self.known.failure.take() {
+                    Some(failure) => self.failed(failure),
+                    None => self.failures = None,
+                }
+            }
+            Err(failure) => self.failed(failure),
+        }
+        self.settle();
+    }
+
+    /// Ends the operation in order: writers that were stopped are let in again.
+    pub fn interrupt(&mut self) {
+        self.known.interrupted = true;
+        self.hold_until_ms = 0;
+    }
+
+    /// What it is doing, for a line that shows progress.
+    pub fn doing(&self) -> Doing {
+        let (text, paused_ms) = match &self.stage {
+            Stage::Run(command) => (command.doing(&self.known), None),
+            Stage::Tidy(command) => (command.doing(&self.known), None),
+            Stage::Finish(command) => (command.doing(&self.known), None),
+            Stage::Switch(command) => (command.doing(&self.known), command.paused_ms(&self.known)),
+            Stage::Row | Stage::Tables(_) | Stage::Marks(_) => {
+                ("reading the retrofit's row".to_owned(), None)
+            }
+            Stage::Over(outcome) => (outcome.message.clone(), None),
+        };
+        Doing { text, paused_ms, failure: self.failures.as_ref().map(|(_, _, failure)| failure.clone()) }
+    }
+
+    fn take(&mut self, reply: Reply) {
+        match (&mut self.stage, reply) {
+            (Stage::Row, Reply::Items(items)) => self.know_row(&items),
+            (Stage::Tables(role), Reply::Table(facts)) => {
+                let role = *role;
+                self.known.tables[usize::from(role == TableRole::Target)] = facts;
+                self.stage = match role {
+                    TableRole::Source => Stage::Tables(TableRole::Target),
+                    _ => Stage::Marks(TableRole::Source),
+                };
+            }
+            (Stage::Marks(role), Reply::Tag(tag)) => {
+                let role = *role;
+                self.know_mark(role, tag.as_deref());
+            }
+            (Stage::Run(command), reply) => command.take(&mut self.known, reply),
+            (Stage::Tidy(command), reply) => command.take(&mut self.known, reply),
+            (Stage::Switch(command), reply) => command.take(&mut self.known, reply),
+            (Stage::Finish(command), reply) => command.take(&mut self.known, reply),
+            (_, reply) => unreachable!("{reply:?} answers nothing that was asked"),
+        }
+    }
+
+    fn know_row(&mut self, items: &[Option<crate::value::Item>]) {
+        let name = self.known.mapping.name().to_owned();
+        let read = RetrofitState::read(&name, one_row(items));
+        let may_lack = matches!(self.command, Command::Run(_));
+        match read {
+            Err(ControlError::NotStarted { .. }) if may_lack => {}
+            Err(error) => {
+                let outcome = self.known.control_error(&error);
+                return self.end(outcome);
+            }
+            Ok(head) => {
+                let checked = if may_lack { Ok(()) } else { head.check(&self.known.mapping) };
+                self.known.head = Some(head);
+                if let Err(error) = checked {
+                    let outcome = self.known.control_error(&error);
+                    return self.end(outcome);
+                }
+            }
+        }
+        self.stage = Stage::Tables(TableRole::Source);
+    }
+
+    /// A row that is older than a table's mark comes from a control table that was restored: nothing may be written by it.
+    fn know_mark(&mut self, role: TableRole, tag: Option<&str>) {
+        let mark = tag.and_then(TableMark::read);
+        let version = self.known.head.as_ref().map_or(0, |head| head.version);
+        if let Some(mark) = mark.filter(|mark| mark.version > version) {
+            let outcome = self.restored(role, &mark);
+            let mut outcome = self.known.over(outcome);
+            // The row is not to be trusted.
+            outcome.open = OpenTable::Unknown;
+            outcome.open_text = format!("by the table's tag the retrofit is `{}`", mark.phase);
+            outcome.next = None;
+            self.stage = Stage::Over(Box::new(outcome));
+            return;
+        }
+        match role {
+            TableRole::Source => self.stage = Stage::Marks(TableRole::Target),
+            _ => self.begin(),
+        }
+    }
+
+    fn restored(&self, role: TableRole, mark: &TableMark) -> Outcome {
+        let table = match role {
+            TableRole::Target => self.known.mapping.target(),
+            _ => self.known.mapping.source(),
+        };
+        let row = match &self.known.head {
+            Some(head) => format!("says `{}` at version {}", head.phase.name(), head.version),
+            None => "is missing".to_owned(),
+        };
+        Outcome::refused(
+            "control-table-restored",
+            format!(
+                "the control table's row of retrofit `{}` {row}, and the tag of table `{}` says `{}` at version {}: the control table \
+                 was restored to an earlier time, so nothing is written",
+                self.known.mapping.name(),
+                table.name,
+                mark.phase,
+                mark.version
+            ),
+        )
+        .hinted(
+            "restore the control table to a later time; do not repair or switch by this row: it does not know which table is open",
+        )
+    }
+
+    fn begin(&mut self) {
+        self.stage = match &self.command {
+            Command::Run(run) => Stage::Run(Running::new(run.clone(), &self.known)),
+            Command::Tidy(tidy) => Stage::Tidy(Tidying::new(tidy.clone(), &self.known)),
+            Command::Switch(switch) => Stage::Switch(Box::new(Switching::new(switch.clone(), &self.known))),
+            Command::Finish(finish) => Stage::Finish(Finishing::new(finish.clone(), &self.known)),
+        };
+    }
+
+    fn failed(&mut self, failure: Failure) {
+        // The rights to read tags are new: without them a restored control table is not noticed.
+        if let (Stage::Marks(role), FailureKind::Denied | FailureKind::Other) = (&self.stage, failure.kind) {
+            let role = *role;
+            if role == TableRole::Source {
+                self.known.notes.push(format!(
+                    "the tags of the tables cannot be read ({}): a control table that was restored to an earlier time is not noticed",
+                    failure.code
+                ));
+            }
+            return self.know_mark(role, None);
+        }
+        let handled = match &mut self.stage {
+            Stage::Switch(command) => command.failed(&mut self.known, &failure),
+            _ if failure.kind == FailureKind::Passing => OnFailure::Retry,
+            _ => OnFailure::End(failed(&failure)),
+        };
+        let (count, since, _) = self.failures.take().unwrap_or((0, self.known.now_ms, failure.clone()));
+        match handled {
+            OnFailure::Handled => {}
+            OnFailure::End(outcome) => return self.end(outcome),
+            OnFailure::Retry if !self.is_stopped() && self.known.now_ms >= since + RETRY_MS_MAX => {
+                return self.end(failed(&failure));
+            }
+            OnFailure::Retry => {}
+        }
+        let pause = (BACKOFF_MS.0 << count.min(6)).min(BACKOFF_MS.1);
+        self.hold_until_ms = self.known.now_ms + pause;
+        self.failures = Some((count + 1, since, failure));
+    }
+
+    fn is_stopped(&self) -> bool {
+        matches!(&self.stage, Stage::Switch(command) if command.paused_ms(&self.known).is_some())
+    }
+
+    /// An outcome that `next` would give is kept: it is by what is known now.
+    fn settle(&mut self) {
+        if !matches!(self.stage, Stage::Over(_))
+            && let Step::Over(outcome) = self.next()
+        {
+            self.stage = Stage::Over(outcome);
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        self.stage = Stage::Over(Box::new(self.known.over(outcome)));
+    }
+}

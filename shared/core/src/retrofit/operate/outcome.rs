@@ -1,0 +1,191 @@
+//! How an operation ends. Whatever the end, it says which table is open and which command goes on.
+
+use crate::retrofit::control::{Direction, Phase, RetrofitState};
+use crate::retrofit::gates::Gate;
+use crate::retrofit::mapping::Mapping;
+use crate::retrofit::protocol_choice::Protocol;
+use crate::retrofit::source_key::SourceKey;
+
+/// The kind of an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// What the command is for is done.
+    Done,
+    /// It was done before.
+    Already,
+    /// Nothing was to be changed, and nothing stands in the way.
+    Checked,
+    /// Nothing was begun: something stands in the way.
+    Refused,
+    /// Writers were stopped, and may go on where they were.
+    TakenBack,
+    /// Somebody interrupted it before writers were stopped.
+    Interrupted,
+    /// An error ended it.
+    Failed,
+}
+
+/// Which table the writers may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenTable {
+    /// The table that the retrofit began with. In place, the one table.
+    Source,
+    /// The table that it fills.
+    Target,
+    /// Neither: writers are stopped.
+    Neither,
+    /// The row could not be read.
+    Unknown,
+}
+
+impl OpenTable {
+    /// By the retrofit's row.
+    pub fn of(head: &RetrofitState) -> OpenTable {
+        match head.phase {
+            _ if head.protocol == Protocol::InPlace => OpenTable::Source,
+            Phase::Running | Phase::Tidying | Phase::Tidy | Phase::Abandoned => OpenTable::Source,
+            Phase::Closing | Phase::Returning => OpenTable::Neither,
+            Phase::Reversed | Phase::Settled | Phase::CutOver | Phase::Finalising | Phase::Finalised => {
+                OpenTable::Target
+            }
+        }
+    }
+
+    fn text(self, mapping: &Mapping) -> String {
+        let (source, target) = (&mapping.source().name, &mapping.target().name);
+        match self {
+            OpenTable::Source => format!("table `{source}` is open: its writers may write"),
+            OpenTable::Target => format!("table `{target}` is open: its writers may write"),
+            OpenTable::Neither => {
+                format!("tables `{source}` and `{target}` are closed: nobody may write")
+            }
+            OpenTable::Unknown => format!(
+                "the retrofit's row could not be read: writers of `{source}` and `{target}` may be stopped"
+            ),
+        }
+    }
+}
+
+/// What is still to arrive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BacklogReport {
+    /// Items that the streams name.
+    pub items: u64,
+    /// Of them, those whose newest change has not arrived.
+    pub waiting: u64,
+    /// Those that have arrived, and are not the same on both sides.
+    pub differing: u64,
+    /// Those whose last write the other table's stream has not shown.
+    pub unseen: u64,
+    /// The first of all these, by their keys in the table that changes are carried from.
+    pub first: Vec<SourceKey>,
+}
+
+impl BacklogReport {
+    /// Has everything arrived?
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The kind of end.
+    pub end: End,
+    /// The stable code, as in docs/errors.md; of an end without an error, the phase's name.
+    pub code: String,
+    /// What happened: lower case, no final stop.
+    pub message: String,
+    /// What the reader can do about it.
+    pub hint: Option<String>,
+    /// Which table the writers may use.
+    pub open: OpenTable,
+    /// The same in words.
+    pub open_text: String,
+    /// The command that goes on; `None` after the last.
+    pub next: Option<String>,
+    /// The row as it was last read.
+    pub head: Option<RetrofitState>,
+    /// What is still to arrive, where streams were read.
+    pub backlog: Option<BacklogReport>,
+    /// Gates that are closed.
+    pub gates: Vec<Gate>,
+    /// How long writers were stopped.
+    pub paused_ms: Option<u64>,
+    /// Items by what a pass made of them.
+    pub counts: std::collections::BTreeMap<String, u64>,
+    /// Of a check: the policies that would be changed, by table.
+    pub policies: Vec<(Direction, Option<String>)>,
+    /// What the reader should know besides.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// Everything that is to be said, in lines. The last lines say which table is open and what goes on.
+    pub fn text(&self) -> String {
+        let mut lines = vec![self.message.clone()];
+        lines.extend(self.hint.iter().map(|hint| format!("hint: {hint}")));
+        lines.extend(self.notes.iter().cloned());
+        lines.push(self.open_text.clone());
+        lines.extend(self.next.iter().map(|next| format!("next: `{next}`")));
+        lines.join("\n")
+    }
+
+    /// Did the command reach what it is for?
+    pub fn is_success(&self) -> bool {
+        matches!(self.end, End::Done | End::Already | End::Checked)
+    }
+
+    pub(super) fn new(end: End, code: &str, message: impl Into<String>) -> Outcome {
+        Outcome {
+            end,
+            code: code.to_owned(),
+            message: message.into(),
+            hint: None,
+            open: OpenTable::Unknown,
+            open_text: String::new(),
+            next: None,
+            head: None,
+            backlog: None,
+            gates: Vec::new(),
+            paused_ms: None,
+            counts: std::collections::BTreeMap::new(),
+            policies: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn refused(code: &str, message: impl Into<String>) -> Outcome {
+        Outcome::new(End::Refused, code, message)
+    }
+
+    #[must_use]
+    pub(super) fn hinted(self, hint: impl Into<String>) -> Outcome {
+        Outcome { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same with what follows from the row: which table is open, and the next command.
+    #[must_use]
+    pub(super) fn of_row(self, mapping: &Mapping, head: Option<&RetrofitState>) -> Outcome {
+        let open = head.map_or(OpenTable::Unknown, OpenTable::of);
+        let next =
+            self.next.or_else(|| head.map_or_else(|| Some(command("status", mapping.name())), next_command));
+        Outcome { open, open_text: open.text(mapping), next, head: head.cloned(), ..self }
+    }
+}
+
+fn command(words: &str, retrofit: &str) -> String {
+    format!("keyfold retrofit {words} {retrofit}")
+}
+
+/// The command that goes on from this row; `None` if the retrofit is over.
+fn next_command(head: &RetrofitState) -> Option<String> {
+    let words = match head.phase {
+        Phase::Running | Phase::Tidying | Phase::Tidy | Phase::Closing => "switch",
+        Phase::Returning => "switch --back",
+        Phase::Reversed | Phase::CutOver | Phase::Settled | Phase::Finalising => "finish",
+        Phase::Finalised | Phase::Abandoned => return None,
+    };
+    Some(command(words, &head.retrofit))
+}

@@ -1,0 +1,228 @@
+//! What the parts of commands have in common, and the small ones: rows of a partition, the row stored, seals, passes.
+
+use std::collections::BTreeMap;
+
+use super::effect::{Effect, Failure, PageSource, Reply};
+use super::known::Known;
+use crate::retrofit::control::{self, RetrofitState};
+use crate::retrofit::generation::Generation;
+use crate::retrofit::request::{Response, TableRole, Write};
+use crate::retrofit::seal;
+use crate::retrofit::segment::Pass;
+use crate::value::Item;
+
+/// Rows of one page.
+const PAGE_ROWS: u32 = 1_000;
+/// Seals that are sent at once.
+const SEALS_AT_ONCE: usize = 256;
+
+/// What a part wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Turn<T> {
+    Ask(Effect),
+    Over(T),
+}
+
+/// A part of a command.
+pub(super) trait Part {
+    /// How it ends.
+    type End;
+    /// What it wants; the same until it is answered.
+    fn next(&self, known: &Known) -> Turn<Self::End>;
+    /// Takes the reply.
+    fn take(&mut self, known: &mut Known, reply: Reply);
+}
+
+/// What a part asks for, if it is not over.
+pub(super) fn ask<T>(turn: Turn<T>) -> Option<Effect> {
+    match turn {
+        Turn::Ask(effect) => Some(effect),
+        Turn::Over(_) => None,
+    }
+}
+
+/// The only row of a read.
+pub(super) fn one_row(items: &[Option<Item>]) -> Option<&Item> {
+    items.first().and_then(Option::as_ref)
+}
+
+/// All rows of some partitions of the control table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rows {
+    partitions: Vec<String>,
+    after: Option<Item>,
+    read: Vec<Vec<Item>>,
+    done: usize,
+}
+
+impl Rows {
+    pub(super) fn of(partitions: Vec<String>) -> Rows {
+        let read = vec![Vec::new(); partitions.len()];
+        Rows { partitions, after: None, read, done: 0 }
+    }
+}
+
+impl Part for Rows {
+    type End = Vec<Vec<Item>>;
+
+    fn next(&self, _known: &Known) -> Turn<Vec<Vec<Item>>> {
+        match self.partitions.get(self.done) {
+            None => Turn::Over(self.read.clone()),
+            Some(partition) => Turn::Ask(Effect::Page {
+                of: PageSource::Partition(partition.clone()),
+                after: self.after.clone(),
+                limit: PAGE_ROWS,
+            }),
+        }
+    }
+
+    fn take(&mut self, _known: &mut Known, reply: Reply) {
+        let Reply::Page { items, last } = reply else { unreachable!("{reply:?} is no page") };
+        self.read[self.done].extend(items);
+        self.done += usize::from(last.is_none());
+        self.after = last;
+    }
+}
+
+/// How a store of the row ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Stored {
+    /// The row is as it was to become.
+    Done,
+    /// Another operator changed it: this is what it says; `None` if it is gone.
+    Raced(Option<RetrofitState>),
+}
+
+/// The row, stored over the one that is known. Where the answer was lost, the row itself says whether it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Store {
+    before: Option<RetrofitState>,
+    next: RetrofitState,
+    state: StoreState,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum StoreState {
+    Sending,
+    Checking,
+    Over(Stored),
+}
+
+impl Store {
+    pub(super) fn of(known: &Known, next: RetrofitState) -> Store {
+        Store { before: known.head.clone(), next, state: StoreState::Sending }
+    }
+}
+
+impl Part for Store {
+    type End = Stored;
+
+    fn next(&self, _known: &Known) -> Turn<Stored> {
+        match &self.state {
+            StoreState::Sending => Turn::Ask(Effect::Send(vec![self.next.store(self.before.as_ref())])),
+            StoreState::Checking => Turn::Ask(Effect::Read {
+                table: TableRole::Control,
+                keys: vec![control::head_key(&self.next.retrofit)],
+            }),
+            StoreState::Over(stored) => Turn::Over(stored.clone()),
+        }
+    }
+
+    fn take(&mut self, known: &mut Known, reply: Reply) {
+        match (&self.state, reply) {
+            (StoreState::Sending, Reply::Responses(responses)) => match responses.first() {
+                Some(Response::Written) => {
+                    known.head = Some(self.next.clone());
+                    self.state = StoreState::Over(Stored::Done);
+                }
+                // It may be this very row, written by an attempt whose answer was lost.
+                _ => self.state = StoreState::Checking,
+            },
+            (StoreState::Checking, Reply::Items(items)) => {
+                let there = RetrofitState::read(&self.next.retrofit, one_row(&items)).ok();
+                let done = there.as_ref() == Some(&self.next);
+                known.head = there.clone();
+                self.state = StoreState::Over(if done { Stored::Done } else { Stored::Raced(there) });
+            }
+            (_, reply) => unreachable!("{reply:?} does not answer a store"),
+        }
+    }
+}
+
+/// All seals of a generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seals {
+    retrofit: String,
+    generation: Generation,
+    written: usize,
+}
+
+impl Seals {
+    pub(super) fn of(head: &RetrofitState) -> Seals {
+        let Some(generation) = head.generation else { unreachable!("no stop begins without one") };
+        Seals { retrofit: head.retrofit.clone(), generation, written: 0 }
+    }
+
+    fn some(&self) -> Vec<Write> {
+        seal::seals(&self.retrofit, self.generation).skip(self.written).take(SEALS_AT_ONCE).collect()
+    }
+}
+
+impl Part for Seals {
+    type End = ();
+
+    fn next(&self, _known: &Known) -> Turn<()> {
+        if self.written >= usize::from(seal::SEALS) {
+            return Turn::Over(());
+        }
+        Turn::Ask(Effect::Send(self.some()))
+    }
+
+    fn take(&mut self, known: &mut Known, reply: Reply) {
+        let Reply::Responses(responses) = reply else { unreachable!("{reply:?} does not answer seals") };
+        // Any other answer means that it is not written.
+        let written = |response: &&Response| matches!(response, Response::Written);
+        self.written += responses.iter().take_while(written).count();
+        if let Some(response) = responses.iter().find(|response| !written(response)) {
+            known.failure = Some(Failure::refused("a seal", response));
+        }
+    }
+}
+
+/// Passes over all segments, one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Passes {
+    passes: Vec<Pass>,
+    repair: bool,
+    done: usize,
+    counts: BTreeMap<String, u64>,
+}
+
+impl Passes {
+    pub(super) fn of(passes: &[Pass], repair: bool) -> Passes {
+        Passes { passes: passes.to_vec(), repair, done: 0, counts: BTreeMap::new() }
+    }
+
+    pub(super) fn doing(&self) -> String {
+        self.passes.get(self.done).map_or("done".to_owned(), |pass| format!("pass `{}`", pass.name()))
+    }
+}
+
+impl Part for Passes {
+    type End = BTreeMap<String, u64>;
+
+    fn next(&self, _known: &Known) -> Turn<BTreeMap<String, u64>> {
+        match self.passes.get(self.done) {
+            Some(pass) => Turn::Ask(Effect::Pass { pass: *pass, repair: self.repair }),
+            None => Turn::Over(self.counts.clone()),
+        }
+    }
+
+    fn take(&mut self, _known: &mut Known, reply: Reply) {
+        let Reply::Pass { done, counts } = reply else { unreachable!("{reply:?} does not answer a pass") };
+        if done {
+            counts.into_iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
+            self.done += 1;
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The way back, proven before anybody is stopped: the replicator is asked, by an item that is written once more, whether it follows the
+//! stream of the table that opens, and may write to the one that closes.
+
+use std::sync::Arc;
+
+use super::effect::{Effect, PageSource, Reply};
+use super::known::Known;
+use super::outcome::Outcome;
+use super::parts::{Turn, one_row};
+use crate::retrofit::job::Job;
+use crate::retrofit::request::TableRole;
+use crate::retrofit::result::TaskResult;
+use crate::retrofit::reverse::{Reverse, ReverseAnswer};
+use crate::retrofit::task::ItemTask;
+use crate::value::Item;
+
+/// When it is asked again: a policy that was taken off a moment ago may have denied what was tried first.
+const ASK_AGAIN_MS: u64 = 15_000;
+/// The pause between two looks at the answer.
+const LOOK_MS: u64 = 200;
+/// Items that are tried for one that can be written once more.
+const ITEMS_MAX: u32 = 100;
+
+/// A question and the wait for its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Proving {
+    job: Arc<Job>,
+    /// The table that opens, and its stream.
+    opens: TableRole,
+    stream: String,
+    step: ProofStep,
+    asked: u64,
+    asked_ms: u64,
+    begun_ms: u64,
+    has_item: bool,
+    last: Option<ReverseAnswer>,
+    end: Option<Result<(), Outcome>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum ProofStep {
+    Asking,
+    /// Looks for an item that can be written once more.
+    Finding,
+    Rewriting(Vec<ItemTask>),
+    Looking,
+    Waiting(u64),
+}
+
+impl Proving {
+    /// `job` carries items in the direction of now; `stream` is that of the table that opens.
+    pub(super) fn of(known: &Known, job: Arc<Job>, opens: TableRole, stream: &str) -> Proving {
+        Proving {
+            job,
+            opens,
+            stream: stream.to_owned(),
+            step: ProofStep::Asking,
+            asked: 0,
+            asked_ms: known.now_ms,
+            begun_ms: known.now_ms,
+            has_item: false,
+            last: None,
+            end: None,
+        }
+    }
+
+    fn question(&self) -> String {
+        format!("{}", self.asked)
+    }
+
+    pub(super) fn next(&self, known: &Known) -> Turn<Result<(), Outcome>> {
+        if let Some(end) = &self.end {
+            return Turn::Over(end.clone());
+        }
+        Turn::Ask(match &self.step {
+            ProofStep::Asking => {
+                let question = format!("{}-{}", known.nonce, self.question());
+                Effect::Send(vec![Reverse::asked(question, known.seconds()).store(&self.job)])
+            }
+            ProofStep::Finding => {
+                Effect::Page { of: PageSource::Scan(self.opens), after: None, limit: ITEMS_MAX }
+            }
+            ProofStep::Rewriting(tasks) => {
+                let tasks = tasks.last().cloned().into_iter().collect();
+                Effect::Carry { job: Arc::clone(&self.job), tasks }
+            }
+            ProofStep::Looking => {
+                Effect::Read { table: TableRole::Control, keys: vec![Reverse::key(&self.job)] }
+            }
+            ProofStep::Waiting(until_ms) => Effect::Wait { until_ms: *until_ms },
+        })
+    }
+
+    pub(super) fn take(&mut self, known: &mut Known, proof_max_ms: u64, reply: Reply) {
+        self.step = match (&mut self.step, reply) {
+            (ProofStep::Asking, Reply::Responses(_)) => {
+                self.asked_ms = known.now_ms;
+                ProofStep::Finding
+            }
+            (ProofStep::Finding, Reply::Page { items, .. }) => {
+                let tasks: Vec<ItemTask> =
+                    items.iter().rev().filter_map(|item| self.job.rewrite(item)).collect();
+                if tasks.is_empty() { ProofStep::Looking } else { ProofStep::Rewriting(tasks) }
+            }
+            (ProofStep::Rewriting(tasks), Reply::Results(results)) => {
+                tasks.pop();
+                self.has_item |= results.first() == Some(&TaskResult::Written);
+                match tasks.is_empty() || self.has_item {
+                    true => ProofStep::Looking,
+                    false => ProofStep::Rewriting(std::mem::take(tasks)),
+                }
+            }
+            (ProofStep::Looking, Reply::Items(items)) => self.look(known, proof_max_ms, one_row(&items)),
+            (ProofStep::Waiting(_), Reply::Done) => ProofStep::Looking,
+            (_, reply) => unreachable!("{reply:?} does not answer a proof"),
+        };
+    }
+
+    fn look(&mut self, known: &Known, proof_max_ms: u64, row: Option<&Item>) -> ProofStep {
+        let question = format!("{}-{}", known.nonce, self.question());
+        let there = row.and_then(Reverse::read).filter(|there| there.question == question);
+        let answer = there.and_then(|there| there.answer);
+        if answer.as_ref().is_some_and(|answer| answer.allowed && answer.stream == self.stream) {
+            self.end = Some(Ok(()));
+            return ProofStep::Looking;
+        }
+        self.last = answer.or(self.last.take());
+        if known.now_ms >= self.begun_ms + proof_max_ms {
+            self.end = Some(Err(self.unproven(known, proof_max_ms)));
+            return ProofStep::Looking;
+        }
+        if known.now_ms >= self.asked_ms + ASK_AGAIN_MS {
+            self.asked += 1;
+            self.has_item = false;
+            return ProofStep::Asking;
+        }
+        ProofStep::Waiting(known.now_ms + LOOK_MS)
+    }
+
+    fn unproven(&self, known: &Known, proof_max_ms: u64) -> Outcome {
+        let (retrofit, seconds) = (known.mapping.name(), proof_max_ms / 1_000);
+        let (source, target) = (&known.mapping.source().name, &known.mapping.target().name);
+        let (closes, opens, parameter) = match self.opens {
+            TableRole::Target => (source, target, "FollowBack"),
+            _ => (target, source, "FollowStream"),
+        };
+        let found = match &self.last {
+            Some(answer) if answer.stream != self.stream => format!(
+                "the replicator follows stream `{}` of table `{opens}`, and the table has another one now",
+                answer.stream
+            ),
+            Some(_) => {
+                let message = format!(
+                    "retrofit `{retrofit}` is not moved: nothing could be carried back from table `{opens}`, because the replicator may not \
+                     put and delete items of table `{closes}`"
+                );
+                return Outcome::refused("reverse-denied", message).hinted(format!(
+                    "give its role these rights (the stack's parameter `{parameter}`), and see whether a policy on the table denies them; \
+                     `--unproven` moves the writers all the same"
+                ));
+            }
+            None if !self.has_item => {
+                format!("table `{opens}` has no item of the retrofit that its stream could show")
+            }
+            None => format!(
+                "in {seconds} s the replicator has not shown that it follows the stream of table `{opens}`"
+            ),
+        };
+        let message = format!(
+            "retrofit `{retrofit}` is not moved: nothing shows that changes of table `{opens}` would be carried back: {found}"
+        );
+        Outcome::refused("reverse-unproven", message).hinted(format!(
+            "does the replicator's event source mapping of that stream exist (the stack's parameter `{parameter}`), is it enabled, and not far \
+             behind? `--unproven` moves the writers all the same"
+        ))
+    }
+}
