@@ -132,7 +132,11 @@ fn show(
     }
     if !plan.count {
         let names = Columns { table, select: plan.select.as_deref(), keys: args.keys }.of(&answer.items);
-        out.text(items::text(form, &names, &answer.items)?);
+        let text = items::text(form, &names, &answer.items)?;
+        match form {
+            ItemForm::Csv => out.file(&text),
+            ItemForm::Table | ItemForm::Jsonl => out.text(text),
+        }
     }
     let more = if answer.next.is_some() { ", and there are more" } else { "" };
     say(format!(

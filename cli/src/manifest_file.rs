@@ -59,7 +59,7 @@ pub(crate) fn declared(path: &Path, out: &Output) -> anyhow::Result<Model> {
     match file.parsed.model {
         Some(model) => Ok(model),
         None => {
-            out.note(manifest::render(&file.name, &file.text, &file.parsed.diagnostics, out.colour()));
+            out.styled_note(manifest::render(&file.name, &file.text, &file.parsed.diagnostics, out.colour()));
             anyhow::bail!("the manifest `{}` has {}", file.name, counted(errors, "error"))
         }
     }

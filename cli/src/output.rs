@@ -1,5 +1,6 @@
 //! The output: results to standard output, errors to standard error, JSON with `--json`.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +51,20 @@ impl Output {
 
     /// A text for people. A closed pipe is not an error.
     pub(crate) fn text(&self, text: impl Display) {
-        let _ = write!(anstream::stdout().lock(), "{text}");
+        let _ = write!(anstream::stdout().lock(), "{}", printable(&text.to_string()));
+    }
+
+    /// A file for programs, as it is. On a terminal, it is a text for people.
+    pub(crate) fn file(&self, text: &str) {
+        match std::io::stdout().is_terminal() {
+            true => self.text(text),
+            false => drop(std::io::stdout().lock().write_all(text.as_bytes())),
+        }
+    }
+
+    /// Moves the cursor of a terminal, then shows a text.
+    pub(crate) fn redraw(&self, movement: &str, text: &str) {
+        let _ = write!(anstream::stdout().lock(), "{movement}{}", printable(text));
     }
 
     /// A value for programs.
@@ -60,7 +74,7 @@ impl Output {
             return Ok(());
         }
         let text = serde_json::to_string_pretty(value)?;
-        let _ = writeln!(anstream::stdout().lock(), "{text}");
+        let _ = writeln!(anstream::stdout().lock(), "{}", printable(&text));
         Ok(())
     }
 
@@ -71,6 +85,11 @@ impl Output {
 
     /// A text on standard error: diagnostics, progress.
     pub(crate) fn note(&self, text: impl Display) {
+        let _ = write!(anstream::stderr().lock(), "{}", printable(&text.to_string()));
+    }
+
+    /// A text on standard error with colours or movements of its own, which no item's data are in.
+    pub(crate) fn styled_note(&self, text: impl Display) {
         let _ = write!(anstream::stderr().lock(), "{text}");
     }
 
@@ -81,26 +100,65 @@ impl Output {
                 Some(Refusal(problem)) => problem.document(None),
                 None => serde_json::json!({ "title": "Failed", "detail": format!("{error:#}") }),
             };
-            let _ = writeln!(anstream::stderr().lock(), "{document}");
+            self.note(format!("{document}\n"));
         } else {
-            let _ = writeln!(anstream::stderr().lock(), "error: {error:#}");
+            self.note(format!("error: {error:#}\n"));
         }
     }
 
     /// A bold text, where the terminal has colours.
     pub(crate) fn strong(&self, text: &str) -> String {
-        format!("\x1b[1m{text}\x1b[0m")
+        format!("{BOLD}{text}{PLAIN}")
     }
 
     /// A dim text, where the terminal has colours.
     pub(crate) fn faint(&self, text: &str) -> String {
-        format!("\x1b[2m{text}\x1b[0m")
+        format!("{FAINT}{text}{PLAIN}")
     }
 
     /// Should diagnostics be coloured? Not with `NO_COLOR`, not into a pipe.
     pub(crate) fn colour(&self) -> bool {
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
+}
+
+/// Styles until a text is printed. No text has these characters: Unicode keeps them for a program's own use.
+const BOLD: char = '\u{fdd0}';
+const FAINT: char = '\u{fdd1}';
+const PLAIN: char = '\u{fdd2}';
+
+/// The text without characters that change what a terminal shows of others: data could hide or reorder text with them. They are escaped as
+/// in JSON, so JSON stays the same JSON.
+fn printable(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            BOLD => shown.push_str("\x1b[1m"),
+            FAINT => shown.push_str("\x1b[2m"),
+            PLAIN => shown.push_str("\x1b[0m"),
+            '\n' | '\t' => shown.push(letter),
+            letter if letter.is_control() || is_invisible(letter) => {
+                let units = letter
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}"))
+                    .collect::<String>();
+                shown.push_str(&units);
+            }
+            letter => shown.push(letter),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Characters that set the direction of text, break lines, or take no place.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{61c}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// A row of two columns.
@@ -153,6 +211,30 @@ pub(crate) fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_would_change_a_terminal_is_escaped_and_json_stays_the_same() {
+        for letter in [
+            '\u{7f}',
+            '\u{9b}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{200f}',
+            '\u{61c}',
+            '\u{2028}',
+            '\u{feff}',
+            '\u{e0041}',
+        ] {
+            let value = serde_json::json!({ format!("a{letter}"): format!("b{letter}\x1b[8m") });
+            let shown = super::printable(&serde_json::to_string_pretty(&value).unwrap()).into_owned();
+            assert!(!shown.contains(letter) && !shown.contains('\x1b'), "{shown:?}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        }
+        assert_eq!(super::printable("\r\x1b[2J\u{202e}x"), "\\u000d\\u001b[2J\\u202ex");
+        let kept = "Łódź 東京 \u{1f469}\u{200d}\u{1f467}\n\ta";
+        assert_eq!(super::printable(kept), kept);
+        let out = super::Output::new(false);
+        assert_eq!(super::printable(&out.strong("a\x1b[31m")), "\x1b[1ma\\u001b[31m\x1b[0m");
+    }
     use super::grouped;
 
     #[test]

@@ -7,7 +7,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_dynamo::{Client, Settings, TokenKeys, plain_client};
 use keyfold_edge::{Auth, Environment};
-use keyfold_query_api::{Api, Limits};
+use keyfold_query_api::{Api, ApiRequest, Caller, Limits, respond};
 use tokio::runtime::{Builder, Runtime};
 
 /// The manifests that requests, events and records are read for.
@@ -20,6 +20,53 @@ pub static MODEL: LazyLock<Model> =
 /// A query API for each manifest.
 pub static APIS: LazyLock<Vec<Api>> = LazyLock::new(|| MANIFESTS.iter().copied().map(api).collect());
 
+/// A query API whose table callers write: with a scope that only keys hold, entities, folded keys and every kind of attribute.
+pub static WRITES: LazyLock<Api> = LazyLock::new(|| api(WRITABLE));
+
+/// The manifest of [`WRITES`].
+const WRITABLE: &str = r##"
+[deploy]
+query-api = true
+query-api-writes = ["t"]
+[tables.t]
+partition = { attribute = "PK" }
+sort = { attribute = "SK" }
+scope = { org = "jwt.org" }
+[tables.t.attributes]
+org = { type = "string", from-key = true }
+id = { type = "string", from-key = true }
+kind = "string"
+note = "string"
+size = "number"
+at = "timestamp"
+tags = "string-set"
+photo = "binary"
+[tables.t.indexes.byOrg]
+partition = { attribute = "GSI1PK" }
+sort = "{size:04}"
+[tables.t.entities.customer]
+partition = "CUSTOMER#{org}"
+sort = "PROFILE#{id}"
+[tables.t.entities.order]
+partition = "ORDER#{id}"
+sort = "ORDER"
+indexes.byOrg.partition = "CUSTOMER#{org}"
+"##;
+
+/// Sends any body to a path of [`WRITES`]. What passes all checks goes to a DynamoDB that is not there.
+///
+/// # Panics
+/// If the answer is another failure of ours, or no JSON.
+pub fn write(path: &str, body: &[u8]) {
+    for caller in [Caller::Trusted, Caller::Claims([("jwt.org", "acme"), ("iam.userArn", "joe")].map(|(name, value)| (name.to_owned(), value.to_owned())).into())] {
+        let request = http::Request::post(path).body(body.to_vec()).expect("a request");
+        let (response, _) = RUNTIME.block_on(respond(&WRITES, &ApiRequest::of_http(request, caller, "fuzz")));
+        let (status, answer) = (response.status().as_u16(), response.body());
+        assert!(status < 500 || answer.contains("\"not-reached\""), "{status}: {answer}");
+        assert!(serde_json::from_str::<serde_json::Value>(answer).is_ok());
+    }
+}
+
 /// The audit writer of the sample.
 pub static WRITER: LazyLock<Writer> = LazyLock::new(|| {
     let settings = WriterSettings::read(Environment::new(&|_| None)).expect("no settings are needed");
@@ -29,7 +76,7 @@ pub static WRITER: LazyLock<Writer> = LazyLock::new(|| {
 
 /// What answers need: they have a time to be given in.
 pub static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
+    LazyLock::new(|| Builder::new_current_thread().enable_all().build().expect("a runtime"));
 
 fn api(manifest: &str) -> Api {
     let keys = TokenKeys::random().expect("random bytes");
@@ -38,7 +85,7 @@ fn api(manifest: &str) -> Api {
     api.with_complete_indexes()
 }
 
-/// Nobody listens there, and no target asks.
+/// Nobody listens there. Only writes ask, once.
 fn client() -> Client {
-    plain_client("http://127.0.0.1:9", &Settings::default())
+    plain_client("http://127.0.0.1:9", &Settings { attempts_max: 1, ..Settings::default() })
 }

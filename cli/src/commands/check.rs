@@ -26,7 +26,7 @@ pub(super) fn run(globals: &Globals, strict: bool, out: &Output) -> anyhow::Resu
             })).collect::<Vec<_>>(),
         }))?;
     } else {
-        out.note(file.render(out));
+        out.styled_note(file.render(out));
         out.text(summary(&file, errors, warnings));
         for (retrofit, change) in live_changes(&file) {
             out.text(format!(

@@ -10,11 +10,21 @@ use keyfold_core::write::plain_item_of_json;
 use keyfold_edge::{Claims, Problem};
 use serde_json::value::RawValue;
 
-use crate::limits::{ATTRIBUTES_MAX, NAME_BYTES_MAX, NAMES_BYTES_MAX, VALUES_MAX};
+use crate::limits::{ATTRIBUTES_MAX, NAME_BYTES_MAX, NAMES_BYTES_MAX, VALUES_MAX, VALUES_TOGETHER_MAX};
 use crate::{Writer, identity, problem, stamp};
 
-/// How large an event may be. DynamoDB takes 32 levels; the event is the first.
-const BOUNDS: Bounds = Bounds { levels: 32, values: VALUES_MAX };
+/// How deep an event may be. DynamoDB takes 32 levels; the event is the first.
+const LEVELS_MAX: u32 = 32;
+
+/// How many values the events of an invocation may still have.
+#[derive(Debug)]
+pub(crate) struct ValuesLeft(u32);
+
+impl Default for ValuesLeft {
+    fn default() -> ValuesLeft {
+        ValuesLeft(VALUES_TOGETHER_MAX)
+    }
+}
 
 /// The precision of the time at which an event was received.
 const RECEIVED_PRECISION: AttributeKind = AttributeKind::Timestamp(Precision::Milliseconds);
@@ -57,8 +67,18 @@ impl Received<'_> {
 
 impl Origin<'_> {
     /// Reads the events of one body.
-    pub(crate) fn drafts(&self, writer: &Writer, events: &[&RawValue]) -> Vec<Result<Draft, Problem>> {
-        events.iter().enumerate().map(|(number, text)| draft(writer, text, number, self)).collect()
+    pub(crate) fn drafts(
+        &self,
+        writer: &Writer,
+        events: &[&RawValue],
+        left: &mut ValuesLeft,
+    ) -> Vec<Result<Draft, Problem>> {
+        let drafts = events.iter().enumerate().map(|(number, text)| {
+            let item = read(&writer.table, text.get(), left.0)?;
+            left.0 = left.0.saturating_sub(item.values().map(values_of).sum());
+            draft(writer, item, number, self)
+        });
+        drafts.collect()
     }
 }
 
@@ -71,9 +91,8 @@ pub(crate) struct Draft {
     pub(crate) timed: bool,
 }
 
-/// Reads one event, by its number in the body.
-fn draft(writer: &Writer, text: &RawValue, number: usize, origin: &Origin<'_>) -> Result<Draft, Problem> {
-    let mut item = read(&writer.table, text.get())?;
+/// Checks and completes one event, by its number in the body.
+fn draft(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>) -> Result<Draft, Problem> {
     if let Some(name) = item.keys().find(|name| writer.stamps_attribute(name)) {
         let detail = format!("attribute `{name}` is stamped by the audit writer and cannot be set");
         return Err(Problem::new(400, "stamped-attribute", detail));
@@ -161,11 +180,16 @@ fn claimed(writer: &Writer, item: &mut Item, claims: &Claims) -> Result<(), Prob
     Ok(())
 }
 
-/// The attributes of an event. Numbers keep every digit, and nothing comes twice.
-fn read(table: &Table, text: &str) -> Result<Item, Problem> {
-    let item = plain_item_of_json(table, text, BOUNDS).map_err(|error| match error.error.reason {
+/// The attributes of an event. Numbers keep every digit, and nothing comes twice. `left`: the most values that it may have.
+fn read(table: &Table, text: &str, left: u32) -> Result<Item, Problem> {
+    let bounds = Bounds { levels: LEVELS_MAX, values: VALUES_MAX.min(left) };
+    let item = plain_item_of_json(table, text, bounds).map_err(|error| match error.error.reason {
         JsonReason::TooDeep(levels) => {
             problem::over_limit(format!("values are nested deeper than {} levels", levels - 1))
+        }
+        JsonReason::TooManyValues(_) if left < VALUES_MAX => {
+            let detail = format!("the audit events have more than {VALUES_TOGETHER_MAX} values together");
+            problem::over_limit(detail).hint("send them in several requests")
         }
         JsonReason::TooManyValues(most) => {
             problem::over_limit(format!("an audit event has more than {most} values"))
@@ -184,6 +208,18 @@ fn read(table: &Table, text: &str) -> Result<Item, Problem> {
         return Err(problem::over_limit(detail));
     }
     Ok(item)
+}
+
+/// How many values there are in this one, with itself.
+fn values_of(value: &AttributeValue) -> u32 {
+    let inner = match value {
+        AttributeValue::L(list) => list.iter().map(values_of).sum(),
+        AttributeValue::M(map) => map.values().map(values_of).sum(),
+        AttributeValue::Ss(set) | AttributeValue::Ns(set) => u32::try_from(set.len()).unwrap_or(u32::MAX),
+        AttributeValue::Bs(set) => u32::try_from(set.len()).unwrap_or(u32::MAX),
+        _ => 0,
+    };
+    inner.saturating_add(1)
 }
 
 fn name_fits(name: &str) -> bool {
@@ -205,7 +241,7 @@ mod tests {
     fn code(text: &str) -> Result<AttributeValue, &'static str> {
         let manifest = "[tables.things]\npartition = \"id\"\nattributes = { id = \"string\" }\n";
         let table = keyfold_core::manifest::parse("t", manifest).model.unwrap().tables.remove(0);
-        let item = read(&table, &format!(r#"{{"a":{text}}}"#)).map_err(|problem| problem.code)?;
+        let item = read(&table, &format!(r#"{{"a":{text}}}"#), u32::MAX).map_err(|problem| problem.code)?;
         Ok(item["a"].clone())
     }
 

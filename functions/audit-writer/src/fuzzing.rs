@@ -4,7 +4,7 @@ use keyfold_core::value::AttributeValue;
 use keyfold_edge::Claims;
 use serde_json::json;
 
-use crate::event::{Origin, Received};
+use crate::event::{Origin, Received, ValuesLeft};
 use crate::source::{Source, content};
 use crate::{Writer, stamp};
 
@@ -19,7 +19,8 @@ pub fn events(writer: &Writer, text: &str) {
     for claims in [None, Some(&claims)] {
         let received = Received { source: "direct", principal: None, request_id: "fuzz" };
         let origin = Origin { time: stamp::now(), claims, received };
-        for draft in origin.drafts(writer, &content.events).into_iter().flatten() {
+        for draft in origin.drafts(writer, &content.events, &mut ValuesLeft::default()).into_iter().flatten()
+        {
             assert_eq!(draft.item.get(&writer.id), Some(&AttributeValue::S(draft.id.clone())));
         }
     }

@@ -6,7 +6,7 @@ use keyfold_edge::{FunctionError, Handled, Invocation, Problem};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::event::{Origin, Received};
+use crate::event::{Origin, Received, ValuesLeft};
 use crate::outcome::answer;
 use crate::source::{Source, list};
 use crate::write::write;
@@ -48,7 +48,7 @@ async fn direct(
     let content = list(events)?;
     let received = Received { source: "direct", principal: None, request_id: &record.request_id };
     let origin = Origin { time: stamp::now(), claims: None, received };
-    let drafts = origin.drafts(writer, &content.events);
+    let drafts = origin.drafts(writer, &content.events, &mut ValuesLeft::default());
     let outcomes = write(writer, drafts, deadline, record).await;
     answer(&outcomes, content.listed)
 }

@@ -6,7 +6,7 @@ use keyfold_edge::http::{HttpEvent, response};
 use keyfold_edge::{Auth, PROBLEM_CONTENT_TYPE, Problem};
 use serde_json::Value;
 
-use crate::event::{Origin, Received};
+use crate::event::{Origin, Received, ValuesLeft};
 use crate::limits::BODY_BYTES_MAX;
 use crate::outcome::answer;
 use crate::source::content;
@@ -60,7 +60,7 @@ async fn accepted(
     let content = content(&body)?;
     let received = Received { source: "http", principal: claims.principal(), request_id: &record.request_id };
     let origin = Origin { time: stamp::now(), claims: Some(&claims), received };
-    let drafts = origin.drafts(writer, &content.events);
+    let drafts = origin.drafts(writer, &content.events, &mut ValuesLeft::default());
     let outcomes = write(writer, drafts, deadline, record).await;
     answer(&outcomes, content.listed)
 }

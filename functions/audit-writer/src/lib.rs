@@ -27,7 +27,7 @@ mod writer;
 pub use handler::handle;
 pub use limits::{
     ATTRIBUTES_MAX, BODY_BYTES_MAX, DEADLINE_MARGIN, EVENTS_MAX, NAME_BYTES_MAX, NAMES_BYTES_MAX, VALUES_MAX,
-    WRITE_TIME_MAX,
+    VALUES_TOGETHER_MAX, WRITE_TIME_MAX,
 };
 pub use record::Record;
 pub use settings::Settings;

@@ -16,6 +16,8 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const NAMES_BYTES_MAX: usize = 4096;
 /// The most values of an audit event, at all depths together.
 pub const VALUES_MAX: u32 = 5000;
+/// The most values of all events of an invocation: each takes memory many times its text, until all events are written.
+pub const VALUES_TOGETHER_MAX: u32 = 50_000;
 /// The longest that writing may take: an HTTP API waits for 30 seconds.
 /// <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>
 pub const WRITE_TIME_MAX: Duration = Duration::from_secs(28);

@@ -8,7 +8,7 @@ use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use keyfold_edge::Problem;
 use serde_json::{Value, json};
 
-use crate::event::{Draft, Origin, Received};
+use crate::event::{Draft, Origin, Received, ValuesLeft};
 use crate::outcome::Outcome;
 use crate::source::content;
 use crate::write::write;
@@ -21,9 +21,9 @@ pub(crate) async fn take(
     deadline: Option<SystemTime>,
     record: &mut Record,
 ) -> Value {
-    let (mut drafts, mut of_message) = (Vec::new(), Vec::new());
+    let (mut drafts, mut of_message, mut left) = (Vec::new(), Vec::new(), ValuesLeft::default());
     for (number, message) in event.records.iter().enumerate() {
-        let read = drafts_of(writer, message);
+        let read = drafts_of(writer, message, &mut left);
         of_message.extend(std::iter::repeat_n(number, read.len()));
         drafts.extend(read);
     }
@@ -46,7 +46,7 @@ pub(crate) async fn take(
 }
 
 /// The events of one message; its time is when it was sent, which is the same each time it is delivered.
-fn drafts_of(writer: &Writer, message: &SqsMessage) -> Vec<Result<Draft, Problem>> {
+fn drafts_of(writer: &Writer, message: &SqsMessage, left: &mut ValuesLeft) -> Vec<Result<Draft, Problem>> {
     let sent = message.attributes.get("SentTimestamp").and_then(|text| text.parse().ok());
     let time = sent.and_then(stamp::of_milliseconds).unwrap_or_else(stamp::now);
     let content = match content(message.body.as_deref().unwrap_or_default()) {
@@ -56,7 +56,7 @@ fn drafts_of(writer: &Writer, message: &SqsMessage) -> Vec<Result<Draft, Problem
     // SQS itself says who sent a message; the sender cannot.
     let principal = message.attributes.get("SenderId").map(String::as_str);
     let received = Received { source: "sqs", principal, request_id: id(message) };
-    Origin { time, claims: None, received }.drafts(writer, &content.events)
+    Origin { time, claims: None, received }.drafts(writer, &content.events, left)
 }
 
 /// The message's id: [`Source::of`](crate::source::Source::of) refuses messages without one.

@@ -7,7 +7,7 @@ use keyfold_core::query::Readiness;
 use keyfold_core::value::Hex;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, KnownReadiness, RetrofitError};
 use keyfold_dynamo::{Client, model_version};
-use keyfold_edge::{ManifestError, SettingsError, parse_manifest, read_manifest};
+use keyfold_edge::{Auth, ManifestError, SettingsError, parse_manifest, read_manifest};
 
 use crate::budget::Budget;
 use crate::page_token::TokenKeySource;
@@ -39,9 +39,28 @@ pub enum StartError {
     /// There is no manifest that could be used.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
+    /// Nothing limits who writes.
+    #[error(
+        "everybody could write table `{table}`: `KEYFOLD_AUTH` is `open`, and the manifest lists the table in `query-api-writes`"
+    )]
+    OpenWrites {
+        /// The table's id.
+        table: String,
+    },
 }
 
 impl Api {
+    /// The API of a deployed function: callers of a network reach it. It is refused if everybody could write.
+    pub async fn deployed(settings: Settings) -> Result<Api, StartError> {
+        let api = Api::start(settings).await?;
+        match api.model.deploy.query_api_writes.first() {
+            Some(table) if api.limits.auth == Auth::Open => {
+                Err(StartError::OpenWrites { table: table.clone() })
+            }
+            _ => Ok(api),
+        }
+    }
+
     /// The API that these settings describe.
     pub async fn start(settings: Settings) -> Result<Api, StartError> {
         let text = read_manifest(&settings.manifest)?;

@@ -6,6 +6,6 @@ use lambda_runtime::Error;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    let start = async { Api::start(Settings::from_env()?).await };
+    let start = async { Api::deployed(Settings::from_env()?).await };
     serve("query API", start, |api, invocation| Box::pin(handle(api, invocation))).await
 }

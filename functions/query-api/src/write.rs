@@ -5,7 +5,7 @@
 
 use keyfold_core::index::ItemError;
 use keyfold_core::model::Table;
-use keyfold_core::query::check::find_table;
+use keyfold_core::query::check::{Caller, find_table};
 use keyfold_core::query::readiness::Pending;
 use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_core::write::{Guard, JsonItemError, ScopeError, WriteScope, item_of_json};
@@ -23,6 +23,11 @@ use crate::context::RequestContext;
 
 /// The largest body of a write: an item of 400 KB, with room for the notation.
 pub(crate) const WRITE_BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// The most attributes that an update sets and removes, and the most that `if` compares: an expression of DynamoDB has at most 4 KB.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
+const CHANGES_MAX: usize = 200;
+const EXPECTED_MAX: usize = 100;
 
 /// The kind of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +121,9 @@ async fn change(
     let (table, scope) = writable(context, &body.table, record).await?;
     let expected = expected(table, body.expected.as_deref())?;
     let set = body.set.as_deref().map(|set| attributes(table, set)).transpose()?.unwrap_or_default();
+    if set.len() + body.remove.len() > CHANGES_MAX {
+        return Err(over_limit(format!("an update sets and removes at most {CHANGES_MAX} attributes")));
+    }
     if let Some(twice) = body.remove.iter().find(|name| set.contains_key(*name)) {
         return Err(Problem::malformed(format!("attribute `{twice}` is both set and removed")));
     }
@@ -186,6 +194,9 @@ async fn writable<'a>(
     record.table = Some(table.id.clone());
     let scope = WriteScope::of(table, context.caller)?;
     context.authorize(table, api.grants.write.as_deref())?;
+    if api.grants.write.is_none() && !is_trusted_writer(context.caller) {
+        return Err(no_write_scope());
+    }
     if !api.model.deploy.query_api_writes.contains(&table.id) {
         let detail = format!("table `{}` cannot be written through this API", table.id);
         let hint = "the manifest lists the tables that can be in `query-api-writes`, under `[deploy]`";
@@ -195,6 +206,14 @@ async fn writable<'a>(
     match readiness.pending(&table.id, None) {
         Some(pending) => Err(table_pending(table, pending)),
         None => Ok((table, scope)),
+    }
+}
+
+/// Where no OAuth scope is asked for, a policy of IAM must have let the caller through.
+fn is_trusted_writer(caller: &Caller) -> bool {
+    match caller {
+        Caller::Trusted => true,
+        Caller::Claims(claims) => claims.contains_key("iam.userArn"),
     }
 }
 
@@ -217,12 +236,32 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 }
 
 fn attributes(table: &Table, text: &RawValue) -> Result<Item, Problem> {
-    item_of_json(table, text.get()).map_err(|error| bad_json(&error))
+    let item = item_of_json(table, text.get()).map_err(|error| bad_json(&error))?;
+    match item.values().all(are_named) {
+        true => Ok(item),
+        false => Err(Problem::malformed("a member of a map has no name")),
+    }
+}
+
+/// Has each member of the maps in this value a name?
+fn are_named(value: &AttributeValue) -> bool {
+    match value {
+        AttributeValue::L(list) => list.iter().all(are_named),
+        AttributeValue::M(members) => {
+            members.iter().all(|(name, value)| !name.is_empty() && are_named(value))
+        }
+        _ => true,
+    }
 }
 
 /// The expected attributes of the item. `null`: the attribute must be absent.
 fn expected(table: &Table, text: Option<&RawValue>) -> Result<Expected, Problem> {
     let wanted = text.map(|text| attributes(table, text)).transpose()?.unwrap_or_default();
+    if wanted.len() > EXPECTED_MAX {
+        return Err(over_limit(format!("`if` compares at most {EXPECTED_MAX} attributes")));
+    }
+    table.check_names(wanted.keys(), &wanted).map_err(|error| bad_item(&error))?;
+    table.check_values(&wanted).map_err(|error| bad_item(&error))?;
     Ok(wanted.iter().fold(Expected::nothing(), |expected, (name, value)| match value {
         AttributeValue::Null(_) => expected.absent(name.as_str()),
         value => expected.value(name.as_str(), value.clone()),
@@ -231,6 +270,16 @@ fn expected(table: &Table, text: Option<&RawValue>) -> Result<Expected, Problem>
 
 fn bad_json(error: &JsonItemError) -> Problem {
     Problem::new(400, error.code(), error.to_string())
+}
+
+fn over_limit(detail: String) -> Problem {
+    Problem::new(400, "over-limit", detail)
+}
+
+fn no_write_scope() -> Problem {
+    let detail = "this API lets only callers write whom a policy of IAM let through";
+    Problem::new(403, "not-granted", detail)
+        .hint("set `KEYFOLD_WRITE_SCOPE` to the OAuth scope that a writer's token must grant")
 }
 
 fn bad_item(error: &ItemError) -> Problem {

@@ -51,13 +51,12 @@ pub enum Endpoint {
     Tls(String),
 }
 
-/// An invalid endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{url}` is not an endpoint: it begins with neither `http://` nor `https://`")]
-pub struct EndpointError {
-    /// The invalid text.
-    pub url: String,
-}
+/// An invalid endpoint. The text is not shown: a URL can have a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the endpoint is invalid: it must be `http://` or `https://` and a host, without a user, a password or spaces"
+)]
+pub struct EndpointError;
 
 /// Why the environment gives no settings.
 #[derive(Debug, thiserror::Error)]
@@ -79,14 +78,15 @@ impl Endpoint {
     /// assert!(Endpoint::parse("localhost:8000").is_err());
     /// ```
     pub fn parse(url: &str) -> Result<Endpoint, EndpointError> {
-        match url.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") && !rest.is_empty() => {
-                Ok(Endpoint::Plain(url.to_owned()))
-            }
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") && !rest.is_empty() => {
-                Ok(Endpoint::Tls(url.to_owned()))
-            }
-            _ => Err(EndpointError { url: url.to_owned() }),
+        let (scheme, rest) = url.split_once("://").ok_or(EndpointError)?;
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if host.is_empty() || host.contains('@') || !rest.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(EndpointError);
+        }
+        match scheme.to_ascii_lowercase().as_str() {
+            "http" => Ok(Endpoint::Plain(url.to_owned())),
+            "https" => Ok(Endpoint::Tls(url.to_owned())),
+            _ => Err(EndpointError),
         }
     }
 }

@@ -15,6 +15,7 @@ use aws_smithy_types::byte_stream::ByteStream;
 use serde::Deserialize;
 
 use crate::client::{Roots, connector};
+use crate::wire::bounded;
 
 /// The longest wait for a secret.
 const READ_TIME_MAX: Duration = Duration::from_secs(3);
@@ -132,7 +133,8 @@ impl Secret {
             let request = self.request(&body).ok_or_else(not_reached)?;
             let response = self.connector.call(request).await.map_err(|_| not_reached())?;
             let ok = response.status().is_success();
-            let body = ByteStream::new(response.into_body()).collect().await.map_err(|_| not_reached())?;
+            let body =
+                ByteStream::new(bounded(response.into_body())).collect().await.map_err(|_| not_reached())?;
             Ok::<_, SecretError>((ok, body.into_bytes()))
         };
         let (ok, body) = tokio::time::timeout(READ_TIME_MAX, sent).await.map_err(|_| not_reached())??;

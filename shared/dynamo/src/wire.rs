@@ -26,7 +26,7 @@ pub(crate) use body::{
 #[cfg(test)]
 pub(crate) use body::{Said, said};
 pub(crate) use exchange::{
-    BATCH_GET, DELETE, Exchange, Interceptor, PUT, QUERY, SCAN, STATEMENTS, UPDATE, is_ours, send,
+    BATCH_GET, DELETE, Exchange, Interceptor, PUT, QUERY, SCAN, STATEMENTS, UPDATE, bounded, is_ours, send,
 };
 #[cfg(fuzzing)]
 pub(crate) use oracle::agrees_with_the_sdk;

@@ -6,6 +6,7 @@
 //! - [`evaluate`] carries out a plan over the model table, page by page;
 //! - [`run`](mod@run) carries out a plan as the products do, with core's own execution;
 //! - [`two_worlds`] shows what a tenant can tell of another: nothing;
+//! - [`write_worlds`] are two worlds and requests to write that must not tell them apart;
 //! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
 //! - [`simulate`] plays histories of the retrofit, with everything that can go wrong;
 //! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
@@ -21,5 +22,6 @@ pub mod run;
 pub mod simulate;
 pub mod table;
 pub mod two_worlds;
+pub mod write_worlds;
 
 pub use table::{ModelTable, TableError};

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod endless;
 mod hostile;
 mod log;
 mod policies;
@@ -12,6 +13,7 @@ mod slices;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub use endless::{endless, peak_kb};
 pub use hostile::{hostile, survives};
 pub use log::Log;
 pub use policies::{Policies, Principal};

@@ -27,6 +27,12 @@ pub trait Between: Send + Sync + 'static {
         None
     }
 
+    /// Does the answer to a call get lost, after the call was carried out?
+    fn loses(&self, request: &Request) -> bool {
+        let _ = request;
+        false
+    }
+
     /// Changes the answer to a call that succeeded.
     fn after(&self, request: &Request, answer: &mut Value) {
         let _ = (request, answer);
@@ -146,6 +152,9 @@ fn connection(mut client: TcpStream, upstream: &str, between: &dyn Between) -> s
         }
         message.write(&mut server)?;
         let Some(answer) = Message::read(&mut from_server)? else { return Ok(()) };
+        if between.loses(&request) {
+            return Ok(());
+        }
         let answer = match serde_json::from_slice::<Value>(&answer.body) {
             Ok(mut body) if answer.is_success() => {
                 let before = body.clone();

@@ -59,7 +59,7 @@ pub(super) fn run(
     let text = format!("{}\n{}", file.text.trim_end(), addition.text);
     let parsed = manifest::parse(&file.name, &text);
     if parsed.model.is_none() {
-        out.note(parsed.render(&text, out.colour()));
+        out.styled_note(parsed.render(&text, out.colour()));
         bail!("the index does not fit into `{}`; nothing was changed", file.name);
     }
     replace(path, &text)?;

@@ -69,14 +69,14 @@ impl Line {
     fn draw(&self, text: &str) {
         *self.drawn.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         match self.terminal {
-            true => self.out.note(format!("{ERASE}{}", cut(text))),
+            true => self.out.styled_note(format!("{ERASE}{}", cut(text))),
             false => self.out.note(format!("{text}\n")),
         }
     }
 
     fn erase(&self) {
         if self.terminal {
-            self.out.note(ERASE);
+            self.out.styled_note(ERASE);
         }
     }
 }

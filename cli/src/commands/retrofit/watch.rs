@@ -144,7 +144,7 @@ fn redraw(out: &Output, drawn: usize, status: &Status, walks: &[Walk]) -> usize 
     let lines: Vec<String> =
         columns(&rows).lines().map(|line| line.chars().take(COLUMNS_MAX).collect()).collect();
     let up = if drawn > 0 { format!("\x1b[{drawn}A\x1b[J") } else { String::new() };
-    out.text(format!("{up}{}\n", lines.join("\n")));
+    out.redraw(&up, &format!("{}\n", lines.join("\n")));
     lines.len()
 }
 

@@ -86,6 +86,11 @@ impl Function {
         Arc::clone(&self.dynamo)
     }
 
+    /// The most memory that it has had, in kB.
+    pub(crate) fn peak_kb(&self) -> u64 {
+        keyfold_harness::peak_kb(self.process.id())
+    }
+
     /// Every item of the table.
     pub(crate) async fn items(&self) -> Vec<Item> {
         self.items_of(&self.table).await

@@ -6,6 +6,7 @@ mod events;
 mod function;
 mod hostile;
 mod inputs;
+mod memory;
 mod scoped;
 mod start;
 mod trail;

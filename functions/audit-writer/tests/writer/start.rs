@@ -15,7 +15,7 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
     for (variables, wanted) in [
         (vec![("KEYFOLD_MANIFEST", "/nowhere/keyfold.toml")], "`/nowhere/keyfold.toml` cannot be read"),
         (vec![("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUTH", "nobody")], "`KEYFOLD_AUTH` is not"),
-        (vec![("KEYFOLD_MANIFEST", path), ("KEYFOLD_ENDPOINT", "localhost")], "is not an endpoint"),
+        (vec![("KEYFOLD_MANIFEST", path), ("KEYFOLD_ENDPOINT", "localhost")], "the endpoint is invalid"),
         (vec![("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUDIT_TABLE", "audits")], "has no table `audits`"),
         (
             vec![("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUDIT_ID", "action")],

@@ -155,6 +155,7 @@ fn explanation() -> Value {
         "properties": {
             "table": { "type": "string" },
             "reads": { "type": "array", "items": { "type": "object" } },
+            "furtherReads": { "type": "integer" },
             "delivery": { "type": "string" },
             "estimatedReadUnits": { "type": "number" },
             "rejected": { "type": "array", "items": turned },

@@ -1,7 +1,13 @@
 //! What one caller may ask in a minute and consume in a day, counted by the real binary in a table of its own.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use keyfold_core::manifest;
-use keyfold_dynamo::{BUDGET_KEY, BudgetError, CallerBudget, Endpoint, TableOptions, TokenKeys, put};
+use keyfold_dynamo::{
+    BUDGET_KEY, BudgetError, CallerBudget, Endpoint, TableOptions, TokenKeys, plain_client, put,
+};
+use keyfold_harness::{Between, Proxy, Request};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::RuntimeApi;
 use keyfold_query_api::{Api, Budget, Grants, Limits, Settings};
@@ -199,6 +205,39 @@ async fn reservations_never_exceed_the_budget() {
     budget.correct(&client, &alone, 14.0).await.unwrap();
     let Err(BudgetError::Units { retry_after_seconds, .. }) = reserve().await else { panic!("60 of 50") };
     assert_eq!(retry_after_seconds, 86_400 - 1_000_000 % 86_400);
+}
+
+/// Loses the answer to each first of two updates.
+#[derive(Default)]
+struct EverySecondAnswer(AtomicUsize);
+
+impl Between for EverySecondAnswer {
+    fn loses(&self, request: &Request) -> bool {
+        request.operation == "UpdateItem" && self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
+    }
+}
+
+/// The SDK repeats a call whose answer is lost, though it was carried out.
+#[tokio::test]
+async fn a_call_that_is_repeated_is_counted_once() {
+    let dynamo = with_callers().await;
+    let budget =
+        CallerBudget { table: CALLERS.to_owned(), requests_per_minute: None, units_per_day: Some(50.0) };
+    let lossy = Arc::new(EverySecondAnswer::default());
+    let proxy = Proxy::start(dynamo.endpoint(), Arc::clone(&lossy) as Arc<dyn Between>);
+    let client = plain_client(proxy.endpoint(), &keyfold_dynamo::Settings::default());
+    let reserved = budget.reserve(&client, "joe1", 20.0, 10.0, 1_000_000).await.unwrap().unwrap();
+    assert_eq!((reserved.cap, lossy.0.load(Ordering::Relaxed)), (20.0, 2), "one answer was lost");
+    let rows = dynamo.client().scan().table_name(CALLERS).send().await.unwrap();
+    assert_eq!(rows.items()[0]["units"].as_n().unwrap(), "30");
+    budget.correct(&client, &reserved, 7.0).await.unwrap();
+    assert_eq!(lossy.0.load(Ordering::Relaxed), 4);
+    assert_eq!(counted(&dynamo).await, 7.0);
+    // Where a reservation must be alone in its row, its own repeat does not stand in its way.
+    let alone = budget.reserve(&client, "joe1", 60.0, 10.0, 1_000_000).await.unwrap().unwrap();
+    assert_eq!(alone.cap, 43.0);
+    budget.correct(&client, &alone, 1.0).await.unwrap();
+    assert_eq!(counted(&dynamo).await, 8.0);
 }
 
 #[tokio::test]

@@ -24,6 +24,11 @@ impl Function {
         Function(process, Some(log))
     }
 
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Is it the process that was started?
     pub(crate) fn is_running(&mut self) -> bool {
         self.0.try_wait().unwrap().is_none()
@@ -94,6 +99,7 @@ async fn every_event_has_its_outcome() {
         ("KEYFOLD_MANIFEST", path.as_str()),
         ("KEYFOLD_ENDPOINT", dynamo.endpoint()),
         ("KEYFOLD_TOKEN_KEYS", TOKEN_KEYS),
+        ("KEYFOLD_WRITE_SCOPE", "records/write"),
     ];
     let function = Function::start(&runtime, &variables);
     let events = keyfold_harness::events("query-api");
@@ -161,7 +167,14 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
             vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUTH", "nobody")],
             "`KEYFOLD_AUTH` is not `claims` or `open`",
         ),
-        (vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_ENDPOINT", "localhost")], "is not an endpoint"),
+        (
+            vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_ENDPOINT", "htp://joe:pass-word@host")],
+            "the endpoint is invalid",
+        ),
+        (
+            vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUTH", "open")],
+            "everybody could write table `orders`",
+        ),
     ] {
         let runtime = RuntimeApi::start().await.unwrap();
         let mut function = Function::start(&runtime, &variables);
@@ -170,5 +183,6 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
         let logged =
             lines.iter().any(|line| line["error"].as_str().is_some_and(|error| error.contains(wanted)));
         assert!(logged, "{wanted}: {lines:?}");
+        assert!(!format!("{lines:?}").contains("pass-word"), "{lines:?}");
     }
 }

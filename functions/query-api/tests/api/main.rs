@@ -13,6 +13,7 @@ mod request;
 mod secret;
 mod tenants;
 mod tokens;
+mod write_worlds;
 mod writes;
 
 /// The manifest of these tests.

@@ -1,7 +1,7 @@
 //! Requests as an HTTP API sends them, and responses in the form that tests compare.
 
 use keyfold_edge::Invocation;
-use keyfold_query_api::{Api, Limits, handle};
+use keyfold_query_api::{Api, Grants, Limits, handle};
 use serde_json::{Value, json};
 
 use crate::{MANIFEST, TOKEN_KEYS};
@@ -65,14 +65,17 @@ impl Sent {
     }
 }
 
+/// What a token must grant for its caller to write.
+pub(crate) const WRITE_SCOPE: &str = "records/write";
+
 /// A caller with claims, but not those of a scope.
 pub(crate) fn someone() -> Value {
-    json!({ "sub": "joe1", "iss": "https://issuer.example.com" })
+    json!({ "sub": "joe1", "iss": "https://issuer.example.com", "scope": WRITE_SCOPE })
 }
 
 /// A caller of an organisation.
 pub(crate) fn member(subject: &str, organisation: &str) -> Value {
-    json!({ "sub": subject, "iss": "https://issuer.example.com", "org": organisation, "iat": "1488355200" })
+    json!({ "sub": subject, "iss": "https://issuer.example.com", "org": organisation, "iat": "1488355200", "scope": WRITE_SCOPE })
 }
 
 /// The API of the tests' manifest at an endpoint, which is asked once for each request.
@@ -85,7 +88,8 @@ pub(crate) fn api_of(manifest: &str, endpoint: &str, limits: Limits) -> Api {
     let settings = keyfold_dynamo::Settings { attempts_max: 1, ..keyfold_dynamo::Settings::default() };
     let client = keyfold_dynamo::plain_client(endpoint, &settings);
     let keys = keyfold_dynamo::TokenKeys::parse(TOKEN_KEYS).unwrap();
-    Api::new("keyfold.toml", manifest, client, keys, limits).unwrap()
+    let grants = Grants { read: None, write: Some(WRITE_SCOPE.to_owned()) };
+    Api::new("keyfold.toml", manifest, client, keys, limits).unwrap().with_grants(grants)
 }
 
 /// The response to an event, and what is logged about it.

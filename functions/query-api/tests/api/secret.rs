@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::answers::filled;
 use crate::events::{Function, Response, manifest_file};
+use crate::request::someone;
 
 const NAME: &str = "page-token-key";
 /// Longer than the least time between two reads of the secret.
@@ -100,7 +101,6 @@ impl Instance {
                 ("KEYFOLD_ENDPOINT", dynamo.endpoint()),
                 ("KEYFOLD_TOKEN_SECRET", NAME),
                 ("AWS_ENDPOINT_URL_SECRETS_MANAGER", url),
-                ("KEYFOLD_AUTH", "open"),
             ],
         );
         Instance { runtime, function, _manifest: manifest }
@@ -111,7 +111,8 @@ impl Instance {
         let request = json!({ "table": "audit", "where": { "resourceId": "123bbb", "action": "viewed",
             "accessedBy": "joe1" }, "order": "timestamp", "limit": 2, "page": token });
         let event = json!({
-            "version": "2.0", "rawPath": "/query", "requestContext": { "http": { "method": "POST" } },
+            "version": "2.0", "rawPath": "/query",
+            "requestContext": { "http": { "method": "POST" }, "authorizer": { "jwt": { "claims": someone() } } },
             "body": request.to_string(),
         });
         let response = Response::of(&self.runtime.invoke(event.to_string()).await);

@@ -105,7 +105,7 @@ fn of_another_plan() -> String {
 }
 
 fn binding(manifest: &str) -> Binding {
-    let caller = r#"{"jwt.iss":"https://issuer.example.com","jwt.org":"acme","jwt.sub":"joe1"}"#;
+    let caller = r#"{"jwt.iss":"https://issuer.example.com","jwt.org":"acme","jwt.scope":"records/write","jwt.sub":"joe1"}"#;
     Binding::new(&serde_json::from_value(asked()).unwrap(), caller, &model_version(manifest))
 }
 

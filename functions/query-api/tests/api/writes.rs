@@ -5,7 +5,7 @@ use keyfold_local::EmbeddedDynamo;
 use keyfold_query_api::{Api, Auth, Grants, Limits};
 use serde_json::{Value, json};
 
-use crate::request::{Got, Sent, api_of, member, send};
+use crate::request::{Got, Sent, api_of, member, send, send_event};
 
 const MANIFEST: &str = r#"
 [deploy]
@@ -142,6 +142,15 @@ async fn what_cannot_be_written_is_refused_and_nothing_is_sent() {
     let put = |item: Value| json!({ "table": "notes", "item": item }).to_string();
     let update = |set: Value| json!({ "table": "notes", "key": { "id": "1" }, "set": set }).to_string();
     let folded = api.model().table("notes").unwrap().indexes[0].partition[0].name.clone();
+    let changed = |more: Value| {
+        let mut body = json!({ "table": "notes", "key": { "id": "1" } });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.to_string()
+    };
+    let names: Vec<String> = (0..10_000).map(|at| format!("a{at}")).collect();
+    let many: Value =
+        names.iter().map(|name| (name.clone(), json!(1))).collect::<serde_json::Map<_, _>>().into();
+    let name_too_long = "n".repeat(65_536);
     for (path, body, status, code) in [
         ("/put", String::new(), 400, "malformed-request"),
         ("/put", r#"{"table":"notes","item":{"id":"1"},"more":1}"#.to_owned(), 400, "malformed-request"),
@@ -184,6 +193,30 @@ async fn what_cannot_be_written_is_refused_and_nothing_is_sent() {
             400,
             "item-key-missing",
         ),
+        ("/put", put(json!({ "id": "1", "": 1 })), 400, "item-attribute-name"),
+        ("/put", put(json!({ "id": "1", (name_too_long): 1 })), 400, "item-attribute-name"),
+        ("/put", put(json!({ "id": "1", "a": [{ "": 1 }] })), 400, "malformed-request"),
+        ("/update", update(json!({ "": 1 })), 400, "item-attribute-name"),
+        ("/update", update(many.clone()), 400, "over-limit"),
+        ("/update", changed(json!({ "remove": ["keyfold_fence"] })), 400, "item-attribute-reserved"),
+        ("/update", changed(json!({ "remove": [""] })), 400, "item-attribute-name"),
+        ("/update", changed(json!({ "remove": names })), 400, "over-limit"),
+        (
+            "/update",
+            changed(json!({ "remove": ["size"], "if": { "keyfold_fence": null } })),
+            400,
+            "item-attribute-reserved",
+        ),
+        ("/update", changed(json!({ "remove": ["size"], "if": { "": 1 } })), 400, "item-attribute-name"),
+        ("/update", changed(json!({ "remove": ["size"], "if": many })), 400, "over-limit"),
+        ("/delete", changed(json!({ "if": { "keyfold_tombstone": null } })), 400, "item-attribute-reserved"),
+        (
+            "/delete",
+            changed(json!({ "if": { "tags": { "SS": [] }, "id": { "S": "1" } } })),
+            400,
+            "item-set-empty",
+        ),
+        ("/delete", changed(json!({ "if": many })), 400, "over-limit"),
     ] {
         let shown: String = body.chars().take(120).collect();
         let got = send(&api, &Sent::post(path, body)).await;
@@ -218,6 +251,17 @@ async fn only_who_may_write_writes() {
     let open = Limits { auth: Auth::Open, ..Limits::default() };
     let open = api_of(MANIFEST, "http://127.0.0.1:9", open).with_grants(grants);
     assert_eq!(code(&open, Value::Null).await, "not-granted", "open, and still only with the grant");
+    // Without a scope to ask for, only a policy of IAM can have let a writer through. A claim of that name proves nothing.
+    let ungranted = closed().with_grants(Grants::default());
+    for claims in
+        [json!({ "sub": "joe1" }), json!({ "sub": "joe1", "iam": { "userArn": "x" }, "iam.userArn": "x" })]
+    {
+        assert_eq!(code(&ungranted, claims).await, "not-granted");
+    }
+    let mut event: Value = serde_json::from_str(&sent(Value::Null).event()).unwrap();
+    event["requestContext"]["authorizer"] =
+        json!({ "iam": { "userArn": "arn:aws:iam::123456789012:user/joe1" } });
+    assert_eq!(send_event(&ungranted, &event.to_string()).await.body["code"], "not-reached");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::index::limits::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
+use crate::index::limits::{ATTRIBUTE_NAME_BYTES_MAX, ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
 use crate::key::FoldError;
 use crate::value::NumberError;
 
@@ -96,6 +96,12 @@ pub enum ItemError {
     #[error("the attribute has a name that Keyfold keeps for itself ({at})")]
     ReservedName {
         /// Which item and attribute.
+        at: Box<ItemPlace>,
+    },
+    /// An attribute has no name, or a longer one than DynamoDB takes.
+    #[error("the name of an attribute is empty or longer than {ATTRIBUTE_NAME_BYTES_MAX} bytes ({at})")]
+    AttributeName {
+        /// Which item.
         at: Box<ItemPlace>,
     },
     /// A declared attribute has another type.
@@ -202,6 +208,7 @@ impl ItemError {
             ItemError::Required { .. } => "item-attribute-required",
             ItemError::Never { .. } => "item-attribute-never",
             ItemError::ReservedName { .. } => "item-attribute-reserved",
+            ItemError::AttributeName { .. } => "item-attribute-name",
             ItemError::AttributeType { .. } => "item-attribute-type",
             ItemError::NotListed { .. } => "item-value-not-listed",
             ItemError::NotATime { .. } => "item-key-time",
@@ -256,6 +263,7 @@ impl ItemError {
             | ItemError::Required { at, .. }
             | ItemError::Never { at, .. }
             | ItemError::ReservedName { at }
+            | ItemError::AttributeName { at }
             | ItemError::AttributeType { at, .. }
             | ItemError::NotListed { at }
             | ItemError::NotATime { at, .. }

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::index::error::{ItemError, ItemPlace};
 use crate::index::key_text::key_text;
+use crate::index::limits::ATTRIBUTE_NAME_BYTES_MAX;
 use crate::key::FoldError;
 use crate::model::{EntityId, FoldRule, KeyAttribute, KeySource, Table, WhenTest};
 use crate::value::{AttributeValue, Item, Name, type_letter};
@@ -89,10 +90,15 @@ impl Table {
         mut names: impl Iterator<Item: AsRef<str>>,
         item: &Item,
     ) -> Result<(), ItemError> {
-        match names.find(|name| name.as_ref().starts_with(OWN_ATTRIBUTE_PREFIX)) {
-            Some(name) => Err(ItemError::ReservedName { at: self.place(None, Some(name.as_ref()), item) }),
-            None => Ok(()),
-        }
+        names.try_for_each(|name| match name.as_ref() {
+            name if name.starts_with(OWN_ATTRIBUTE_PREFIX) => {
+                Err(ItemError::ReservedName { at: self.place(None, Some(name), item) })
+            }
+            name if !(1..=ATTRIBUTE_NAME_BYTES_MAX).contains(&name.len()) => {
+                Err(ItemError::AttributeName { at: self.place(None, None, item) })
+            }
+            _ => Ok(()),
+        })
     }
 
     /// The item with the folded attributes it should have and none that it should not, checked by

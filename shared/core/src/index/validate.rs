@@ -24,10 +24,15 @@ impl Table {
                 self.check_key(Some(&index.name), role, key, item)?;
             }
         }
-        for (name, value) in item.iter() {
-            check_value(value).map_err(|problem| problem.at(self.place(None, Some(name), item)))?;
-        }
+        self.check_values(item)?;
         self.check_size(item)
+    }
+
+    /// Checks that DynamoDB can hold these values of attributes.
+    pub fn check_values(&self, item: &Item) -> Result<(), ItemError> {
+        item.iter().try_for_each(|(name, value)| {
+            check_value(value).map_err(|problem| problem.at(self.place(None, Some(name), item)))
+        })
     }
 
     /// Checks that an item is at most 400 KB.

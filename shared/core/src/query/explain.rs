@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 
 use crate::query::expression::{expressions, readable_condition, readable_key_condition};
+use crate::query::limits::READS_EXPLAINED_MAX;
 use crate::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, RejectedPath};
 
 /// A plan, explained.
@@ -13,8 +14,11 @@ use crate::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, Reje
 pub struct Explanation {
     /// The table's id in the manifest.
     pub table: String,
-    /// The reads.
+    /// The reads, up to [`READS_EXPLAINED_MAX`].
     pub reads: Vec<ExplainedRead>,
+    /// How many reads there are besides these: a fan-out has many that differ in little.
+    #[serde(skip_serializing_if = "is_none")]
+    pub further_reads: usize,
     /// How their answers become one.
     pub delivery: String,
     /// The read units expected.
@@ -67,11 +71,17 @@ pub struct ExplainedRejection {
 pub fn explain(plan: &QueryPlan) -> Explanation {
     Explanation {
         table: plan.table.to_string(),
-        reads: plan.accesses.iter().map(read).collect(),
+        reads: plan.accesses.iter().take(READS_EXPLAINED_MAX).map(read).collect(),
+        further_reads: plan.accesses.len().saturating_sub(READS_EXPLAINED_MAX),
         delivery: delivery(plan),
         estimated_read_units: plan.estimated_units,
         rejected: rejected(&plan.rejected),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Explains why tables and indexes were rejected.
@@ -148,6 +158,9 @@ impl fmt::Display for Explanation {
                 line("missing", text)?;
             }
             f.write_str(&lines)?;
+        }
+        if self.further_reads > 0 {
+            writeln!(f, "and {} more reads", self.further_reads)?;
         }
         writeln!(f, "answer     {}", self.delivery)?;
         writeln!(f, "estimate   {} read units", self.estimated_read_units)?;

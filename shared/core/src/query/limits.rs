@@ -8,6 +8,8 @@ pub const COMPARISONS_MAX: usize = 100;
 pub const IN_VALUES_MAX: usize = 100;
 /// The most DynamoDB queries that one request may be split into.
 pub const FAN_OUT_MAX: usize = 100;
+/// The most reads of a plan that an explanation spells out: the reads of a fan-out repeat one filter.
+pub const READS_EXPLAINED_MAX: usize = 10;
 /// The most alternatives that an `or` is taken apart into.
 pub const ALTERNATIVES_MAX: usize = 20;
 /// The most items of one answer page.

@@ -19,9 +19,19 @@ pub(super) fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
 fn the_scheme_says_whether_there_is_tls() {
     assert!(matches!(Endpoint::parse("http://localhost:8000"), Ok(Endpoint::Plain(_))));
     assert!(matches!(Endpoint::parse("HTTPS://example.com/"), Ok(Endpoint::Tls(_))));
-    for text in ["", "localhost:8000", "ftp://x", "http://", "://x"] {
-        assert_eq!(Endpoint::parse(text), Err(EndpointError { url: text.to_owned() }), "{text}");
+    for text in ["", "localhost:8000", "ftp://x", "http://", "http:///x", "://x", "http://a b"] {
+        assert_eq!(Endpoint::parse(text), Err(EndpointError), "{text}");
     }
+}
+
+#[test]
+fn an_invalid_endpoint_is_not_shown_and_a_password_is_never_taken() {
+    for url in ["htps://joe:pass-word@example.com", "joe:pass-word@host", "http://joe:pass-word@host:8000/x"]
+    {
+        let error = Endpoint::parse(url).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("pass-word"), "{error}");
+    }
+    assert!(Endpoint::parse("http://host/a@b").is_ok());
 }
 
 #[test]

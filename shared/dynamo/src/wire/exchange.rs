@@ -11,7 +11,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::interceptors::BeforeSerializationInterceptorContextRef;
+use aws_sdk_dynamodb::config::interceptors::{
+    BeforeDeserializationInterceptorContextMut, BeforeSerializationInterceptorContextRef,
+};
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept};
 use aws_sdk_dynamodb::error::BoxError;
 use aws_sdk_dynamodb::operation::batch_execute_statement::{
@@ -26,12 +28,15 @@ use aws_sdk_dynamodb::operation::update_item::{UpdateItem, UpdateItemOutput};
 use aws_smithy_runtime_api::client::interceptors::context::{Error, Input, Output};
 use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
 use aws_smithy_runtime_api::client::ser_de::{
     DeserializeResponse, SerializeRequest, SharedRequestSerializer, SharedResponseDeserializer,
 };
+use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::FrozenLayer;
 use futures_util::future::BoxFuture;
+use http_body_util::Limited;
 use keyfold_core::execute::{Consumed, Page};
 use tokio::task::futures::TaskLocalFuture;
 
@@ -93,6 +98,21 @@ pub(crate) struct Interceptor;
 
 const NAME: &str = "keyfold exchange";
 
+/// The largest answer that is read: a BatchGetItem returns at most 16 MB of items, and their JSON is longer.
+const ANSWER_BYTES_MAX: usize = 32 << 20;
+/// The most values in an answer: each takes far more memory than its text.
+const ANSWER_VALUES_MAX: usize = 1 << 20;
+
+/// The body, which ends with an error where it becomes too large.
+pub(crate) fn bounded(body: SdkBody) -> SdkBody {
+    SdkBody::from_body_1_x(Limited::new(body, ANSWER_BYTES_MAX))
+}
+
+/// Has an answer more values than fit? Each has an object of its own.
+fn has_too_many_values(body: &[u8]) -> bool {
+    body.len() > ANSWER_VALUES_MAX && body.iter().filter(|byte| **byte == b'{').count() > ANSWER_VALUES_MAX
+}
+
 /// Has the client our interceptor?
 pub(crate) fn is_ours(client: &Client) -> bool {
     client.config().interceptors().any(|interceptor| interceptor.name() == NAME)
@@ -102,6 +122,19 @@ pub(crate) fn is_ours(client: &Client) -> bool {
 impl Intercept for Interceptor {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    /// Nothing reads an answer to its end that is larger than DynamoDB's largest.
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let body = context.response_mut().body_mut();
+        let whole = std::mem::replace(body, SdkBody::taken());
+        *body = bounded(whole);
+        Ok(())
     }
 
     fn read_before_execution(
@@ -204,6 +237,9 @@ impl<T: Send> DeserializeResponse for Exchange<T> {
     ) -> Result<Output, OrchestratorError<Error>> {
         // Drops the answer of an earlier attempt.
         drop(self.take());
+        if response.body().bytes().is_some_and(has_too_many_values) {
+            return Err(OrchestratorError::response("the answer has too many values".into()));
+        }
         if response.status().is_success()
             && let Some(decoded) = response.body().bytes().and_then(self.0.wire.decode)
         {

@@ -14,6 +14,7 @@ use keyfold_audit_writer::Writer;
 use keyfold_core::model::Model;
 use keyfold_dynamo::{Endpoint, Settings as DynamoSettings};
 use keyfold_query_api::Api;
+use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::options::{StackError, StackOptions, function};
@@ -61,9 +62,10 @@ pub(super) async fn routes(
     let (query, audit) = match &options.functions {
         Some(folder) => {
             let token_keys = token_keys()?;
-            let run = |name| Ok::<_, StackError>(run(function(name, folder, dynamo, options)?, &token_keys));
-            let query = run(NAME)?;
-            (Query::Binary(query), has_audit.then(|| run(writer::NAME)).transpose()?.map(Audit::Binary))
+            let function = |name| function(name, folder, dynamo, options);
+            let query = run(function(NAME)?.env("KEYFOLD_TOKEN_KEYS", &token_keys));
+            let audit = || Ok::<_, StackError>(run(function(writer::NAME)?.env("KEYFOLD_AUTH", "open")));
+            (Query::Binary(query), has_audit.then(audit).transpose()?.map(Audit::Binary))
         }
         None => {
             let audit = match has_audit {
@@ -76,6 +78,9 @@ pub(super) async fn routes(
     Ok(Arc::new(Routes { console, query, audit, requests: AtomicU64::new(0) }))
 }
 
+/// Who asks a function's process on this machine: its port answers nobody else, so the caller may do what a policy could allow.
+const LOCAL_CALLER: &str = "arn:aws:iam::000000000000:user/local";
+
 /// A key of this run: page tokens of another are not good here.
 fn token_keys() -> Result<String, StackError> {
     let mut key = [0; 32];
@@ -84,8 +89,7 @@ fn token_keys() -> Result<String, StackError> {
     Ok(format!("local:{}", STANDARD.encode(key)))
 }
 
-fn run(function: FunctionOptions, token_keys: &str) -> LocalFunction {
-    let function = function.env("KEYFOLD_TOKEN_KEYS", token_keys).env("KEYFOLD_AUTH", "open");
+fn run(function: FunctionOptions) -> LocalFunction {
     LocalFunction::new(FunctionOptions { concurrency: PROCESSES_MAX, ..function })
 }
 
@@ -123,7 +127,9 @@ async fn answer(routes: &Routes, parts: Parts, body: Bytes) -> Response<String> 
     match &routes.query {
         Query::Here(api) => query_api::answer(api, parts, &body, id).await,
         Query::Binary(function) => {
-            shown(function.invoke(event::of_request(&parts, &body, &id).to_string()).await)
+            let mut event = event::of_request(&parts, &body, &id);
+            event["requestContext"]["authorizer"] = json!({ "iam": { "userArn": LOCAL_CALLER } });
+            shown(function.invoke(event.to_string()).await)
         }
     }
 }

@@ -47,7 +47,7 @@ impl<T: Borrow<Table>> UpdateTask<T> {
     pub fn new(table: T, key: &Item, update: Update) -> Result<UpdateTask<T>, UpdateRefusal> {
         let of = table.borrow();
         let key = primary_key(of, key)?;
-        of.check_names(update.set.keys(), &key)?;
+        of.check_names(update.set.keys().chain(&update.remove), &key)?;
         change::check(of, &update)?;
         let write = match change::without_reading(of, &key, &update)? {
             Ok(change) => Some(guarded(&key, change)),
