@@ -172,7 +172,9 @@ def cdk(folders):
     shutil.copy(EXAMPLES / "cdk" / "app.mjs", packages / "app.mjs")
     for folder in folders:
         out = folder.with_name("cdk.out")
-        run("node", "app.mjs", cwd=packages, env={**os.environ, "BUNDLE": str(folder), "BUCKET": "packages", "PREFIX": "keyfold/", "CDK_OUTDIR": str(out)})
+        words = {"cwd": packages, "capture_output": True, "text": True, "check": True}
+        done = subprocess.run(["node", "app.mjs"], **words, env={**os.environ, "BUNDLE": str(folder), "BUCKET": "packages", "PREFIX": "keyfold/", "CDK_OUTDIR": str(out)})
+        assert "WARNING" not in done.stderr + done.stdout and "ERROR" not in done.stderr + done.stdout, done.stderr + done.stdout
         made = json.loads((out / "keyfold.template.json").read_text())
         text = (folder / "template.json").read_text().replace("${CodePrefix}", "keyfold/")
         text = re.sub(r'\{\s*"Ref": "CodeBucket"\s*\}', '"packages"', text)

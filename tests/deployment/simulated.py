@@ -368,8 +368,6 @@ class Resolved:
             known = lambda match: str(self.values.get(match[1], match[0]))
             text = re.sub(r"\$\{([\w:]+)\}", known, node["Fn::Sub"])
             return {"Fn::Sub": text} if "${" in text else text
-        if "Fn::Split" in node and isinstance(text := self.value(node["Fn::Split"][1]), str):
-            return text.split(node["Fn::Split"][0])
         if "Fn::Join" in node and isinstance(parts := self.value(node["Fn::Join"][1]), list):
             between = node["Fn::Join"][0]
             return {"Fn::Join": [between, parts]} if any(isinstance(part, dict) for part in parts) else between.join(map(str, parts))

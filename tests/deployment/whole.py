@@ -52,13 +52,13 @@ class Deployed:
     def arn(self, name):
         return next(arn for arn, (known, *_) in self.functions.items() if known == name)
 
-    def start(self, arn, role=None):
+    def start(self, arn, role=None, remark=""):
         name, binary, found = self.functions[arn]
         role = role or Role(self.aws.policies(found["Role"].rsplit("/", 1)[1]))
         self.roles[name] = role
         proxy = Proxy(role, self.dynamo, self.aws.url)
         manifest = self.folder / f"{name}.toml"
-        manifest.write_text(manifest_of(self.aws, found["Layers"][0]["Arn"]))
+        manifest.write_text(manifest_of(self.aws, found["Layers"][0]["Arn"]) + remark)
         ours = {"KEYFOLD_MANIFEST": str(manifest), "KEYFOLD_ENDPOINT": proxy.url, "AWS_ENDPOINT_URL_SECRETS_MANAGER": proxy.url,
                 "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "PATH": os.environ["PATH"]}
         return Function(self.binaries / binary, {**found["Environment"]["Variables"], **ours}, self.log)
@@ -228,7 +228,7 @@ def play(aws, binaries, keyfold, folder, log):
     print(f"a run: {report['carried']} items carried over, {report['compared']} compared, clean; {streams[0].records} records of the stream")
     keyfold("retrofit", "tidy", "auditV2", "--wait", "0")
     until_clean(machine, streams)
-    print(keyfold("retrofit", "cutover", "auditV2"))
+    print(keyfold("retrofit", "cutover", "auditV2").splitlines()[-1])
     found = asked(aws, deployed, "POST /query", {"table": "audit", "where": {"accessedBy": "u3"}, "limit": 100})
     wanted = len([number for number in range(1, ITEMS + 20) if number % 11 == 3])
     assert found["count"] == wanted, found
@@ -238,6 +238,8 @@ def play(aws, binaries, keyfold, folder, log):
     print(f"the API: {wanted} items of an index, and an event that the audit writer wrote")
     assert not deployed.denied() and not machine.role.denied, (deployed.denied(), machine.role.denied)
     print(f"nothing was denied; rights that were needed: {({name: len(role.used) for name, role in deployed.roles.items()})}")
+    refused_notice(deployed, keyfold)
+    another_manifest(deployed, log)
     # Without a right.
     arn = deployed.arn("QueryApiFunction")
     crippled = deployed.start(arn, Role(deployed.roles["QueryApiFunction"].statements).without("AskIndexes"))
@@ -246,6 +248,38 @@ def play(aws, binaries, keyfold, folder, log):
     assert answer["statusCode"] == 502 and deployed.roles["QueryApiFunction"].denied, answer
     print("without the right AskIndexes: 502, and denied", sorted(deployed.roles["QueryApiFunction"].denied)[0][0])
     deployed.end()
+
+
+def refused_notice(deployed, keyfold):
+    """The notice of a batch that was set aside, refused at first by the control table: it comes back from its queue."""
+    arn = deployed.arn("AuditV2ReplicatorFunction")
+    detail = {"bucket": {"name": "failures"}, "object": {"key": "lost-batch"}}
+    notice = {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
+    denied = deployed.start(arn, deployed.roles["AuditV2ReplicatorFunction"].without("KeepRowsAndQuarantine"))
+    try:
+        denied.invoke(notice)
+        sys.exit("the notice was not refused")
+    except Failed as failed:
+        assert failed.error == "Keyfold.AccessDenied", failed
+    denied.process.kill()
+    destination = deployed.aws("lambda").get_function_event_invoke_config(FunctionName=arn)["DestinationConfig"]["OnFailure"]["Destination"]
+    (mapping,) = deployed.aws("lambda").list_event_source_mappings(EventSourceArn=destination)["EventSourceMappings"]
+    role = deployed.roles["AuditV2ReplicatorFunction"] = Role(deployed.roles["AuditV2ReplicatorFunction"].statements)
+    for action in ("sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"):
+        assert role.allows(action, destination), action
+    body = json.dumps({"version": "1.0", "requestPayload": notice})
+    deployed.invoke(mapping["FunctionArn"], {"Records": [{"messageId": "1", "eventSource": "aws:sqs", "body": body}]})
+    assert "s3://failures/lost-batch" in keyfold("retrofit", "quarantine", "auditV2"), "the quarantine does not know the batch"
+    print("a notice that was refused: back from its queue, and in the quarantine")
+
+
+def another_manifest(deployed, log):
+    """A function that finds another manifest than the deployment's does not start, and says so."""
+    function = deployed.start(deployed.arn("QueryApiFunction"), remark="# another\n")
+    assert function.process.wait(WAIT_SECONDS) != 0
+    log.flush()
+    assert "has the SHA-256" in pathlib.Path(log.name).read_text(), "it did not say why"
+    print("another manifest: the function does not start, and says why")
 
 
 def main(binaries):
@@ -261,7 +295,7 @@ def main(binaries):
         def keyfold(*words):
             done = subprocess.run([binaries / "keyfold", *words], env=environment, capture_output=True, text=True)
             assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-            return done.stdout.strip().splitlines()[-1]
+            return done.stdout.strip()
 
         try:
             time.sleep(2)
