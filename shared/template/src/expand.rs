@@ -92,9 +92,11 @@ fn resource(globals: &Node, node: &Node, keys: &CodeKeys, architecture: Architec
     let (kind, properties) = match kind {
         "AWS::Serverless::Function" => {
             let binary = node.at(&["Metadata", "BuildProperties", "Binary"]).and_then(Node::as_text);
-            let key = binary.and_then(|binary| keys.functions.get(binary));
-            let key = key.unwrap_or_else(|| panic!("no zip of the function `{binary:?}`"));
-            ("AWS::Lambda::Function", function(&merged(globals, properties), key, architecture))
+            let binary =
+                binary.unwrap_or_else(|| unreachable!("every function of a template names its binary"));
+            // A template that is compared can lack the function, and with it the key.
+            let key = keys.functions.get(binary).cloned().unwrap_or_else(|| format!("{binary}.zip"));
+            ("AWS::Lambda::Function", function(&merged(globals, properties), &key, architecture))
         }
         "AWS::Serverless::LayerVersion" => ("AWS::Lambda::LayerVersion", layer(properties, &keys.manifest)),
         "AWS::Serverless::StateMachine" => {
