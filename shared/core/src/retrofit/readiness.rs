@@ -148,8 +148,11 @@ mod tests {
     fn why(fillings: &[Filling]) -> [Option<String>; 2] {
         let readiness = readiness(fillings);
         let table = fillings[0].mapping.target().id.clone();
-        [Some("byWho"), None]
-            .map(|index| readiness.pending(&table, index).map(|pending| pending.progress.clone()))
+        let progress = |pending: &Pending| match pending {
+            Pending::Retrofit { progress, .. } => progress.clone(),
+            Pending::Missing => unreachable!("only a query learns that an index is missing"),
+        };
+        [Some("byWho"), None].map(|index| readiness.pending(&table, index).map(progress))
     }
 
     #[test]
