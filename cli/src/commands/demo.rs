@@ -110,7 +110,7 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
 
     story.title(&format!("The question again: {QUESTION_IN_WORDS}"));
     let counts = Counts { writes, replicated: poller.counts().records };
-    let summary = summarise(&stage, args.in_place, &sample, &backfill, plain.as_ref(), counts).await?;
+    let summary = summarise(&stage, &sample, &backfill, plain.as_ref(), counts).await?;
     let (answer, expected) = (&summary.value["answer"], &summary.value["expected"]);
     let units = &summary.value["readUnits"]["index"];
     story.line(&format!("{answer} of {expected} events found, for {units} read units"));

@@ -407,9 +407,14 @@ async fn a_retrofit_in_place_changes_live_attributes_only_if_the_manifest_allows
     assert_words(&stdout(&check), &["changes attributes of the live table `live`: `junk` is removed"]);
     assert_eq!(site.done(&["check"])["liveChanges"][0]["attribute"], "note");
     let plan = done(&site, &["plan", "fill"]);
-    let note = json!({ "attribute": "note", "change": "`note` is renamed to `remark`", "items": 5 });
-    let junk = json!({ "attribute": "junk", "change": "`junk` is removed", "items": 0 });
-    assert_eq!(plan["liveChanges"], json!([note, junk]));
+    let found = plan["diff"]["found"].as_array().unwrap().iter();
+    let found: Vec<_> = found.map(|line| [&line["attribute"], &line["change"], &line["items"]]).collect();
+    let expected =
+        [json!(["byUser_pk", "added", 10]), json!(["note", "removed", 5]), json!(["remark", "added", 5])];
+    assert_eq!(json!(found), json!(expected));
+    assert_eq!(plan["diff"]["found"][1]["because"], json!(["renamed to `remark`"]));
+    let possible = plan["diff"]["possible"].as_array().unwrap();
+    assert!(possible.iter().any(|line| line["attribute"] == "junk"), "no item has it");
     done(&site, &["start", "fill"]);
     // A retrofit that runs already continues without the line.
     site.rewrite(&live_manifest(false));

@@ -19,7 +19,7 @@ use crate::value::{AttributeValue, Item};
 pub use self::deploy::{Deploy, TableNamesError};
 pub(crate) use self::facts::{EntityFacts, KeyFacts};
 pub use self::facts::{EntityId, KeptFacts};
-pub use self::live_change::LiveChange;
+pub use self::live_change::{LiveChange, StaleKey};
 pub use self::prices::{PriceError, PriceOverrides, Prices};
 pub use crate::attribute::{Attribute, AttributeKind, Precision, ScalarType};
 

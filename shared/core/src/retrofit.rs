@@ -5,6 +5,7 @@
 //! is what lets the same code run through hundreds of thousands of simulated histories.
 //!
 //! - [`mapping`] turns a source item into the target's, and says which [`Protocol`] keeps it right;
+//! - [`diff`] counts what it changes on items; [`there_and_back`] tries the way back on them;
 //! - [`record`] is a change from the stream, [`fence`] the order of changes of one item;
 //! - [`request`] is what can be sent, and what can come of it;
 //! - [`task`] brings one item up to date: `fenced`, `in_place` and `ledger` are the three protocols;
@@ -23,6 +24,7 @@ pub mod attributes;
 pub mod batch;
 mod begin;
 pub mod control;
+pub mod diff;
 pub mod drain;
 pub mod estimate;
 pub mod fence;
@@ -53,19 +55,21 @@ pub mod source_key;
 mod step;
 pub mod stop;
 pub mod task;
+pub mod there_and_back;
 pub mod verify;
 
 #[cfg(test)]
 mod tests;
 
 pub use batch::{Batch, Disposition};
+pub use diff::{Diff, DiffLine};
 pub use estimate::{IndexEstimate, RetrofitDollars, RetrofitEstimate, Survey};
 pub use fence::{Epoch, Fence, SequenceNumber, SequenceNumberError};
 pub use generation::Generation;
 pub use job::{Job, Tracking};
 pub use lag::Lag;
 pub use lease::Lease;
-pub use mapping::{Mapping, MappingError, MappingHash, NoWayBack};
+pub use mapping::{Cause, ChangeOf, Mapping, MappingError, MappingHash, NoWayBack};
 pub use misfit::{Misfit, MisfitKind, Misfits};
 pub use protocol::LedgerRow;
 pub use protocol_choice::{Protocol, ProtocolReason};
@@ -79,3 +83,4 @@ pub use segment::{Checkpoint, CheckpointError, Pass, SegmentId, SegmentRangeErro
 pub use source_key::SourceKey;
 pub use step::CompletedStep;
 pub use task::{ItemTask, TaskStep};
+pub use there_and_back::{NotCarriedBack, ThereAndBack};

@@ -364,6 +364,11 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
     let folded = |text: String| {
         text + "\n[tables.t.indexes.byFree]\npartition = \"{free}#{more}\"\nallow = [\"native-would-serve\"]\n"
     };
+    let stale = |lines: &str| {
+        let indexes = "[tables.t.indexes.byFree]\npartition = \"f#{free}\"\n\
+                       [tables.t.indexes.byOk]\npartition = \"{more}#{n}\"\nallow = [\"native-would-serve\"]\n";
+        in_place(&format!("fills = [\"byOk\"]\nchanges-live-attributes = true\n{lines}\n{indexes}"))
+    };
     let two = |one: &str, other: &str| {
         retrofits(&format!(
             "[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n{one}\n[retrofits.b]\nfrom = \"w\"\nto = \"u\"\n{other}"
@@ -375,6 +380,15 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
         (&["live-attributes", "live-attributes"], in_place("drop = [\"more\", \"doc\"]")),
         (&[], in_place("drop = [\"more\", \"doc\"]\nchanges-live-attributes = true")),
         (&["live-attributes"], in_place("drop = [\"doc\"]\nchanges-live-attributes = false")),
+        (&["stale-keys"], stale("set = { free = \"x\" }")),
+        (&["stale-keys"], stale("rename = { doc = \"free\" }")),
+        (&["stale-keys"], stale("misfits = { free = \"trim\" }")),
+        (&[], stale("set = { more = \"x\" }")),
+        (&[], stale("misfits = { free = \"absent\" }")),
+        (
+            &[],
+            stale("set = { free = \"x\" }").replace("fills = [\"byOk\"]", "fills = [\"byOk\", \"byFree\"]"),
+        ),
         (&[], moved("drop = [\"doc\"]")),
         (&["rename-undeclared"], moved("rename = { fre = \"x\" }")),
         (&["carried-key"], folded(moved(""))),

@@ -2,7 +2,7 @@
 
 use keyfold_core::cost::{Dollars, ReadUnits};
 use keyfold_core::model::{Model, Table};
-use keyfold_core::retrofit::RetrofitEstimate;
+use keyfold_core::retrofit::{Epoch, Job, Mapping, RetrofitEstimate};
 use keyfold_core::value::Item;
 use serde_json::{Value, json};
 
@@ -35,7 +35,6 @@ pub(super) struct Counts {
 /// Asks the question in three ways, compares the tables, and estimates the prices.
 pub(super) async fn summarise(
     stage: &Stage,
-    in_place: bool,
     sample: &[Item],
     backfill: &Value,
     plain: Option<&Table>,
@@ -55,8 +54,8 @@ pub(super) async fn summarise(
     let by_index = answer.consumed_read_units;
     let by_filter = stage.ask_by_filter().await?.consumed_read_units;
     let by_scan = stage.ask_by_scan().await?.consumed_read_units;
-    let least_units = estimate(stage, in_place, written, sample).map(|estimate| estimate.write_units().get());
-    let billion = estimate(stage, in_place, BILLION, sample)
+    let least_units = estimate(stage, written, sample).map(|estimate| estimate.write_units().get());
+    let billion = estimate(stage, BILLION, sample)
         .map(|estimate| stage.model.prices.dollars_for(estimate.scan_read, estimate.write_units()));
 
     let row = |name: &str, value: String| vec![format!("  {name}"), value];
@@ -114,8 +113,9 @@ impl std::fmt::Display for Differences {
 }
 
 /// The estimate of such a retrofit for this many items.
-fn estimate(stage: &Stage, in_place: bool, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
-    RetrofitEstimate::of(&stage.source, &stage.target, in_place, false, items, sample)
+fn estimate(stage: &Stage, items: u64, sample: &[Item]) -> Option<RetrofitEstimate> {
+    let mapping = Mapping::of(&stage.model, stage.retrofit).ok()?;
+    RetrofitEstimate::of_sample(&Job::new(mapping, Epoch::FIRST), items, sample)
 }
 
 fn dollars(model: &Model, units: f64) -> Dollars {

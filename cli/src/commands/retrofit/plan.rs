@@ -16,7 +16,7 @@ use serde_json::json;
 use super::env::{Env, RetrofitName, explained, segments};
 use super::passes::add;
 use super::progress::Progress;
-use super::texts::misfit_table;
+use super::texts::{back_table, diff_table, misfit_table};
 use crate::output::{Output, columns, row};
 use crate::support::{INTERRUPTED, stop_flag};
 
@@ -126,17 +126,26 @@ fn show(
         row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
         row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
         row("finalise", finalise(mapping, estimate, prices)),
-        row("way back", way_back(mapping)),
+        row("way back", way_back(mapping, estimate)),
         row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
     ];
     rows.extend(estimate.mended.iter().map(|((attribute, remedy), items)| {
         row("does not fit", format!("`{attribute}` on {items} items: {}", effect(remedy)))
     }));
-    rows.extend(estimate.live_changes.iter().map(|(change, items)| {
-        row("live attribute", format!("{change} on {items} items; `abandon` takes nothing back"))
-    }));
+    rows.extend(
+        mapping
+            .live_changes()
+            .iter()
+            .map(|change| row("live attribute", format!("{change}; `abandon` takes nothing back"))),
+    );
     out.text(columns(&rows));
     let judged = if counts.is_some() { "" } else { ", judged by the sample" };
+    out.text(diff_table(
+        &format!("what changes on items, by attribute{judged}; nothing else does:"),
+        mapping,
+        &estimate.diff,
+    ));
+    out.text(estimate.there_and_back.as_ref().map_or_else(String::new, |tried| back_table(mapping, tried)));
     out.text(misfit_table(&format!("items that do not fit{judged}:"), &estimate.misfits));
     Ok(())
 }
@@ -154,8 +163,12 @@ fn finalise(mapping: &Mapping, estimate: &RetrofitEstimate, prices: &Prices) -> 
 }
 
 /// Can writers be moved back once they have moved?
-fn way_back(mapping: &Mapping) -> String {
+fn way_back(mapping: &Mapping, estimate: &RetrofitEstimate) -> String {
+    let fails = estimate.there_and_back.as_ref().is_some_and(|tried| tried.refused().next().is_some());
     match mapping.reverse() {
+        Ok(_) if fails => {
+            "not for every item: see below; `return` is refused while such an item changes".to_owned()
+        }
         Ok(_) => "after a `switch`, `return` moves the writers back".to_owned(),
         Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
         Err(why) => format!("none: {why}"),

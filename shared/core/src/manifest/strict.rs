@@ -23,7 +23,7 @@ pub(super) fn check(model: &Model, places: &Places, limit_max: u32, findings: &m
     }
     claims::check(model, places, findings);
     for retrofit in &model.retrofits {
-        live::check(retrofit, places, findings);
+        live::check(model, retrofit, places, findings);
         rename::check(model, retrofit, places, findings);
         carried::check(model, retrofit, places, findings);
     }

@@ -1,10 +1,10 @@
 //! What a retrofit in place does to attributes that are no folded keys. Programs that read the table meet it at once, and giving
 //! the retrofit up takes nothing back.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Remedy, Retrofit};
-use crate::value::{Item, equal};
+use super::{FoldRule, KeyAttribute, KeySource, Remedy, Retrofit, Table};
 
 /// One attribute that a retrofit in place changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,20 +56,6 @@ impl LiveChange {
             LiveChange::Mended { attribute } => format!("misfits.{attribute}"),
         }
     }
-
-    /// Does it change this item, of which `mapped` is made?
-    pub(crate) fn changes(&self, retrofit: &Retrofit, item: &Item, mapped: &Item) -> bool {
-        match self {
-            LiveChange::Renamed { attribute, .. } | LiveChange::Dropped { attribute } => {
-                item.contains_key(attribute)
-            }
-            LiveChange::Set { attribute } => {
-                let constant = retrofit.set.get(attribute);
-                constant.is_some_and(|value| !item.get(attribute).is_some_and(|held| equal(held, value)))
-            }
-            LiveChange::Mended { attribute } => item.get(attribute) != mapped.get(attribute),
-        }
-    }
 }
 
 impl fmt::Display for LiveChange {
@@ -105,4 +91,55 @@ impl Retrofit {
         let mended = changed.into_iter().map(|name| LiveChange::Mended { attribute: name.clone() });
         renamed.chain(set).chain(dropped).chain(mended).collect()
     }
+    /// The folded keys of a live table that a retrofit in place would leave stale: it changes what they are made of, and does not write
+    /// them. Each with that attribute.
+    pub fn stale_keys(&self, table: &Table) -> Vec<StaleKey> {
+        let changes = self.live_changes();
+        let changed = changes.iter().map(|change| match change {
+            LiveChange::Renamed { to, .. } => to,
+            other => other.attribute(),
+        });
+        let changed: BTreeSet<&str> = changed.collect();
+        let is_filled =
+            |index: Option<&str>| index.is_some_and(|name| self.fills.iter().any(|filled| filled == name));
+        let mut stale: Vec<StaleKey> = Vec::new();
+        for (index, key) in table.every_key().filter(|(index, _)| !is_filled(*index)) {
+            let inputs = inputs_with_entities(table, key);
+            let Some(attribute) = changed.iter().find(|name| inputs.contains(**name)) else { continue };
+            if !stale.iter().any(|known| known.index.as_deref() == index) {
+                stale.push(StaleKey { attribute: (*attribute).to_owned(), index: index.map(str::to_owned) });
+            }
+        }
+        stale
+    }
+}
+
+/// A folded key that a retrofit would leave as it is although what it is made of changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleKey {
+    /// The attribute that changes.
+    pub attribute: String,
+    /// The index whose key is made of it; `None` for the table's own key.
+    pub index: Option<String>,
+}
+
+impl fmt::Display for StaleKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StaleKey { attribute, index } = self;
+        match index {
+            Some(index) => write!(
+                f,
+                "a key of index `{index}` is folded from `{attribute}`, and `fills` does not name it"
+            ),
+            None => write!(f, "the primary key of the table is folded from `{attribute}`"),
+        }
+    }
+}
+
+/// The attributes that a folded key is made of, and those that tell which entity's template makes it.
+fn inputs_with_entities<'t>(table: &'t Table, key: &'t KeyAttribute) -> BTreeSet<&'t str> {
+    let KeySource::Folded(rules) = &key.source else { return BTreeSet::new() };
+    let by_entity = rules.iter().any(|FoldRule { entity, .. }| entity.is_some());
+    let whens = table.entities.iter().filter(|_| by_entity).flat_map(|entity| &entity.when);
+    key.inputs().chain(whens.map(|when| when.attribute.as_str())).collect()
 }

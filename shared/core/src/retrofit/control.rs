@@ -34,14 +34,14 @@ use super::mapping::MappingHash;
 use super::protocol_choice::Protocol;
 use super::request::{Action, Guard, TableRole, Write};
 use crate::format::{StoredFormat, UnknownFormat, VERSION_NAME};
-use crate::model::{Expect, KeptFacts, KeyAttribute, KeySource, LiveChange, ScalarType, Table};
+use crate::model::{Expect, KeptFacts, KeyAttribute, KeySource, LiveChange, ScalarType, StaleKey, Table};
 use crate::value::{AttributeValue, Item};
 
 pub use delivery::Delivery;
 pub use phase::{Direction, Phase};
 
 /// The form of the control table's rows, with the digests in them: raise the version when a row or a digest changes.
-pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 1 };
+pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 2 };
 
 /// The control table's partition key.
 pub const PARTITION: &str = "pk";
@@ -318,6 +318,16 @@ pub enum ControlError {
         /// The first of the changes.
         change: LiveChange,
     },
+    /// It would leave a folded key stale that it does not write.
+    #[error("retrofit `{retrofit}` would leave keys of the live table `{table}` stale: {stale}")]
+    StaleKeys {
+        /// The retrofit.
+        retrofit: String,
+        /// The table.
+        table: String,
+        /// The first of these keys.
+        stale: StaleKey,
+    },
     /// The manifest was mended in a way that a running retrofit cannot follow.
     #[error("retrofit `{retrofit}` cannot go on with this manifest: {why}")]
     CannotRevise {
@@ -373,6 +383,7 @@ impl ControlError {
             ControlError::CutOver { .. } => "already-cut-over",
             ControlError::StateLost { .. } => "control-row-lost",
             ControlError::LiveAttributes { .. } => "live-attributes",
+            ControlError::StaleKeys { .. } => "stale-keys",
             ControlError::CannotRevise { .. } => "cannot-revise",
             ControlError::KeepsFolded { .. } => "keeps-folded",
             ControlError::OtherStream { .. } => "other-stream",
@@ -408,6 +419,9 @@ impl ControlError {
             ControlError::LiveAttributes { .. } => Some(
                 "programs that read the table meet the change at once, and `abandon` takes nothing back: if that is meant, write `changes-live-attributes = true` in the retrofit's section of the manifest; otherwise retrofit into another table",
             ),
+            ControlError::StaleKeys { .. } => {
+                Some("name the index in `fills` too, or leave the attribute as it is")
+            }
             ControlError::StateLost { in_place: true, .. } => Some(
                 "restore the control table from a point-in-time recovery; if it is gone, give the retrofit another name in the manifest: the table itself has lost nothing",
             ),
@@ -454,14 +468,17 @@ impl RetrofitState {
         Ok(())
     }
 
-    /// May a retrofit of this mapping begin? One that changes attributes of a live table must say so in the manifest.
+    /// May a retrofit of this mapping begin? One that changes attributes of a live table must say so in the manifest, and write every
+    /// key that is folded from them.
     pub fn check_begin(mapping: &super::Mapping) -> Result<(), ControlError> {
+        let (retrofit, table) = (mapping.name().to_owned(), mapping.source().id.clone());
+        if let Some(stale) = mapping.stale_keys().into_iter().next() {
+            return Err(ControlError::StaleKeys { retrofit, table, stale });
+        }
         match mapping.live_changes().into_iter().next() {
-            Some(change) if !mapping.may_change_live() => Err(ControlError::LiveAttributes {
-                retrofit: mapping.name().to_owned(),
-                table: mapping.source().id.clone(),
-                change,
-            }),
+            Some(change) if !mapping.may_change_live() => {
+                Err(ControlError::LiveAttributes { retrofit, table, change })
+            }
             _ => Ok(()),
         }
     }

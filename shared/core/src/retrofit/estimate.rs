@@ -8,14 +8,16 @@ mod survey;
 use std::collections::BTreeMap;
 
 use super::attributes::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE};
+use super::diff::Diff;
 use super::fence::{Epoch, Fence};
 use super::mapping::Mapping;
 use super::misfit::Misfits;
 use super::protocol_choice::Protocol;
 use super::source_key::SourceKey;
+use super::there_and_back::ThereAndBack;
 use crate::cost::{Consistency, Dollars, Prices, ReadUnits, WriteUnits, scan_read_units};
-use crate::index::{ItemError, STORAGE_OVERHEAD_BYTES, changes, item_bytes};
-use crate::model::{LiveChange, Table};
+use crate::index::{STORAGE_OVERHEAD_BYTES, changes, item_bytes};
+use crate::model::Table;
 use crate::value::Item;
 pub use survey::Survey;
 
@@ -37,8 +39,10 @@ pub struct RetrofitEstimate {
     pub misfits: Misfits,
     /// What becomes of values that do not fit, where the manifest says so, by attribute and remedy: on how many items.
     pub mended: BTreeMap<(String, &'static str), u64>,
-    /// In place: what changes besides folded keys, and on how many items.
-    pub live_changes: Vec<(LiveChange, u64)>,
+    /// What changes, by entity and attribute.
+    pub diff: Diff,
+    /// What the way back makes of the items that were looked at; `None` without one.
+    pub there_and_back: Option<ThereAndBack>,
     /// The strongly consistent scan of the source.
     pub scan_read: ReadUnits,
     /// The writes to the table, doubled where they are transactions.
@@ -83,39 +87,13 @@ struct Sums {
     ledger: WriteUnits,
     storage: i64,
     indexes: Vec<(u64, WriteUnits)>,
-    live_changes: Vec<(LiveChange, u64)>,
+    diff: Diff,
+    there_and_back: Option<ThereAndBack>,
     mended: BTreeMap<(String, &'static str), u64>,
     misfits: Misfits,
 }
 
 impl RetrofitEstimate {
-    /// The cost of a retrofit of `items` items of which these are a `sample`; `None` if there is nothing to judge by.
-    ///
-    /// `in_place` writes the folded keys into the items that lack them. Otherwise each item is put into the new table,
-    /// and if its key can move, in a transaction with its row in the ledger. Items that are renamed or cut on the way
-    /// are best given as they will be.
-    pub fn of(
-        from: &Table,
-        to: &Table,
-        in_place: bool,
-        key_can_move: bool,
-        items: u64,
-        sample: &[Item],
-    ) -> Option<RetrofitEstimate> {
-        let sampled = u64::try_from(sample.len()).ok()?;
-        if sampled == 0 && items > 0 {
-            return None;
-        }
-        let mut sums = Sums { indexes: vec![(0, WriteUnits::ZERO); to.indexes.len()], ..Sums::default() };
-        for item in sample {
-            sums.scan_bytes += item_bytes(item);
-            let added =
-                if in_place { sums.in_place(to, item) } else { sums.new_table(from, to, item, key_can_move) };
-            sums.refused += u64::from(added.is_err());
-        }
-        Some(sums.scaled(to, Scale { items, sampled }))
-    }
-
     /// All writes: table, ledger and indexes.
     pub fn write_units(&self) -> WriteUnits {
         self.table_write + self.ledger_write + self.indexes.iter().map(|index| index.write).sum()
@@ -153,9 +131,8 @@ impl RetrofitEstimate {
             "mended": self.mended.iter().map(|((attribute, remedy), items)| serde_json::json!({
                 "attribute": attribute, "remedy": remedy, "items": items,
             })).collect::<Vec<_>>(),
-            "liveChanges": self.live_changes.iter().map(|(change, items)| serde_json::json!({
-                "attribute": change.attribute(), "change": change.to_string(), "items": items,
-            })).collect::<Vec<_>>(),
+            "diff": self.diff.json(mapping),
+            "thereAndBack": self.there_and_back.as_ref().map(ThereAndBack::json),
             "readUnits": self.scan_read.as_f64(),
             "writeUnits": self.write_units().get(),
             "finaliseWriteUnits": self.finalise_units(mapping).get(),
@@ -176,14 +153,6 @@ impl RetrofitEstimate {
 }
 
 impl Sums {
-    fn in_place(&mut self, table: &Table, item: &Item) -> Result<(), ItemError> {
-        let keyed = table.with_keys(item.clone())?;
-        if keyed != *item {
-            self.write(table, Some(item), &keyed, false);
-        }
-        Ok(())
-    }
-
     fn mapped(&mut self, mapping: &Mapping, source: &Item, mut mapped: Item) {
         let to = mapping.target();
         match mapping.protocol() {
@@ -197,30 +166,11 @@ impl Sums {
                 let owner = SourceKey::of(mapping.source(), source).map(|key| key.value());
                 mapped.extend(owner.map(|owner| (OWNER_ATTRIBUTE.to_owned(), owner)));
                 self.write(to, None, &mapped, true);
-                self.in_ledger(mapping.source(), to, source, &mapped);
+                let row = ledger_row_bytes(mapping.source(), to, source, &mapped);
+                self.ledger += WriteUnits::of(row).transactional();
+                self.storage += signed(row + STORAGE_OVERHEAD_BYTES);
             }
         }
-    }
-
-    fn in_ledger(&mut self, from: &Table, to: &Table, source: &Item, target: &Item) {
-        let row = ledger_row_bytes(from, to, source, target);
-        self.ledger += WriteUnits::of(row).transactional();
-        self.storage += signed(row + STORAGE_OVERHEAD_BYTES);
-    }
-
-    fn new_table(
-        &mut self,
-        from: &Table,
-        to: &Table,
-        item: &Item,
-        key_can_move: bool,
-    ) -> Result<(), ItemError> {
-        let keyed = to.with_keys(item.clone())?;
-        self.write(to, None, &keyed, key_can_move);
-        if key_can_move {
-            self.in_ledger(from, to, item, &keyed);
-        }
-        Ok(())
     }
 
     fn write(&mut self, table: &Table, old: Option<&Item>, new: &Item, in_transaction: bool) {
@@ -250,11 +200,8 @@ impl Sums {
             items_refused: scale.up(self.refused),
             misfits: self.misfits.clone().scaled(|items| scale.up(items)),
             mended: self.mended.iter().map(|(of, items)| (of.clone(), scale.up(*items))).collect(),
-            live_changes: self
-                .live_changes
-                .iter()
-                .map(|(change, items)| (change.clone(), scale.up(*items)))
-                .collect(),
+            diff: self.diff.clone().scaled(|items| scale.up(items)),
+            there_and_back: self.there_and_back.clone(),
             scan_read: scan_read_units(scale.up(self.scan_bytes), Consistency::Strong),
             table_write: units(self.table),
             ledger_write: units(self.ledger),

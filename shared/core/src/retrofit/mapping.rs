@@ -1,6 +1,7 @@
 //! From a source item to the target's: what a retrofit selects, renames, sets, drops and folds, and which protocol
 //! keeps the two together.
 
+mod announced;
 mod canonical;
 mod folded;
 mod mend;
@@ -18,8 +19,11 @@ use super::source_key::SourceKey;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::condition::{Comparison, Condition};
 use crate::index::ItemError;
-use crate::model::{FoldRule, Index, KeyAttribute, KeySource, LiveChange, Model, Remedy, Retrofit, Table};
+use crate::model::{
+    FoldRule, Index, KeyAttribute, KeySource, LiveChange, Model, Remedy, Retrofit, StaleKey, Table,
+};
 use crate::value::{AttributeValue, Item, Name, equal};
+pub use announced::{Announced, Cause, ChangeOf};
 pub use canonical::MappingHash;
 pub use reverse::{NO_WAY_BACK, NoWayBack};
 
@@ -68,8 +72,8 @@ pub struct Mapping {
     hash: MappingHash,
     /// Every attribute of a stored item that what is written in place depends on.
     inputs: BTreeSet<String>,
-    /// Every attribute that an item can get, lose or have changed in place.
-    written: BTreeSet<String>,
+    /// Every attribute that may change, with its causes.
+    announced: Announced,
     /// The most attributes that a target item has over its source item.
     added_max: usize,
     /// On the way back: the mapping that leads there.
@@ -103,7 +107,7 @@ impl Mapping {
         }
     }
 
-    fn new(retrofit: &Retrofit, source: &Table, target: &Table) -> Mapping {
+    pub(super) fn new(retrofit: &Retrofit, source: &Table, target: &Table) -> Mapping {
         let (protocol, reason) = protocol(retrofit, source, target);
         let written_table = match protocol {
             Protocol::InPlace => table_with_filled_keys(target, &retrofit.fills),
@@ -117,7 +121,7 @@ impl Mapping {
             protocol,
             reason,
             inputs: inputs(retrofit, target, &written_table),
-            written: written(retrofit, &written_table),
+            announced: announced::announced(retrofit, source, &written_table),
             written_table,
             added_max: retrofit.set.len()
                 + retrofit.misfits.len()
@@ -179,9 +183,25 @@ impl Mapping {
         self.retrofit.live_changes()
     }
 
-    /// Does this change of the retrofit concern an item that the retrofit takes?
-    pub fn changes_live(&self, change: &LiveChange, item: &Item, mapped: &Item) -> bool {
-        change.changes(&self.retrofit, item, mapped)
+    /// In place: folded keys that would become stale, because the retrofit changes what they are made of and does not write them.
+    pub fn stale_keys(&self) -> Vec<StaleKey> {
+        self.retrofit.stale_keys(&self.target)
+    }
+
+    /// What may change on an item, attribute by attribute. Nothing else does.
+    pub fn announced(&self) -> &Announced {
+        &self.announced
+    }
+
+    /// Why an attribute changes, in words.
+    pub fn causes(&self, attribute: &str) -> Vec<String> {
+        self.announced.get(attribute).into_iter().flatten().map(ToString::to_string).collect()
+    }
+
+    /// The keys of the target that are stored in this attribute: the names of their indexes, and `table` for the table's own.
+    pub fn key_of_indexes(&self, attribute: &str) -> Vec<&str> {
+        let keys = self.target.every_key().filter(|(_, key)| key.name == attribute);
+        keys.map(|(index, _)| index.unwrap_or("table")).collect()
     }
 
     /// What is done to a source item so that it fits: attributes by their names in the target, each with what becomes of it.
@@ -226,6 +246,7 @@ impl Mapping {
         }
         let parts = self.source.key_parts(&source);
         let mut not_stored = self.not_stored(&source, &parts);
+        let key = self.forward.as_ref().and_then(|forward| forward.origin(&source));
         let whole = match parts.is_empty() {
             true => source,
             false => {
@@ -235,6 +256,7 @@ impl Mapping {
             }
         };
         let mut item = self.renamed(whole);
+        item.extend(key.into_iter().flatten());
         if self.protocol != Protocol::InPlace {
             // A key that is natural in the source can be folded in the target.
             let is_dropped = |name: &Name| self.retrofit.drop.iter().any(|dropped| name == dropped);
@@ -287,13 +309,11 @@ impl Mapping {
 
     /// The target's key for a source key, where the one fixes the other; `None` where it does not.
     pub fn target_key(&self, source_key: &Item) -> Result<Option<Item>, ItemError> {
-        let mut item = match self.is_reverse() {
-            true => match folded::key_values(&self.source, source_key) {
-                Some(values) => self.renamed(Cow::Owned(values)),
-                None => return Ok(None),
-            },
-            false => self.renamed(Cow::Borrowed(source_key)),
-        };
+        // On the way back the key is read, not folded: it says the other one exactly, whatever entity the item is.
+        if let Some(forward) = &self.forward {
+            return Ok(forward.origin(source_key).and_then(|key| self.target.key_of(&key)));
+        }
+        let mut item = self.renamed(Cow::Borrowed(source_key));
         for key in self.target.key_attributes() {
             let KeySource::Folded(rules) = &key.source else { continue };
             let [FoldRule { entity: None, template }] = rules.as_slice() else { return Ok(None) };
@@ -324,7 +344,7 @@ impl Mapping {
     pub fn in_place_update(&self, stored: Cow<'_, Item>) -> Result<Option<InPlaceUpdate>, ItemError> {
         // Of what is written, the mapped item no longer tells how it was.
         let has_own = has_own(&stored);
-        let written = self.written.iter().filter(|name| has_own || !is_own(name));
+        let written = self.announced.keys().filter(|name| has_own || !is_own(name));
         let written: Vec<_> = written.map(|name| (name, stored.get(name).cloned())).collect();
         let Some(mut wanted) = self.mapped(stored)? else { return Ok(None) };
         let (mut set, mut remove) = (Vec::new(), Vec::new());
@@ -382,8 +402,14 @@ fn is_own(name: &str) -> bool {
 /// no concern of the retrofit.
 fn table_with_filled_keys(table: &Table, fills: &[String]) -> Table {
     let is_folded = |key: &KeyAttribute| matches!(key.source, KeySource::Folded(_));
-    let mut written = table.clone();
+    let mut written = table_with_stored_key(table);
     written.indexes.retain(|index| fills.contains(&index.name) || !index.key_attributes().any(is_folded));
+    written
+}
+
+/// The table, whose own key stays as it is stored.
+fn table_with_stored_key(table: &Table) -> Table {
+    let mut written = table.clone();
     let own: Vec<&str> = table.key_attributes().map(|key| key.name.as_str()).collect();
     let of_indexes =
         written.indexes.iter_mut().flat_map(|index| index.partition.iter_mut().chain(&mut index.sort));
@@ -404,14 +430,6 @@ fn inputs(retrofit: &Retrofit, target: &Table, written_table: &Table) -> BTreeSe
         written_table.key_inputs().into_iter().chain(renamed).chain(selecting).chain(mended).collect();
     let read_from = all.iter().flat_map(|name| target.key_part_sources(name));
     all.iter().copied().chain(read_from).map(str::to_owned).collect()
-}
-
-/// Every attribute that a retrofit in place can write or remove: folded keys, what its own lines name, and what an earlier one left.
-fn written(retrofit: &Retrofit, written_table: &Table) -> BTreeSet<String> {
-    let Retrofit { rename, set, drop, misfits, .. } = retrofit;
-    let named = rename.iter().flat_map(|(old, new)| [old, new]).chain(set.keys()).chain(drop);
-    let names = named.chain(misfits.keys().map(|of| &of.attribute)).cloned();
-    names.chain(folded::made(written_table)).chain(OWN_ATTRIBUTES.map(str::to_owned)).collect()
 }
 
 /// Are these the same item, apart from the given attributes?

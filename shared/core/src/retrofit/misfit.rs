@@ -159,10 +159,21 @@ pub struct Misfits {
     found: BTreeMap<Misfit, Tally>,
 }
 
+/// A number of items, with the keys of some.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Tally {
-    items: u64,
-    examples: Vec<Item>,
+pub(super) struct Tally {
+    pub(super) items: u64,
+    pub(super) examples: Vec<Item>,
+}
+
+impl Tally {
+    /// Counts an item, by its key if that is known.
+    pub(super) fn add(&mut self, key: Option<&Item>) {
+        self.items += 1;
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.extend(key.cloned());
+        }
+    }
 }
 
 /// One reason.
@@ -179,11 +190,7 @@ pub struct MisfitCount<'m> {
 impl Misfits {
     /// Counts an item, by its key if that is known.
     pub fn add(&mut self, misfit: Misfit, key: Option<&Item>) {
-        let tally = self.found.entry(misfit).or_default();
-        tally.items += 1;
-        if tally.examples.len() < EXAMPLES_MAX {
-            tally.examples.extend(key.cloned());
-        }
+        self.found.entry(misfit).or_default().add(key);
     }
 
     /// Does every item fit?

@@ -175,7 +175,7 @@ fn late_note() -> Write {
 fn a_row_of_another_version_is_refused_whatever_its_kind() {
     for (kind, row) in rows_of_every_kind() {
         assert_eq!(check_format(&row), Ok(()), "{kind}");
-        for (version, found) in [(Some("2"), "2"), (None, "none")] {
+        for (version, found) in [(Some("1"), "1"), (None, "none")] {
             let mut other = row.clone();
             other.remove(VERSION_NAME);
             other.extend(version.map(|version| (VERSION_NAME, AttributeValue::N(version.to_owned()))));
@@ -183,7 +183,7 @@ fn a_row_of_another_version_is_refused_whatever_its_kind() {
             assert_eq!(
                 refused,
                 format!(
-                    "a `{kind}` row of the control table has format version {found}, and this Keyfold reads version 1 only"
+                    "a `{kind}` row of the control table has format version {found}, and this Keyfold reads version 2 only"
                 )
             );
             if kind == "head" {

@@ -18,6 +18,7 @@ use crate::retrofit::request::{Action, Request, TableRole};
 use crate::retrofit::result::TaskResult;
 use crate::retrofit::source_key::SourceKey;
 use crate::retrofit::task::TaskStep;
+use crate::retrofit::there_and_back::ThereAndBack;
 use crate::value::Item;
 
 /// The items of a source, one after the other.
@@ -48,7 +49,7 @@ impl<'j> Survey<'j> {
         let mapping = job.mapping();
         let sums = Sums {
             indexes: vec![(0, WriteUnits::ZERO); mapping.target().indexes.len()],
-            live_changes: mapping.live_changes().into_iter().map(|change| (change, 0)).collect(),
+            there_and_back: ThereAndBack::of(mapping),
             ..Sums::default()
         };
         Survey { job, sums, items: 0, claimed: None }
@@ -100,8 +101,9 @@ impl<'j> Survey<'j> {
             let code = QuarantineReason::Collision.code().to_owned();
             return self.refused(Misfit::of_code(&code), mapping.source().key_of(item).as_ref());
         }
-        for (change, items) in &mut self.sums.live_changes {
-            *items += u64::from(mapping.changes_live(change, item, &mapped));
+        self.sums.diff.add(mapping, item, &mapped);
+        if let Some(there_and_back) = &mut self.sums.there_and_back {
+            there_and_back.add(item, &mapped);
         }
         for (attribute, remedy) in mapping.mended(item) {
             *self.sums.mended.entry((attribute.to_owned(), remedy.word())).or_default() += 1;

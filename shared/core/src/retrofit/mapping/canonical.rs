@@ -3,7 +3,10 @@
 //! Nothing else is in it. A new name of a table in the manifest, an expectation, a question, an index with natural keys, a
 //! projection: none of them changes what is written, so a retrofit that runs goes on. Neither does what the manifest only
 //! refuses (`required`, `requires`, listed values of attributes that are in no folded key): an item that was refused is in
-//! quarantine, and `repair` carries it over under the manifest at hand.
+//! quarantine, and `repair` carries it over under the manifest at hand. Where a remedy changes what would be refused, it counts.
+//!
+//! So the digest in a retrofit's row is also the digest of all that `plan` [announced](super::announced): a worker whose manifest
+//! announces anything else has another digest, and is refused.
 //!
 //! Control rows and checkpoints hold these digests. A change of this file that changes a text of today raises
 //! [`FORMAT`](crate::retrofit::control::FORMAT).
@@ -14,7 +17,9 @@ use std::fmt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::model::{FoldRule, Index, KeyAttribute, KeySource, Remedy, Retrofit, Table, When, WhenTest};
+use crate::model::{
+    FoldRule, Index, KeyAttribute, KeySource, MisfitOf, Remedy, Retrofit, Table, When, WhenTest,
+};
 use crate::retrofit::protocol_choice::Protocol;
 use crate::value::{Hex, canonical as value};
 
@@ -65,28 +70,55 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
         json!(["drop", drop]),
         json!(["keys", keys(target, target.every_key().map(|(_, key)| key))]),
     ];
-    // What is read from keys is left out of written items.
+    // What is read from keys is left out of written items, unless the target stores it.
     let from_key = |table: &Table| {
         let declared = table.attributes.values().filter(|attribute| attribute.from_key);
         declared.map(|attribute| attribute.name.clone()).collect::<Vec<_>>()
     };
     if source.has_key_parts() || target.has_key_parts() {
-        parts.push(json!(["from-key", from_key(source), from_key(target)]));
+        let in_target = |name: &String| retrofit.rename.get(name).unwrap_or(name).clone();
+        let is_stored = |name: &String| target.attributes.get(name).is_some_and(|known| !known.from_key);
+        let parts_of_source = from_key(source);
+        let stored: Vec<_> = parts_of_source.iter().map(in_target).filter(is_stored).collect();
+        parts.push(json!(["from-key", parts_of_source, from_key(target), stored]));
         parts.push(json!(["read-from", keys(source, source.every_key().map(|(_, key)| key))]));
     }
     if !retrofit.misfits.is_empty() {
-        let remedy = |remedy: &Remedy| match remedy {
-            Remedy::Default(constant) => json!([remedy.word(), value(constant)]),
-            _ => json!([remedy.word()]),
-        };
-        let remedies = |remedies: &[Remedy]| remedies.iter().map(remedy).collect::<Vec<_>>();
-        let misfits = retrofit.misfits.iter().map(|(of, given)| match &of.entity {
-            None => json!([of.attribute, remedies(given)]),
-            Some(entity) => json!([of.attribute, remedies(given), entity]),
-        });
+        let misfits = retrofit.misfits.iter().map(|(of, given)| misfit(target, of, given));
         parts.push(json!(["misfits", misfits.collect::<Vec<_>>()]));
     }
     Value::Array(parts).to_string()
+}
+
+/// What becomes of an attribute's values that do not fit, and which do not.
+fn misfit(target: &Table, of: &MisfitOf, remedies: &[Remedy]) -> Value {
+    let remedy = |remedy: &Remedy| match remedy {
+        Remedy::Default(constant) => json!([remedy.word(), value(constant)]),
+        _ => json!([remedy.word()]),
+    };
+    let remedies: Vec<_> = remedies.iter().map(remedy).collect();
+    let entity = of.entity.as_ref().and_then(|name| target.entity(name));
+    let declared = target.attributes.get(&of.attribute).map(|known| {
+        let values = known.values.as_ref().map(|values| sorted(values.iter().map(value)));
+        json!([known.kind.name(), known.required, values])
+    });
+    let names = |names: &[String]| names.contains(&of.attribute);
+    let said = target.entities.iter().filter(|entity| names(&entity.requires) || names(&entity.never));
+    let said = said.map(|entity| json!([conditions(&entity.when), names(&entity.requires)]));
+    let keys = target.indexes.iter().flat_map(|index| {
+        let natural = |key: &&KeyAttribute| key.name == of.attribute;
+        let sort = index.sort.iter().filter(natural).map(|_| json!("sort"));
+        index.partition.iter().filter(natural).map(|_| json!("partition")).chain(sort)
+    });
+    let keys: BTreeSet<String> = keys.map(|key| key.to_string()).collect();
+    json!([
+        of.attribute,
+        remedies,
+        entity.map(|(_, entity)| conditions(&entity.when)),
+        declared,
+        sorted(said),
+        keys
+    ])
 }
 
 /// What a mended manifest must leave as it is while the retrofit runs: the two tables, and where the source's key alone decides the

@@ -1,16 +1,21 @@
 //! The way back: from a target item to the source's, by the same lines of the manifest.
 //!
-//! Renames are turned round; folded keys and constants of the target are left off, and the source's own keys are made anew.
+//! Renames are turned round; folded keys and constants of the target are left off. The source's primary key is read from the target's,
+//! which contains it exactly: so it does not matter which entity's template made it, or whether one did. The folded keys of the
+//! source's indexes are made anew.
+//!
 //! What comes out is checked for each item: the way there must lead to the very item again. An item that fails is not
-//! written: it is in the quarantine of the way back.
+//! written: it is in the quarantine of the way back. A folded key of the source that the target does not know is apart from this: the
+//! target's writers do not keep it right.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use super::announced::announced;
 use super::folded::{is_folded, key_values, made};
-use super::{Mapping, same_item};
+use super::{Mapping, same_item, table_with_stored_key};
 use crate::model::{Attribute, MisfitOf, Remedy, Retrofit, Table};
 use crate::retrofit::attributes::OWN_ATTRIBUTES;
 use crate::retrofit::misfit::Misfit;
@@ -134,11 +139,13 @@ impl Mapping {
                 .collect(),
             ..self.retrofit.clone()
         };
+        let written_table = table_with_stored_key(&self.source);
         Ok(Mapping {
+            announced: announced(&retrofit, &self.target, &written_table),
             retrofit,
             source: self.target.clone(),
             target: self.source.clone(),
-            written_table: self.source.clone(),
+            written_table,
             inputs: BTreeSet::new(),
             forward: Some(Arc::new(self.clone())),
             rows_name: reverse_name(self.name()),
@@ -176,10 +183,19 @@ impl Mapping {
         let Some(forward) = &self.forward else { return self.mapped(source).map_err(unmappable) };
         let Some(item) = self.target_item(&source).map_err(unmappable)? else { return Ok(None) };
         let again = forward.target_item(&item).map_err(unmappable)?;
-        match again.is_some_and(|again| same_item(&again, &source, &OWN_ATTRIBUTES)) {
+        let carried_along = forward.carried_along();
+        let apart: Vec<&str> =
+            OWN_ATTRIBUTES.into_iter().chain(carried_along.iter().map(String::as_str)).collect();
+        match again.is_some_and(|again| same_item(&again, &source, &apart)) {
             true => Ok(Some(item)),
             false => Err(QuarantineReason::Unmappable(Misfit::of_code(NO_WAY_BACK))),
         }
+    }
+
+    /// The folded keys of the source that the target has as data that it does not know, by their names there.
+    fn carried_along(&self) -> Vec<String> {
+        let in_target = |name: String| self.retrofit.rename.get(&name).cloned().unwrap_or(name);
+        made(&self.source).into_iter().map(in_target).filter(|name| !is_known(&self.target, name)).collect()
     }
 
     /// May an item of the target be one of this direction's? On the way back, the source's items that were never carried over are

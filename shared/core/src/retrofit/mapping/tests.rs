@@ -299,3 +299,192 @@ fills = ["byOrg"]
     let found = parse("keyfold.toml", &shared).diagnostics;
     assert!(found.iter().any(|found| found.code == "bad-value"), "{found:?}");
 }
+
+/// A manifest with all that a retrofit can announce.
+const ANNOUNCING: &str = r##"
+[tables.old]
+name = "old"
+partition = { attribute = "PK" }
+attributes = { id = { type = "string", from-key = true }, a = "string", state = "string", n = "number" }
+entities.one = { when = { PK = { begins-with = "c#" } }, partition = "c#{id}" }
+[tables.new]
+name = "new"
+partition = { attribute = "PK2", fold = "{PK}" }
+[tables.new.attributes]
+PK = "string"
+id = { type = "string", from-key = true }
+kind = "string"
+b = "string"
+n = "number"
+state = { type = "string", values = ["open", "done"] }
+[tables.new.entities.open]
+when = { kind = "o" }
+requires = ["b"]
+[tables.new.indexes.byState]
+partition = "{state}#{id}"
+[tables.new.indexes.byN]
+partition = "n"
+[retrofits.r]
+from = "old"
+to = "new"
+rename = { a = "b" }
+set = { made = "old" }
+drop = ["junk"]
+only = { a = { exists = true } }
+[retrofits.r.misfits]
+state = "lower"
+b = { default = "x" }
+n = "to-number"
+"##;
+
+/// The row of a retrofit keeps the mapping's digest, and a worker with another digest is refused. So whatever changes what is announced,
+/// or on which items, must change the digest.
+#[test]
+fn the_digest_covers_all_that_is_announced() {
+    let announced = mapping(ANNOUNCING, "r");
+    for (from, to) in [
+        ("rename = { a = \"b\" }", "rename = { a = \"c\" }"),
+        ("set = { made = \"old\" }", "set = { made = \"new\" }"),
+        ("set = { made", "set = { born"),
+        ("drop = [\"junk\"]", "drop = [\"junk\", \"more\"]"),
+        ("only = { a = { exists = true } }", "only = { a = { exists = false } }"),
+        ("partition = \"{state}#{id}\"", "partition = \"{state}.{id}\""),
+        ("indexes.byState]", "indexes.byStatus]"),
+        // The target stores what stood in a key alone.
+        ("PK = \"string\"\nid = { type = \"string\", from-key = true }", "PK = \"string\"\nid = \"string\""),
+        // Which values do not fit, and get changed.
+        ("state = \"lower\"", "state = \"upper\""),
+        ("[\"open\", \"done\"]", "[\"open\", \"Done\"]"),
+        ("b = \"string\"", "b = { type = \"string\", required = true }"),
+        ("requires = [\"b\"]", "never = [\"b\"]"),
+        ("kind = \"o\"", "kind = \"p\""),
+        ("n = \"number\"\nstate", "n = \"string\"\nstate"),
+        (
+            "[tables.new.indexes.byN]\npartition = \"n\"",
+            "[tables.new.indexes.byN]\npartition = \"kind\"\nsort = \"n\"",
+        ),
+    ] {
+        let text = ANNOUNCING.replace(from, to);
+        assert_ne!(text, ANNOUNCING, "{from}");
+        assert_ne!(mapping(&text, "r").hash(), announced.hash(), "{from} -> {to}");
+    }
+    let causes = |name: &str| announced.causes(name).join(", ");
+    assert_eq!(causes("made"), "`set`");
+    assert_eq!(causes("a"), "renamed to `b`");
+    assert_eq!(causes("b"), "renamed from `a`, `misfits`");
+    assert_eq!(causes("byState_pk"), "folded key");
+    assert_eq!((causes("id").as_str(), causes("PK").as_str()), ("only in a key before", ""));
+    assert_eq!(announced.key_of_indexes("PK2"), ["table"]);
+}
+
+/// Each way in which an item can change, and that no item changes in any other.
+#[test]
+fn nothing_changes_on_an_item_that_was_not_announced() {
+    let mapping = mapping(ANNOUNCING, "r");
+    let stored = item(
+        r##"{"PK":{"S":"c#7"},"a":{"S":"x"},"state":{"S":"OPEN"},"n":{"S":"12"},"junk":{"S":"j"},"more":{"S":"m"},"keyfold_fence":{"S":"1"}}"##,
+    );
+    let mapped = mapping.target_item(&stored).unwrap().unwrap();
+    let changes = crate::retrofit::diff::changed_attributes(&stored, &mapped);
+    for (name, change) in &changes {
+        let causes = mapping.announced().get(*name).unwrap_or_else(|| panic!("{name} is not announced"));
+        assert!(causes.iter().any(|cause| cause.explains(*change)), "{name} {change:?}: {causes:?}");
+    }
+    let shown: Vec<_> = changes.iter().map(|(name, change)| format!("{name} {}", change.name())).collect();
+    assert_eq!(
+        shown,
+        [
+            "PK2 added",
+            "b added",
+            "byState_pk added",
+            "made added",
+            "n changed",
+            "state changed",
+            "a removed",
+            "junk removed",
+            "keyfold_fence removed"
+        ]
+    );
+}
+
+#[test]
+fn in_place_a_key_that_nobody_writes_may_not_become_stale() {
+    let manifest = SHOP.replace(
+        "[retrofits.r]\n",
+        "[retrofits.r]\nchanges-live-attributes = true\nset = { state = \"x\" }\n",
+    );
+    let stale = mapping(&manifest, "r");
+    let refused = crate::retrofit::control::RetrofitState::check_begin(&stale).unwrap_err();
+    assert_eq!(refused.code(), "stale-keys");
+    let text = "a key of index `gsi1` is folded from `state`, and `fills` does not name it";
+    assert!(refused.to_string().contains(text), "{refused}");
+    let all = manifest.replace("fills = [\"byState\"]", "fills = [\"byState\", \"gsi1\"]");
+    assert_eq!(mapping(&all, "r").stale_keys(), []);
+}
+
+/// The source's keys are declared per entity, and the target's key contains them: there and back, for items of every kind.
+#[test]
+fn keys_that_are_declared_per_entity_have_a_way_back() {
+    let there = mapping(SHOP, "moved");
+    let back = there.reverse().unwrap();
+    for (stored, comes_back) in [
+        (
+            r##"{"PK":{"S":"c#7"},"SK":{"S":"o#42"},"customerId":{"S":"7"},"orderId":{"S":"42"},"state":{"S":"open"}}"##,
+            true,
+        ),
+        (r##"{"PK":{"S":"c#7"},"SK":{"S":"o#42"},"state":{"S":"open"}}"##, true),
+        (r##"{"PK":{"S":"c#7"},"SK":{"S":"PROFILE"}}"##, true),
+        // Of no entity, and of a key that no template makes.
+        (r##"{"PK":{"S":"config"},"SK":{"S":"v1"},"state":{"S":"open"}}"##, true),
+        (r##"{"PK":{"S":"odd"},"SK":{"S":"o#42"},"customerId":{"S":"7"},"orderId":{"S":"42"}}"##, true),
+    ] {
+        let stored = item(stored);
+        let target = there.target_item(&stored).unwrap().unwrap();
+        let key = there.source().key_of(&stored).unwrap();
+        let place = there.target().key_of(&target).unwrap();
+        assert_eq!(there.target_key(&key).unwrap().as_ref(), Some(&place));
+        assert_eq!(back.target_key(&place).unwrap().as_ref(), Some(&key), "{stored:?}");
+        let again = back.carried(Cow::Borrowed(&target)).map_err(|why| why.code().to_owned());
+        let without_index_keys = |item: &Item| {
+            let mut item = item.clone();
+            ["GSI1PK", "GSI1SK", "state_pk"].iter().for_each(|name| drop(item.remove(name)));
+            item
+        };
+        let again = again.map(|again| again.as_ref().map(without_index_keys));
+        assert_eq!(again == Ok(Some(without_index_keys(&stored))), comes_back, "{stored:?}: {again:?}");
+    }
+}
+
+#[test]
+fn an_item_of_the_targets_writers_gets_the_sources_keys_and_one_without_a_place_is_refused() {
+    let back = mapping(SHOP, "moved").reverse().unwrap();
+    let carried = |target: &str| back.carried(Cow::Owned(item(target))).map_err(|why| why.code().to_owned());
+    let born =
+        r##"{"PK2":{"S":"T1#c#8"},"SK2":{"S":"o#1"},"PK":{"S":"c#8"},"SK":{"S":"o#1"},"state":{"S":"new"}}"##;
+    let source = carried(born).unwrap().unwrap();
+    let text = |name: &str| source.get(name).cloned();
+    assert_eq!(text("PK"), Some(AttributeValue::S("c#8".to_owned())));
+    assert_eq!(text("state_pk"), Some(AttributeValue::S("new#8".to_owned())), "its keys are made anew");
+    assert_eq!((text("PK2"), text("customerId")), (None, None));
+    // What the source's key says is not what the item says of it; and a key that is none of this manifest's.
+    let other = born.replace(r##""PK":{"S":"c#8"}"##, r##""PK":{"S":"c#9"}"##);
+    assert_eq!(carried(&other), Err(NO_WAY_BACK.to_owned()));
+    assert!(carried(&born.replace("T1#", "T2#")).is_err());
+}
+
+#[test]
+fn there_and_back_tells_for_which_entity_the_way_back_changes_or_fails() {
+    use crate::retrofit::{Epoch, Job, RetrofitEstimate};
+    let stored = [
+        r##"{"PK":{"S":"c#7"},"SK":{"S":"PROFILE"}}"##,
+        r##"{"PK":{"S":"c#7"},"SK":{"S":"PROFILE"},"GSI1PK":{"S":"mail#7"},"GSI1SK":{"S":"PROFILE"}}"##,
+    ]
+    .map(item);
+    let job = Job::new(mapping(SHOP, "moved"), Epoch::FIRST);
+    let estimate = RetrofitEstimate::of_sample(&job, 2, &stored).unwrap();
+    let tried = estimate.there_and_back.unwrap();
+    assert_eq!((tried.refused().count(), tried.untried().collect::<Vec<_>>()), (0, vec!["order"]));
+    let changes: Vec<_> =
+        tried.changes().lines().map(|line| (line.entity, line.attribute, line.items)).collect();
+    assert_eq!(changes, [(Some("customer"), "GSI1PK", 1), (Some("customer"), "GSI1SK", 1)]);
+}

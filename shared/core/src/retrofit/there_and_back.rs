@@ -1,0 +1,98 @@
+//! A trial of the way back, before `plan` and `switch` promise one: each item is mapped to the target and back again.
+//!
+//! An item that comes back unchanged proves the way back for this item only. An item that does not come back names the entity for
+//! which the way back fails, and the reason.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::diff::{Diff, entity_name};
+use super::mapping::Mapping;
+use super::misfit::Tally;
+use super::quarantine::QuarantineReason;
+use crate::value::Item;
+
+/// The results of the trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThereAndBack {
+    back: Mapping,
+    entities: BTreeSet<Option<String>>,
+    refused: BTreeMap<(Option<String>, String), Tally>,
+    changes: Diff,
+}
+
+/// Items of one entity that the way back would not carry.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NotCarriedBack<'t> {
+    /// The entity; `None` for items without one.
+    pub entity: Option<&'t str>,
+    /// The code that the quarantine would have for them.
+    pub code: &'t str,
+    /// How many items.
+    pub items: u64,
+    /// The keys of some of them, in the source.
+    pub examples: &'t [Item],
+}
+
+impl ThereAndBack {
+    /// For a retrofit that has a way back by its manifest; `None` for others.
+    pub fn of(mapping: &Mapping) -> Option<ThereAndBack> {
+        Some(ThereAndBack {
+            back: mapping.reverse().ok()?,
+            entities: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            changes: Diff::default(),
+        })
+    }
+
+    /// Takes a source item's image in the target back.
+    pub fn add(&mut self, source: &Item, mapped: &Item) {
+        let mapping = self.back.forward();
+        let entity = entity_name(mapping, source, mapped);
+        let carried = self.back.carried(Cow::Borrowed(mapped));
+        match &carried {
+            Ok(Some(again)) => self.changes.add(mapping, source, again),
+            refused => {
+                let code = refused.as_ref().err().map_or("not-selected", QuarantineReason::code);
+                let tally = self.refused.entry((entity.clone(), code.to_owned())).or_default();
+                tally.add(mapping.source().key_of(source).as_ref());
+            }
+        }
+        self.entities.insert(entity);
+    }
+
+    /// Items that would not be carried back, by entity.
+    pub fn refused(&self) -> impl Iterator<Item = NotCarriedBack<'_>> {
+        self.refused.iter().map(|((entity, code), tally)| NotCarriedBack {
+            entity: entity.as_deref(),
+            code,
+            items: tally.items,
+            examples: &tally.examples,
+        })
+    }
+
+    /// Attributes that come back changed: folded keys of the source that are not as the manifest makes them.
+    pub fn changes(&self) -> &Diff {
+        &self.changes
+    }
+
+    /// Entities of the source of which no item was tried.
+    pub fn untried(&self) -> impl Iterator<Item = &str> {
+        let entities = self.back.forward().source().entities.iter().map(|entity| entity.name.as_str());
+        entities.filter(|name| !self.entities.contains(&Some((*name).to_owned())))
+    }
+
+    /// As a document.
+    pub fn json(&self) -> Value {
+        let refused = self.refused().map(|one| {
+            json!({ "entity": one.entity, "code": one.code, "items": one.items, "examples": one.examples })
+        });
+        json!({
+            "refused": refused.collect::<Vec<_>>(),
+            "changes": self.changes.json(&self.back)["found"],
+            "untried": self.untried().collect::<Vec<_>>(),
+        })
+    }
+}
