@@ -369,6 +369,12 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
                        [tables.t.indexes.byOk]\npartition = \"{more}#{n}\"\nallow = [\"native-would-serve\"]\n";
         in_place(&format!("fills = [\"byOk\"]\nchanges-live-attributes = true\n{lines}\n{indexes}"))
     };
+    let entity = |when: &str, lines: &str| {
+        rest(&format!(
+            "[tables.v]\nname = \"fourth\"\npartition = {{ attribute = \"PK\" }}\nattributes = {{ id = \"string\", kind = \"string\" }}\n\
+             [tables.v.entities.x]\n{when}partition = \"x#{{id}}\"\n[retrofits.r]\nfrom = \"t\"\nto = \"v\"\n{lines}"
+        ))
+    };
     let two = |one: &str, other: &str| {
         retrofits(&format!(
             "[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n{one}\n[retrofits.b]\nfrom = \"w\"\nto = \"u\"\n{other}"
@@ -390,6 +396,10 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
             stale("set = { free = \"x\" }").replace("fills = [\"byOk\"]", "fills = [\"byOk\", \"byFree\"]"),
         ),
         (&[], moved("drop = [\"doc\"]")),
+        (&["entity-unknown"], entity("", "")),
+        (&["entity-unknown"], entity("when = { PK = { begins-with = \"x#\" } }\n", "")),
+        (&[], entity("when = { kind = \"a\" }\n", "")),
+        (&[], entity("", "set = { PK = \"x#1\" }")),
         (&["rename-undeclared"], moved("rename = { fre = \"x\" }")),
         (&["carried-key"], folded(moved(""))),
         (&[], folded(moved("drop = [\"byFree_pk\"]"))),

@@ -171,8 +171,21 @@ fn way_back(mapping: &Mapping, estimate: &RetrofitEstimate) -> String {
         }
         Ok(_) => "after a `switch`, `return` moves the writers back".to_owned(),
         Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
+        Err(NoWayBack::KeyCanMove) => format!("none: {}{}", NoWayBack::KeyCanMove, moving_keys(mapping)),
         Err(why) => format!("none: {why}"),
     }
+}
+
+/// The attributes that move a target item, by entity.
+fn moving_keys(mapping: &Mapping) -> String {
+    let keys = mapping.moving_keys();
+    let parts = keys.iter().filter(|(_, names)| !names.is_empty()).map(|(entity, names)| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let of = entity.map_or_else(String::new, |entity| format!("of `{entity}` "));
+        format!("{of}with {}", names.join(", "))
+    });
+    let parts: Vec<String> = parts.collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
 }
 
 /// The effect of a remedy, by its word in the manifest.

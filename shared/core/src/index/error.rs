@@ -134,6 +134,12 @@ pub enum ItemError {
         /// Which item and attribute.
         at: Box<ItemPlace>,
     },
+    /// The table's key is made by entities, and the item is of none of them.
+    #[error("the item is of no entity of its table, and only entities give it a key ({at})")]
+    NoEntity {
+        /// Which item and attribute.
+        at: Box<ItemPlace>,
+    },
     /// A key attribute has another type.
     #[error("a key attribute of type `{expected}` has a value of type `{found}` ({at})")]
     KeyType {
@@ -213,6 +219,7 @@ impl ItemError {
             ItemError::NotListed { .. } => "item-value-not-listed",
             ItemError::NotATime { .. } => "item-key-time",
             ItemError::MissingKey { .. } => "item-key-missing",
+            ItemError::NoEntity { .. } => "item-no-entity",
             ItemError::KeyType { .. } => "item-key-type",
             ItemError::EmptyKey { .. } => "item-key-empty",
             ItemError::KeyTooLong { .. } => "item-key-too-long",
@@ -228,6 +235,9 @@ impl ItemError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ItemError::TwoEntities { .. } => Some("let the `when` of the two entities exclude each other"),
+            ItemError::NoEntity { .. } => Some(
+                "give the entities a `when` that such items fulfil before they have their key, or give the key a `fold` for other items",
+            ),
             ItemError::NotThisEntity { .. } => Some("fold it as another entity, or correct the attribute"),
             ItemError::KeyPartLost { .. } => {
                 Some("store the attribute on the item, or leave the attributes that its key is made of")
@@ -268,6 +278,7 @@ impl ItemError {
             | ItemError::NotListed { at }
             | ItemError::NotATime { at, .. }
             | ItemError::MissingKey { at }
+            | ItemError::NoEntity { at }
             | ItemError::KeyType { at, .. }
             | ItemError::EmptyKey { at }
             | ItemError::KeyTooLong { at, .. }

@@ -5,7 +5,7 @@ use crate::index::key_rules::{KeyProblem, index_keys, key_problem, table_keys};
 use crate::index::limits::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
 use crate::index::size::item_bytes;
 use crate::key::KeyRole;
-use crate::model::{KeyAttribute, Table};
+use crate::model::{KeyAttribute, KeySource, Table};
 use crate::value::{AttributeValue, Item, Number, NumberError, has_duplicates};
 
 impl Table {
@@ -15,7 +15,11 @@ impl Table {
     pub fn check_item(&self, item: &Item) -> Result<(), ItemError> {
         for (role, key) in table_keys(self) {
             if !item.contains_key(&key.name) {
-                return Err(ItemError::MissingKey { at: self.place(None, Some(&key.name), item) });
+                let at = self.place(None, Some(&key.name), item);
+                return Err(match self.lacks_entity(key, item) {
+                    true => ItemError::NoEntity { at },
+                    false => ItemError::MissingKey { at },
+                });
             }
             self.check_key(None, role, key, item)?;
         }
@@ -33,6 +37,12 @@ impl Table {
         item.iter().try_for_each(|(name, value)| {
             check_value(value).map_err(|problem| problem.at(self.place(None, Some(name), item)))
         })
+    }
+
+    /// Is the key made by entities alone, and the item of none of them?
+    fn lacks_entity(&self, key: &KeyAttribute, item: &Item) -> bool {
+        let KeySource::Folded(rules) = &key.source else { return false };
+        rules.iter().all(|rule| rule.entity.is_some()) && matches!(self.entity_of(item), Ok(None))
     }
 
     /// Checks that an item is at most 400 KB.

@@ -82,6 +82,7 @@ codes! {
     RetrofitKey "retrofit-key" Error "a retrofit takes away or changes what a key is made of"
     LiveAttributes "live-attributes" Error "a retrofit in place changes attributes that live programs read, and does not say so"
     StaleKeys "stale-keys" Error "a retrofit in place changes what folded keys are made of that it does not write"
+    EntityUnknown "entity-unknown" Error "no item of a retrofit's source can be known to be of an entity of its target"
     RenameOverKey "rename-over-key" Error "a retrofit renames an attribute onto a key of its source, whose own value is lost"
     RetrofitCycle "retrofit-cycle" Error "retrofits lead back to the table that they come from"
     SharedTarget "shared-target" Error "two tables are carried into one, and items of both can have one primary key"

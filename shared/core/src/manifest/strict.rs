@@ -6,6 +6,7 @@
 
 mod carried;
 mod claims;
+mod entity_known;
 mod live;
 mod paths;
 mod rename;
@@ -26,6 +27,7 @@ pub(super) fn check(model: &Model, places: &Places, limit_max: u32, findings: &m
         live::check(model, retrofit, places, findings);
         rename::check(model, retrofit, places, findings);
         carried::check(model, retrofit, places, findings);
+        entity_known::check(model, retrofit, places, findings);
     }
     paths::check(model, places, findings);
     shared_target::check(model, places, findings);

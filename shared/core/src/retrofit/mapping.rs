@@ -188,6 +188,30 @@ impl Mapping {
         self.retrofit.stale_keys(&self.target)
     }
 
+    /// The attributes that the target's key is made of and that can change, by entity of the target.
+    pub fn moving_keys(&self) -> BTreeMap<Option<&str>, BTreeSet<&str>> {
+        let Retrofit { rename, set, .. } = &self.retrofit;
+        let in_source: Vec<&str> = self.source.key_attributes().map(|key| key.name.as_str()).collect();
+        let fixed: BTreeSet<&str> =
+            in_source.iter().map(|name| rename.get(*name).map_or(*name, String::as_str)).collect();
+        let mut moving: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
+        for key in self.target.key_attributes() {
+            let rules = match &key.source {
+                KeySource::Folded(rules) => rules.as_slice(),
+                KeySource::Natural => &[],
+            };
+            for rule in rules {
+                let entity = rule.entity.map(|id| self.target.entities[id.0].name.as_str());
+                let names = rule
+                    .template
+                    .attributes()
+                    .filter(|name| !fixed.contains(name) && !set.contains_key(*name));
+                moving.entry(entity).or_default().extend(names);
+            }
+        }
+        moving
+    }
+
     /// What may change on an item, attribute by attribute. Nothing else does.
     pub fn announced(&self) -> &Announced {
         &self.announced

@@ -35,6 +35,8 @@ pub enum MisfitKind {
     OutOfWidth,
     /// The item would be over DynamoDB's limit.
     TooLarge,
+    /// It is of no entity, and only entities give it a key.
+    NoEntity,
     /// Another item has the same key.
     Collides,
     /// Something else: the code says what.
@@ -43,7 +45,7 @@ pub enum MisfitKind {
 
 impl MisfitKind {
     /// Every kind, with its name in rows, documents and messages.
-    const NAMES: [(MisfitKind, &'static str); 11] = [
+    const NAMES: [(MisfitKind, &'static str); 12] = [
         (MisfitKind::Missing, "missing"),
         (MisfitKind::Gap, "gap before it"),
         (MisfitKind::WrongType, "wrong type"),
@@ -53,6 +55,7 @@ impl MisfitKind {
         (MisfitKind::BadTimestamp, "bad timestamp"),
         (MisfitKind::OutOfWidth, "number out of width"),
         (MisfitKind::TooLarge, "too large"),
+        (MisfitKind::NoEntity, "of no entity"),
         (MisfitKind::Collides, "collides"),
         (MisfitKind::Other, "other"),
     ];
@@ -76,6 +79,7 @@ impl MisfitKind {
             "item-key-empty" | "item-set-empty" => MisfitKind::Empty,
             "item-key-time" => MisfitKind::BadTimestamp,
             "item-too-large" => MisfitKind::TooLarge,
+            "item-no-entity" => MisfitKind::NoEntity,
             "target-key-collision" | "target-item-foreign" => MisfitKind::Collides,
             _ => MisfitKind::Other,
         }

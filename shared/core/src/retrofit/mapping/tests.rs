@@ -488,3 +488,22 @@ fn there_and_back_tells_for_which_entity_the_way_back_changes_or_fails() {
         tried.changes().lines().map(|line| (line.entity, line.attribute, line.items)).collect();
     assert_eq!(changes, [(Some("customer"), "GSI1PK", 1), (Some("customer"), "GSI1SK", 1)]);
 }
+
+#[test]
+fn an_item_of_no_entity_is_refused_by_that_reason() {
+    let manifest = r##"
+[tables.aaa]
+partition = "id"
+attributes = { id = "string" }
+[tables.bbb]
+partition = { attribute = "PK" }
+attributes = { id = "string" }
+entities.x = { partition = "x#{id}" }
+[retrofits.r]
+from = "aaa"
+to = "bbb"
+"##;
+    let refused = mapping(manifest, "r").target_item(&item(r#"{"id":{"S":"1"}}"#)).unwrap_err();
+    assert_eq!((refused.code(), refused.hint().is_some()), ("item-no-entity", true));
+    assert_eq!(crate::retrofit::Misfit::of(&refused).reason(), "of no entity");
+}
