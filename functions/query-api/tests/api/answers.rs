@@ -215,3 +215,18 @@ async fn a_database_that_is_not_there_is_not_the_callers_fault() {
     assert_eq!((got.status, got.body["code"].as_str().unwrap()), (502, "table-not-found"));
     assert_eq!(got.record.outcome(), "server-error");
 }
+
+/// A fan-out of a hundred reads repeats its filter a hundred times. A small request gets no large explanation.
+#[tokio::test]
+async fn an_explanation_spells_out_some_reads_and_counts_the_others() {
+    let api = api_at("http://127.0.0.1:9", Limits::default()).with_complete_indexes();
+    let resources: Vec<String> = (0..100).map(|at| format!("r{at}")).collect();
+    let sizes: Vec<u32> = (0..90).collect();
+    let asked = json!({ "table": "audit", "where": {
+        "resourceId": { "in": resources }, "action": "viewed", "accessedBy": "joe1", "size": { "in": sizes },
+    } });
+    let got = send(&api, &Sent::post("/explain", asked.to_string())).await;
+    let reads = got.body["reads"].as_array().unwrap_or_else(|| panic!("{}", got.body));
+    assert_eq!((reads.len(), &got.body["furtherReads"]), (10, &json!(90)));
+    assert!(got.text.len() < 10 * asked.to_string().len(), "{} bytes", got.text.len());
+}
