@@ -505,7 +505,7 @@ fn what_nothing_depends_on_may_differ() {
         ("Threshold: 21600000", "Threshold: 3600000"),
         ("BatchSize: 500", "BatchSize: 100"),
         (
-            "PermissionsBoundary: !If [HasBoundary, !Sub \"${PermissionsBoundary}\", !Ref \"AWS::NoValue\"]",
+            "PermissionsBoundary: !If [HasBoundary, !Ref PermissionsBoundary, !Ref \"AWS::NoValue\"]",
             "PermissionsBoundary: arn:aws:iam::1:policy/company",
         ),
         ("Path: !Ref RolePath", "Path: /company/"),

@@ -19,9 +19,11 @@ use role::Role;
 use stage::Stage;
 use whole::{Retrofit, Workers};
 
-/// The manifest of the other tests, with a time to live in two tables, and a ledger that leaves items out.
-fn manifest() -> String {
-    let mut text = include_str!("../keyfold.toml").to_owned();
+/// The manifest of the other tests, with a time to live in two tables, and a ledger that leaves items out. One retrofit is deployed: a stream has
+/// two readers at most.
+fn manifest(retrofit: &str) -> String {
+    let deploy = format!("[deploy]\nretrofits = [\"{retrofit}\"]\n\n");
+    let mut text = deploy + include_str!("../keyfold.toml");
     for (from, to) in [
         ("name = \"old-events\"\n", "name = \"old-events\"\nttl = \"expires\"\n"),
         ("[tables.old.attributes]\n", "[tables.old.attributes]\nexpires = \"number\"\n"),
@@ -52,7 +54,7 @@ const IN_PLACE: Retrofit =
     Retrofit { name: "inPlace", source: "same", target: "same", tidies: false, ..MOVED };
 
 async fn played(retrofit: Retrofit) {
-    let stage = Stage::of(&manifest()).await;
+    let stage = Stage::of(&manifest(retrofit.name)).await;
     let name = retrofit.name[..1].to_ascii_uppercase() + &retrofit.name[1..];
     let function = |worker: &str| stage.function(&format!("{name}{worker}Function"), &[]);
     let workers = Workers {

@@ -107,7 +107,8 @@ pub(crate) async fn query_api_writes(change: impl FnOnce(Role) -> Role) -> Guard
         [tables.notes]\npartition = \"id\"\nattributes = { id = \"string\", owner = \"string\", state = \"string\" }\n\
         indexes.byOwnerState.partition = \"{owner}#{state}\"\n[tables.fixed]\npartition = \"id\"\nattributes = { id = \"string\" }\n";
     let stage = Stage::of(manifest).await;
-    let function = stage.function_with("QueryApiFunction", &[TOKEN_KEYS], change);
+    let settings = [TOKEN_KEYS, ("KEYFOLD_WRITE_SCOPE", "notes/write")];
+    let function = stage.function_with("QueryApiFunction", &settings, change);
     let key = json!({ "id": "1" });
     for (path, body) in [
         ("/put", json!({ "table": "notes", "item": { "id": "1", "owner": "joe1", "state": "open" } })),
@@ -115,7 +116,9 @@ pub(crate) async fn query_api_writes(change: impl FnOnce(Role) -> Role) -> Guard
         ("/update", json!({ "table": "notes", "key": key, "set": { "state": "done" } })),
         ("/delete", json!({ "table": "notes", "key": key, "if": { "state": "done" } })),
     ] {
-        function.answer(&posted(path, &body)).await;
+        let mut event = posted(path, &body);
+        event["requestContext"]["authorizer"]["jwt"]["claims"]["scope"] = json!("notes/write");
+        function.answer(&event).await;
     }
     function
 }
