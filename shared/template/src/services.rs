@@ -43,45 +43,54 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
     let why = "The API answers with a status of 500 or above";
     alarms::add(document, &Alarm::new(("Api", "ServerErrors"), Severity::Now, why, api, 1));
     if let Some(table) = &deploy.audit_writer {
-        document.part(AUDIT_WRITER, &[]);
-        let journal = deploy.audit_journal.is_some();
-        let function = Function {
-            id: "AuditWriter".to_owned(),
-            binary: "audit-writer",
-            log: "audit-writer".to_owned(),
-            description: "Writes audit events with all their folded keys",
-            properties: "DeadLetterQueue: { Type: SQS, TargetArn: !GetAtt AuditFailedCalls.Arn }\nMemorySize: 512\nTimeout: 30\n",
-            environment: &format!(
-                "KEYFOLD_AUDIT_TABLE: {}\n{}KEYFOLD_AUTH: !If [IsOpen, open, claims]\n",
-                scalar(table),
-                if journal { "KEYFOLD_AUDIT_JOURNAL: !Ref AuditJournalTable\n" } else { "" }
-            ),
-            rights: of_audit_writer(&names.table(table), journal),
-            severity: Severity::Now,
-        };
-        functions::add(document, &function);
-        server_errors(document, "AuditWriter");
-        routes(document, "AuditWriter", &AUDIT_ROUTES);
-        audit_alarms(document);
+        audit_writer(document, names, table);
     }
     if !deploy.query_api.is_empty() {
-        document.part(QUERY_API, &[]);
-        let writes = !deploy.query_api_writes.is_empty();
-        if writes {
-            document.part(QUERY_API_WRITES, &[]);
-        }
-        let function = Function {
-            id: "QueryApi".to_owned(),
-            binary: "query-api",
-            log: "query-api".to_owned(),
-            description: match writes {
-                true => "Answers questions over HTTP, and writes items",
-                false => "Answers questions over HTTP",
-            },
-            properties: "MemorySize: 512\nTimeout: 29\n\
+        query_api(document, names);
+    }
+}
+
+fn audit_writer(document: &mut Document, names: &Names<'_>, table: &str) {
+    document.part(AUDIT_WRITER, &[]);
+    let journal = names.model.deploy.audit_journal.is_some();
+    let function = Function {
+        id: "AuditWriter".to_owned(),
+        binary: "audit-writer",
+        log: "audit-writer".to_owned(),
+        description: "Writes audit events with all their folded keys",
+        properties: "DeadLetterQueue: { Type: SQS, TargetArn: !GetAtt AuditFailedCalls.Arn }\nMemorySize: 512\nTimeout: 30\n",
+        environment: &format!(
+            "KEYFOLD_AUDIT_TABLE: {}\n{}KEYFOLD_AUTH: !If [IsOpen, open, claims]\n",
+            scalar(table),
+            if journal { "KEYFOLD_AUDIT_JOURNAL: !Ref AuditJournalTable\n" } else { "" }
+        ),
+        rights: of_audit_writer(&names.table(table), journal),
+        severity: Severity::Now,
+    };
+    functions::add(document, &function);
+    server_errors(document, "AuditWriter");
+    routes(document, "AuditWriter", &AUDIT_ROUTES);
+    audit_alarms(document);
+}
+
+fn query_api(document: &mut Document, names: &Names<'_>) {
+    document.part(QUERY_API, &[]);
+    let writes = !names.model.deploy.query_api_writes.is_empty();
+    if writes {
+        document.part(QUERY_API_WRITES, &[]);
+    }
+    let function = Function {
+        id: "QueryApi".to_owned(),
+        binary: "query-api",
+        log: "query-api".to_owned(),
+        description: match writes {
+            true => "Answers questions over HTTP, and writes items",
+            false => "Answers questions over HTTP",
+        },
+        properties: "MemorySize: 512\nTimeout: 29\n\
 ReservedConcurrentExecutions: !If [LimitsApi, !Ref QueryApiConcurrency, !Ref \"AWS::NoValue\"]\n",
-            environment: &format!(
-                "\
+        environment: &format!(
+            "\
 KEYFOLD_AUTH: !If [IsOpen, open, claims]
 KEYFOLD_READ_SCOPE: !Ref ReadScope
 {}\
@@ -95,16 +104,15 @@ KEYFOLD_CALLER_UNITS_PER_DAY: !If [LimitsUnits, !Ref CallerUnitsPerDay, !Ref \"A
 # The function reads the keys from the secret, and again when they change.
 KEYFOLD_TOKEN_SECRET: !Ref PageTokenKey
 ",
-                if writes { "KEYFOLD_WRITE_SCOPE: !Ref WriteScope\n" } else { "" }
-            ),
-            rights: of_query_api(names),
-            severity: Severity::Now,
-        };
-        functions::add(document, &function);
-        server_errors(document, "QueryApi");
-        let of_writes = WRITE_ROUTES.iter().filter(|_| writes);
-        routes(document, "QueryApi", QUERY_ROUTES.iter().chain(of_writes));
-    }
+            if writes { "KEYFOLD_WRITE_SCOPE: !Ref WriteScope\n" } else { "" }
+        ),
+        rights: of_query_api(names),
+        severity: Severity::Now,
+    };
+    functions::add(document, &function);
+    server_errors(document, "QueryApi");
+    let of_writes = WRITE_ROUTES.iter().filter(|_| writes);
+    routes(document, "QueryApi", QUERY_ROUTES.iter().chain(of_writes));
 }
 
 fn routes<'r>(
