@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use keyfold_core::execute::page_sources;
-use keyfold_core::index::Entry;
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::Caller;
@@ -100,8 +99,8 @@ impl Keyfold {
         let of = self.table(table)?;
         let stored = of.table().with_keys(read("the item", item)?)?;
         let entries = of.table().indexes.iter().map(|index| match index.entry(of.table(), &stored) {
-            Entry::In(entry) => json!({ "index": index.name, "entry": entry }),
-            Entry::Absent(why) => json!({ "index": index.name, "absent": why.to_string() }),
+            Ok(entry) => json!({ "index": index.name, "entry": entry }),
+            Err(why) => json!({ "index": index.name, "absent": why.to_string() }),
         });
         Ok(text(&entries.collect::<Vec<_>>()))
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::index::{Entry, changes, item_bytes};
+use keyfold_core::index::{changes, item_bytes};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
 use serde_json::{Value, json};
@@ -39,12 +39,12 @@ fn as_json(table: &Table, stored: &Item) -> Value {
         .indexes
         .iter()
         .map(|index| match index.entry(table, stored) {
-            Entry::In(entry) => json!({
+            Ok(entry) => json!({
                 "index": index.name,
                 "entry": plain(&entry),
                 "storageBytes": index.entry_storage_bytes(table, stored),
             }),
-            Entry::Absent(why) => json!({ "index": index.name, "absent": why.to_string() }),
+            Err(why) => json!({ "index": index.name, "absent": why.to_string() }),
         })
         .collect();
     let write = changes(table, None, Some(stored));
@@ -69,8 +69,8 @@ fn as_text(table: &Table, stored: &Item) -> anyhow::Result<String> {
         .iter()
         .map(|index| {
             let what = match index.entry(table, stored) {
-                Entry::Absent(why) => format!("not in it: {why}"),
-                Entry::In(entry) => index
+                Err(why) => format!("not in it: {why}"),
+                Ok(entry) => index
                     .key_attributes()
                     .filter_map(|key| {
                         entry.get(&key.name).map(|value| format!("{} = {}", key.name, plain_value(value)))

@@ -50,7 +50,7 @@ fn as_json(model: &Model, advice: &Advice<'_>) -> Value {
                 "code": error.code(),
                 "message": error.to_string(),
                 "hint": error.hint(),
-                "rejected": rejected(error.rejected()),
+                "rejected": rejected(&error.rejected),
             });
         }
     }
@@ -76,7 +76,7 @@ fn print(model: &Model, advice: &[Advice<'_>], in_full: bool, out: &Output) {
             Ok(_) => {}
             Err(error) => {
                 out.text(format!("\n{}: {error}\n", name(advice)));
-                for rejected in rejected(error.rejected()) {
+                for rejected in rejected(&error.rejected) {
                     out.text(format!("  {}: {}\n", rejected.source, rejected.reason));
                 }
                 out.text(format!("  hint: {}\n", error.hint().replace('\n', "\n    ")));

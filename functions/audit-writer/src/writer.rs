@@ -42,6 +42,7 @@ pub struct Writer {
 
 /// Why there is no writer.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum StartError {
     /// The environment says something impossible.
     #[error(transparent)]
@@ -51,20 +52,10 @@ pub enum StartError {
     Manifest(#[from] ManifestError),
     /// The manifest has no such table.
     #[error("the manifest has no table `{table}` (`KEYFOLD_AUDIT_TABLE`)")]
-    NoTable {
-        /// The table's id.
-        table: String,
-    },
+    NoTable { table: String },
     /// An attribute of the table is not what the writer needs.
     #[error("attribute `{attribute}` of table `{table}` is not {wanted}")]
-    Attribute {
-        /// The table's id.
-        table: String,
-        /// The attribute.
-        attribute: String,
-        /// What it must be.
-        wanted: &'static str,
-    },
+    Attribute { table: String, attribute: String, wanted: &'static str },
 }
 
 impl Writer {

@@ -53,11 +53,8 @@ pub(crate) async fn plan_request<'a>(
 
 /// The planner's refusal, with a hint that suggests no scan where the API allows none.
 fn unplanned(error: PlanError, allow_scan: bool) -> Problem {
-    if allow_scan || matches!(error, PlanError::Unordered { .. } | PlanError::Unscoped { .. }) {
-        return error.into();
+    match error.hint_without_scan().filter(|_| !allow_scan) {
+        Some(ways) => Problem::from(error).hint(format!("this API does not scan: {ways}")),
+        None => error.into(),
     }
-    let ways = error.hint_without_scan();
-    let ways = if ways.is_empty() { "ask for an attribute of a partition key by equality" } else { &ways };
-    let hint = format!("this API does not scan: {ways}");
-    Problem::from(error).hint(hint)
 }

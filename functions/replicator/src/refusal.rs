@@ -6,19 +6,14 @@ use keyfold_edge::{FunctionError, error_type};
 
 /// Why a whole batch fails.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum Refusal {
     /// The event is no batch of stream records.
     #[error("the event is not a batch of stream records: {reason}")]
-    Malformed {
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    Malformed { reason: &'static str },
     /// The stream does not carry both images.
     #[error("the stream's records have view type `{view}`")]
-    ViewType {
-        /// Its view type.
-        view: String,
-    },
+    ViewType { view: String },
     /// The manifest has no such retrofit.
     #[error(transparent)]
     Mapping(#[from] MappingError),
@@ -31,10 +26,7 @@ pub enum Refusal {
     /// A record without a sequence number was not dealt with: there is no name for the place to go on from. The others
     /// may have been written.
     #[error("a record without a sequence number could not be recorded in quarantine{}", because(.cause.as_ref()))]
-    Unnamed {
-        /// The first call that failed, if one did.
-        cause: Option<RetrofitError>,
-    },
+    Unnamed { cause: Option<RetrofitError> },
 }
 
 fn because(cause: Option<&RetrofitError>) -> String {

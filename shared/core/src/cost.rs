@@ -16,7 +16,7 @@ mod tests;
 pub use crate::model::{PriceError, PriceOverrides, Prices};
 pub use dollars::Dollars;
 pub use read::{
-    Consistency, QUERY_PAGE_BYTES_MAX, batch_get_read_units, get_read_units, lsi_fetch_bytes,
-    lsi_fetch_read_units, query_pages, query_read_units, scan_read_units,
+    Consistency, QUERY_PAGE_BYTES_MAX, get_read_units, lsi_fetch_read_units, query_read_units,
+    scan_read_units,
 };
 pub use units::{READ_UNIT_BYTES, ReadUnits, WRITE_UNIT_BYTES, WriteUnits};

@@ -10,34 +10,28 @@
 
 mod answer;
 mod budget;
-mod consumed;
-mod counted;
 mod error;
 mod execution;
 mod hydrate;
-mod key_value;
 mod lane;
 mod lanes;
 mod merged;
-mod options;
 mod page;
 mod position;
 mod reader;
-mod request;
-mod seen;
 mod sequential;
 mod shape;
 mod sorted;
 
 pub use answer::{Answer, HANDLE};
+pub use budget::{CONCURRENCY_DEFAULT, RunOptions};
 pub use budget::{REQUESTS_MAX, cap_overrun};
-pub use consumed::Consumed;
 pub use error::AnswerError;
 pub use execution::{Execution, Next, page_sources};
-pub use options::{CONCURRENCY_DEFAULT, RunOptions};
+pub use page::Consumed;
 pub use page::{
     BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage, Segment,
 };
 pub use position::Position;
 pub use reader::PageSource;
-pub use request::{Brought, Read, ReadRequest};
+pub use reader::{Brought, Read, ReadRequest};

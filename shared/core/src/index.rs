@@ -6,18 +6,15 @@
 //! - [`Table::with_keys`](crate::model::Table::with_keys) gives an item its folded keys and checks it as a write would;
 //! - [`Index::entry`](crate::model::Index::entry) is the entry an index holds for a stored item, or why it holds none;
 //! - [`changes`] is what one write does to the table and each index, in write units;
-//! - [`CollectionSize`] watches the 10 GB limit of tables with local indexes.
+//! - [`collection_level`] watches the 10 GB limit of tables with local indexes.
 //!
 //! What units cost in dollars is in [`cost`](crate::cost).
 
 mod change;
 mod error;
 mod fold;
-mod inputs;
 mod key_parts;
-mod key_rules;
 mod key_text;
-mod limits;
 mod project;
 mod promises;
 mod size;
@@ -30,11 +27,7 @@ pub(crate) mod fixture;
 mod tests;
 
 pub use change::{IndexAction, IndexWrite, TableWrite, changes};
-pub use error::{ItemError, ItemPlace};
-pub use limits::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
-pub use project::{Absence, Entry};
-pub use size::{attribute_bytes, item_bytes, value_bytes};
-pub use storage::{
-    COLLECTION_BYTES_MAX, CollectionLevel, CollectionSize, STORAGE_OVERHEAD_BYTES, SizeRangeError,
-    collection_bytes, collection_level, item_storage_bytes,
-};
+pub use error::{ItemError, ItemPlace, ItemProblem, KeyProblem};
+pub use project::Absence;
+pub use size::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX, attribute_bytes, item_bytes, value_bytes};
+pub use storage::{CollectionLevel, STORAGE_OVERHEAD_BYTES, collection_level, item_storage_bytes};

@@ -10,9 +10,7 @@
 //! - *readable*: ordinary values look as a plain join has them;
 //! - *bounded*: never empty, never longer than DynamoDB takes.
 
-mod ascending;
 mod bounds;
-mod chars;
 mod codec;
 mod digest;
 mod encode;
@@ -38,7 +36,7 @@ pub use selection::{KeyRange, Selection, Served, Test, Tests};
 pub use template::{Part, Template};
 pub use unfold::Unfolded;
 
-pub(crate) use chars::after_all;
+pub(crate) use follow::after_all;
 pub(crate) use shard::Shards;
 pub(crate) use time::{is_date, is_possible, is_timestamp};
 

@@ -8,17 +8,16 @@ mod action;
 mod expected;
 mod expressions;
 mod json;
-mod one;
 mod primary_key;
 mod scope;
 mod typed;
 mod update;
 
 pub use action::{Action, Guard};
+pub use action::{delete, put};
 pub use expected::Expected;
 pub use expressions::WriteExpressions;
 pub use json::{JsonItemError, item_of_json, plain_item_of_json, value_of_json};
-pub use one::{delete, put};
 pub use primary_key::{PrimaryKey, canonical_key, comparable_key, primary_key};
 pub use scope::{ScopeError, WriteScope};
 pub use typed::{NotAnItem, item_of};

@@ -69,7 +69,7 @@ fn without_such_an_index_the_refusal_names_one_and_no_scan() {
         error.hint(),
         "add an index that answers it:\n\n[tables.tasks.indexes.byOrgOwnerAt]\npartition = [\"org\", \"owner\"]\nsort = \"at\"\n"
     );
-    let of_owner = error.rejected().iter().find(|path| path.index.as_deref() == Some("byOwner"));
+    let of_owner = error.rejected.iter().find(|path| path.index.as_deref() == Some("byOwner"));
     assert_eq!(of_owner.map(|path| &path.reason), Some(&RejectReason::Scope { attribute: "org".into() }));
 }
 

@@ -60,31 +60,19 @@ pub struct ReservedUnits {
 
 /// Why a caller is not answered.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum BudgetError {
     /// Too many requests in this minute.
     #[error("the caller has sent more than {most} requests in this minute")]
-    Requests {
-        /// The most.
-        most: u32,
-        /// When the next minute begins.
-        retry_after_seconds: u64,
-    },
+    Requests { most: u32, retry_after_seconds: u64 },
     /// The day's units are consumed, or reserved by requests under way.
     #[error("the caller has consumed its {most} read units of this day")]
-    Units {
-        /// The most.
-        most: f64,
-        /// When the next day begins.
-        retry_after_seconds: u64,
-    },
+    Units { most: f64, retry_after_seconds: u64 },
     /// The units that are left are reserved by the caller's requests in flight.
     #[error(
         "the caller's requests in flight have reserved what is left of its {most} read units of this day"
     )]
-    Reserved {
-        /// The most.
-        most: f64,
-    },
+    Reserved { most: f64 },
     /// The machine gives no random bytes.
     #[error("the machine gives no random bytes")]
     NoRandom,

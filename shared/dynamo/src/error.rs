@@ -3,151 +3,72 @@
 //! Messages name the operation, the table and the index, never what an item holds. DynamoDB's own words can quote values
 //! of the request; they are kept in a [`Hidden`] detail, for those who ask.
 
-mod call;
 mod fold;
 
+use std::fmt;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::error::BoxError;
 use keyfold_core::format::UnknownFormat;
 use keyfold_core::value::Item;
 
-pub use call::Call;
 pub use keyfold_core::value::Hidden;
 
 /// Why a call to DynamoDB failed, after the SDK's own retries.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum DynamoError {
     /// More was asked than DynamoDB gives now.
     #[error("{call} was throttled{}", because(.reasons))]
-    Throttled {
-        /// What was called.
-        call: Call,
-        /// What was exhausted, where DynamoDB says so.
-        reasons: Vec<Throttle>,
-    },
+    Throttled { call: Call, reasons: Vec<Throttle> },
     /// The condition of a write did not hold.
     #[error("the condition of {call} does not hold")]
-    ConditionFailed {
-        /// What was called.
-        call: Call,
-        /// The item as it is, if the write asked for it.
-        item: Hidden<Option<Box<Item>>>,
-    },
+    ConditionFailed { call: Call, item: Hidden<Option<Box<Item>>> },
     /// Another request is writing the same item.
     #[error("{call} conflicted with another write of the same item")]
-    Conflict {
-        /// What was called.
-        call: Call,
-    },
+    Conflict { call: Call },
     /// DynamoDB does not accept the request.
     #[error("{call} is not valid")]
-    Invalid {
-        /// What was called.
-        call: Call,
-        /// DynamoDB's words, which can quote values.
-        detail: Hidden<String>,
-    },
+    Invalid { call: Call, detail: Hidden<String> },
     /// There is no such table, or it is not ready.
     #[error("{call} found no such table")]
-    NotFound {
-        /// What was called.
-        call: Call,
-    },
+    NotFound { call: Call },
     /// The table exists already, or is being changed.
     #[error("{call} found a table that already exists or is being changed")]
-    InUse {
-        /// What was called.
-        call: Call,
-    },
+    InUse { call: Call },
     /// An item collection of a table with local indexes has reached 10 GB.
     #[error("{call} would make an item collection larger than 10 GB")]
-    CollectionFull {
-        /// What was called.
-        call: Call,
-    },
+    CollectionFull { call: Call },
     /// The caller may not do this.
     #[error("{call} is not allowed (`{reason}`)")]
-    Denied {
-        /// What was called.
-        call: Call,
-        /// DynamoDB's error code.
-        reason: String,
-    },
+    Denied { call: Call, reason: String },
     /// DynamoDB failed on its own side.
     #[error("{call} failed inside DynamoDB")]
-    Unavailable {
-        /// What was called.
-        call: Call,
-    },
+    Unavailable { call: Call },
     /// No answer in time. The request may have been carried out.
     #[error("{call} got no answer in time")]
-    TimedOut {
-        /// What was called.
-        call: Call,
-    },
+    TimedOut { call: Call },
     /// No connection, no credentials, no region, or a broken answer. The request may have been carried out.
     #[error("{call} did not reach DynamoDB{}", .obstacle.text())]
-    Transport {
-        /// What was called.
-        call: Call,
-        /// What kind of failure it was.
-        obstacle: Obstacle,
-        /// The SDK's error.
-        source: BoxError,
-    },
+    Transport { call: Call, obstacle: Obstacle, source: BoxError },
     /// Parts of a batch were left undone after every attempt.
     #[error("{call} left {left} undone after {attempts} attempts")]
-    Unprocessed {
-        /// What was called.
-        call: Call,
-        /// How many items or keys are left.
-        left: usize,
-        /// How many times they were sent.
-        attempts: u32,
-    },
+    Unprocessed { call: Call, left: usize, attempts: u32 },
     /// More keys in one batch than DynamoDB takes.
     #[error("{call} takes at most {most} keys, not {given}")]
-    TooMany {
-        /// What was called.
-        call: Call,
-        /// How many were given.
-        given: usize,
-        /// How many are taken.
-        most: usize,
-    },
+    TooMany { call: Call, given: usize, most: usize },
     /// The answer is broken, or holds a value of a type that this version does not know.
     #[error("{call} got an answer that cannot be read")]
-    Unreadable {
-        /// What was called.
-        call: Call,
-    },
+    Unreadable { call: Call },
     /// What was read, another version of Keyfold wrote.
     #[error("{call}: {source}")]
-    UnknownFormat {
-        /// What was called.
-        call: Call,
-        /// Which version.
-        source: UnknownFormat,
-    },
+    UnknownFormat { call: Call, source: UnknownFormat },
     /// The table or one of its indexes did not become active in time.
     #[error("{call} waited {} s, but the table or an index is still not active", .waited.as_secs())]
-    NotActive {
-        /// What was called.
-        call: Call,
-        /// How long was waited.
-        waited: Duration,
-    },
+    NotActive { call: Call, waited: Duration },
     /// Anything else.
     #[error("{call} failed (`{reason}`)")]
-    Other {
-        /// What was called.
-        call: Call,
-        /// DynamoDB's error code.
-        reason: String,
-        /// DynamoDB's words, which can quote values.
-        detail: Hidden<String>,
-    },
+    Other { call: Call, reason: String, detail: Hidden<String> },
 }
 
 /// Why a request did not reach DynamoDB.
@@ -296,4 +217,38 @@ impl DynamoError {
 fn because(reasons: &[Throttle]) -> String {
     let reasons: Vec<_> = reasons.iter().map(|throttle| format!("`{}`", throttle.reason)).collect();
     if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
+}
+
+/// An operation, and what it was called on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The operation, in DynamoDB's words: `Query`.
+    pub operation: &'static str,
+    /// The table's name in DynamoDB.
+    pub table: Box<str>,
+    /// The index, if the operation names one.
+    pub index: Option<Box<str>>,
+}
+
+impl Call {
+    /// An operation on a table.
+    pub(crate) fn new(operation: &'static str, table: &str) -> Call {
+        Call { operation, table: table.into(), index: None }
+    }
+
+    /// An operation on a table or one of its indexes.
+    pub(crate) fn on(operation: &'static str, table: &str, index: Option<&str>) -> Call {
+        Call { index: index.map(Into::into), ..Call::new(operation, table) }
+    }
+}
+
+/// `` `Query` on table `audit`, index `byUser` ``
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` on table `{}`", self.operation, self.table)?;
+        match &self.index {
+            Some(index) => write!(f, ", index `{index}`"),
+            None => Ok(()),
+        }
+    }
 }

@@ -7,13 +7,12 @@
 mod builder;
 mod request;
 mod statement;
-mod transaction;
 
 pub(crate) use request::{Tell, send};
+pub(crate) use statement::part_of_transaction;
 #[cfg(any(test, fuzzing))]
 pub(crate) use statement::sdk_results;
 pub use statement::{STATEMENT_CHARS_MAX, STATEMENTS_MAX};
 pub(crate) use statement::{
     Statement, StatementResult, execute, insert, insert_chars, put_as_insert, statement,
 };
-pub(crate) use transaction::part_of_transaction;

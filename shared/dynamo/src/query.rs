@@ -2,8 +2,6 @@
 //!
 //! The future reads nothing by itself: dropped, it stops.
 
-mod error;
-
 use aws_sdk_dynamodb::Client;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use keyfold_core::execute::{Brought, Execution, Next, PageSource, Read, ReadRequest};
@@ -15,7 +13,6 @@ use crate::backoff::pause;
 use crate::error::DynamoError;
 use crate::read::{batch_get, query_from, scan_from};
 
-pub use error::QueryError;
 pub use keyfold_core::execute::{
     Answer, AnswerError, CONCURRENCY_DEFAULT, Position, REQUESTS_MAX, RunOptions, cap_overrun,
 };
@@ -126,4 +123,38 @@ async fn page(
         pause(calls - 1).await;
     }
     unreachable!("the last attempt returns")
+}
+
+/// Why a plan was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// A call failed, after every attempt.
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+    /// The calls succeeded, but they give no answer.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+}
+
+impl QueryError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            QueryError::Dynamo(error) => error.code(),
+            QueryError::Answer(error) => error.code(),
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            QueryError::Dynamo(error) => error.hint(),
+            QueryError::Answer(error) => error.hint(),
+        }
+    }
+
+    /// Can the same request succeed a little later?
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, QueryError::Dynamo(error) if error.is_retryable())
+    }
 }

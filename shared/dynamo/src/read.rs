@@ -8,9 +8,7 @@ pub use keyfold_core::execute::{
 
 mod batch_get;
 mod page;
-mod query;
 mod request;
-mod scan;
 
 pub use batch_get::batch_get;
 pub(crate) use batch_get::batch_get_watched;
@@ -18,7 +16,7 @@ pub(crate) use batch_get::batch_get_watched;
 pub(crate) use batch_get::sdk_batch;
 #[cfg(any(test, fuzzing))]
 pub(crate) use page::SdkPage;
-pub(crate) use query::query_from;
-pub use query::query_page;
-pub(crate) use scan::scan_from;
-pub use scan::scan_page;
+pub(crate) use page::query_from;
+pub use page::query_page;
+pub(crate) use page::scan_from;
+pub use page::scan_page;

@@ -74,35 +74,20 @@ impl std::fmt::Debug for SecretVersion {
 
 /// Why a secret cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum SecretError {
     /// The environment has no region or no credentials, as Lambda's has.
     #[error("`{name}` is not set, and secret `{secret}` cannot be read without it")]
-    Missing {
-        /// The secret.
-        secret: String,
-        /// The variable.
-        name: &'static str,
-    },
+    Missing { secret: String, name: &'static str },
     /// Secrets Manager did not answer in time, or not at all.
     #[error("Secrets Manager was not reached for secret `{secret}`")]
-    NotReached {
-        /// The secret.
-        secret: String,
-    },
+    NotReached { secret: String },
     /// Secrets Manager refused.
     #[error("Secrets Manager refused to read secret `{secret}`: `{code}`")]
-    Refused {
-        /// The secret.
-        secret: String,
-        /// The service's name for it.
-        code: String,
-    },
+    Refused { secret: String, code: String },
     /// The answer is none, or the secret is binary.
     #[error("secret `{secret}` has no text")]
-    NoText {
-        /// The secret.
-        secret: String,
-    },
+    NoText { secret: String },
 }
 
 impl Secret {

@@ -4,24 +4,21 @@ mod add;
 mod create;
 mod describe;
 mod diff;
-mod ensure;
-mod options;
 mod plan;
 mod schema;
 mod stream;
-mod ttl;
 
 pub use add::{
     AddIndexError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, LiveIndex, LiveIndexes, WarmThroughput, add_indexes,
     live_indexes,
 };
+pub use create::TableOptions;
+pub use create::{EnsureError, ensure_table};
 pub use create::{TABLE_ACTIVE_WAIT_MAX, create_table, create_table_input};
 pub use describe::{describe, table_id};
 pub(crate) use describe::{description, expires};
 pub use diff::{Difference, TableDiff};
-pub use ensure::{EnsureError, ensure_table};
-pub use options::TableOptions;
 pub use plan::{ApplyError, Mismatch, TablePlan, TableStep, plan_table, table_options};
 pub use schema::KeyNames;
 pub use stream::enable_stream;
-pub use ttl::enable_ttl;
+pub use stream::enable_ttl;

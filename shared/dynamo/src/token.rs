@@ -15,7 +15,6 @@
 
 mod binding;
 mod envelope;
-mod error;
 mod keys;
 
 use chacha20poly1305::aead::{Aead, Payload};
@@ -25,7 +24,7 @@ use crate::query::Position;
 use envelope::{Envelope, NONCE_BYTES};
 
 pub use binding::{Binding, model_version};
-pub use error::{BadToken, SealError, TOKEN_CHARS_MAX};
+pub use envelope::{BadToken, SealError, TOKEN_CHARS_MAX};
 pub use keys::{KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, TokenKeys};
 
 /// What is sealed.

@@ -28,31 +28,17 @@ pub enum Auth {
 
 /// Why a function does not start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum SettingsError {
     /// A variable that has no default.
     #[error("`{name}` is not set: {hint}")]
-    Missing {
-        /// The variable.
-        name: &'static str,
-        /// What it is for.
-        hint: &'static str,
-    },
+    Missing { name: &'static str, hint: &'static str },
     /// A variable whose value cannot be used, for a reason that does not show the value.
     #[error("`{name}`: {reason}")]
-    Unusable {
-        /// The variable.
-        name: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    Unusable { name: &'static str, reason: String },
     /// A variable with a value that it cannot have. The value is not shown: it could be a secret.
     #[error("`{name}` is not {wanted}")]
-    Invalid {
-        /// The variable.
-        name: &'static str,
-        /// What it should be.
-        wanted: String,
-    },
+    Invalid { name: &'static str, wanted: String },
     /// An endpoint that is none.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),

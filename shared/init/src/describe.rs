@@ -1,11 +1,11 @@
 //! A table as DynamoDB's API has it: an answer of DescribeTable, an input of CreateTable, the properties of a CloudFormation
 //! resource. The three have the same fields.
 
-use keyfold_core::model::ScalarType;
+use keyfold_core::model::{AttributeKind, Projection, ScalarType};
 use serde_json::Value;
 
 use crate::cursor::At;
-use crate::draft::{Draft, IndexDraft, KindDraft, ProjectionDraft, Rank, TableDraft, Ttl};
+use crate::draft::{Draft, IndexDraft, Rank, TableDraft, Ttl, kind_of_letter};
 use crate::error::{Problem, ReadError};
 
 /// The most attributes of one key that are read; DynamoDB has 4 and 4.
@@ -207,12 +207,12 @@ fn read_index(index: &At<'_>, local: bool) -> Result<IndexDraft, ReadError> {
 }
 
 /// `{ProjectionType, NonKeyAttributes}`.
-pub(crate) fn projection(at: &At<'_>) -> Result<ProjectionDraft, ReadError> {
+pub(crate) fn projection(at: &At<'_>) -> Result<Projection, ReadError> {
     let names = || at.get("NonKeyAttributes").map_or(Ok(Vec::new()), |names| names.texts());
     match at.some_text("ProjectionType").unwrap_or("ALL") {
-        "ALL" => Ok(ProjectionDraft::All),
-        "KEYS_ONLY" => Ok(ProjectionDraft::KeysOnly),
-        "INCLUDE" => names().map(ProjectionDraft::Include),
+        "ALL" => Ok(Projection::All),
+        "KEYS_ONLY" => Ok(Projection::KeysOnly),
+        "INCLUDE" => names().map(Projection::Include),
         other => Err(at.error(Problem::UnknownWord(other.to_owned()))),
     }
 }
@@ -228,6 +228,6 @@ pub(crate) fn scalar(letter: &str) -> Option<ScalarType> {
 }
 
 /// The attribute type that a key attribute has.
-pub(crate) fn kind_of(scalar: ScalarType) -> KindDraft {
-    KindDraft::of_letter(scalar.letter())
+pub(crate) fn kind_of(scalar: ScalarType) -> Option<AttributeKind> {
+    kind_of_letter(scalar.letter())
 }

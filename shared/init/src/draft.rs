@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::model::{Precision, ScalarType};
+use keyfold_core::model::{AttributeKind, Precision, Projection, ScalarType};
 use keyfold_core::value::Item;
 
 /// What the sources say.
@@ -105,98 +105,32 @@ pub struct IndexDraft {
     /// The attributes of its sort key.
     pub sort: Vec<String>,
     /// What it holds; `None` if the source does not say.
-    pub projection: Option<ProjectionDraft>,
+    pub projection: Option<Projection>,
     /// What to tell the reader.
     pub notes: Vec<String>,
 }
 
-/// What an index holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProjectionDraft {
-    /// Everything.
-    All,
-    /// Keys.
-    KeysOnly,
-    /// Keys and these.
-    Include(Vec<String>),
-}
-
-/// The type of an attribute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum KindDraft {
-    /// Nothing is known, or two sources disagree: it stays undeclared.
-    #[default]
-    Unknown,
-    /// S.
-    String,
-    /// N.
-    Number,
-    /// B.
-    Binary,
-    /// BOOL.
-    Boolean,
-    /// An S that holds a timestamp.
-    Timestamp(Precision),
-    /// An S that holds a date.
-    Date,
-    /// L.
-    List,
-    /// M.
-    Map,
-    /// SS.
-    StringSet,
-    /// NS.
-    NumberSet,
-    /// BS.
-    BinarySet,
-}
-
-impl KindDraft {
-    /// As the manifest writes it; `None` if it is not known.
-    pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            KindDraft::Unknown => return None,
-            KindDraft::String => "string",
-            KindDraft::Number => "number",
-            KindDraft::Binary => "binary",
-            KindDraft::Boolean => "boolean",
-            KindDraft::Timestamp(_) => "timestamp",
-            KindDraft::Date => "date",
-            KindDraft::List => "list",
-            KindDraft::Map => "map",
-            KindDraft::StringSet => "string-set",
-            KindDraft::NumberSet => "number-set",
-            KindDraft::BinarySet => "binary-set",
-        })
-    }
-
-    /// By the letter that DynamoDB uses.
-    pub fn of_letter(letter: &str) -> KindDraft {
-        match letter {
-            "S" => KindDraft::String,
-            "N" => KindDraft::Number,
-            "B" => KindDraft::Binary,
-            "BOOL" => KindDraft::Boolean,
-            "L" => KindDraft::List,
-            "M" => KindDraft::Map,
-            "SS" => KindDraft::StringSet,
-            "NS" => KindDraft::NumberSet,
-            "BS" => KindDraft::BinarySet,
-            _ => KindDraft::Unknown,
-        }
-    }
-
-    /// Is it stored as S?
-    pub fn is_text(self) -> bool {
-        matches!(self, KindDraft::String | KindDraft::Timestamp(_) | KindDraft::Date)
-    }
+/// The type that DynamoDB names by this letter.
+pub(crate) fn kind_of_letter(letter: &str) -> Option<AttributeKind> {
+    let kinds = [
+        AttributeKind::String,
+        AttributeKind::Number,
+        AttributeKind::Binary,
+        AttributeKind::Boolean,
+        AttributeKind::List,
+        AttributeKind::Map,
+        AttributeKind::StringSet,
+        AttributeKind::NumberSet,
+        AttributeKind::BinarySet,
+    ];
+    kinds.into_iter().find(|kind| kind.type_letter() == letter)
 }
 
 /// An attribute.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AttributeDraft {
-    /// Its type.
-    pub kind: KindDraft,
+    /// Its type. `None`: nothing is known, or two sources disagree, and it stays undeclared.
+    pub kind: Option<AttributeKind>,
     /// Did two sources, entities or items disagree about the type?
     pub mixed: bool,
     /// Does every item of the table have it?
@@ -211,8 +145,8 @@ pub struct AttributeDraft {
 
 impl AttributeDraft {
     /// An attribute of this type.
-    pub fn of(kind: KindDraft) -> AttributeDraft {
-        AttributeDraft { kind, ..AttributeDraft::default() }
+    pub fn of(kind: AttributeKind) -> AttributeDraft {
+        AttributeDraft { kind: Some(kind), ..AttributeDraft::default() }
     }
 }
 
@@ -297,20 +231,20 @@ impl TableDraft {
     }
 
     /// Notes an attribute. A type that contradicts a known one makes it unknown.
-    pub fn declare(&mut self, name: &str, kind: KindDraft) -> &mut AttributeDraft {
+    pub fn declare(&mut self, name: &str, kind: Option<AttributeKind>) -> &mut AttributeDraft {
         let attribute = self.attributes.entry(name.to_owned()).or_default();
-        if attribute.kind == KindDraft::Unknown && !attribute.mixed {
+        if attribute.kind.is_none() && !attribute.mixed {
             attribute.kind = kind;
-        } else if kind != KindDraft::Unknown && attribute.kind != kind {
-            let both_text = attribute.kind.is_text() && kind.is_text();
-            if both_text {
+        } else if kind.is_some() && attribute.kind != kind {
+            let is_text = |kind: Option<AttributeKind>| kind.is_some_and(|kind| kind.type_letter() == "S");
+            if is_text(attribute.kind) && is_text(kind) {
                 // One says what the text means, the other only that it is one.
-                if attribute.kind == KindDraft::String {
+                if attribute.kind == Some(AttributeKind::String) {
                     attribute.kind = kind;
                 }
             } else {
                 attribute.mixed = true;
-                attribute.kind = KindDraft::Unknown;
+                attribute.kind = None;
             }
         }
         attribute

@@ -1,11 +1,12 @@
 //! ElectroDB: `JSON.stringify(entity.schema)`, one entity, a list, or an object of them. The keys follow from it exactly.
 
+use keyfold_core::model::AttributeKind;
 use serde_json::Value;
 
 use crate::cursor::At;
 use crate::describe::INDEXES_MAX;
 use crate::draft::{
-    AttributeDraft, Draft, EntityDraft, IndexDraft, KindDraft, QuestionDraft, Rank, TableDraft, WhenDraft,
+    AttributeDraft, Draft, EntityDraft, IndexDraft, QuestionDraft, Rank, TableDraft, WhenDraft,
 };
 use crate::error::{Problem, ReadError};
 use crate::mcp::ENTITIES_MAX;
@@ -36,7 +37,10 @@ pub(crate) fn read(schemas: &[At<'_>]) -> Result<Draft, ReadError> {
         ..TableDraft::default()
     };
     for held in [ENTITY, VERSION] {
-        table.declare(held, KindDraft::String).evidence.push("ElectroDB writes it on every item".to_owned());
+        table
+            .declare(held, Some(AttributeKind::String))
+            .evidence
+            .push("ElectroDB writes it on every item".to_owned());
     }
     for schema in schemas {
         read_entity(schema, &mut table)?;
@@ -50,7 +54,7 @@ struct Field {
     /// The name in the item.
     field: String,
     label: String,
-    kind: KindDraft,
+    kind: Option<AttributeKind>,
     required: bool,
     /// The width of a number's padding.
     width: Option<u64>,
@@ -81,8 +85,7 @@ fn read_entity(schema: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError>
     }
     let key_names = table.key_attributes();
     for one in &fields {
-        if entity.templates.contains_key(&one.field)
-            || (key_names.contains(&one.field) && one.kind == KindDraft::Unknown)
+        if entity.templates.contains_key(&one.field) || (key_names.contains(&one.field) && one.kind.is_none())
         {
             continue;
         }
@@ -112,18 +115,18 @@ fn enumeration(schema: &At<'_>, attribute: &str) -> Vec<String> {
 fn field(name: &str, at: &At<'_>) -> Result<Field, ReadError> {
     let kind = match at.value.get("type") {
         Some(Value::String(word)) => match (word.as_str(), at.some_text("items")) {
-            ("string", _) => KindDraft::String,
-            ("number", _) => KindDraft::Number,
-            ("boolean", _) => KindDraft::Boolean,
-            ("list", _) => KindDraft::List,
-            ("map", _) => KindDraft::Map,
-            ("set", Some("number")) => KindDraft::NumberSet,
-            ("set", _) => KindDraft::StringSet,
-            _ => KindDraft::Unknown,
+            ("string", _) => Some(AttributeKind::String),
+            ("number", _) => Some(AttributeKind::Number),
+            ("boolean", _) => Some(AttributeKind::Boolean),
+            ("list", _) => Some(AttributeKind::List),
+            ("map", _) => Some(AttributeKind::Map),
+            ("set", Some("number")) => Some(AttributeKind::NumberSet),
+            ("set", _) => Some(AttributeKind::StringSet),
+            _ => None,
         },
-        Some(Value::Array(_)) => KindDraft::String,
+        Some(Value::Array(_)) => Some(AttributeKind::String),
         // A type that a function made is printed as an object.
-        _ => KindDraft::Unknown,
+        _ => None,
     };
     let padding = at.get("padding");
     let zeros = padding.as_ref().is_some_and(|at| at.some_text("char").unwrap_or("0") == "0");
@@ -132,7 +135,7 @@ fn field(name: &str, at: &At<'_>) -> Result<Field, ReadError> {
         .and_then(|at| at.get("length")?.value.as_u64())
         .filter(|width| (1..=20).contains(width));
     let padded = padding.is_some();
-    let exact = zeros && kind == KindDraft::Number && width.is_some();
+    let exact = zeros && kind == Some(AttributeKind::Number) && width.is_some();
     Ok(Field {
         name: name.to_owned(),
         field: at.some_text("field").unwrap_or(name).to_owned(),
@@ -165,7 +168,7 @@ impl Key<'_> {
             return format!("{{{stored}:0{width}}}");
         }
         match casing {
-            _ if !matches!(field.kind, KindDraft::String | KindDraft::Unknown) => format!("{{{stored}}}"),
+            _ if !matches!(field.kind, Some(AttributeKind::String) | None) => format!("{{{stored}}}"),
             "upper" => format!("{{{stored}|upper}}"),
             "none" => format!("{{{stored}}}"),
             _ => format!("{{{stored}|lower}}"),

@@ -46,6 +46,7 @@ impl fmt::Display for OneLine<'_> {
 
 /// What is wrong with a source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum Problem {
     /// There is nothing in it.
     #[error("there is nothing in it")]
@@ -67,12 +68,7 @@ pub enum Problem {
     OtherService(String),
     /// Its version is not known.
     #[error("its version is `{}`; versions {known} are read", OneLine(.found))]
-    Version {
-        /// What it says.
-        found: String,
-        /// What is read.
-        known: &'static str,
-    },
+    Version { found: String, known: &'static str },
     /// No table in it.
     #[error("it has no DynamoDB table")]
     NoTable,
@@ -90,12 +86,7 @@ pub enum Problem {
     UnknownWord(String),
     /// More of something than is read.
     #[error("there are more than {max} {what}")]
-    TooMany {
-        /// The most.
-        max: usize,
-        /// Of what.
-        what: &'static str,
-    },
+    TooMany { max: usize, what: &'static str },
     /// The table of the items is not known.
     #[error("which table do these items belong to? Give its description too: `aws dynamodb describe-table`")]
     ItemsOfNoTable,

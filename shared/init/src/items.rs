@@ -1,7 +1,8 @@
 //! Items: JSON lines, a list, or an answer of Scan or Query; in DynamoDB's notation or plain.
 
-use keyfold_core::value::Item;
-use serde_json::{Map, Value};
+use keyfold_core::json::{self, Bounds};
+use keyfold_core::value::{AttributeValue, Item};
+use serde_json::Value;
 
 use crate::cursor::At;
 use crate::draft::{Draft, SampledItem, TableDraft};
@@ -9,29 +10,23 @@ use crate::error::{Problem, ReadError};
 
 /// The most items of one source that are looked at.
 pub const ITEMS_MAX: usize = 20_000;
-/// DynamoDB's letters for types.
-const LETTERS: [&str; 10] = ["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"];
-
 /// Is it an item in DynamoDB's notation?
 pub(crate) fn is_typed(value: &Value) -> bool {
-    value.as_object().is_some_and(|members| !members.is_empty() && members.values().all(is_typed_value))
-}
-
-fn is_typed_value(value: &Value) -> bool {
-    value
-        .as_object()
-        .is_some_and(|object| object.len() == 1 && object.keys().all(|key| LETTERS.contains(&key.as_str())))
+    json::is_typed(&value.to_string()).unwrap_or_default()
 }
 
 /// One item.
 pub(crate) fn read_item(at: &At<'_>) -> Result<Item, ReadError> {
-    let wrong = || at.error(Problem::NotAnItem);
-    let members: &Map<String, Value> =
-        at.value.as_object().filter(|map| !map.is_empty()).ok_or_else(wrong)?;
-    if is_typed(at.value) {
-        return serde_json::from_value(at.value.clone()).map_err(|_| wrong());
-    }
-    serde_dynamo::to_item(Value::Object(members.clone())).map_err(|_| wrong())
+    let text = at.value.to_string();
+    let item = match json::is_typed(&text) {
+        Ok(true) => json::read_item(&text).ok(),
+        Ok(false) => match json::read_plain(&text, Bounds::DEFAULT) {
+            Ok(AttributeValue::M(members)) if !members.is_empty() => Some(members.into()),
+            _ => None,
+        },
+        Err(_) => None,
+    };
+    item.ok_or_else(|| at.error(Problem::NotAnItem))
 }
 
 /// The items of a list.

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::ScalarType;
+use keyfold_core::model::{AttributeKind, Projection, ScalarType};
 use keyfold_core::value::AttributeValue;
 
 use crate::cursor::At;
 use crate::describe;
-use crate::draft::{
-    Draft, EntityDraft, IndexDraft, KindDraft, ProjectionDraft, QuestionDraft, Rank, SampledItem, TableDraft,
-};
+use crate::draft::{Draft, EntityDraft, IndexDraft, QuestionDraft, Rank, SampledItem, TableDraft};
 use crate::error::{Problem, ReadError};
 use crate::items::{ITEMS_MAX, read_item};
 use crate::template::{attributes, bare, moment};
@@ -58,9 +56,9 @@ fn read_table(at: &At<'_>) -> Result<TableDraft, ReadError> {
     for index in at.list("gsi_list") {
         let include = || index.get("included_attributes").map_or(Ok(Vec::new()), |names| names.texts());
         let projection = match index.some_text("projection").unwrap_or("ALL") {
-            "ALL" => ProjectionDraft::All,
-            "KEYS_ONLY" => ProjectionDraft::KeysOnly,
-            "INCLUDE" => ProjectionDraft::Include(include()?),
+            "ALL" => Projection::All,
+            "KEYS_ONLY" => Projection::KeysOnly,
+            "INCLUDE" => Projection::Include(include()?),
             other => return Err(index.error(Problem::UnknownWord(other.to_owned()))),
         };
         if table.indexes.len() == describe::INDEXES_MAX {
@@ -93,7 +91,7 @@ fn read_table(at: &At<'_>) -> Result<TableDraft, ReadError> {
 
 fn read_entity(name: &str, at: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError> {
     let mut entity = EntityDraft { name: name.to_owned(), ..EntityDraft::default() };
-    let mut kinds: BTreeMap<String, KindDraft> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, Option<AttributeKind>> = BTreeMap::new();
     for field in at.list("fields") {
         let field_name = field.text_of("name")?;
         let kind = kind(field.text_of("type")?, &field);
@@ -120,9 +118,10 @@ fn read_entity(name: &str, at: &At<'_>, table: &mut TableDraft) -> Result<(), Re
     for (key, template) in keys {
         for name in attributes(&template) {
             entity.attributes.insert(name.clone());
-            table.declare(&name, KindDraft::Unknown);
+            table.declare(&name, None);
         }
-        let number = bare(&template).is_some_and(|field| kinds.get(field) == Some(&KindDraft::Number));
+        let number =
+            bare(&template).is_some_and(|field| kinds.get(field) == Some(&Some(AttributeKind::Number)));
         table.scalars.entry(key.clone()).or_insert(if number { ScalarType::N } else { ScalarType::S });
         // A number key of another name is an attribute of its own, and there whenever its number is.
         if number
@@ -139,19 +138,19 @@ fn read_entity(name: &str, at: &At<'_>, table: &mut TableDraft) -> Result<(), Re
     Ok(())
 }
 
-fn kind(word: &str, field: &At<'_>) -> KindDraft {
+fn kind(word: &str, field: &At<'_>) -> Option<AttributeKind> {
     match word {
-        "string" | "uuid" => KindDraft::String,
-        "integer" | "decimal" | "number" | "float" => KindDraft::Number,
-        "boolean" => KindDraft::Boolean,
-        "object" | "map" => KindDraft::Map,
-        "binary" => KindDraft::Binary,
-        "array" | "list" => KindDraft::List,
+        "string" | "uuid" => Some(AttributeKind::String),
+        "integer" | "decimal" | "number" | "float" => Some(AttributeKind::Number),
+        "boolean" => Some(AttributeKind::Boolean),
+        "object" | "map" => Some(AttributeKind::Map),
+        "binary" => Some(AttributeKind::Binary),
+        "array" | "list" => Some(AttributeKind::List),
         "set" | "string_set" => match field.some_text("item_type") {
-            Some("integer" | "decimal" | "number") => KindDraft::NumberSet,
-            _ => KindDraft::StringSet,
+            Some("integer" | "decimal" | "number") => Some(AttributeKind::NumberSet),
+            _ => Some(AttributeKind::StringSet),
         },
-        _ => KindDraft::Unknown,
+        _ => None,
     }
 }
 

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::Precision;
+use keyfold_core::model::{AttributeKind, Precision, Projection};
 
 use crate::cursor::At;
 use crate::describe::INDEXES_MAX;
-use crate::draft::{
-    Draft, EntityDraft, IndexDraft, KindDraft, ProjectionDraft, Rank, TableDraft, Ttl, WhenDraft,
-};
+use crate::draft::{Draft, EntityDraft, IndexDraft, Rank, TableDraft, Ttl, WhenDraft};
 use crate::error::{Problem, ReadError};
 use crate::mcp::ENTITIES_MAX;
 use crate::template;
@@ -52,18 +50,18 @@ pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
     let params = root.get("params");
     let type_field = params.as_ref().and_then(|at| at.some_text("typeField")).unwrap_or("_type").to_owned();
     let date = match &params {
-        Some(params) if params.flag("isoDates") => KindDraft::Timestamp(Precision::Milliseconds),
-        Some(_) => KindDraft::Number,
+        Some(params) if params.flag("isoDates") => Some(AttributeKind::Timestamp(Precision::Milliseconds)),
+        Some(_) => Some(AttributeKind::Number),
         // Older schemas leave it to the program.
         None => {
             table.notes.push(
                 "the schema does not say whether a Date is a text or a number (isoDates): it is taken for a text"
                     .to_owned(),
             );
-            KindDraft::Timestamp(Precision::Milliseconds)
+            Some(AttributeKind::Timestamp(Precision::Milliseconds))
         }
     };
-    table.declare(&type_field, KindDraft::String);
+    table.declare(&type_field, Some(AttributeKind::String));
     table.entity_attribute = Some(type_field.clone());
     let models = root.map("models");
     if models.len() > ENTITIES_MAX {
@@ -75,15 +73,15 @@ pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
     Ok(Draft { tables: vec![table], notes: Vec::new() })
 }
 
-fn project(index: &At<'_>) -> Result<ProjectionDraft, ReadError> {
+fn project(index: &At<'_>) -> Result<Projection, ReadError> {
     let Some(at) = index.get("project").or_else(|| index.get("projection")) else {
-        return Ok(ProjectionDraft::All);
+        return Ok(Projection::All);
     };
     match at.value.as_str().map(str::to_lowercase).as_deref() {
-        Some("all") => Ok(ProjectionDraft::All),
-        Some("keys" | "keys_only") => Ok(ProjectionDraft::KeysOnly),
+        Some("all") => Ok(Projection::All),
+        Some("keys" | "keys_only") => Ok(Projection::KeysOnly),
         Some(other) => Err(at.error(Problem::UnknownWord(other.to_owned()))),
-        None => at.texts().map(ProjectionDraft::Include),
+        None => at.texts().map(Projection::Include),
     }
 }
 
@@ -91,7 +89,7 @@ fn read_model(
     name: &str,
     model: &At<'_>,
     type_field: &str,
-    date: KindDraft,
+    date: Option<AttributeKind>,
     table: &mut TableDraft,
 ) -> Result<(), ReadError> {
     let keys = table.key_attributes();
@@ -101,13 +99,13 @@ fn read_model(
         evidence: vec!["from its OneTable model".to_owned()],
         ..EntityDraft::default()
     };
-    let kinds: BTreeMap<&str, KindDraft> =
+    let kinds: BTreeMap<&str, Option<AttributeKind>> =
         model.members().iter().map(|(attribute, at)| (*attribute, kind(at, date))).collect();
     for (attribute, at) in model.members() {
         // `map: "data.status"` packs an attribute into another one.
         if let Some(packed) = at.some_text("map").filter(|packed| packed.contains('.')) {
             let into = packed.split('.').next().unwrap_or(packed);
-            table.declare(into, KindDraft::Map);
+            table.declare(into, Some(AttributeKind::Map));
             table.notes.push(format!("`{attribute}` of `{name}` is packed into `{into}`"));
             continue;
         }
@@ -119,7 +117,7 @@ fn read_model(
                 for part in template::attributes(&text) {
                     // A part that no attribute of the model declares.
                     if !kinds.contains_key(part.as_str()) {
-                        table.declare(&part, KindDraft::String);
+                        table.declare(&part, Some(AttributeKind::String));
                     }
                 }
                 entity.templates.insert(stored.to_owned(), text);
@@ -132,12 +130,12 @@ fn read_model(
         }
         if at.flag("ttl") {
             table.ttl = Ttl::On(stored.to_owned());
-            table.declare(stored, KindDraft::Number);
+            table.declare(stored, Some(AttributeKind::Number));
             continue;
         }
         let values: Vec<String> = at.get("enum").and_then(|at| at.texts().ok()).unwrap_or_default();
         let kind = kinds.get(attribute).copied().unwrap_or_default();
-        if keys.iter().any(|key| key == stored) && kind == KindDraft::String {
+        if keys.iter().any(|key| key == stored) && kind == Some(AttributeKind::String) {
             continue;
         }
         let known = table.attributes.contains_key(stored);
@@ -152,20 +150,20 @@ fn read_model(
     Ok(())
 }
 
-fn kind(at: &At<'_>, date: KindDraft) -> KindDraft {
+fn kind(at: &At<'_>, date: Option<AttributeKind>) -> Option<AttributeKind> {
     if at.flag("ttl") {
-        return KindDraft::Number;
+        return Some(AttributeKind::Number);
     }
     match at.some_text("type").map(str::to_lowercase).as_deref() {
-        Some("string") => KindDraft::String,
-        Some("number") => KindDraft::Number,
-        Some("boolean") => KindDraft::Boolean,
-        Some("binary" | "buffer" | "arraybuffer") => KindDraft::Binary,
+        Some("string") => Some(AttributeKind::String),
+        Some("number") => Some(AttributeKind::Number),
+        Some("boolean") => Some(AttributeKind::Boolean),
+        Some("binary" | "buffer" | "arraybuffer") => Some(AttributeKind::Binary),
         Some("date") => date,
-        Some("object") => KindDraft::Map,
-        Some("array") => KindDraft::List,
-        Some("set") => KindDraft::StringSet,
-        _ => KindDraft::Unknown,
+        Some("object") => Some(AttributeKind::Map),
+        Some("array") => Some(AttributeKind::List),
+        Some("set") => Some(AttributeKind::StringSet),
+        _ => None,
     }
 }
 
@@ -174,7 +172,7 @@ fn written(
     value: &str,
     model: &str,
     type_field: &str,
-    kinds: &BTreeMap<&str, KindDraft>,
+    kinds: &BTreeMap<&str, Option<AttributeKind>>,
     table: &mut TableDraft,
 ) -> String {
     let mut lost = Vec::new();
@@ -205,7 +203,7 @@ fn written(
         let width = padding.and_then(|rest| rest.split(':').next()?.parse::<u32>().ok());
         match width {
             _ if name == type_field => done.push_str(&template::literal(model)),
-            Some(width @ 1..=20) if kinds.get(name) == Some(&KindDraft::Number) => {
+            Some(width @ 1..=20) if kinds.get(name) == Some(&Some(AttributeKind::Number)) => {
                 done.push_str(&format!("{{{name}:0{width}}}"));
             }
             _ => done.push_str(&format!("{{{name}}}")),

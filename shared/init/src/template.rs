@@ -6,8 +6,6 @@ use keyfold_core::key::{KeyMode, KeyRole, Template};
 use keyfold_core::model::{Attribute, AttributeKind, Precision};
 use keyfold_core::value::{AttributeValue, Item};
 
-use crate::draft::KindDraft;
-
 /// Text as a template writes it: braces and brackets doubled.
 pub(crate) fn literal(text: &str) -> String {
     let mut done = String::with_capacity(text.len());
@@ -77,19 +75,14 @@ pub(crate) fn bare(template: &str) -> Option<&str> {
 }
 
 /// The template as the core reads it, with these types; `None` if it is none.
-pub(crate) fn parse(text: &str, kinds: &BTreeMap<String, KindDraft>) -> Option<Template> {
+pub(crate) fn parse(text: &str, kinds: &BTreeMap<String, Option<AttributeKind>>) -> Option<Template> {
     let attributes = attributes(text)
         .into_iter()
         .map(|name| {
-            let kind = match kinds.get(&name).copied().unwrap_or_default() {
-                KindDraft::Number => AttributeKind::Number,
-                KindDraft::Binary => AttributeKind::Binary,
-                KindDraft::Boolean => AttributeKind::Boolean,
-                KindDraft::Timestamp(precision) => AttributeKind::Timestamp(precision),
-                KindDraft::Date => AttributeKind::Date,
-                _ => AttributeKind::String,
-            };
-            (name.clone(), Attribute::new(&name, kind))
+            let can_be_part =
+                |kind: &AttributeKind| kind.scalar().is_some() || *kind == AttributeKind::Boolean;
+            let kind = kinds.get(&name).copied().flatten().filter(can_be_part);
+            (name.clone(), Attribute::new(&name, kind.unwrap_or(AttributeKind::String)))
         })
         .collect();
     Template::parse(text, &attributes, KeyRole::Partition, KeyMode::Verbatim).ok()
@@ -97,7 +90,7 @@ pub(crate) fn parse(text: &str, kinds: &BTreeMap<String, KindDraft>) -> Option<T
 
 /// What a text says of time: a date, a timestamp with the precision in which Keyfold would write it the same, or one that
 /// Keyfold would write in another way.
-pub(crate) fn moment(text: &str) -> Option<KindDraft> {
+pub(crate) fn moment(text: &str) -> Option<AttributeKind> {
     let bytes = text.as_bytes();
     let digits = |range: std::ops::Range<usize>| {
         bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
@@ -111,18 +104,18 @@ pub(crate) fn moment(text: &str) -> Option<KindDraft> {
         return None;
     }
     if bytes.len() == 10 {
-        return writes_the_same(text, KindDraft::Date).then_some(KindDraft::Date);
+        return writes_the_same(text, AttributeKind::Date).then_some(AttributeKind::Date);
     }
     if bytes.get(10) != Some(&b'T') {
         return None;
     }
     let precisions =
         [Precision::Seconds, Precision::Milliseconds, Precision::Microseconds, Precision::Nanoseconds];
-    precisions.into_iter().map(KindDraft::Timestamp).find(|kind| writes_the_same(text, *kind))
+    precisions.into_iter().map(AttributeKind::Timestamp).find(|kind| writes_the_same(text, *kind))
 }
 
-fn writes_the_same(text: &str, kind: KindDraft) -> bool {
-    let kinds = BTreeMap::from([("a".to_owned(), kind)]);
+fn writes_the_same(text: &str, kind: AttributeKind) -> bool {
+    let kinds = BTreeMap::from([("a".to_owned(), Some(kind))]);
     let value = AttributeValue::S(text.to_owned());
     let item: Item = HashMap::from([("a".to_owned(), value)]).into();
     let folded = parse("{a}", &kinds).and_then(|template| template.fold(&item).ok().flatten());

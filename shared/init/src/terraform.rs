@@ -4,13 +4,14 @@ mod hcl;
 
 pub(crate) use hcl::{is_hcl, read_hcl};
 
+use keyfold_core::model::Projection;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::cursor::At;
 use crate::describe::{INDEXES_MAX, KEY_PARTS_MAX, scalar, unmodelled};
-use crate::draft::{Draft, IndexDraft, ProjectionDraft, Rank, SampledItem, TableDraft, Ttl};
+use crate::draft::{Draft, IndexDraft, Rank, SampledItem, TableDraft, Ttl};
 use crate::error::{Problem, ReadError};
 use crate::items::read_item;
 
@@ -205,13 +206,13 @@ fn keys(owner: &At<'_>) -> Result<(Vec<String>, Vec<String>), ReadError> {
     Ok((partition, sort))
 }
 
-fn projection(index: &At<'_>) -> Result<ProjectionDraft, ReadError> {
+fn projection(index: &At<'_>) -> Result<Projection, ReadError> {
     match index.some_text("projection_type").unwrap_or("ALL") {
-        "ALL" => Ok(ProjectionDraft::All),
-        "KEYS_ONLY" => Ok(ProjectionDraft::KeysOnly),
+        "ALL" => Ok(Projection::All),
+        "KEYS_ONLY" => Ok(Projection::KeysOnly),
         "INCLUDE" => {
             let names = index.get("non_key_attributes").map_or(Ok(Vec::new()), |names| names.texts());
-            names.map(ProjectionDraft::Include)
+            names.map(Projection::Include)
         }
         other => Err(index.error(Problem::UnknownWord(other.to_owned()))),
     }

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::Precision;
+use keyfold_core::model::{AttributeKind, Precision, Projection};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::cursor::At;
 use crate::describe::{INDEXES_MAX, projection, scalar};
 use crate::draft::{
-    Draft, EntityDraft, IndexDraft, KindDraft, QuestionDraft, Rank, SampledItem, TableDraft, WhenDraft,
+    Draft, EntityDraft, IndexDraft, QuestionDraft, Rank, SampledItem, TableDraft, WhenDraft, kind_of_letter,
 };
 use crate::error::{Problem, ReadError};
 use crate::items::{ITEMS_MAX, read_item};
@@ -72,7 +72,7 @@ fn read_table(at: &At<'_>, root: &At<'_>) -> Result<TableDraft, ReadError> {
     let key_names = table.key_attributes();
     for attribute in at.list("NonKeyAttributes") {
         let attribute_name = attribute.text_of("AttributeName")?;
-        let kind = KindDraft::of_letter(attribute.some_text("AttributeType").unwrap_or_default());
+        let kind = kind_of_letter(attribute.some_text("AttributeType").unwrap_or_default());
         if !key_names.iter().any(|key| key == attribute_name) {
             table.declare(attribute_name, kind);
         }
@@ -119,12 +119,14 @@ fn sample_formats(at: &At<'_>, table: &mut TableDraft) {
     for (attribute, format) in at.map("SampleDataFormats") {
         let words: Vec<&str> = format.elements().iter().filter_map(|at| at.value.as_str()).collect();
         let kind = match words.as_slice() {
-            ["date", form] if form.contains("date and time") => KindDraft::Timestamp(Precision::Milliseconds),
-            ["date", form] if form.starts_with("ISO 8601 date") => KindDraft::Date,
+            ["date", form] if form.contains("date and time") => {
+                Some(AttributeKind::Timestamp(Precision::Milliseconds))
+            }
+            ["date", form] if form.starts_with("ISO 8601 date") => Some(AttributeKind::Date),
             _ => continue,
         };
         if let Some(known) =
-            table.attributes.get_mut(attribute).filter(|known| known.kind == KindDraft::String)
+            table.attributes.get_mut(attribute).filter(|known| known.kind == Some(AttributeKind::String))
         {
             known.kind = kind;
             known.evidence.push("the model says its format".to_owned());
@@ -259,13 +261,13 @@ fn model_schema(schema: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError
             }
             if !is_key {
                 let kind = match at.some_text("type").unwrap_or_default() {
-                    "String" => KindDraft::String,
-                    "Number" => KindDraft::Number,
-                    "Boolean" => KindDraft::Boolean,
-                    "Binary" => KindDraft::Binary,
-                    "Array" | "List" => KindDraft::List,
-                    "Object" | "Map" => KindDraft::Map,
-                    _ => KindDraft::Unknown,
+                    "String" => Some(AttributeKind::String),
+                    "Number" => Some(AttributeKind::Number),
+                    "Boolean" => Some(AttributeKind::Boolean),
+                    "Binary" => Some(AttributeKind::Binary),
+                    "Array" | "List" => Some(AttributeKind::List),
+                    "Object" | "Map" => Some(AttributeKind::Map),
+                    _ => None,
                 };
                 // The table's own list of attributes is the better authority.
                 if !table.attributes.contains_key(attribute) {

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use keyfold_core::model::{Precision, ScalarType};
+use keyfold_core::model::{AttributeKind, Precision, Projection, ScalarType};
 
 use crate::describe::kind_of;
 use crate::draft::{
-    AttributeDraft, Draft, EntityDraft, IndexDraft, KindDraft, ProjectionDraft, QuestionDraft, TableDraft,
-    Ttl, WhenDraft,
+    AttributeDraft, Draft, EntityDraft, IndexDraft, QuestionDraft, TableDraft, Ttl, WhenDraft,
 };
 use crate::name;
 use crate::questions::attribute;
@@ -266,7 +265,7 @@ impl Writer<'_> {
             }
         }
         for index in &table.indexes {
-            if let Some(ProjectionDraft::Include(names)) = &index.projection {
+            if let Some(Projection::Include(names)) = &index.projection {
                 must.extend(names.iter().cloned());
             }
         }
@@ -274,7 +273,7 @@ impl Writer<'_> {
             must.insert(name.clone());
         }
         for (name, attribute) in &table.attributes {
-            if attribute.kind != KindDraft::Unknown || attribute.mixed {
+            if attribute.kind.is_some() || attribute.mixed {
                 declared.insert(name.clone(), attribute.clone());
             }
         }
@@ -283,16 +282,17 @@ impl Writer<'_> {
             let mut attribute = declared.remove(&name).unwrap_or_else(|| known(&name));
             let scalar = table.scalars.get(&name).copied();
             if let Some(scalar) = scalar.filter(|_| keys.contains(&name))
-                && !(attribute.kind.is_text() && scalar == ScalarType::S)
+                && !(attribute.kind.is_some_and(|kind| kind.scalar() == Some(ScalarType::S))
+                    && scalar == ScalarType::S)
             {
                 attribute.kind = kind_of(scalar);
                 attribute.mixed = false;
             }
-            if table.ttl == Ttl::On(name.clone()) && attribute.kind == KindDraft::Unknown {
-                attribute.kind = KindDraft::Number;
+            if table.ttl == Ttl::On(name.clone()) && attribute.kind.is_none() {
+                attribute.kind = Some(AttributeKind::Number);
             }
-            if attribute.kind == KindDraft::Unknown {
-                attribute.kind = KindDraft::String;
+            if attribute.kind.is_none() {
+                attribute.kind = Some(AttributeKind::String);
                 attribute.evidence.push("no source says its type: taken for a string".to_owned());
                 attribute.mixed = false;
             }
@@ -324,15 +324,15 @@ impl Writer<'_> {
             notes.dedup();
             let notes =
                 if notes.is_empty() { String::new() } else { format!(" # {}", comment(&notes.join("; "))) };
-            let Some(kind) = attribute.kind.name() else {
+            let Some(kind) = attribute.kind.map(AttributeKind::name) else {
                 let _ = writeln!(text, "# {} is not declared.{notes}", comment(&name));
                 continue;
             };
             let mut fields = vec![format!("type = {}", quoted(kind))];
-            if let KindDraft::Timestamp(precision) = attribute.kind {
+            if let Some(AttributeKind::Timestamp(precision)) = attribute.kind {
                 fields.extend(precision_word(precision).map(|word| format!("precision = {}", quoted(word))));
             }
-            if !attribute.values.is_empty() && attribute.kind == KindDraft::String {
+            if !attribute.values.is_empty() && attribute.kind == Some(AttributeKind::String) {
                 fields.push(format!("values = {}", quoted_list(&attribute.values)));
             }
             if attribute.required {
@@ -390,13 +390,13 @@ impl Writer<'_> {
                 let _ =
                     writeln!(text, "projection = \"all\" # the source does not say: compare with the table");
             }
-            Some(ProjectionDraft::All) => {
+            Some(Projection::All) => {
                 let _ = writeln!(text, "projection = \"all\"");
             }
-            Some(ProjectionDraft::KeysOnly) => {
+            Some(Projection::KeysOnly) => {
                 let _ = writeln!(text, "projection = \"keys-only\"");
             }
-            Some(ProjectionDraft::Include(names)) => {
+            Some(Projection::Include(names)) => {
                 let own = |name: &&String| {
                     let of_table =
                         self.table.partition.iter().chain(&self.table.sort).any(|key| key == *name);
@@ -453,9 +453,7 @@ impl Writer<'_> {
             .requires
             .iter()
             .filter(|name| !entity.key_only.contains(*name) && !self.is_folded(name))
-            .filter(|name| {
-                self.declared().get(*name).is_some_and(|attribute| attribute.kind != KindDraft::Unknown)
-            })
+            .filter(|name| self.declared().get(*name).is_some_and(|attribute| attribute.kind.is_some()))
             .collect();
         if !requires.is_empty() {
             let _ = writeln!(body, "requires = {}", quoted_list(requires));
@@ -508,13 +506,13 @@ impl Writer<'_> {
             let can = declared.get(name).is_some_and(|one| {
                 let scalar = !matches!(
                     one.kind,
-                    KindDraft::List
-                        | KindDraft::Map
-                        | KindDraft::StringSet
-                        | KindDraft::NumberSet
-                        | KindDraft::BinarySet
+                    Some(AttributeKind::List)
+                        | Some(AttributeKind::Map)
+                        | Some(AttributeKind::StringSet)
+                        | Some(AttributeKind::NumberSet)
+                        | Some(AttributeKind::BinarySet)
                 );
-                one.kind != KindDraft::Unknown
+                one.kind.is_some()
                     && (scalar || condition.contains("contains") || condition.contains("exists"))
             });
             if can { conditions.push(condition.clone()) } else { left_out.push(name) }

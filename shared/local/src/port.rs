@@ -49,23 +49,14 @@ pub(crate) struct PortRules {
 
 /// Why a port cannot be listened on.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ListenError {
     /// Another process has it.
     #[error("port {port} is in use; give another with {option}")]
-    InUse {
-        /// The port.
-        port: u16,
-        /// The command's option for the port.
-        option: &'static str,
-    },
+    InUse { port: u16, option: &'static str },
     /// Something else is in the way.
     #[error("cannot listen on port {port}")]
-    Failed {
-        /// The port.
-        port: u16,
-        /// What is in the way.
-        source: std::io::Error,
-    },
+    Failed { port: u16, source: std::io::Error },
 }
 
 /// Listens on a port of this machine's own address; 0 for any free one. `option`: the command's option for it.

@@ -8,33 +8,16 @@ const ARN: &str = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountI
 
 /// Why there is no template.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum GenerateError {
     /// Two names of the manifest that are one in CloudFormation, which knows letters and digits only.
     #[error(
         "`{one}` and `{other}` are both `{id}` in CloudFormation\nhint: it knows letters and digits only; give one of them another name"
     )]
-    SameId {
-        /// One of them.
-        one: String,
-        /// The other.
-        other: String,
-        /// What both are.
-        id: String,
-    },
+    SameId { one: String, other: String, id: String },
     /// More of something than AWS takes.
     #[error("{what} has {count} {unit}, and AWS takes {max}\nhint: {hint}")]
-    Limit {
-        /// The part of the template that has too many.
-        what: String,
-        /// How many it has.
-        count: usize,
-        /// Resources, bytes.
-        unit: &'static str,
-        /// How many AWS takes.
-        max: usize,
-        /// The remedy.
-        hint: String,
-    },
+    Limit { what: String, count: usize, unit: &'static str, max: usize, hint: String },
     /// A retrofit whose mapping is none.
     #[error(transparent)]
     Mapping(#[from] keyfold_core::retrofit::MappingError),

@@ -125,10 +125,10 @@ impl ModelTable {
             let position = |item: &Item| state.shape.position(item);
             let change = IndexChange {
                 remove: old
-                    .and_then(|item| index.entry(&self.table, item).item())
+                    .and_then(|item| index.entry(&self.table, item).ok())
                     .and_then(|entry| position(&entry)),
                 put: new
-                    .and_then(|item| index.entry(&self.table, item).item())
+                    .and_then(|item| index.entry(&self.table, item).ok())
                     .and_then(|entry| Some((position(&entry)?, entry))),
             };
             if change.remove.is_none() && change.put.is_none() {

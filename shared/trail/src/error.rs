@@ -7,6 +7,7 @@ use keyfold_dynamo::DynamoError;
 
 /// Why a trail cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum TrailError {
     /// A call failed.
     #[error(transparent)]
@@ -15,56 +16,25 @@ pub enum TrailError {
     #[error(
         "the journal `{journal}` does not say since when there is one\nhint: nothing was written to it, or its row was removed: give anchors, or the first day with --from"
     )]
-    NoBeginning {
-        /// The journal's table.
-        journal: String,
-    },
+    NoBeginning { journal: String },
     /// A day that is none.
     #[error("`{day}` is no day: write it as 2026-11-23")]
-    Day {
-        /// What was given.
-        day: String,
-    },
+    Day { day: String },
     /// A first day after the last.
     #[error("the first day, {from}, is after the last, {to}")]
-    DaysReversed {
-        /// The first.
-        from: String,
-        /// The last.
-        to: String,
-    },
+    DaysReversed { from: String, to: String },
     /// More days than are read at once.
     #[error("from {from} to {to} are more than {max} days")]
-    Days {
-        /// The first.
-        from: String,
-        /// The last.
-        to: String,
-        /// The most.
-        max: usize,
-    },
+    Days { from: String, to: String, max: usize },
     /// A file cannot be read or written.
     #[error("`{}` cannot be read or written", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     /// Another version of Keyfold wrote a part of the trail.
     #[error("`{place}` cannot be read: {source}\nhint: {}", source.hint())]
-    Format {
-        /// The journal's table, or the file of an anchor.
-        place: String,
-        /// Which version.
-        source: UnknownFormat,
-    },
+    Format { place: String, source: UnknownFormat },
     /// A file of an anchor is none.
     #[error("`{}` is no anchor", path.display())]
-    Anchor {
-        /// The file.
-        path: PathBuf,
-    },
+    Anchor { path: PathBuf },
     /// What was laid on disk cannot be written or read again.
     #[error("the temporary files cannot be used")]
     Temporary(#[from] std::io::Error),

@@ -41,49 +41,26 @@ pub struct Carried {
 
 /// Why an item's digest cannot be had from what a retrofit made of it.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum CarriedError {
     /// There is no such retrofit.
     #[error("the manifest has no retrofit `{name}`")]
-    Unknown {
-        /// The name.
-        name: String,
-    },
+    Unknown { name: String },
     /// It leaves an attribute behind.
     #[error(
         "the retrofit `{name}` drops `{attribute}`, which digests are made of\nhint: verify the source `{from}` before it is deleted; of `{to}`, only what was written there can be proved"
     )]
-    Drops {
-        /// The retrofit.
-        name: String,
-        /// The attribute.
-        attribute: String,
-        /// The source.
-        from: String,
-        /// The target.
-        to: String,
-    },
+    Drops { name: String, attribute: String, from: String, to: String },
     /// It writes over an attribute of the source.
     #[error(
         "the retrofit `{name}` sets `{attribute}`, which the source's events can have too\nhint: verify the source `{from}` before it is deleted"
     )]
-    Sets {
-        /// The retrofit.
-        name: String,
-        /// The attribute.
-        attribute: String,
-        /// The source.
-        from: String,
-    },
+    Sets { name: String, attribute: String, from: String },
     /// It carries only some items.
     #[error(
         "the retrofit `{name}` carries only some items: the others would be called removed\nhint: verify the source `{from}`"
     )]
-    Only {
-        /// The retrofit.
-        name: String,
-        /// The source.
-        from: String,
-    },
+    Only { name: String, from: String },
 }
 
 impl Carried {

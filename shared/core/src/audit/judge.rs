@@ -124,7 +124,7 @@ pub struct Verdict {
 
 /// What is known of one digest.
 #[derive(Debug, Default)]
-struct Known<'g> {
+struct DigestHistory<'g> {
     intents: Vec<&'g Intent>,
     seen: Vec<&'g Seen>,
     there: Option<&'g Stored>,
@@ -135,13 +135,13 @@ struct Known<'g> {
 /// An item counts as what was written only if an intent has its digest and was not refused, and no other event with its key
 /// was confirmed instead: a refused event that somebody puts in the place of the right one is a change.
 pub fn judge(group: &Group, since_ms: i64, now_ms: i64) -> Verdict {
-    let mut known: BTreeMap<Hash, Known<'_>> = BTreeMap::new();
+    let mut known: BTreeMap<Hash, DigestHistory<'_>> = BTreeMap::new();
     group.intents.iter().for_each(|intent| known.entry(intent.digest).or_default().intents.push(intent));
     group.seen.iter().for_each(|seen| known.entry(seen.digest).or_default().seen.push(seen));
     let some_confirmed = known.values().any(|known| known.is_confirmed() && !known.intents.is_empty());
     let mut strangers: Vec<&Stored> = Vec::new();
     for stored in &group.stored {
-        let may_be = |known: &Known<'_>| {
+        let may_be = |known: &DigestHistory<'_>| {
             known.there.is_none()
                 && !known.intents.is_empty()
                 && (known.is_confirmed() || !some_confirmed && !known.is_refused())
@@ -178,7 +178,7 @@ pub fn judge(group: &Group, since_ms: i64, now_ms: i64) -> Verdict {
     verdict
 }
 
-impl<'g> Known<'g> {
+impl<'g> DigestHistory<'g> {
     fn is_confirmed(&self) -> bool {
         !self.seen.is_empty() || self.intents.iter().any(|intent| intent.outcome == OutcomeLetter::Written)
     }

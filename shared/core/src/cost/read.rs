@@ -50,14 +50,6 @@ pub fn get_read_units(item_bytes: Option<u64>, consistency: Consistency) -> Read
     consistency.of_blocks(blocks(item_bytes.unwrap_or(0)).max(1))
 }
 
-/// A batch of reads by key: each item is rounded up on its own.
-pub fn batch_get_read_units(
-    items_bytes: impl IntoIterator<Item = Option<u64>>,
-    consistency: Consistency,
-) -> ReadUnits {
-    items_bytes.into_iter().map(|bytes| get_read_units(bytes, consistency)).sum()
-}
-
 /// A scan of this many bytes, over all its pages.
 ///
 /// A full page of 1 MB is a whole number of units. Pages end at an item, so each page, and each segment of a parallel
@@ -66,37 +58,17 @@ pub fn scan_read_units(bytes: u64, consistency: Consistency) -> ReadUnits {
     query_read_units([bytes], consistency)
 }
 
-/// How many pages a query or scan of this many bytes has at least.
-pub fn query_pages(bytes: u64) -> u64 {
-    bytes.div_ceil(QUERY_PAGE_BYTES_MAX).max(1)
-}
-
-/// The result size of a query of a local index that fetches from the table what the index does not hold: the entries
-/// together, rounded up to 4 KB, and each item, rounded up to 4 KB on its own. A page of it has at most 1 MB.
+/// What a query of a local index consumes that fetches from the table what the index does not hold: for the entries together,
+/// rounded up to 4 KB, and for each item, rounded up to 4 KB on its own.
 ///
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ThroughputConsiderations.Reads>
-pub fn lsi_fetch_bytes(
-    entries_bytes: impl IntoIterator<Item = u64>,
-    items_bytes: impl IntoIterator<Item = u64>,
-) -> u64 {
-    lsi_fetch_blocks(entries_bytes, items_bytes).saturating_mul(READ_UNIT_BYTES)
-}
-
-/// What such a query consumes.
 pub fn lsi_fetch_read_units(
     entries_bytes: impl IntoIterator<Item = u64>,
     items_bytes: impl IntoIterator<Item = u64>,
     consistency: Consistency,
 ) -> ReadUnits {
-    consistency.of_blocks(lsi_fetch_blocks(entries_bytes, items_bytes).max(1))
-}
-
-fn lsi_fetch_blocks(
-    entries_bytes: impl IntoIterator<Item = u64>,
-    items_bytes: impl IntoIterator<Item = u64>,
-) -> u64 {
     let of_items = items_bytes.into_iter().map(blocks).fold(0, u64::saturating_add);
-    blocks(sum(entries_bytes)).saturating_add(of_items)
+    consistency.of_blocks(blocks(sum(entries_bytes)).saturating_add(of_items).max(1))
 }
 
 fn sum(bytes: impl IntoIterator<Item = u64>) -> u64 {

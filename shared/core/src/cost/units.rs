@@ -75,9 +75,6 @@ pub struct WriteUnits(u64);
 impl WriteUnits {
     /// None.
     pub const ZERO: WriteUnits = WriteUnits(0);
-    /// The delete of an item that is not there.
-    pub const MISSING_DELETE: WriteUnits = WriteUnits(1);
-
     /// This many.
     pub const fn new(units: u64) -> WriteUnits {
         WriteUnits(units)
@@ -88,17 +85,10 @@ impl WriteUnits {
         WriteUnits(bytes.div_ceil(WRITE_UNIT_BYTES).max(1))
     }
 
-    /// What a table consumes when an item changes: by the larger of the two sizes. `None` where there is no item;
-    /// with neither it is [`MISSING_DELETE`](Self::MISSING_DELETE).
+    /// What a table consumes when an item changes: by the larger of the two sizes. `None` where there is no item; with neither, as
+    /// for the delete of an item that is not there, it is one unit. A write whose condition fails consumes as much.
     pub fn of_change(old_bytes: Option<u64>, new_bytes: Option<u64>) -> WriteUnits {
         WriteUnits::of(old_bytes.max(new_bytes).unwrap_or(0))
-    }
-
-    /// What a write consumes whose condition fails: as much of the table as if it had succeeded, and nothing of the
-    /// indexes. `old_bytes` is the item that is there; `new_bytes` the one that was to be, where it is known. With
-    /// neither it is one unit.
-    pub fn of_failed_condition(old_bytes: Option<u64>, new_bytes: Option<u64>) -> WriteUnits {
-        WriteUnits::of_change(old_bytes, new_bytes)
     }
 
     /// The same inside a transaction, which prepares and commits each item. Units of indexes do not double: see

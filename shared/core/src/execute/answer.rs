@@ -1,14 +1,16 @@
 //! What a run came to.
 
-use crate::model::Table;
-use crate::query::QueryPlan;
-use crate::query::own;
-use crate::value::Item;
+use std::collections::HashSet;
 
 use super::budget::REQUESTS_MAX;
 use super::error::AnswerError;
 use super::lanes::Lanes;
+use super::position::KeyValue;
 use super::position::{Position, Start};
+use super::shape::Shape;
+use crate::model::Table;
+use crate::query::{QueryPlan, own};
+use crate::value::Item;
 
 /// The name under which an item can carry a mark of whoever runs the plan: no attribute in DynamoDB has it. It stays on the
 /// item, whatever is selected.
@@ -83,6 +85,26 @@ impl Run<'_> {
         match budget.units_max() {
             Some(units) if budget.requests() < REQUESTS_MAX => AnswerError::ReadUnitsCap { table, units },
             _ => AnswerError::TooManyReads { table, requests: budget.requests() },
+        }
+    }
+}
+
+/// The primary keys given out so far.
+pub(super) struct GivenOut {
+    /// `None` where nothing can come twice.
+    keys: Option<HashSet<Vec<KeyValue>>>,
+}
+
+impl GivenOut {
+    pub(super) fn among(accesses: usize) -> GivenOut {
+        GivenOut { keys: (accesses > 1).then(HashSet::new) }
+    }
+
+    /// Is this the first time? Remembers it.
+    pub(super) fn is_new(&mut self, shape: &Shape, item: &Item) -> Result<bool, AnswerError> {
+        match &mut self.keys {
+            Some(keys) => Ok(keys.insert(shape.primary_key(item)?)),
+            None => Ok(true),
         }
     }
 }

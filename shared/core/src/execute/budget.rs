@@ -4,6 +4,7 @@
 //! Nobody knows how large items are before they are read. So beside the estimate there is a bound: with the most that all reads
 //! under way can cost, a run exceeds its cap by one page at the most. Near the cap, reads wait for each other.
 
+use super::page::PAGE_ITEMS_MAX;
 use crate::cost::{QUERY_PAGE_BYTES_MAX, READ_UNIT_BYTES};
 use crate::index::ITEM_BYTES_MAX;
 use crate::model::Table;
@@ -207,5 +208,30 @@ impl Budget {
                 Price::PageAndItems => page + single,
                 Price::Items => single,
             }
+    }
+}
+
+/// How many reads a query has under way at once, if the caller does not say.
+pub const CONCURRENCY_DEFAULT: usize = 8;
+
+/// The bounds of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOptions {
+    /// The most reads under way at once; at least one.
+    pub concurrency_max: usize,
+    /// The most read units that this run may consume. How large items are is known only when they are read, so the run can go over
+    /// it, but by no more than one page of 1 MB: reads wait for each other where all of them together could.
+    pub read_units_max: Option<f64>,
+    /// The most items that one call reads; at most [`PAGE_ITEMS_MAX`].
+    pub page_items_max: u32,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            concurrency_max: CONCURRENCY_DEFAULT,
+            read_units_max: None,
+            page_items_max: PAGE_ITEMS_MAX,
+        }
     }
 }

@@ -2,31 +2,17 @@
 
 /// Why a plan was not answered.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum AnswerError {
     /// Nothing can be answered within the read units allowed.
     #[error("this request on table `{table}` needs more than {units} read units")]
-    ReadUnitsCap {
-        /// The table's id.
-        table: String,
-        /// What was allowed.
-        units: f64,
-    },
+    ReadUnitsCap { table: String, units: f64 },
     /// More reads are needed than one run makes.
     #[error("this request on table `{table}` needs more than {requests} reads")]
-    TooManyReads {
-        /// The table's id.
-        table: String,
-        /// How many were made.
-        requests: u32,
-    },
+    TooManyReads { table: String, requests: u32 },
     /// More items match than may be sorted.
     #[error("more than {items_max} items of table `{table}` would have to be sorted")]
-    SortTooLarge {
-        /// The table's id.
-        table: String,
-        /// The most that are sorted.
-        items_max: u32,
-    },
+    SortTooLarge { table: String, items_max: u32 },
     /// Something arrived that no access waits for.
     #[error("the response belongs to no request that is under way")]
     NotAsked,
@@ -35,20 +21,10 @@ pub enum AnswerError {
     BadPosition,
     /// The plan reads an index that the table does not have.
     #[error("table `{table}` has no index `{index}`")]
-    UnknownIndex {
-        /// The table's id.
-        table: String,
-        /// The index.
-        index: String,
-    },
+    UnknownIndex { table: String, index: String },
     /// An entry came without an attribute of its key.
     #[error("an item of table `{table}` has no key attribute `{attribute}`")]
-    KeyMissing {
-        /// The table's name in DynamoDB.
-        table: String,
-        /// The attribute.
-        attribute: String,
-    },
+    KeyMissing { table: String, attribute: String },
 }
 
 impl AnswerError {

@@ -4,15 +4,15 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use super::answer::{Answer, Run};
-use super::counted::Counted;
+use super::budget::RunOptions;
 use super::error::AnswerError;
 use super::lanes::{Fill, Filled, Lanes};
 use super::merged::Merged;
-use super::options::RunOptions;
 use super::position::{Position, Start, start};
+use super::reader::{Brought, ReadRequest};
 use super::reader::{PageSource, Reader};
-use super::request::{Brought, ReadRequest};
 use super::sequential::Sequential;
+use super::sorted::Counted;
 use super::sorted::Sorted;
 use crate::model::Table;
 use crate::query::QueryPlan;

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::AnswerError;
-use super::key_value::KeyValue;
 use super::page::{BatchGet, Got};
+use super::position::KeyValue;
 use super::reader::Reader;
 use crate::value::Item;
 

@@ -10,8 +10,8 @@ use crate::value::Item;
 
 use super::error::AnswerError;
 use super::hydrate::Hydrated;
-use super::key_value::KeyValue;
 use super::page::{BATCH_GET_KEYS_MAX, Page};
+use super::position::KeyValue;
 use super::position::Progress;
 use super::reader::Reader;
 use super::shape::Shape;
@@ -53,7 +53,7 @@ pub(super) struct Lane {
 }
 
 /// What is to be read next.
-pub(super) enum Step {
+pub(super) enum NextRead {
     Page { start: Option<Item>, items: u32 },
     Items { entries: Vec<Item> },
 }
@@ -109,16 +109,16 @@ impl Lane {
     }
 
     /// Begins the next step, for at most so many items.
-    pub(super) fn begin(&mut self, items: u32) -> Step {
+    pub(super) fn begin(&mut self, items: u32) -> NextRead {
         if self.pending.is_empty() {
             let start = match &self.cursor {
                 Cursor::After(key) => Some(key.clone()),
                 Cursor::Start | Cursor::End => None,
             };
-            return Step::Page { start, items };
+            return NextRead::Page { start, items };
         }
         let items = self.pending.len().min(items as usize);
-        Step::Items { entries: self.pending.drain(..items).collect() }
+        NextRead::Items { entries: self.pending.drain(..items).collect() }
     }
 
     /// Takes in a page.

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
+use super::budget::RunOptions;
 use super::budget::{Budget, Grant, Price};
 use super::error::AnswerError;
 use super::hydrate::{batch, hydrate};
-use super::lane::{Lane, Step};
-use super::options::RunOptions;
+use super::lane::{Lane, NextRead};
 use super::page::{PAGE_ITEMS_MAX, Page};
 use super::position::Progress;
 use super::reader::Reader;
-use super::request::{Brought, Read, ReadRequest};
+use super::reader::{Brought, Read, ReadRequest};
 use crate::model::Table;
 use crate::query::QueryPlan;
 use crate::value::Item;
@@ -109,10 +109,10 @@ impl Lanes {
         let price = if lane.has_pending() { Price::Items } else { reader.price() };
         let Some(grant) = self.budget.grant(price, items, waiting) else { return Ok(None) };
         let (read, entries) = match lane.begin(grant.items) {
-            Step::Page { start, items } => {
+            NextRead::Page { start, items } => {
                 (Read::Page { source: reader.asked.clone(), start, items }, Vec::new())
             }
-            Step::Items { entries } => (Read::Items(batch(reader, &entries)?), entries),
+            NextRead::Items { entries } => (Read::Items(batch(reader, &entries)?), entries),
         };
         self.under_way[number] = Some((grant, entries));
         self.under_way_count += 1;

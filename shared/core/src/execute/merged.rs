@@ -5,18 +5,18 @@
 
 use std::cmp::Ordering;
 
+use super::answer::GivenOut;
 use super::answer::{Answer, Run};
 use super::error::AnswerError;
 use super::lane::Lane;
 use super::lanes::Fill;
-use super::seen::Seen;
 use crate::model::OrderBy;
 use crate::query::order::compare_items;
 use crate::value::Item;
 
 pub(super) struct Merged {
     items: Vec<Item>,
-    seen: Seen,
+    seen: GivenOut,
     heads: Heads,
     /// The accesses without a head: they are read if they are dry.
     headless: Vec<usize>,
@@ -31,7 +31,7 @@ impl Merged {
         }
         let accesses = run.lanes.lanes.len();
         let headless = (0..accesses).collect();
-        Ok(Merged { items: Vec::new(), seen: Seen::among(accesses), heads: Heads(Vec::new()), headless })
+        Ok(Merged { items: Vec::new(), seen: GivenOut::among(accesses), heads: Heads(Vec::new()), headless })
     }
 
     /// What is to be read next; nothing if the answer is full or all was given out.

@@ -2,15 +2,14 @@
 
 use std::fmt;
 
-use crate::model::OrderBy;
-use crate::query::QueryPlan;
-use crate::query::plan::{Access, KeyEqual, Operation};
-use crate::value::{AttributeValue, put_injective};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::AnswerError;
-use super::key_value::KeyValue;
+use crate::model::OrderBy;
+use crate::query::QueryPlan;
+use crate::query::plan::{Access, KeyEqual, Operation};
+use crate::value::{AttributeValue, put_injective, type_letter};
 
 /// Room for what a fingerprint is made of.
 const BYTES_GUESSED: usize = 256;
@@ -151,6 +150,48 @@ fn put_shown(to: &mut Vec<u8>, letter: u8, shown: &impl fmt::Debug) {
     put_injective(to, letter, format!("{shown:?}").as_bytes());
 }
 
+/// A value that a key can hold. Of others, which come up only as something to be ordered by, the type is enough:
+/// values of one such type have no order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) enum KeyValue {
+    S(String),
+    N(String),
+    B(Vec<u8>),
+    /// A type that no key has, by its letter.
+    Other(String),
+}
+
+impl From<&AttributeValue> for KeyValue {
+    fn from(value: &AttributeValue) -> KeyValue {
+        match value {
+            AttributeValue::S(text) => KeyValue::S(text.clone()),
+            AttributeValue::N(number) => KeyValue::N(number.clone()),
+            AttributeValue::B(bytes) => KeyValue::B(bytes.clone()),
+            other => KeyValue::Other(type_letter(other).to_owned()),
+        }
+    }
+}
+
+/// The value again; of a type that no key has, any value.
+impl From<&KeyValue> for AttributeValue {
+    fn from(value: &KeyValue) -> AttributeValue {
+        match value {
+            KeyValue::S(text) => AttributeValue::S(text.clone()),
+            KeyValue::N(number) => AttributeValue::N(number.clone()),
+            KeyValue::B(bytes) => AttributeValue::B(bytes.clone()),
+            KeyValue::Other(letter) => match letter.as_str() {
+                "BOOL" => AttributeValue::Bool(false),
+                "M" => AttributeValue::M([].into()),
+                "L" => AttributeValue::L(Vec::new()),
+                "SS" => AttributeValue::Ss(Vec::new()),
+                "NS" => AttributeValue::Ns(Vec::new()),
+                "BS" => AttributeValue::Bs(Vec::new()),
+                _ => AttributeValue::Null(true),
+            },
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -163,7 +204,6 @@ mod tests {
 
     const MANIFEST: &str = r#"
         [tables.t]
-        name = "tableOfTheCase"
         partition = "a"
         sort = "b"
         attributes = { a = "string", b = "string", c = "string" }

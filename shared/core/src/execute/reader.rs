@@ -3,19 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::budget::Price;
+use super::error::AnswerError;
+use super::page::{BatchGet, Fetch, Got, Page, PageRequest, QueryPage, ScanPage};
+use super::shape::Shape;
 use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::Condition;
 use crate::model::Table;
-use crate::query::QueryPlan;
 use crate::query::expression::{Expressions, expressions};
-use crate::query::own;
 use crate::query::plan::{Access, Hydration, Operation, ReadFrom, SortTest};
+use crate::query::{QueryPlan, own};
 use crate::value::Item;
-
-use super::budget::Price;
-use super::error::AnswerError;
-use super::page::{BatchGet, Fetch, PageRequest, QueryPage, ScanPage};
-use super::shape::Shape;
 
 /// One access, ready to be sent.
 #[derive(Debug)]
@@ -194,4 +192,43 @@ fn batch_get(plan: &QueryPlan, wanted: Option<&[String]>) -> BatchGet {
         names,
         consistent: plan.consistent,
     }
+}
+
+/// A request that a run wants sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadRequest {
+    /// The access of the plan that it is for. An access has one request under way at most.
+    pub access: usize,
+    /// What is read.
+    pub read: Read,
+}
+
+/// What is read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Read {
+    /// A page.
+    Page {
+        /// Where from, and how.
+        source: Arc<PageSource>,
+        /// After this key; from the beginning if absent.
+        start: Option<Item>,
+        /// The most items to read, before the filter.
+        items: u32,
+    },
+    /// Items by their keys, all of them, in as many calls as it takes.
+    Items(BatchGet),
+}
+
+/// What a request brought.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Brought {
+    /// A page.
+    Page {
+        /// The page.
+        page: Page,
+        /// How many calls it took.
+        calls: u32,
+    },
+    /// Items by their keys.
+    Items(Got),
 }

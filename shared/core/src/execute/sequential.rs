@@ -1,21 +1,21 @@
 //! One access after the other, until the answer is full.
 
+use super::answer::GivenOut;
 use super::answer::{Answer, Run};
 use super::error::AnswerError;
 use super::lanes::Fill;
-use super::seen::Seen;
 use crate::value::Item;
 
 pub(super) struct Sequential {
     items: Vec<Item>,
-    seen: Seen,
+    seen: GivenOut,
     /// The access that is given out.
     number: usize,
 }
 
 impl Sequential {
     pub(super) fn new(accesses: usize) -> Sequential {
-        Sequential { items: Vec::new(), seen: Seen::among(accesses), number: 0 }
+        Sequential { items: Vec::new(), seen: GivenOut::among(accesses), number: 0 }
     }
 
     /// What is to be read next; nothing if the answer is full or all was given out.

@@ -5,7 +5,7 @@ use crate::query::plan::ReadFrom;
 use crate::value::{AttributeValue, Item};
 
 use super::error::AnswerError;
-use super::key_value::KeyValue;
+use super::position::KeyValue;
 
 /// The key attributes of one table or index.
 #[derive(Debug, Clone, PartialEq, Eq)]

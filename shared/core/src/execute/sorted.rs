@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
+use super::answer::GivenOut;
 use super::answer::{Answer, Run};
 use super::error::AnswerError;
-use super::key_value::KeyValue;
 use super::lane::Lane;
+use super::position::KeyValue;
 use super::position::{Position, SortedAfter};
 use super::reader::Reader;
-use super::seen::Seen;
 use crate::model::{OrderBy, Table};
 use crate::query::order::{compare_items, compare_values};
 use crate::value::{AttributeValue, Item};
@@ -16,12 +16,12 @@ use crate::value::{AttributeValue, Item};
 pub(super) struct Sorted {
     items: Vec<Item>,
     items_max: u32,
-    seen: Seen,
+    seen: GivenOut,
 }
 
 impl Sorted {
     pub(super) fn new(accesses: usize, items_max: u32) -> Sorted {
-        Sorted { items: Vec::new(), items_max, seen: Seen::among(accesses) }
+        Sorted { items: Vec::new(), items_max, seen: GivenOut::among(accesses) }
     }
 
     /// Keeps what has arrived.
@@ -96,4 +96,28 @@ fn stand_in(table: &Table, order: &[OrderBy], after: &SortedAfter) -> Item {
         }
     }
     item
+}
+
+pub(super) struct Counted {
+    count: u64,
+    seen: GivenOut,
+}
+
+impl Counted {
+    pub(super) fn new(accesses: usize) -> Counted {
+        Counted { count: 0, seen: GivenOut::among(accesses) }
+    }
+
+    /// Counts what has arrived.
+    pub(super) fn arrived(&mut self, reader: &Reader, lane: &mut Lane) -> Result<(), AnswerError> {
+        for item in lane.drain() {
+            self.count += u64::from(self.seen.is_new(&reader.shape, &item)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&self, run: &Run<'_>) -> Result<Answer, AnswerError> {
+        let by_number = run.lanes.lanes.iter().map(Lane::counted).sum::<u64>();
+        run.finish(Vec::new(), self.count + by_number)
+    }
 }

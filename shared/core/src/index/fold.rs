@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
-use crate::index::error::{ItemError, ItemPlace};
+use crate::index::error::{ItemError, ItemPlace, ItemProblem};
 use crate::index::key_text::key_text;
-use crate::index::limits::ATTRIBUTE_NAME_BYTES_MAX;
+use crate::index::size::ATTRIBUTE_NAME_BYTES_MAX;
 use crate::key::FoldError;
 use crate::model::{EntityId, FoldRule, KeyAttribute, KeySource, Table, WhenTest};
 use crate::value::{AttributeValue, Item, Name, type_letter};
@@ -29,11 +29,10 @@ impl Table {
         let Some((at, first)) = matching.next() else { return Ok(None) };
         match matching.next() {
             None => Ok(Some(EntityId(at))),
-            Some((_, second)) => Err(ItemError::TwoEntities {
-                at: self.place(None, None, item),
-                first: first.name.clone(),
-                second: second.name.clone(),
-            }),
+            Some((_, second)) => {
+                let (first, second) = (first.name.clone(), second.name.clone());
+                Err(self.item_error(None, None, item, ItemProblem::TwoEntities { first, second }))
+            }
         }
     }
 
@@ -71,7 +70,7 @@ impl Table {
                 continue;
             }
             let value = fold(rules, entity, item)
-                .map_err(|source| ItemError::Fold { at: self.place(index, Some(&key.name), item), source })?;
+                .map_err(|error| self.item_error(index, Some(&key.name), item, ItemProblem::Fold(error)))?;
             folded.push((&key.name, value));
         }
         Ok(folded)
@@ -92,10 +91,10 @@ impl Table {
     ) -> Result<(), ItemError> {
         names.try_for_each(|name| match name.as_ref() {
             name if name.starts_with(OWN_ATTRIBUTE_PREFIX) => {
-                Err(ItemError::ReservedName { at: self.place(None, Some(name), item) })
+                Err(self.item_error(None, Some(name), item, ItemProblem::ReservedName))
             }
             name if !(1..=ATTRIBUTE_NAME_BYTES_MAX).contains(&name.len()) => {
-                Err(ItemError::AttributeName { at: self.place(None, None, item) })
+                Err(self.item_error(None, None, item, ItemProblem::AttributeName))
             }
             _ => Ok(()),
         })
@@ -124,9 +123,7 @@ impl Table {
         }
         let kept = self.key_parts(keyed);
         match parts.iter().find(|part| !keyed.contains_key(&part.0) && !kept.contains(part)) {
-            Some((name, _)) => {
-                Err(ItemError::KeyPartLost { at: self.place(None, Some(name.as_str()), keyed) })
-            }
+            Some((name, _)) => Err(self.item_error(None, Some(name), keyed, ItemProblem::KeyPartLost)),
             None => Ok(()),
         }
     }
@@ -157,17 +154,16 @@ impl Table {
         let Some(other) = entity.or(now).filter(|_| now != entity) else { return Ok(()) };
         let other = &self.entities[other.0];
         let by_key = other.when.iter().find(|when| matches!(when.test, WhenTest::BeginsWith(_)));
-        Err(ItemError::NotThisEntity {
-            at: self.place(None, by_key.map(|when| when.attribute.as_str()), item),
-            entity: other.name.clone(),
-        })
+        let problem = ItemProblem::NotThisEntity { entity: other.name.clone() };
+        Err(self.item_error(None, by_key.map(|when| when.attribute.as_str()), item, problem))
     }
 
     /// The item, saying that it is of this entity: the attributes that its `when` compares are put in where they are
     /// absent (the first value, where several are allowed). An attribute that says otherwise is an error.
     pub fn as_entity(&self, mut item: Item, entity: &str) -> Result<Item, ItemError> {
         let Some((id, declared)) = self.entity(entity) else {
-            return Err(ItemError::UnknownEntity { table: self.id.clone(), entity: entity.to_owned() });
+            let problem = ItemProblem::UnknownEntity { entity: entity.to_owned() };
+            return Err(self.item_error(None, None, &item, problem));
         };
         for when in &declared.when {
             if let (WhenTest::In(values), None) = (&when.test, item.get(&when.attribute)) {
@@ -177,10 +173,8 @@ impl Table {
                 self.fold_own_key(&mut item, &when.attribute, id)?;
             }
             if !when.holds(&item) {
-                return Err(ItemError::NotThisEntity {
-                    at: self.place(None, Some(&when.attribute), &item),
-                    entity: entity.to_owned(),
-                });
+                let problem = ItemProblem::NotThisEntity { entity: entity.to_owned() };
+                return Err(self.item_error(None, Some(&when.attribute), &item, problem));
             }
         }
         // Its own `when` holds now. That of a second entity must not.
@@ -192,7 +186,7 @@ impl Table {
         let Some(key) = self.key_attributes().find(|key| key.name == name) else { return Ok(()) };
         let KeySource::Folded(rules) = &key.source else { return Ok(()) };
         let value = fold(rules, Some(entity), item)
-            .map_err(|source| ItemError::Fold { at: self.place(None, Some(name), item), source })?;
+            .map_err(|error| self.item_error(None, Some(name), item, ItemProblem::Fold(error)))?;
         item.extend(value.map(|text| (name, AttributeValue::S(text))));
         Ok(())
     }
@@ -219,18 +213,45 @@ impl Table {
         self.key_attributes().map(|key| (None, key)).chain(of_indexes)
     }
 
-    /// Where something is wrong with an item of this table.
-    pub(crate) fn place(&self, index: Option<&str>, attribute: Option<&str>, item: &Item) -> Box<ItemPlace> {
-        Box::new(ItemPlace {
+    /// The error about an item of this table.
+    pub(crate) fn item_error(
+        &self,
+        index: Option<&str>,
+        attribute: Option<&str>,
+        item: &Item,
+        problem: ItemProblem,
+    ) -> ItemError {
+        let at = Box::new(ItemPlace {
             table: self.id.clone(),
             index: index.map(str::to_owned),
             attribute: attribute.map(str::to_owned),
             item: key_text(self, item),
-        })
+        });
+        ItemError { at, problem }
     }
 }
 
 /// The key by the rule for the item's entity, or for all items; `None` if there is no such rule.
 fn fold(rules: &[FoldRule], entity: Option<EntityId>, item: &Item) -> Result<Option<String>, FoldError> {
     FoldRule::of(rules, entity).map_or(Ok(None), |rule| rule.template.fold(item))
+}
+
+impl Table {
+    /// Every attribute that some folded key is made of, or that decides which entity an item is.
+    pub fn key_inputs(&self) -> BTreeSet<&str> {
+        let inputs = self.every_key().flat_map(|(_, key)| key.inputs());
+        inputs
+            .chain(
+                self.entities
+                    .iter()
+                    .flat_map(|entity| entity.when.iter().map(|when| when.attribute.as_str())),
+            )
+            .collect()
+    }
+
+    /// Every attribute that [`with_keys`](Self::with_keys) can set or remove: the folded keys. One can come several times.
+    pub fn folded_names(&self) -> impl Iterator<Item = &String> {
+        let folded = self.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
+        folded.map(|(_, key)| &key.name)
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::index::error::ItemError;
+use crate::index::error::{ItemError, ItemProblem};
 use crate::key::{is_date, is_timestamp};
 use crate::model::{Attribute, AttributeKind, Entity, Table};
 use crate::value::{AttributeValue, Item, equal, type_letter};
@@ -31,7 +31,8 @@ impl Table {
     fn check_never(&self, entity: &Entity, item: &Item) -> Result<(), ItemError> {
         match entity.never.iter().find(|name| item.contains_key(*name)) {
             Some(name) => {
-                Err(ItemError::Never { at: self.place(None, Some(name), item), entity: entity.name.clone() })
+                let problem = ItemProblem::Never { entity: entity.name.clone() };
+                Err(self.item_error(None, Some(name), item, problem))
             }
             None => Ok(()),
         }
@@ -64,10 +65,10 @@ impl Table {
         value: &AttributeValue,
         item: &Item,
     ) -> Result<(), ItemError> {
-        let at = || self.place(None, Some(&attribute.name), item);
+        let refused = |problem| Err(self.item_error(None, Some(&attribute.name), item, problem));
         let (expected, found) = (attribute.kind.type_letter(), type_letter(value));
         if expected != found {
-            return Err(ItemError::AttributeType { at: at(), expected, found });
+            return refused(ItemProblem::AttributeType { expected, found });
         }
         let is_in_key = || self.every_key().any(|(_, key)| key.name == attribute.name);
         let is_no_time = match (attribute.kind, value) {
@@ -77,18 +78,19 @@ impl Table {
         };
         // A folded key refuses such a value itself; a natural one would take it and put it in the wrong place.
         if is_no_time {
-            return Err(ItemError::NotATime { at: at(), kind: attribute.kind.name() });
+            return refused(ItemProblem::NotATime { kind: attribute.kind.name() });
         }
         match &attribute.values {
             Some(listed) if !listed.iter().any(|known| equal(known, value)) => {
-                Err(ItemError::NotListed { at: at() })
+                refused(ItemProblem::NotListed)
             }
             _ => Ok(()),
         }
     }
 
     fn missing(&self, name: &str, entity: Option<&str>, item: &Item) -> ItemError {
-        ItemError::Required { at: self.place(None, Some(name), item), entity: entity.map(str::to_owned) }
+        let problem = ItemProblem::Required { entity: entity.map(str::to_owned) };
+        self.item_error(None, Some(name), item, problem)
     }
 }
 

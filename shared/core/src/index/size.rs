@@ -7,6 +7,16 @@
 
 use crate::value::{AttributeValue, Item, Number};
 
+/// The largest item: 400 KB with the names of its attributes.
+///
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
+pub const ITEM_BYTES_MAX: u64 = 400 * 1024;
+/// The longest name of an attribute.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html>
+pub(crate) const ATTRIBUTE_NAME_BYTES_MAX: usize = 65_535;
+/// How deep a value may be nested: 31 lists or maps, and what is in the innermost.
+pub const NESTING_LEVELS_MAX: u32 = 32;
+
 /// What a list or map costs before its elements.
 const DOCUMENT_BYTES: u64 = 3;
 /// What each element of a list or map costs besides itself.

@@ -10,7 +10,7 @@ use crate::value::Item;
 pub const STORAGE_OVERHEAD_BYTES: u64 = 100;
 
 /// The largest item collection of a table with local indexes: 10 GB of 1024³ bytes.
-pub const COLLECTION_BYTES_MAX: u64 = 10 * GB;
+const COLLECTION_BYTES_MAX: u64 = 10 * GB;
 
 const GB: u64 = 1024 * 1024 * 1024;
 
@@ -35,29 +35,6 @@ impl Table {
     }
 }
 
-/// The size of an item collection: items with one partition key value, and their entries in the local indexes.
-///
-/// The overhead of each is counted too. The documentation does not say whether the limit counts it; this way the
-/// warning comes early rather than late.
-pub fn collection_bytes<'i>(table: &Table, items: impl IntoIterator<Item = &'i Item>) -> u64 {
-    let one = |item| {
-        let entries = table.local_indexes().filter_map(|index| index.entry_storage_bytes(table, item));
-        item_storage_bytes(item) + entries.sum::<u64>()
-    };
-    items.into_iter().map(one).sum()
-}
-
-/// An item collection beside its limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CollectionSize {
-    /// How large it is.
-    pub bytes: u64,
-    /// Beyond this it is worth a warning.
-    pub warn_at: u64,
-    /// Beyond this DynamoDB refuses whatever makes it larger.
-    pub limit: u64,
-}
-
 /// How near an item collection is to its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CollectionLevel {
@@ -69,50 +46,17 @@ pub enum CollectionLevel {
     Over,
 }
 
-impl CollectionSize {
-    /// A collection of this size in this table; `None` if the table has no local index, and so no limit.
-    pub fn of(table: &Table, bytes: u64) -> Option<CollectionSize> {
-        table.local_indexes().next()?;
-        Some(CollectionSize { bytes, warn_at: table.collection_bytes_warn, limit: COLLECTION_BYTES_MAX })
-    }
-
-    /// How near the limit it is.
-    pub fn level(&self) -> CollectionLevel {
-        if self.bytes > self.limit {
-            CollectionLevel::Over
-        } else if self.bytes > self.warn_at {
-            CollectionLevel::Warn
-        } else {
-            CollectionLevel::Fine
-        }
-    }
-}
-
-/// Why a `SizeEstimateRangeGB` cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("`SizeEstimateRangeGB` is not a range of two sizes: {lower} to {upper}")]
-pub struct SizeRangeError {
-    /// The lower end as received.
-    pub lower: f64,
-    /// The upper end as received.
-    pub upper: f64,
-}
-
-/// The level that DynamoDB's own estimate stands for: `SizeEstimateRangeGB`, `[lower, upper]`.
+/// The level that DynamoDB's own estimate stands for: `SizeEstimateRangeGB`, `[lower, upper]`. `None` if that is not a range.
 ///
 /// The upper end decides on the warning: the collection may be that large. The lower end decides whether it is over:
 /// it is that large.
-pub fn collection_level(
-    lower_gb: f64,
-    upper_gb: f64,
-    warn_at: u64,
-) -> Result<CollectionLevel, SizeRangeError> {
+pub fn collection_level(lower_gb: f64, upper_gb: f64, warn_at: u64) -> Option<CollectionLevel> {
     if !(lower_gb >= 0.0 && upper_gb >= lower_gb && upper_gb.is_finite()) {
-        return Err(SizeRangeError { lower: lower_gb, upper: upper_gb });
+        return None;
     }
     // Sizes of collections are far below the 2^53 up to which f64 counts bytes exactly.
     let bytes = |gb: f64| gb * GB as f64;
-    Ok(if bytes(lower_gb) >= COLLECTION_BYTES_MAX as f64 {
+    Some(if bytes(lower_gb) >= COLLECTION_BYTES_MAX as f64 {
         CollectionLevel::Over
     } else if bytes(upper_gb) > warn_at as f64 {
         CollectionLevel::Warn

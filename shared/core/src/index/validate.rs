@@ -1,12 +1,10 @@
 //! What DynamoDB checks when an item is written, checked before it is sent.
 
-use crate::index::error::{ItemError, ItemPlace};
-use crate::index::key_rules::{KeyProblem, index_keys, key_problem, table_keys};
-use crate::index::limits::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX};
-use crate::index::size::item_bytes;
+use crate::index::error::{ItemError, ItemProblem, KeyProblem};
+use crate::index::size::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX, item_bytes};
 use crate::key::KeyRole;
-use crate::model::{KeyAttribute, KeySource, Table};
-use crate::value::{AttributeValue, Item, Number, NumberError, has_duplicates};
+use crate::model::{Index, KeyAttribute, KeySource, Table};
+use crate::value::{AttributeValue, Item, Number, has_duplicates, type_letter};
 
 impl Table {
     /// Checks an item as DynamoDB does on a write: the table's key is complete; key attributes, those of indexes
@@ -14,29 +12,18 @@ impl Table {
     /// at most 400 KB.
     pub fn check_item(&self, item: &Item) -> Result<(), ItemError> {
         for (role, key) in table_keys(self) {
-            if !item.contains_key(&key.name) {
-                let at = self.place(None, Some(&key.name), item);
-                return Err(match self.lacks_entity(key, item) {
-                    true => ItemError::NoEntity { at },
-                    false => ItemError::MissingKey { at },
-                });
+            if !item.contains_key(&key.name) && self.lacks_entity(key, item) {
+                return Err(self.item_error(None, Some(&key.name), item, ItemProblem::NoEntity));
             }
             self.check_key(None, role, key, item)?;
         }
         for index in &self.indexes {
-            for (role, key) in index_keys(index) {
+            for (role, key) in index_keys(index).filter(|(_, key)| item.contains_key(&key.name)) {
                 self.check_key(Some(&index.name), role, key, item)?;
             }
         }
         self.check_values(item)?;
         self.check_size(item)
-    }
-
-    /// Checks that DynamoDB can hold these values of attributes.
-    pub fn check_values(&self, item: &Item) -> Result<(), ItemError> {
-        item.iter().try_for_each(|(name, value)| {
-            check_value(value).map_err(|problem| problem.at(self.place(None, Some(name), item)))
-        })
     }
 
     /// Is the key made by entities alone, and the item of none of them?
@@ -45,11 +32,18 @@ impl Table {
         rules.iter().all(|rule| rule.entity.is_some()) && matches!(self.entity_of(item), Ok(None))
     }
 
+    /// Checks that DynamoDB can hold these values of attributes.
+    pub fn check_values(&self, item: &Item) -> Result<(), ItemError> {
+        item.iter().try_for_each(|(name, value)| {
+            check_value(value).map_err(|problem| self.item_error(None, Some(name), item, problem))
+        })
+    }
+
     /// Checks that an item is at most 400 KB.
     pub(crate) fn check_size(&self, item: &Item) -> Result<(), ItemError> {
         match item_bytes(item) {
             bytes if bytes > ITEM_BYTES_MAX => {
-                Err(ItemError::ItemTooLarge { at: self.place(None, None, item), bytes })
+                Err(self.item_error(None, None, item, ItemProblem::TooLarge { bytes }))
             }
             _ => Ok(()),
         }
@@ -62,45 +56,18 @@ impl Table {
         key: &KeyAttribute,
         item: &Item,
     ) -> Result<(), ItemError> {
-        let Some(problem) = item.get(&key.name).and_then(|value| key_problem(key, role, value)) else {
-            return Ok(());
-        };
-        let at = self.place(index, Some(&key.name), item);
-        Err(match problem {
-            KeyProblem::WrongType { found } => {
-                ItemError::KeyType { at, expected: key.scalar.letter(), found }
-            }
-            KeyProblem::Empty => ItemError::EmptyKey { at },
-            KeyProblem::TooLong { bytes, bytes_max } => ItemError::KeyTooLong { at, bytes, bytes_max },
-        })
+        let refused = |problem| self.item_error(index, Some(&key.name), item, ItemProblem::Key(problem));
+        key_problem(key, role, item.get(&key.name)).map_or(Ok(()), |problem| Err(refused(problem)))
     }
 }
 
-enum ValueProblem {
-    Number(NumberError),
-    EmptySet,
-    RepeatedInSet,
-    TooDeep,
-}
-
-impl ValueProblem {
-    fn at(self, at: Box<ItemPlace>) -> ItemError {
-        match self {
-            ValueProblem::Number(source) => ItemError::Number { at, source },
-            ValueProblem::EmptySet => ItemError::EmptySet { at },
-            ValueProblem::RepeatedInSet => ItemError::RepeatedInSet { at },
-            ValueProblem::TooDeep => ItemError::TooDeep { at },
-        }
-    }
-}
-
-fn check_value(value: &AttributeValue) -> Result<(), ValueProblem> {
+fn check_value(value: &AttributeValue) -> Result<(), ItemProblem> {
     check_nested(value, NESTING_LEVELS_MAX - 1)
 }
 
 /// `containers_left`: how many lists or maps may still be around a scalar here. It bounds the recursion too.
-fn check_nested(value: &AttributeValue, containers_left: u32) -> Result<(), ValueProblem> {
-    let inner = || containers_left.checked_sub(1).ok_or(ValueProblem::TooDeep);
+fn check_nested(value: &AttributeValue, containers_left: u32) -> Result<(), ItemProblem> {
+    let inner = || containers_left.checked_sub(1).ok_or(ItemProblem::TooDeep);
     match value {
         AttributeValue::N(text) => check_number(text),
         AttributeValue::L(values) => {
@@ -123,14 +90,51 @@ fn check_nested(value: &AttributeValue, containers_left: u32) -> Result<(), Valu
     }
 }
 
-fn check_set(set: &AttributeValue, empty: bool) -> Result<(), ValueProblem> {
+fn check_set(set: &AttributeValue, empty: bool) -> Result<(), ItemProblem> {
     match empty {
-        true => Err(ValueProblem::EmptySet),
-        false if has_duplicates(set) => Err(ValueProblem::RepeatedInSet),
+        true => Err(ItemProblem::EmptySet),
+        false if has_duplicates(set) => Err(ItemProblem::RepeatedInSet),
         false => Ok(()),
     }
 }
 
-fn check_number(text: &str) -> Result<(), ValueProblem> {
-    text.parse::<Number>().map(drop).map_err(ValueProblem::Number)
+fn check_number(text: &str) -> Result<(), ItemProblem> {
+    Ok(text.parse::<Number>().map(drop)?)
+}
+
+/// The first rule that this value breaks as this key attribute.
+pub(crate) fn key_problem(
+    key: &KeyAttribute,
+    role: KeyRole,
+    value: Option<&AttributeValue>,
+) -> Option<KeyProblem> {
+    let Some(value) = value else { return Some(KeyProblem::Missing) };
+    let (expected, found) = (key.scalar.letter(), type_letter(value));
+    if found != expected {
+        return Some(KeyProblem::WrongType { expected, found });
+    }
+    let length = match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::B(binary) => binary.len(),
+        // A number takes at most 22 bytes.
+        _ => return None,
+    };
+    let (bytes, bytes_max) = (length as u64, role.bytes_max() as u64);
+    match bytes {
+        0 => Some(KeyProblem::Empty),
+        _ if bytes > bytes_max => Some(KeyProblem::TooLong { bytes, bytes_max }),
+        _ => None,
+    }
+}
+
+/// A table's key attributes with their roles.
+pub(crate) fn table_keys(table: &Table) -> impl Iterator<Item = (KeyRole, &KeyAttribute)> {
+    std::iter::once((KeyRole::Partition, &table.partition))
+        .chain(table.sort.iter().map(|key| (KeyRole::Sort, key)))
+}
+
+/// An index's key attributes with their roles.
+pub(crate) fn index_keys(index: &Index) -> impl Iterator<Item = (KeyRole, &KeyAttribute)> {
+    let partition = index.partition.iter().map(|key| (KeyRole::Partition, key));
+    partition.chain(index.sort.iter().map(|key| (KeyRole::Sort, key)))
 }

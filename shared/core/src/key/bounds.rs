@@ -2,10 +2,10 @@
 
 use std::ops::Bound;
 
-use super::chars::{after_all, previous_char};
 use super::codec::{Codec, KeyMode};
 use super::encode::{number, push_padded};
 use super::field::Field;
+use super::follow::{after_all, previous_char};
 use super::{ordered, time};
 use crate::attribute::{AttributeKind, Precision};
 use crate::value::{AttributeValue, Number};

@@ -130,12 +130,7 @@ impl Field {
 
     fn write_shard(&self, value: &AttributeValue, shards: u32, out: &mut String) -> Result<(), FoldProblem> {
         let shard = self.shard(value, shards)?;
-        let width = digits(shards);
-        let mut power = 10u32.pow(u32::try_from(width).unwrap_or(1) - 1);
-        while power > 0 {
-            out.push(char::from(b'0' + u8::try_from(shard / power % 10).unwrap_or(0)));
-            power /= 10;
-        }
+        push_padded(shard.into(), digits(shards), out);
         Ok(())
     }
 
@@ -190,11 +185,9 @@ fn write_modulo(text: &str, shards: u32, out: &mut String) -> Result<(), FoldPro
 
 /// Appends a number, zero-padded; `false` if it is too wide.
 pub(super) fn push_padded(value: u128, width: u32, out: &mut String) -> bool {
-    let Some(limit) = 10u128.checked_pow(width).filter(|limit| value < *limit) else { return false };
-    let mut power = limit / 10;
-    while power > 0 {
-        out.push(char::from(b'0' + u8::try_from(value / power % 10).unwrap_or(0)));
-        power /= 10;
+    let fits = 10u128.checked_pow(width).is_some_and(|limit| value < limit);
+    if fits {
+        out.push_str(&format!("{value:0width$}", width = width as usize));
     }
-    true
+    fits
 }

@@ -127,13 +127,6 @@ pub struct FoldError {
     pub problem: FoldProblem,
 }
 
-impl FoldError {
-    /// The attribute that it is about.
-    pub fn attribute(&self) -> Option<&str> {
-        self.attribute.as_deref()
-    }
-}
-
 /// Why a value cannot be part of a key, or a key cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]

@@ -10,7 +10,7 @@ use crate::value::{AttributeValue, Item};
 pub(super) const FIELDS_MAX: usize = 32;
 
 /// The values that an item has for the fields of a template.
-struct Found<'i> {
+struct FieldValues<'i> {
     values: [Option<&'i AttributeValue>; FIELDS_MAX],
     /// How many optional tails are written.
     depth: usize,
@@ -32,8 +32,8 @@ impl Template {
         }
     }
 
-    fn find<'i>(&self, item: &'i Item) -> Result<Option<Found<'i>>, FoldError> {
-        let mut found = Found { values: [None; FIELDS_MAX], depth: usize::MAX, bytes: 0 };
+    fn find<'i>(&self, item: &'i Item) -> Result<Option<FieldValues<'i>>, FoldError> {
+        let mut found = FieldValues { values: [None; FIELDS_MAX], depth: usize::MAX, bytes: 0 };
         let mut number = 0;
         for element in &self.elements {
             match element {
@@ -58,7 +58,7 @@ impl Template {
     }
 
     /// An optional tail lacks an attribute: nothing in it may be there.
-    fn leave_out(&self, found: &mut Found<'_>, number: usize, level: usize) -> Result<(), FoldError> {
+    fn leave_out(&self, found: &mut FieldValues<'_>, number: usize, level: usize) -> Result<(), FoldError> {
         for (before, (field, other)) in self.fields().take(number).enumerate() {
             if other == level && found.values[before].is_some() {
                 return Err(self.error(Some(field), FoldProblem::OptionalGap));
@@ -68,7 +68,7 @@ impl Template {
         Ok(())
     }
 
-    fn write(&self, found: &Found<'_>, key: &mut String) -> Result<(), FoldError> {
+    fn write(&self, found: &FieldValues<'_>, key: &mut String) -> Result<(), FoldError> {
         let mut values = found.values.iter();
         let mut level_before = 0;
         for element in &self.elements {

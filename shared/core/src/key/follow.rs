@@ -1,7 +1,5 @@
 //! What can come after a part of a key: it decides where a reader sees the part end.
 
-use super::chars::next_char;
-
 /// What can come after a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Follow {
@@ -31,4 +29,23 @@ impl Follow {
         }
         next_char(self.separators.iter().filter_map(|separator| separator.chars().next()).max()?)
     }
+}
+
+/// The next character in the order of UTF-8.
+pub(super) fn next_char(letter: char) -> Option<char> {
+    (u32::from(letter) + 1..=u32::from(char::MAX)).find_map(char::from_u32)
+}
+
+/// The first text after all that begin with this one; `None` if there is none.
+pub(crate) fn after_all(prefix: &str) -> Option<String> {
+    let kept = prefix.trim_end_matches(char::MAX);
+    let last = kept.chars().next_back()?;
+    let mut text = kept[..kept.len() - last.len_utf8()].to_owned();
+    text.push(next_char(last)?);
+    Some(text)
+}
+
+/// The character before in the order of UTF-8.
+pub(super) fn previous_char(letter: char) -> Option<char> {
+    (0..u32::from(letter)).rev().find_map(char::from_u32)
 }

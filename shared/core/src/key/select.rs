@@ -3,7 +3,6 @@
 //! The parts are walked from the left. As long as each part's text is known, prefixes grow; the first part that is only
 //! narrowed, or open, ends the walk. A part with few values (an enumeration, a shard) can be taken value by value.
 
-mod passes;
 mod range;
 
 use std::borrow::Cow;

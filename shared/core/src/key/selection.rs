@@ -1,10 +1,12 @@
 //! What is asked of attributes, and the ranges of keys that can answer it.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use smallvec::SmallVec;
 
-use crate::value::AttributeValue;
+use crate::condition::begins_with;
+use crate::value::{AttributeValue, compare, equal};
 
 /// What a request says of one attribute, as far as a key can use it. The values of [`Tests`] are borrowed from the request.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,4 +123,28 @@ pub struct Served<'t> {
     pub attribute: &'t str,
     /// Do all keys of this template within the ranges pass the test? If not, the test must be applied to the items too.
     pub exact: bool,
+}
+
+impl Test<&AttributeValue> {
+    /// Does this value pass?
+    pub(crate) fn passes(self, value: &AttributeValue) -> bool {
+        match self {
+            Test::Equal(wanted) => equal(value, wanted),
+            Test::BeginsWith(prefix) => begins_with(value, prefix),
+            Test::Absent => false,
+            Test::Range { low, high } => {
+                let above = match low {
+                    Bound::Unbounded => true,
+                    Bound::Included(low) => compare(value, low).is_some_and(Ordering::is_ge),
+                    Bound::Excluded(low) => compare(value, low).is_some_and(Ordering::is_gt),
+                };
+                let below = match high {
+                    Bound::Unbounded => true,
+                    Bound::Included(high) => compare(value, high).is_some_and(Ordering::is_le),
+                    Bound::Excluded(high) => compare(value, high).is_some_and(Ordering::is_lt),
+                };
+                above && below
+            }
+        }
+    }
 }

@@ -21,8 +21,8 @@ fn mix(mut hash: u64) -> u64 {
 }
 
 /// How many digits a shard's number has.
-pub(super) fn digits(shards: u32) -> usize {
-    (shards - 1).checked_ilog10().map_or(1, |log| log as usize + 1)
+pub(super) fn digits(shards: u32) -> u32 {
+    (shards - 1).checked_ilog10().map_or(1, |log| log + 1)
 }
 
 /// The most digits that a shard's number can have.
@@ -35,7 +35,8 @@ pub(super) struct Padded {
 }
 
 impl Padded {
-    fn of(mut number: u32, width: usize) -> Padded {
+    fn of(mut number: u32, width: u32) -> Padded {
+        let width = width as usize;
         let mut digits = [b'0'; DIGITS_MAX];
         for digit in digits.iter_mut().take(width).rev() {
             *digit += u8::try_from(number % 10).unwrap_or_default();
@@ -71,7 +72,7 @@ impl Shards {
 
     /// The most bytes that a shard's number takes.
     pub(super) fn bytes_max(self) -> usize {
-        digits(self.count)
+        digits(self.count) as usize
     }
 
     /// The texts of the shards, by their numbers.

@@ -51,30 +51,15 @@ pub(super) fn write(text: &str, precision: Precision, out: &mut String) -> Resul
 /// Appends the canonical form of a stamp.
 pub(super) fn write_stamp(stamp: &Stamp, precision: Precision, out: &mut String) {
     let (date, time) = (stamp.utc.date(), stamp.utc.time());
-    push_number(i64::from(date.year()), 4, out);
-    for (sign, value) in [
-        ('-', date.month()),
-        ('-', date.day()),
-        ('T', time.hour()),
-        (':', time.minute()),
-        (':', time.second()),
-    ] {
-        out.push(sign);
-        push_number(i64::from(value), 2, out);
-    }
+    let (year, month, day) = (date.year(), date.month(), date.day());
+    let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+    out.push_str(&format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"));
     let places = precision.places();
     if places > 0 {
-        out.push('.');
-        push_number(i64::from(time.subsec_nanosecond()) / 10i64.pow(9 - places), places, out);
+        let fraction = time.subsec_nanosecond() / 10i32.pow(9 - places);
+        out.push_str(&format!(".{fraction:0width$}", width = places as usize));
     }
     out.push('Z');
-}
-
-fn push_number(value: i64, width: u32, out: &mut String) {
-    for place in (0..width).rev() {
-        let digit = value / 10i64.pow(place) % 10;
-        out.push(char::from(b'0' + u8::try_from(digit).unwrap_or(0)));
-    }
 }
 
 /// Reads a timestamp with date, hours, minutes and seconds; without an offset it is taken as UTC.

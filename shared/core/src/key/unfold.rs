@@ -113,13 +113,14 @@ impl Field {
                 Some((Unfolded::Value(AttributeValue::S(date.to_owned())), date.len()))
             }
             Codec::Shard(shards) => {
-                let number = text.get(..digits(*shards))?;
+                let number = text.get(..digits(*shards) as usize)?;
                 let shard: u32 =
                     number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
                 (shard < *shards).then_some((Unfolded::Shard(shard), number.len()))
             }
             Codec::Modulo(shards) => {
-                let length = text.bytes().take(digits(*shards)).take_while(u8::is_ascii_digit).count();
+                let length =
+                    text.bytes().take(digits(*shards) as usize).take_while(u8::is_ascii_digit).count();
                 let number = &text[..length];
                 let shard: u32 = number.parse().ok()?;
                 // Plain digits: no zeros before the number.

@@ -23,29 +23,17 @@ pub struct Deploy {
 
 /// Names of tables that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum TableNamesError {
     /// An entry that is no `ID=NAME`.
     #[error("`{entry}` is not `TABLE=NAME`")]
-    NoPair {
-        /// The entry.
-        entry: String,
-    },
+    NoPair { entry: String },
     /// A table that the manifest does not have.
     #[error("the manifest has no table `{id}`")]
-    UnknownTable {
-        /// Its id.
-        id: String,
-    },
+    UnknownTable { id: String },
     /// Two tables of one name.
     #[error("tables `{one}` and `{other}` are both `{name}` in DynamoDB")]
-    Same {
-        /// One of them.
-        one: String,
-        /// The other.
-        other: String,
-        /// Their name.
-        name: String,
-    },
+    Same { one: String, other: String, name: String },
 }
 
 #[cfg(test)]

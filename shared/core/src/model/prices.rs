@@ -60,60 +60,35 @@ impl PriceOverrides {
     }
 }
 
-struct BuiltIn {
-    region: &'static str,
-    as_of: &'static str,
-    read_million: f64,
-    write_million: f64,
-    storage_gb_month: f64,
-}
-
 // The figures of the AWS price list, whose index is
 // https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonDynamoDB/current/region_index.json
 // They hold since the price cut of 1 November 2024:
 // https://aws.amazon.com/blogs/database/new-amazon-dynamodb-lowers-pricing-for-on-demand-throughput-and-global-tables/
-const BUILT_IN: [BuiltIn; 2] = [
-    BuiltIn {
-        region: "us-east-1",
-        as_of: "2026-07-30",
-        read_million: 0.125,
-        write_million: 0.625,
-        storage_gb_month: 0.25,
-    },
+/// Region, day, dollars for a million reads, for a million writes, for a GB and month.
+const BUILT_IN: [(&str, &str, f64, f64, f64); 2] = [
+    ("us-east-1", "2026-07-30", 0.125, 0.625, 0.25),
     // https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonDynamoDB/20260911124422/eu-west-1/index.json
-    BuiltIn {
-        region: "eu-west-1",
-        as_of: "2026-09-11",
-        read_million: 0.1415,
-        write_million: 0.705,
-        storage_gb_month: 0.283,
-    },
+    ("eu-west-1", "2026-09-11", 0.1415, 0.705, 0.283),
 ];
-
-impl From<&BuiltIn> for Prices {
-    fn from(built_in: &BuiltIn) -> Prices {
-        Prices {
-            region: built_in.region.to_owned(),
-            as_of: built_in.as_of.to_owned(),
-            read_million: built_in.read_million,
-            write_million: built_in.write_million,
-            storage_gb_month: built_in.storage_gb_month,
-            borrowed_from: None,
-        }
-    }
-}
 
 impl Default for Prices {
     /// Those of us-east-1.
     fn default() -> Prices {
-        Prices::from(&BUILT_IN[0])
+        Prices::built_in(BUILT_IN[0])
     }
 }
 
 impl Prices {
+    fn built_in(
+        (region, as_of, read_million, write_million, storage_gb_month): (&str, &str, f64, f64, f64),
+    ) -> Prices {
+        let (region, as_of) = (region.to_owned(), as_of.to_owned());
+        Prices { region, as_of, read_million, write_million, storage_gb_month, borrowed_from: None }
+    }
+
     /// The built-in prices of a region, if there are any.
     pub fn of_region(region: &str) -> Option<Prices> {
-        BUILT_IN.iter().find(|built_in| built_in.region == region).map(Prices::from)
+        BUILT_IN.into_iter().find(|built_in| built_in.0 == region).map(Prices::built_in)
     }
 
     /// These prices with others laid over them. A region with built-in prices brings its own; for another one, whatever

@@ -2,7 +2,6 @@
 
 mod conditions;
 mod error;
-mod names;
 mod values;
 
 use std::collections::BTreeMap;
@@ -13,11 +12,9 @@ use crate::query::limits::{ORDER_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, SORT_I
 use crate::query::request::QueryRequest;
 use crate::text::closest;
 use crate::value::AttributeValue;
-
 pub use error::RequestError;
+use values::{check_name, find_attribute, find_entity};
 pub use values::{typed_text, typed_value};
-
-use names::{check_name, find_attribute, find_entity};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq)]

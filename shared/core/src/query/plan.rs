@@ -22,13 +22,10 @@ mod clauses;
 mod conjunction;
 mod context;
 mod delivery;
-mod entity;
 mod estimate;
 mod expansion;
-mod few;
 mod join;
 mod keyspace;
-mod partition;
 mod path;
 mod planned_read;
 mod planner;
@@ -85,136 +82,88 @@ impl QueryPlan {
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum PlanError {
+#[error("{}", .problem.text(.table))]
+pub struct PlanError {
+    /// The table.
+    pub table: String,
+    /// What stands in the way.
+    pub problem: PlanProblem,
+    /// Why each table and index was rejected.
+    pub rejected: Vec<RejectedPath>,
+    /// An index that answers, as manifest text.
+    pub suggestion: Option<String>,
+    /// What else helps, each as the rest of a sentence.
+    instead: Vec<String>,
+}
+
+/// What stands in the way of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PlanProblem {
     /// Only a scan could answer, and the request does not allow one.
-    #[error("no index of table `{table}` answers this without a scan")]
-    Unserved {
-        /// The table.
-        table: String,
-        /// Why each table and index was rejected.
-        rejected: Vec<RejectedPath>,
-        /// An index that answers, as manifest text.
-        suggestion: Option<String>,
-        /// What else helps, each as the rest of a sentence.
-        instead: Vec<String>,
-    },
+    NeedsScan,
     /// The items can be found, but not in this order.
-    #[error("no index of table `{table}` gives the requested order")]
-    Unordered {
-        /// The table.
-        table: String,
-        /// Why each table and index was rejected.
-        rejected: Vec<RejectedPath>,
-        /// An index that answers, as manifest text.
-        suggestion: Option<String>,
-        /// What else helps, each as the rest of a sentence.
-        instead: Vec<String>,
-    },
+    NeedsSort,
     /// No table or index keeps the items in the caller's scope apart from others.
-    #[error("no index of table `{table}` answers this from the items in the caller's scope alone")]
-    Unscoped {
-        /// The table.
-        table: String,
-        /// Why each table and index was rejected.
-        rejected: Vec<RejectedPath>,
-        /// An index that answers, as manifest text.
-        suggestion: Option<String>,
-        /// What else helps, each as the rest of a sentence.
-        instead: Vec<String>,
-    },
+    NeedsScopedIndex,
     /// What answers it is still being filled, and hides the items that are not in it yet.
-    #[error("{} {pending}", read_from.index().map_or_else(|| format!("table `{table}`"), |index| format!("index `{index}` of table `{table}`")))]
-    Pending {
-        /// The table.
-        table: String,
-        /// The table or index that is being filled.
-        read_from: ReadFrom,
-        /// How far that is.
-        pending: Box<Pending>,
-        /// Why each table and index was rejected.
-        rejected: Vec<RejectedPath>,
-    },
+    Pending(ReadFrom, Box<Pending>),
+}
+
+impl PlanProblem {
+    fn text(&self, table: &str) -> String {
+        let what = match self {
+            PlanProblem::NeedsScan => "answers this without a scan",
+            PlanProblem::NeedsSort => "gives the requested order",
+            PlanProblem::NeedsScopedIndex => "answers this from the items in the caller's scope alone",
+            PlanProblem::Pending(path, pending) => {
+                let index = path.index().map_or_else(String::new, |index| format!("index `{index}` of "));
+                return format!("{index}table `{table}` {pending}");
+            }
+        };
+        format!("no index of table `{table}` {what}")
+    }
 }
 
 impl PlanError {
     /// The stable code, as docs/errors.md lists it.
     pub fn code(&self) -> &'static str {
-        match self {
-            PlanError::Unserved { .. } => "needs-scan",
-            PlanError::Unordered { .. } => "needs-sort",
-            PlanError::Unscoped { .. } => "needs-scoped-index",
-            PlanError::Pending { .. } => "index-pending",
+        match self.problem {
+            PlanProblem::NeedsScan => "needs-scan",
+            PlanProblem::NeedsSort => "needs-sort",
+            PlanProblem::NeedsScopedIndex => "needs-scoped-index",
+            PlanProblem::Pending(..) => "index-pending",
         }
     }
 
     /// What the asker can do.
     pub fn hint(&self) -> String {
-        let allow = match self {
-            PlanError::Unordered { .. } => Some("allow sorting with `sortInMemory`"),
-            PlanError::Unserved { .. } | PlanError::Pending { .. } => Some("allow a scan with `scan`"),
-            // A scan reads the items of everybody.
-            PlanError::Unscoped { .. } => None,
-        };
-        let ways = self.ways(allow);
-        if ways.is_empty() {
-            "ask by equality for each attribute of a partition key that has the scope".to_owned()
-        } else {
-            ways
-        }
+        self.ways(true)
     }
 
-    /// What the asker can do where scans are not to be had. Empty if there is nothing.
-    pub fn hint_without_scan(&self) -> String {
-        match self {
-            PlanError::Unordered { .. } => self.hint(),
-            PlanError::Unserved { .. } | PlanError::Unscoped { .. } | PlanError::Pending { .. } => {
-                self.ways(None)
-            }
-        }
+    /// What the asker can do where scans are not to be had. `None`: the same as elsewhere.
+    pub fn hint_without_scan(&self) -> Option<String> {
+        // A scan reads the items of everybody, so a caller with a scope is never told of one.
+        matches!(self.problem, PlanProblem::NeedsScan | PlanProblem::Pending(..)).then(|| self.ways(false))
     }
 
-    fn ways(&self, allow: Option<&str>) -> String {
-        let cut_over;
-        let (suggestion, instead) = match self {
-            PlanError::Unserved { suggestion, instead, .. }
-            | PlanError::Unordered { suggestion, instead, .. }
-            | PlanError::Unscoped { suggestion, instead, .. } => (suggestion.as_ref(), instead.as_slice()),
-            PlanError::Pending { pending, .. } => {
-                cut_over = [match &**pending {
-                    Pending::Retrofit { retrofit, .. } => {
-                        format!("ask again when retrofit `{retrofit}` is cut over")
-                    }
-                    Pending::Missing => "ask again when the index is active".to_owned(),
-                }];
-                (None, cut_over.as_slice())
+    fn ways(&self, allow_scan: bool) -> String {
+        let allow = match self.problem {
+            PlanProblem::NeedsSort => Some("allow sorting with `sortInMemory`"),
+            PlanProblem::NeedsScan | PlanProblem::Pending(..) if allow_scan => {
+                Some("allow a scan with `scan`")
             }
+            _ => None,
         };
-        let add = suggestion.map(|_| "add an index that answers it");
-        let ways: Vec<&str> =
-            add.into_iter().chain(instead.iter().map(String::as_str)).chain(allow).collect();
-        let ways = ways.join(", or ");
-        match suggestion {
+        let add = self.suggestion.as_ref().map(|_| "add an index that answers it");
+        let ways = add.into_iter().chain(self.instead.iter().map(String::as_str)).chain(allow);
+        let ways = ways.collect::<Vec<_>>().join(", or ");
+        match &self.suggestion {
             Some(index) => format!("{ways}:\n\n{index}"),
-            None => ways,
-        }
-    }
-
-    /// Why each table and index was rejected.
-    pub fn rejected(&self) -> &[RejectedPath] {
-        let (PlanError::Unserved { rejected, .. }
-        | PlanError::Unordered { rejected, .. }
-        | PlanError::Unscoped { rejected, .. }
-        | PlanError::Pending { rejected, .. }) = self;
-        rejected
-    }
-
-    /// An index that answers, as manifest text.
-    pub fn suggestion(&self) -> Option<&str> {
-        match self {
-            PlanError::Unserved { suggestion, .. }
-            | PlanError::Unordered { suggestion, .. }
-            | PlanError::Unscoped { suggestion, .. } => suggestion.as_deref(),
-            PlanError::Pending { .. } => None,
+            None if !ways.is_empty() => ways,
+            None if self.problem == PlanProblem::NeedsScopedIndex => {
+                "ask by equality for each attribute of a partition key that has the scope".to_owned()
+            }
+            None => "ask for an attribute of a partition key by equality".to_owned(),
         }
     }
 }
@@ -240,18 +189,29 @@ pub fn plan(request: &CheckedRequest<'_>, readiness: &Readiness) -> Result<Query
 }
 
 fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanError {
-    let table = request.table.id.clone();
-    if let Some((read_from, pending)) = awaited(request, &rejected) {
-        return PlanError::Pending { table, read_from, pending, rejected };
-    }
-    let Suggestions { index: suggestion, instead } = suggest::suggest(request);
-    if rejected.iter().any(|rejected| rejected.reason == RejectReason::Order) {
-        PlanError::Unordered { table, rejected, suggestion, instead }
-    } else if !request.scope.is_empty() {
-        PlanError::Unscoped { table, rejected, suggestion, instead }
-    } else {
-        PlanError::Unserved { table, rejected, suggestion, instead }
-    }
+    let (problem, suggestion, instead) = match awaited(request, &rejected) {
+        Some((read_from, pending)) => {
+            let wait = match &*pending {
+                Pending::Retrofit { retrofit, .. } => {
+                    format!("ask again when retrofit `{retrofit}` is cut over")
+                }
+                Pending::Missing => "ask again when the index is active".to_owned(),
+            };
+            (PlanProblem::Pending(read_from, pending), None, vec![wait])
+        }
+        None => {
+            let Suggestions { index, instead } = suggest::suggest(request);
+            let problem = if rejected.iter().any(|rejected| rejected.reason == RejectReason::Order) {
+                PlanProblem::NeedsSort
+            } else if !request.scope.is_empty() {
+                PlanProblem::NeedsScopedIndex
+            } else {
+                PlanProblem::NeedsScan
+            };
+            (problem, index, instead)
+        }
+    };
+    PlanError { table: request.table.id.clone(), problem, rejected, suggestion, instead }
 }
 
 /// What is pending, if the request would be answered once nothing is: then a new index is no remedy, but time is.

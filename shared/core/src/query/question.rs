@@ -6,8 +6,9 @@
 
 mod error;
 mod name;
-mod params;
 mod value;
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -17,12 +18,10 @@ use crate::model::{
 use crate::query::QueryRequest;
 use crate::query::check::find_table;
 use crate::query::limits::PAGE_ITEMS_MAX;
+use name::RESERVED;
 
 pub use error::QuestionError;
 pub use name::{param_name, symbol};
-pub use params::Params;
-
-use name::RESERVED;
 
 /// The question of a table, by name.
 pub fn find<'m>(
@@ -174,6 +173,32 @@ fn one(name: &str, params: &mut Params) -> Result<Option<String>, QuestionError>
         0 => Ok(None),
         1 => Ok(values.pop()),
         _ => Err(QuestionError::Invalid { parameter: name.to_owned(), wanted: "given once".to_owned() }),
+    }
+}
+
+/// The parameters, by name, each with its values in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Params(BTreeMap<String, Vec<String>>);
+
+impl FromIterator<(String, String)> for Params {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Params {
+        let mut params = BTreeMap::<String, Vec<String>>::new();
+        for (name, value) in pairs {
+            params.entry(name).or_default().push(value);
+        }
+        Params(params)
+    }
+}
+
+impl Params {
+    /// Takes the values of a name out; none if it is not there.
+    pub fn take(&mut self, name: &str) -> Vec<String> {
+        self.0.remove(name).unwrap_or_default()
+    }
+
+    /// The name of a parameter that nobody has taken.
+    pub fn left(&self) -> Option<&str> {
+        self.0.keys().next().map(String::as_str)
     }
 }
 

@@ -225,148 +225,63 @@ pub(super) const OTHER_KEYS: &str = "its tables, its protocol or the primary key
 
 /// Why a step of a retrofit is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ControlError {
     /// It was never started.
     #[error("retrofit `{retrofit}` was not started")]
-    NotStarted {
-        /// The retrofit.
-        retrofit: String,
-    },
+    NotStarted { retrofit: String },
     /// It was started with another mapping.
     #[error("retrofit `{retrofit}` was started with mapping `{started}`, and this is mapping `{given}`")]
-    MappingChanged {
-        /// The retrofit.
-        retrofit: String,
-        /// The mapping it was started with.
-        started: String,
-        /// The mapping of the manifest at hand.
-        given: String,
-    },
+    MappingChanged { retrofit: String, started: String, given: String },
     /// The step does not follow the phase that it is in.
     #[error("retrofit `{retrofit}` is `{}`, and cannot become `{}`", .phase.name(), .wanted.name())]
-    WrongPhase {
-        /// The retrofit.
-        retrofit: String,
-        /// The phase it is in.
-        phase: Phase,
-        /// The phase that was wanted.
-        wanted: Phase,
-    },
+    WrongPhase { retrofit: String, phase: Phase, wanted: Phase },
     /// The retrofit is over.
     #[error("retrofit `{retrofit}` is `{}`: nothing is written any more", .phase.name())]
-    Closed {
-        /// The retrofit.
-        retrofit: String,
-        /// The phase it is in.
-        phase: Phase,
-    },
+    Closed { retrofit: String, phase: Phase },
     /// Its source is what another retrofit still fills.
     #[error("retrofit `{retrofit}` reads table `{table}`, which retrofit `{other}` still fills: it is `{}`", .phase.name())]
-    SourceUnfinished {
-        /// The retrofit.
-        retrofit: String,
-        /// The table.
-        table: String,
-        /// The retrofit that fills it.
-        other: String,
-        /// The phase that one is in.
-        phase: Phase,
-    },
+    SourceUnfinished { retrofit: String, table: String, other: String, phase: Phase },
     /// Its target is what another retrofit still fills.
     #[error("retrofits `{retrofit}` and `{other}` write to table `{table}`, and `{other}` is `{}`", .phase.name())]
-    TargetShared {
-        /// The retrofit.
-        retrofit: String,
-        /// The table.
-        table: String,
-        /// The retrofit that fills it too.
-        other: String,
-        /// The phase that one is in.
-        phase: Phase,
-    },
+    TargetShared { retrofit: String, table: String, other: String, phase: Phase },
     /// It reads and writes one table.
     #[error("retrofit `{retrofit}` has nothing to tidy: it leaves no tombstones, and nobody moves")]
-    NothingToTidy {
-        /// The retrofit.
-        retrofit: String,
-    },
+    NothingToTidy { retrofit: String },
     /// The target has writers of its own.
     #[error(
         "retrofit `{retrofit}` is cut over: a backfill or a repair would take back what was written to the target since"
     )]
-    CutOver {
-        /// The retrofit.
-        retrofit: String,
-    },
+    CutOver { retrofit: String },
     /// The retrofit has no row, and was at work all the same.
     #[error("retrofit `{retrofit}` has no row in the control table, but {found}")]
-    StateLost {
-        /// The retrofit.
-        retrofit: String,
-        /// What shows that it was at work.
-        found: String,
-        /// Does it write to the table that it reads?
-        in_place: bool,
-    },
+    StateLost { retrofit: String, found: String, in_place: bool },
     /// It would change attributes of a live table, and the manifest does not say so.
     #[error("retrofit `{retrofit}` would change attributes of the live table `{table}`: {change}")]
-    LiveAttributes {
-        /// The retrofit.
-        retrofit: String,
-        /// The table.
-        table: String,
-        /// The first of the changes.
-        change: LiveChange,
-    },
+    LiveAttributes { retrofit: String, table: String, change: LiveChange },
     /// It would leave a folded key stale that it does not write.
     #[error("retrofit `{retrofit}` would leave keys of the live table `{table}` stale: {stale}")]
-    StaleKeys {
-        /// The retrofit.
-        retrofit: String,
-        /// The table.
-        table: String,
-        /// The first of these keys.
-        stale: StaleKey,
-    },
+    StaleKeys { retrofit: String, table: String, stale: StaleKey },
     /// The manifest was mended in a way that a running retrofit cannot follow.
     #[error("retrofit `{retrofit}` cannot go on with this manifest: {why}")]
-    CannotRevise {
-        /// The retrofit.
-        retrofit: String,
-        /// What stands in the way.
-        why: &'static str,
-    },
+    CannotRevise { retrofit: String, why: &'static str },
     /// It keeps folded keys right for good.
     #[error(
         "retrofit `{retrofit}` keeps the folded keys of table `{table}` right for good (`keep-folded = true`)"
     )]
-    KeepsFolded {
-        /// The retrofit.
-        retrofit: String,
-        /// The table.
-        table: String,
-    },
+    KeepsFolded { retrofit: String, table: String },
     /// Records of a stream that the retrofit does not follow.
     #[error("retrofit `{retrofit}` follows another stream of its source")]
-    OtherStream {
-        /// The retrofit.
-        retrofit: String,
-    },
+    OtherStream { retrofit: String },
     /// Its source was given another stream more often than fences can count.
     #[error("retrofit `{retrofit}` was restarted too often")]
-    EpochsUsedUp {
-        /// The retrofit.
-        retrofit: String,
-    },
+    EpochsUsedUp { retrofit: String },
     /// Another version of Keyfold wrote the row.
     #[error(transparent)]
     UnknownFormat(#[from] UnknownFormat),
     /// The row cannot be read.
     #[error("the control table's row of retrofit `{retrofit}` cannot be read")]
-    Unreadable {
-        /// The retrofit.
-        retrofit: String,
-    },
+    Unreadable { retrofit: String },
 }
 
 impl ControlError {

@@ -18,7 +18,7 @@ use super::protocol_choice::{Protocol, ProtocolReason, protocol};
 use super::source_key::SourceKey;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::condition::{Comparison, Condition};
-use crate::index::ItemError;
+use crate::index::{ItemError, ItemProblem};
 use crate::model::{
     FoldRule, Index, KeyAttribute, KeySource, LiveChange, Model, Remedy, Retrofit, StaleKey, Table,
 };
@@ -341,9 +341,8 @@ impl Mapping {
         for key in self.target.key_attributes() {
             let KeySource::Folded(rules) = &key.source else { continue };
             let [FoldRule { entity: None, template }] = rules.as_slice() else { return Ok(None) };
-            let text = template.fold(&item).map_err(|source| ItemError::Fold {
-                at: self.target.place(None, Some(&key.name), &item),
-                source,
+            let text = template.fold(&item).map_err(|error| {
+                self.target.item_error(None, Some(&key.name), &item, ItemProblem::Fold(error))
             })?;
             item.extend(text.map(|text| (&key.name, AttributeValue::S(text))));
         }

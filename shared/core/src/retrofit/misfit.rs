@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::index::ItemError;
+use crate::index::{ItemError, ItemProblem};
 use crate::key::FoldProblem;
 use crate::value::Item;
 
@@ -119,17 +119,16 @@ pub struct Misfit {
 impl Misfit {
     /// What an item's error says. In a key that cannot be folded, it is about the attribute that the key is made of.
     pub fn of(error: &ItemError) -> Misfit {
-        let place = error.place();
-        let of_place = place.and_then(|place| place.attribute.as_deref());
-        let (attribute, kind) = match error {
-            ItemError::Fold { source, .. } => {
-                (source.attribute().or(of_place), MisfitKind::of_fold(&source.problem))
+        let of_place = error.at.attribute.as_deref();
+        let (attribute, kind) = match &error.problem {
+            ItemProblem::Fold(error) => {
+                (error.attribute.as_deref().or(of_place), MisfitKind::of_fold(&error.problem))
             }
             _ => (of_place, MisfitKind::of_code(error.code())),
         };
         Misfit {
             attribute: attribute.map(str::to_owned),
-            index: place.and_then(|place| place.index.clone()),
+            index: error.at.index.clone(),
             kind,
             code: error.code().to_owned(),
         }

@@ -119,6 +119,7 @@ pub struct Checkpoint {
 
 /// A checkpoint that does not belong here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum CheckpointError {
     /// Another version of Keyfold made it.
     #[error(transparent)]
@@ -128,34 +129,15 @@ pub enum CheckpointError {
     Unreadable,
     /// It is of another retrofit, pass or segment.
     #[error("the checkpoint is of {found}, not of {wanted}")]
-    Elsewhere {
-        /// What it is of.
-        found: String,
-        /// What it should be of.
-        wanted: String,
-    },
+    Elsewhere { found: String, wanted: String },
     /// It was made with another mapping.
     #[error(
         "the checkpoint of retrofit `{retrofit}` was made with mapping `{found}`, and this is mapping `{wanted}`"
     )]
-    MappingChanged {
-        /// The retrofit.
-        retrofit: String,
-        /// The checkpoint's mapping.
-        found: String,
-        /// The mapping at hand.
-        wanted: String,
-    },
+    MappingChanged { retrofit: String, found: String, wanted: String },
     /// It was made while another stream was followed.
     #[error("the checkpoint of retrofit `{retrofit}` is of epoch {found}, and this is epoch {wanted}")]
-    EpochChanged {
-        /// The retrofit.
-        retrofit: String,
-        /// The checkpoint's epoch.
-        found: u16,
-        /// The epoch at hand.
-        wanted: u16,
-    },
+    EpochChanged { retrofit: String, found: u16, wanted: u16 },
 }
 
 impl CheckpointError {

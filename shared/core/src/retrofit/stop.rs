@@ -55,16 +55,14 @@ impl TableDoor {
 
 /// Why a policy cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum PolicyError {
     /// It is no policy.
     #[error("the resource policy of the table cannot be read")]
     Unreadable,
     /// It would be too large.
     #[error("the resource policy of the table would have {bytes} bytes, and may have {POLICY_BYTES_MAX}")]
-    TooLarge {
-        /// How large it would be.
-        bytes: usize,
-    },
+    TooLarge { bytes: usize },
 }
 
 impl RetrofitState {

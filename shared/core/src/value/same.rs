@@ -2,6 +2,8 @@
 //!
 //! DynamoDB normalises what it stores, so a write of `1.0` over `1` changes nothing, and an index pays nothing for it.
 
+use std::cmp::Ordering;
+
 use serde_dynamo::AttributeValue;
 
 use super::number::Number;
@@ -51,4 +53,34 @@ fn sorted<'a, T, K: Ord>(set: &'a [T], key: &impl Fn(&'a T) -> K) -> Vec<K> {
     let mut keys: Vec<K> = set.iter().map(key).collect();
     keys.sort_unstable();
     keys
+}
+
+/// The order of two values of one scalar type; `None` where DynamoDB's comparators never match.
+pub fn compare(a: &AttributeValue, b: &AttributeValue) -> Option<Ordering> {
+    match (a, b) {
+        (AttributeValue::S(a), AttributeValue::S(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
+        (AttributeValue::B(a), AttributeValue::B(b)) => Some(a.cmp(b)),
+        (AttributeValue::N(a), AttributeValue::N(b)) => compare_numbers(a, b),
+        _ => None,
+    }
+}
+
+fn compare_numbers(a: &str, b: &str) -> Option<Ordering> {
+    Some(a.parse::<Number>().ok()?.cmp(&b.parse().ok()?))
+}
+
+/// The DynamoDB type of a value, by the letter that DynamoDB JSON uses: `S`, `N`, `B`, `BOOL`, ...
+pub fn type_letter(value: &AttributeValue) -> &'static str {
+    match value {
+        AttributeValue::S(_) => "S",
+        AttributeValue::N(_) => "N",
+        AttributeValue::B(_) => "B",
+        AttributeValue::Bool(_) => "BOOL",
+        AttributeValue::Null(_) => "NULL",
+        AttributeValue::M(_) => "M",
+        AttributeValue::L(_) => "L",
+        AttributeValue::Ss(_) => "SS",
+        AttributeValue::Ns(_) => "NS",
+        AttributeValue::Bs(_) => "BS",
+    }
 }

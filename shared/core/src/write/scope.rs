@@ -25,6 +25,7 @@ pub struct WriteScope<'t> {
 
 /// Why a caller may not write this.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ScopeError {
     /// A claim is missing or fits no item, or the request names another scope than the caller's.
     #[error(transparent)]
@@ -33,12 +34,7 @@ pub enum ScopeError {
     #[error(
         "no key of table `{table}` proves attribute `{attribute}` of the item, which is the scope of callers"
     )]
-    KeyWithout {
-        /// The table's name in the manifest.
-        table: String,
-        /// The attribute of the scope.
-        attribute: String,
-    },
+    KeyWithout { table: String, attribute: String },
     /// The item has no primary key.
     #[error(transparent)]
     Item(#[from] ItemError),

@@ -32,25 +32,14 @@ pub enum Roots {
 
 /// A bundle that a variable names and that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum RootsError {
     /// The file cannot be read.
     #[error("`{variable}` names `{}`, which cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The variable that names it.
-        variable: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Unreadable { variable: &'static str, path: PathBuf, source: std::io::Error },
     /// The file has no certificate.
     #[error("`{variable}` names `{}`, which has no readable certificate (PEM)", path.display())]
-    NoCertificate {
-        /// The variable that names it.
-        variable: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
+    NoCertificate { variable: &'static str, path: PathBuf },
 }
 
 impl Roots {

@@ -4,17 +4,22 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::batch_execute_statement::BatchExecuteStatementOutput;
 use aws_sdk_dynamodb::types::{
-    BatchStatementError, BatchStatementErrorCodeEnum, BatchStatementResponse, ReturnConsumedCapacity,
+    BatchStatementError, BatchStatementErrorCodeEnum, BatchStatementResponse, Delete, Put,
+    ReturnConsumedCapacity, TransactWriteItem, Update,
 };
 use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::json::write;
+use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item, Name};
-use keyfold_core::write::{Action, Guard};
+use keyfold_core::write::{Action, Guard, WriteExpressions};
 
+use super::builder::guarded;
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError, Hidden};
+use crate::values::copy_to_sdk;
 use crate::wire::{
     BATCH_EXECUTE_STATEMENT, Body, BodyText, Exchange, STATEMENTS, StatementAnswer, StatementsAnswer, send,
 };
@@ -291,6 +296,34 @@ impl StatementResult {
 
 fn detail(error: &BatchStatementError) -> Hidden<String> {
     Hidden::new(error.message().unwrap_or_default().to_owned())
+}
+
+/// The write with its guard. The transaction happens only if every guard holds.
+pub(crate) fn part_of_transaction(
+    table: &Table,
+    action: &Action,
+    guard: &Guard,
+) -> Result<TransactWriteItem, BuildError> {
+    let mut expressions = WriteExpressions::of(table, action, Some(guard));
+    let part = TransactWriteItem::builder();
+    Ok(match action {
+        Action::Put(item) => {
+            let put = guarded!(Put::builder(), table, expressions).set_item(Some(copy_to_sdk(item)));
+            part.put(put.build()?)
+        }
+        Action::Update { key, .. } => {
+            let update = expressions.update.take();
+            let update = guarded!(Update::builder(), table, expressions)
+                .set_key(Some(copy_to_sdk(key)))
+                .set_update_expression(update);
+            part.update(update.build()?)
+        }
+        Action::Delete(key) => {
+            let delete = guarded!(Delete::builder(), table, expressions).set_key(Some(copy_to_sdk(key)));
+            part.delete(delete.build()?)
+        }
+    }
+    .build())
 }
 
 #[cfg(test)]

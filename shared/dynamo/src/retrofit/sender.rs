@@ -22,6 +22,7 @@ use crate::read::batch_get_watched;
 
 /// Why a part of a retrofit ended early. What was written before stays, and may be done again.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum RetrofitError {
     /// A call failed.
     #[error(transparent)]
@@ -34,103 +35,50 @@ pub enum RetrofitError {
     Checkpoint(#[from] CheckpointError),
     /// Somebody else changed the retrofit's row meanwhile.
     #[error("retrofit `{retrofit}` was changed by another process at the same time")]
-    Raced {
-        /// The retrofit.
-        retrofit: String,
-    },
+    Raced { retrofit: String },
     /// The retrofit is in another phase than when the work was begun: what the work would write is not how it is written now.
     #[error("retrofit `{retrofit}` was moved to another phase since this work was begun")]
-    PhaseChanged {
-        /// The retrofit.
-        retrofit: String,
-    },
+    PhaseChanged { retrofit: String },
     /// An item could not be dealt with for now.
     #[error("an item of table `{table}` could not be carried over (`{verdict}`)")]
-    NotDone {
-        /// The source table.
-        table: String,
-        /// How its task ended.
-        verdict: &'static str,
-    },
+    NotDone { table: String, verdict: &'static str },
     /// The source has no stream, or it is off.
     #[error("table `{table}` has no stream")]
-    NoStream {
-        /// The source table.
-        table: String,
-    },
+    NoStream { table: String },
     /// The source's stream does not carry both images.
     #[error("the stream of table `{table}` has view type `{view}`")]
-    StreamViewType {
-        /// The source table.
-        table: String,
-        /// Its view type.
-        view: String,
-    },
+    StreamViewType { table: String, view: String },
     /// The target is not what the manifest says.
     #[error("table `{table}` differs from the manifest: {differences}")]
-    WrongTable {
-        /// The table.
-        table: String,
-        /// What differs.
-        differences: String,
-    },
+    WrongTable { table: String, differences: String },
     /// Another worker has the segment.
     #[error("segment {segment} of retrofit `{retrofit}` is leased by another worker")]
-    LeaseTaken {
-        /// The retrofit.
-        retrofit: String,
-        /// The segment.
-        segment: String,
-    },
+    LeaseTaken { retrofit: String, segment: String },
     /// Another worker has taken the segment over.
     #[error("segment {segment} of retrofit `{retrofit}` was taken over by another worker")]
-    LeaseLost {
-        /// The retrofit.
-        retrofit: String,
-        /// The segment.
-        segment: String,
-    },
+    LeaseLost { retrofit: String, segment: String },
     /// Not one page was done in the time there was.
     #[error("time ran out before a page was finished")]
     OutOfTime,
     /// The table's policy cannot say that its writers are stopped.
     #[error("a policy cannot stop the writers of table `{table}`: {source}")]
-    Policy {
-        /// The table.
-        table: String,
-        /// Why.
-        source: PolicyError,
-    },
+    Policy { table: String, source: PolicyError },
     /// DynamoDB took no change of the table's policy for a minute.
     #[error(
         "the resource policy of table `{table}` could not be changed: somebody else keeps changing it, or DynamoDB is not done"
     )]
-    PolicyBusy {
-        /// The table.
-        table: String,
-    },
+    PolicyBusy { table: String },
     /// Its writers are in other Regions too.
     #[error("table `{table}` is a global table: a policy cannot stop its writers")]
-    GlobalTable {
-        /// The table.
-        table: String,
-    },
+    GlobalTable { table: String },
     /// Who may not write anyway does not see when a stop arrives.
     #[error(
         "this command's role may not write to table `{table}`, so it cannot see when a policy stops the writers"
     )]
-    CannotProbe {
-        /// The table.
-        table: String,
-    },
+    CannotProbe { table: String },
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
-    Refused {
-        /// The table.
-        table: String,
-        /// DynamoDB's reason.
-        code: String,
-    },
+    Refused { table: String, code: String },
 }
 
 impl RetrofitError {

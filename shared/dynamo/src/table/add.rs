@@ -18,9 +18,9 @@ use aws_sdk_dynamodb::types::{
 use keyfold_core::model::{Index, IndexKind, Table};
 use tokio::time::{Instant, sleep};
 
+use super::create::TableOptions;
 use super::describe::description;
 use super::diff::{Difference, NO_LOCAL_INDEX, OTHER_INDEX, TableDiff};
-use super::options::TableOptions;
 use super::schema::{IndexSchema, Schema};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};
@@ -82,28 +82,19 @@ pub struct WarmThroughput {
 
 /// Why indexes are not added.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum AddIndexError {
     /// A call failed.
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
     /// The table, or an index that it has, is another one than in the manifest.
     #[error("table `{table}` differs from the manifest: {diff}")]
-    Differs {
-        /// The table's name in DynamoDB.
-        table: String,
-        /// How it differs.
-        diff: TableDiff,
-    },
+    Differs { table: String, diff: TableDiff },
     /// A local index is missing.
     #[error(
         "table `{table}` has no index `{index}`, and it is a local one: DynamoDB makes those together with the table only"
     )]
-    LocalIndexMissing {
-        /// The table's name in DynamoDB.
-        table: String,
-        /// The index.
-        index: String,
-    },
+    LocalIndexMissing { table: String, index: String },
 }
 
 impl AddIndexError {
@@ -273,9 +264,9 @@ pub async fn add_indexes(
     loop {
         let step = step(client, table, wanted, warm, told).await;
         match step {
-            Ok(Step::Done(live)) => return Ok(live),
-            Ok(Step::Sent) => (changed, attempt, failures) = (Instant::now(), 0, 0),
-            Ok(Step::Wait) => failures = 0,
+            Ok(AddProgress::Done(live)) => return Ok(live),
+            Ok(AddProgress::Sent) => (changed, attempt, failures) = (Instant::now(), 0, 0),
+            Ok(AddProgress::Wait) => failures = 0,
             // A wait of hours outlives a lost connection. Another change of the table may have begun since it was described.
             Err(AddIndexError::Dynamo(error)) if may_pass(&error) && failures < FAILURES_MAX => failures += 1,
             Err(error) => return Err(error),
@@ -289,7 +280,7 @@ pub async fn add_indexes(
     }
 }
 
-enum Step {
+enum AddProgress {
     /// Every index is active.
     Done(LiveIndexes),
     /// An index was asked for.
@@ -304,15 +295,15 @@ async fn step(
     wanted: &[&Index],
     warm: Option<WarmThroughput>,
     told: &mut dyn FnMut(&LiveIndexes),
-) -> Result<Step, AddIndexError> {
+) -> Result<AddProgress, AddIndexError> {
     let found = description(client, table).await?;
     let live = LiveIndexes::of(table, wanted, &found)?;
     told(&live);
     if !live.is_settled() {
-        return Ok(Step::Wait);
+        return Ok(AddProgress::Wait);
     }
     let Some(index) = wanted.iter().find(|index| live.missing().any(|name| name == index.name)) else {
-        return Ok(Step::Done(live));
+        return Ok(AddProgress::Done(live));
     };
     let call = || Call::on("UpdateTable", &table.name, Some(&index.name));
     let (definitions, update) =
@@ -323,7 +314,7 @@ async fn step(
         .set_attribute_definitions(Some(definitions))
         .global_secondary_index_updates(update);
     request.send().await.map_err(|error| DynamoError::of(call(), error))?;
-    Ok(Step::Sent)
+    Ok(AddProgress::Sent)
 }
 
 /// The definitions of all key attributes that the table will have, and the index itself. DynamoDB refuses definitions that no

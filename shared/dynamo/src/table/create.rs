@@ -12,8 +12,8 @@ use aws_sdk_dynamodb::types::{
 use keyfold_core::model::{IndexKind, Table};
 use tokio::time::{Instant, sleep};
 
-use super::describe::description;
-use super::options::TableOptions;
+use super::describe::{describe, description};
+use super::diff::TableDiff;
 use super::schema::{IndexSchema, Schema};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};
@@ -99,6 +99,55 @@ fn is_active(table: &TableDescription) -> bool {
     let indexes = table.global_secondary_indexes();
     table.table_status() == Some(&TableStatus::Active)
         && indexes.iter().all(|index| index.index_status() == Some(&IndexStatus::Active))
+}
+
+/// What a table has besides what the model says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableOptions {
+    /// A stream with both images.
+    pub stream: bool,
+}
+
+/// Why a table is not there as the model says.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
+pub enum EnsureError {
+    /// A call failed.
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+    /// The table exists and is another one. It is left as it is.
+    #[error("table `{table}` exists and differs from the manifest: {diff}")]
+    Differs { table: String, diff: TableDiff },
+}
+
+impl EnsureError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            EnsureError::Dynamo(error) => error.code(),
+            EnsureError::Differs { .. } => "table-differs",
+        }
+    }
+}
+
+/// Creates the table unless it exists, and says whether it did. One that exists is waited for and compared, never changed.
+pub async fn ensure_table(
+    client: &Client,
+    table: &Table,
+    options: TableOptions,
+) -> Result<bool, EnsureError> {
+    match create_table(client, table, options).await {
+        Ok(()) => return Ok(true),
+        Err(DynamoError::InUse { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    wait_until_active(client, table).await?;
+    let diff = describe(client, table, options).await?;
+    if diff.is_compatible() {
+        Ok(false)
+    } else {
+        Err(EnsureError::Differs { table: table.name.clone(), diff })
+    }
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ use keyfold_core::model::{IndexKind, Model, Retrofit, Table};
 use keyfold_core::retrofit::Mapping;
 
 use super::add::{AddIndexError, LiveIndexes, WarmThroughput, add_indexes, whole};
+use super::create::TableOptions;
 use super::create::create_table;
 use super::describe::{description, expires_by};
 use super::diff::{Difference, TableDiff, other_view};
-use super::options::TableOptions;
 use super::stream::enable_stream;
-use super::ttl::enable_ttl;
+use super::stream::enable_ttl;
 use crate::error::DynamoError;
 
 /// A table of the manifest beside the one in DynamoDB.
@@ -243,15 +243,11 @@ pub async fn plan_table(
 
 /// Why a table is not as the manifest says after all.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ApplyError {
     /// Something stands in the way. Nothing was changed.
     #[error("table `{table}` differs from the manifest: {}", listed(.obstacles))]
-    Obstacles {
-        /// The table's name in DynamoDB.
-        table: String,
-        /// What stands in the way.
-        obstacles: Vec<Mismatch>,
-    },
+    Obstacles { table: String, obstacles: Vec<Mismatch> },
     /// An index could not be added.
     #[error(transparent)]
     Index(#[from] AddIndexError),

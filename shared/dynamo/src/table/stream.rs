@@ -1,9 +1,11 @@
 //! Switching a table's stream on: most tables have none until something wants to follow them.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::TimeToLiveSpecification;
 use keyfold_core::model::Table;
 
 use super::create::{both_images, wait_until_active};
+use super::describe::expires_by;
 use super::{TableOptions, describe};
 use crate::error::{Call, DynamoError};
 
@@ -22,4 +24,17 @@ pub async fn enable_stream(client: &Client, table: &Table) -> Result<bool, Dynam
     request.send().await.map_err(|error| DynamoError::of(call(), error))?;
     wait_until_active(client, table).await?;
     Ok(false)
+}
+
+/// Lets the table delete items by the attribute that the model names, if it names one and the table does not do so yet.
+pub async fn enable_ttl(client: &Client, table: &Table) -> Result<(), DynamoError> {
+    let Some(attribute) = &table.ttl else { return Ok(()) };
+    if expires_by(client, table).await?.as_ref() == Some(attribute) {
+        return Ok(());
+    }
+    let call = || Call::new("UpdateTimeToLive", &table.name);
+    let wanted = TimeToLiveSpecification::builder().enabled(true).attribute_name(attribute).build();
+    let wanted = wanted.map_err(|error| DynamoError::of_build(call(), &error))?;
+    let request = client.update_time_to_live().table_name(&table.name).time_to_live_specification(wanted);
+    request.send().await.map(drop).map_err(|error| DynamoError::of(call(), error))
 }

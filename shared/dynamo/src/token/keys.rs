@@ -8,8 +8,8 @@ use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 
 use sha2::{Digest, Sha256};
 
+use super::envelope::SealError;
 use super::envelope::{self, Envelope};
-use super::error::SealError;
 use crate::secret::SecretVersion;
 
 /// The most keys of one ring.
@@ -39,6 +39,7 @@ pub(super) struct TokenKey {
 
 /// Why a text is no ring of keys. It shows no part of the text but ids.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum KeysParseError {
     /// There is no key.
     #[error("no key for page tokens")]
@@ -48,30 +49,18 @@ pub enum KeysParseError {
     TooMany,
     /// A part is not of the form `id:key`, or its id is empty or too long.
     #[error("key number {number} for page tokens is not of the form `id:key`")]
-    Form {
-        /// Which one, from 1.
-        number: usize,
-    },
+    Form { number: usize },
     /// A key is not 32 bytes in base64.
     #[error("key `{id}` for page tokens is not 32 bytes in base64")]
-    Key {
-        /// Its id.
-        id: String,
-    },
+    Key { id: String },
     /// A version of the secret is not JSON with a key, or the key is too short.
     #[error(
         "version `{id}` of the secret is not JSON with a `key` of {SECRET_CHARS_MIN} characters at least"
     )]
-    Secret {
-        /// The version's id.
-        id: String,
-    },
+    Secret { id: String },
     /// Two keys have one id.
     #[error("two keys for page tokens have the id `{id}`")]
-    Twice {
-        /// The id.
-        id: String,
-    },
+    Twice { id: String },
 }
 
 impl TokenKeys {

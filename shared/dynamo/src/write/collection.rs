@@ -19,7 +19,7 @@ impl Collection {
     /// What DynamoDB reports; `None` for a table without local indexes, and for a report that makes no sense.
     pub(super) fn of(table: &Table, reported: Option<&ItemCollectionMetrics>) -> Option<Collection> {
         let [lower_gb, upper_gb] = *reported?.size_estimate_range_gb() else { return None };
-        let level = collection_level(lower_gb, upper_gb, table.collection_bytes_warn).ok()?;
+        let level = collection_level(lower_gb, upper_gb, table.collection_bytes_warn)?;
         Some(Collection { lower_gb, upper_gb, level })
     }
 }

@@ -4,9 +4,7 @@
 //! itself where the key is taken, and BatchExecuteStatement carries 25 of them, each with an outcome of its own.
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html>
 
-mod answer;
 mod batches;
-mod new_item;
 mod send;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,9 +23,9 @@ use crate::backoff::{BACKOFF_ATTEMPTS_MAX, delay};
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError, Hidden};
 use crate::guarded::StatementResult;
-use answer::InsertAnswer;
+use batches::NewItem;
 use batches::{Batch, batches};
-use new_item::NewItem;
+use send::InsertAnswer;
 
 pub use batches::BATCH_INSERT_BYTES_MAX;
 

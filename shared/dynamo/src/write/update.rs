@@ -4,18 +4,17 @@
 //! key is made of writes the key anew in the same request, on condition that everything else it is made of is as it was
 //! when the key was made.
 
-mod error;
-mod send;
-
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
-use keyfold_core::write::{Update, UpdateRequest, UpdateTask};
+use keyfold_core::write::{Action, Guard, Update, UpdateRefusal, UpdateRequest, UpdateTask};
 
 use crate::backoff::pause;
-use crate::consumed::Consumed;
-
-pub use error::UpdateError;
+use crate::consumed::{self, Consumed};
+use crate::error::{Call, DynamoError};
+use crate::guarded::{self, Tell};
+use crate::values::{copy_to_sdk, from_sdk};
 
 /// What an update did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -61,13 +60,13 @@ pub async fn update(
     loop {
         match task.request() {
             UpdateRequest::Read(key) => {
-                let (stored, consumed) = send::read(client, table, key).await?;
+                let (stored, consumed) = read(client, table, key).await?;
                 updated = Updated { consumed, attempts: 0, read: true };
                 task.was_read(stored)?;
             }
             UpdateRequest::Write(action, guard) => {
                 updated.attempts += 1;
-                match send::write(client, table, action, guard).await? {
+                match write(client, table, action, guard).await? {
                     Ok(consumed) => {
                         updated.consumed.add(&consumed);
                         return Ok(updated);
@@ -78,4 +77,73 @@ pub async fn update(
             }
         }
     }
+}
+
+/// Why an update did not happen. Nothing was written, unless a call failed without an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum UpdateError {
+    /// It cannot happen, or the item is not such that it may.
+    #[error(transparent)]
+    Refused(#[from] UpdateRefusal),
+    /// A call failed.
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+}
+
+impl UpdateError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            UpdateError::Refused(error) => error.code(),
+            UpdateError::Dynamo(error) => error.code(),
+        }
+    }
+
+    /// What the reader can do about it, where there is something to say.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            UpdateError::Refused(error) => error.hint(),
+            UpdateError::Dynamo(error) => error.hint(),
+        }
+    }
+
+    /// Can the same update succeed a little later?
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            UpdateError::Refused(error) => error.is_retryable(),
+            UpdateError::Dynamo(error) => error.is_retryable(),
+        }
+    }
+}
+
+/// Writes. If its condition does not hold, the item as it is; `None` if there is none.
+async fn write(
+    client: &Client,
+    table: &Table,
+    action: &Action,
+    guard: &Guard,
+) -> Result<Result<Consumed, Option<Item>>, DynamoError> {
+    let tell = Tell { refused_by: true, ..Tell::default() };
+    match guarded::send(client, table, action, Some(guard), tell).await {
+        Ok(sent) => Ok(Ok(sent.consumed)),
+        Err(DynamoError::ConditionFailed { item, .. }) => Ok(Err(item.into_revealed().map(|item| *item))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads an item with strong consistency.
+async fn read(client: &Client, table: &Table, key: &Item) -> Result<(Option<Item>, Consumed), DynamoError> {
+    let call = || Call::new("GetItem", &table.name);
+    let answer = client
+        .get_item()
+        .table_name(&table.name)
+        .set_key(Some(copy_to_sdk(key)))
+        .consistent_read(true)
+        .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+        .send()
+        .await
+        .map_err(|error| DynamoError::of(call(), error))?;
+    let consumed = consumed::of(answer.consumed_capacity());
+    let item = answer.item.map(from_sdk).transpose();
+    Ok((item.map_err(|_| DynamoError::Unreadable { call: call() })?, consumed))
 }

@@ -3,6 +3,7 @@
 use keyfold_core::query::PlanError;
 use keyfold_core::query::check::RequestError;
 use keyfold_core::query::explain;
+use keyfold_core::query::plan::PlanProblem;
 use keyfold_core::query::question::QuestionError;
 use keyfold_core::retrofit::MappingError;
 use keyfold_dynamo::retrofit::RetrofitError;
@@ -37,14 +38,11 @@ impl From<QuestionError> for Problem {
 
 impl From<PlanError> for Problem {
     fn from(error: PlanError) -> Problem {
-        let status = match error {
-            PlanError::Unserved { .. } | PlanError::Unordered { .. } | PlanError::Unscoped { .. } => 422,
-            // It answers once the retrofit is cut over.
-            PlanError::Pending { .. } => 503,
-        };
+        // What is pending answers once the retrofit is cut over.
+        let status = if matches!(error.problem, PlanProblem::Pending(..)) { 503 } else { 422 };
         let mut problem = Problem::new(status, error.code(), error.to_string()).hint(error.hint());
-        problem.members.insert("rejected".to_owned(), json!(explain::rejected(error.rejected())));
-        problem.members.extend(error.suggestion().map(|text| ("suggestion".to_owned(), json!(text))));
+        problem.members.insert("rejected".to_owned(), json!(explain::rejected(&error.rejected)));
+        problem.members.extend(error.suggestion.map(|text| ("suggestion".to_owned(), json!(text))));
         problem
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::model::ScalarType;
+use keyfold_core::model::{AttributeKind, ScalarType};
 use keyfold_core::value::{AttributeValue, Item, type_letter};
 
-use crate::draft::{KindDraft, TableDraft, Ttl, counted};
+use crate::draft::{TableDraft, Ttl, counted, kind_of_letter};
 use crate::template::{attributes, moment};
 
 /// The most values of a list that is worth a comment.
@@ -32,24 +32,23 @@ pub(super) fn types(table: &mut TableDraft) {
         if keys.contains(&name) && table.scalars.get(&name).is_some_and(|scalar| *scalar != ScalarType::S) {
             continue;
         }
-        let stated =
-            table.attributes.get(&name).is_some_and(|attribute| attribute.kind != KindDraft::Unknown);
+        let stated = table.attributes.get(&name).is_some_and(|attribute| attribute.kind.is_some());
         let attribute = table.declare(&name, seen.kind());
         if seen.letters.len() > 1 {
             attribute.mixed = true;
-            attribute.kind = KindDraft::Unknown;
+            attribute.kind = None;
             let letters: Vec<&str> = seen.letters.iter().copied().collect();
             attribute
                 .evidence
                 .push(format!("its values are of several types ({}): undeclared", letters.join(", ")));
-        } else if stated && attribute.kind == KindDraft::Unknown {
+        } else if stated && attribute.kind.is_none() {
             attribute
                 .evidence
                 .push("the source says another type than the items have: undeclared".to_owned());
-        } else if let KindDraft::Timestamp(_) = attribute.kind {
-            if seen.kind() == KindDraft::String {
+        } else if let Some(AttributeKind::Timestamp(_)) = attribute.kind {
+            if seen.kind() == Some(AttributeKind::String) {
                 // Normalised, a key would not be the stored text.
-                attribute.kind = KindDraft::String;
+                attribute.kind = Some(AttributeKind::String);
                 attribute.evidence.push("a string: its texts are not in one form of timestamp".to_owned());
             } else {
                 // The precision is what the items have, whatever the source assumed.
@@ -65,7 +64,7 @@ pub(super) fn types(table: &mut TableDraft) {
 #[derive(Default)]
 struct Seen {
     letters: BTreeSet<&'static str>,
-    moments: Vec<Option<KindDraft>>,
+    moments: Vec<Option<AttributeKind>>,
     count: usize,
 }
 
@@ -82,15 +81,15 @@ impl Seen {
         }
     }
 
-    fn kind(&self) -> KindDraft {
+    fn kind(&self) -> Option<AttributeKind> {
         let mut letters = self.letters.iter();
         match (letters.next(), letters.next()) {
             (Some(&"S"), None) => match self.moments.as_slice() {
-                [Some(only)] => *only,
-                _ => KindDraft::String,
+                [Some(only)] => Some(*only),
+                _ => Some(AttributeKind::String),
             },
-            (Some(letter), None) => KindDraft::of_letter(letter),
-            _ => KindDraft::Unknown,
+            (Some(letter), None) => kind_of_letter(letter),
+            _ => None,
         }
     }
 }
@@ -106,7 +105,7 @@ fn suggest_ttl(table: &mut TableDraft) {
     let numbers: Vec<String> = table
         .attributes
         .iter()
-        .filter(|(name, attribute)| attribute.kind == KindDraft::Number && looks(name))
+        .filter(|(name, attribute)| attribute.kind == Some(AttributeKind::Number) && looks(name))
         .map(|(name, _)| name.clone())
         .collect();
     for name in numbers {
@@ -149,7 +148,7 @@ pub(super) fn promises(table: &mut TableDraft, examples: bool) {
             continue;
         }
         attribute.evidence.insert(0, counted(with, total));
-        if single && with == total && attribute.kind != KindDraft::Unknown {
+        if single && with == total && attribute.kind.is_some() {
             attribute.required = true;
         }
         let few = values.get(name).filter(|few| {
@@ -157,7 +156,8 @@ pub(super) fn promises(table: &mut TableDraft, examples: bool) {
                 && few.len() <= VALUES_MAX
                 && few.values().all(|seen| *seen >= VALUE_SEEN_MIN)
         });
-        if let Some(few) = few.filter(|_| attribute.kind == KindDraft::String && attribute.values.is_empty())
+        if let Some(few) =
+            few.filter(|_| attribute.kind == Some(AttributeKind::String) && attribute.values.is_empty())
         {
             let list: Vec<String> = few.keys().map(|value| crate::write::quoted(value)).collect();
             attribute.evidence.push(match examples {

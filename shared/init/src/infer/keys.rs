@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::key::Unfolded;
-use keyfold_core::model::ScalarType;
+use keyfold_core::model::{AttributeKind, ScalarType};
 use keyfold_core::value::AttributeValue;
 
 use super::columns::{self, Found, Group, Piece, Row, Search, Written};
 use super::naming::Names;
 use super::remainders;
-use crate::draft::{AttributeDraft, KindDraft, TableDraft, counted};
+use crate::draft::{AttributeDraft, TableDraft, counted};
 use crate::name::is_key_name;
 use crate::template;
 
@@ -140,7 +140,7 @@ fn read_parts(
     for name in key_only {
         let nowhere = !table.items.iter().any(|row| row.item.contains_key(&name));
         let attribute =
-            table.attributes.entry(name.clone()).or_insert_with(|| AttributeDraft::of(KindDraft::String));
+            table.attributes.entry(name.clone()).or_insert_with(|| AttributeDraft::of(AttributeKind::String));
         attribute.key_only |= nowhere;
         if let Some(entity) = group.entity.and_then(|at| table.entities.get_mut(at)) {
             entity.key_only.insert(name);
@@ -282,7 +282,7 @@ fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BT
                 let attribute = table
                     .attributes
                     .entry(name.clone())
-                    .or_insert_with(|| AttributeDraft::of(KindDraft::String));
+                    .or_insert_with(|| AttributeDraft::of(AttributeKind::String));
                 attribute.key_only |= nowhere;
                 if attribute.values.is_empty() {
                     attribute.values = shards(pieces, name);

@@ -1,11 +1,12 @@
 //! Shards that others made: a part of a key that is the remainder of a number, `2026-08-01.3` for the id 1023 in ten shards.
 
+use keyfold_core::model::AttributeKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::value::AttributeValue;
 
 use super::columns::{Found, Group, Piece, Written};
-use crate::draft::{AttributeDraft, KindDraft, TableDraft};
+use crate::draft::{AttributeDraft, TableDraft};
 
 /// The most shards that are looked for: as many as a template can say.
 const SHARDS_MAX: u64 = 1_000;
@@ -59,7 +60,7 @@ pub(super) fn find(table: &mut TableDraft, groups: &[Group], found: &mut Found) 
                 if table.attributes.contains_key(NUMBER) {
                     continue;
                 }
-                table.attributes.insert(NUMBER.to_owned(), AttributeDraft::of(KindDraft::Number));
+                table.attributes.insert(NUMBER.to_owned(), AttributeDraft::of(AttributeKind::Number));
                 NUMBER.to_owned()
             } else {
                 name.clone()

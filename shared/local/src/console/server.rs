@@ -34,16 +34,14 @@ pub struct ConsoleOptions {
 
 /// Why the console does not start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ConsoleError {
     /// The port cannot be used.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The query API does not start.
     #[error("the console cannot start: {reason}")]
-    Api {
-        /// Why not.
-        reason: String,
-    },
+    Api { reason: String },
 }
 
 /// A running console. It stops when it is dropped.

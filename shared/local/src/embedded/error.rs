@@ -6,55 +6,29 @@ use std::path::PathBuf;
 
 /// Why an embedded DynamoDB does not start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum EmbeddedError {
     /// Something else listens there.
     #[error("port `{port}` of 127.0.0.1 is in use")]
-    PortInUse {
-        /// The port.
-        port: u16,
-    },
+    PortInUse { port: u16 },
     /// The address cannot be listened at.
     #[error("cannot listen at `{address}`")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What was in the way.
-        source: io::Error,
-    },
+    Listen { address: SocketAddr, source: io::Error },
     /// Another embedded DynamoDB uses the file.
     #[error("database file `{}` is in use by another embedded DynamoDB", .path.display())]
-    FileInUse {
-        /// The file.
-        path: PathBuf,
-    },
+    FileInUse { path: PathBuf },
     /// The file cannot be reached.
     #[error("cannot use database file `{}`", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What was in the way.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The file is no database of ours, or is damaged.
     #[error("`{}` cannot be opened as a database: {reason}", .path.display())]
-    NoDatabase {
-        /// The file.
-        path: PathBuf,
-        /// What the database says.
-        reason: String,
-    },
+    NoDatabase { path: PathBuf, reason: String },
     /// The database does not open in memory.
     #[error("cannot create a database in memory: {reason}")]
-    NoMemory {
-        /// What the database says.
-        reason: String,
-    },
+    NoMemory { reason: String },
     /// The server's thread does not start.
     #[error("the server cannot start")]
-    Start {
-        /// What was in the way.
-        source: io::Error,
-    },
+    Start { source: io::Error },
 }
 
 impl EmbeddedError {

@@ -6,37 +6,20 @@ use keyfold_core::retrofit::SequenceNumber;
 
 /// Why a poller ended, or did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum PollerError {
     /// The table has no stream, or it is off.
     #[error("table `{table}` has no stream")]
-    NoStream {
-        /// The table.
-        table: String,
-    },
+    NoStream { table: String },
     /// The stream cannot be read.
     #[error("the stream of table `{table}` cannot be read: {reason}")]
-    Unreadable {
-        /// The table.
-        table: String,
-        /// What the database says.
-        reason: String,
-    },
+    Unreadable { table: String, reason: String },
     /// What the handler would not take could not be written down: nothing is passed over then.
     #[error("cannot write to `{path}`: {reason}")]
-    Destination {
-        /// The file.
-        path: String,
-        /// Why not.
-        reason: String,
-    },
+    Destination { path: String, reason: String },
     /// There are records left.
     #[error("the stream of table `{table}` was not drained in {seconds} s")]
-    NotDrained {
-        /// The table.
-        table: String,
-        /// How long it was waited for.
-        seconds: u64,
-    },
+    NotDrained { table: String, seconds: u64 },
 }
 
 /// What a poller did so far.

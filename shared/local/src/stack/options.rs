@@ -31,18 +31,14 @@ pub struct StackOptions {
 
 /// Why the stack does not start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum StackError {
     /// The embedded DynamoDB does not.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     /// The folder for the data cannot be made.
     #[error("cannot create the folder `{}` for the data", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    Folder { path: PathBuf, source: std::io::Error },
     /// A table is there otherwise than the manifest says.
     #[error(transparent)]
     Differs(#[from] ApplyError),
@@ -57,20 +53,10 @@ pub enum StackError {
     Listen(#[from] ListenError),
     /// A function's binary is not where it should be.
     #[error("there is no `{name}` in `{}`; build it with `cargo lambda build` or `cargo build`", folder.display())]
-    NoBinary {
-        /// The function.
-        name: &'static str,
-        /// The folder.
-        folder: PathBuf,
-    },
+    NoBinary { name: &'static str, folder: PathBuf },
     /// A function does not start in this process.
     #[error("the {name} cannot start: {reason}")]
-    Function {
-        /// The function.
-        name: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    Function { name: &'static str, reason: String },
 }
 
 /// A function's binary, with settings that say where manifest and DynamoDB are.

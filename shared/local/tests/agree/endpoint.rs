@@ -27,6 +27,31 @@ pub(crate) struct Endpoint<'e> {
 
 type SdkItem = HashMap<String, SdkValue>;
 
+/// Sends a write with its condition. The three builders have no trait in common.
+macro_rules! written_by {
+    ($request:expr, $table:expr, $sent:expr, $operation:ident::$error:ident) => {{
+        let answer = $request
+            .table_name(&$table.name)
+            .set_condition_expression($sent.filter)
+            .set_expression_attribute_names(names(&$sent.names))
+            .set_expression_attribute_values(values($sent.values))
+            .return_values(ReturnValue::AllOld)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
+            .send()
+            .await;
+        match answer {
+            Ok(answer) => written(answer.attributes, answer.consumed_capacity.as_ref()),
+            Err(error) => failed(error, |error| match error {
+                aws_sdk_dynamodb::operation::$operation::$error::ConditionalCheckFailedException(failed) => {
+                    failed.item
+                }
+                _ => None,
+            }),
+        }
+    }};
+}
+
 impl Endpoint<'_> {
     pub(crate) async fn apply(&self, operation: &Operation) -> OperationResult {
         let outcome = match operation {
@@ -41,28 +66,8 @@ impl Endpoint<'_> {
 
     async fn put(&self, item: &Item, condition: &Condition) -> OperationResult {
         let sent = condition_of(condition);
-        let answer = self
-            .client
-            .put_item()
-            .table_name(&self.table.name)
-            .set_item(Some(sdk(item)))
-            .set_condition_expression(sent.filter)
-            .set_expression_attribute_names(names(&sent.names))
-            .set_expression_attribute_values(values(sent.values))
-            .return_values(ReturnValue::AllOld)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
-            .send()
-            .await;
-        match answer {
-            Ok(answer) => written(answer.attributes, answer.consumed_capacity.as_ref()),
-            Err(error) => failed(error, |error| match error {
-                aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
-                    failed,
-                ) => failed.item,
-                _ => None,
-            }),
-        }
+        let request = self.client.put_item().set_item(Some(sdk(item)));
+        written_by!(request, self.table, sent, put_item::PutItemError)
     }
 
     async fn update(&self, key: &Item, changes: &[Change], condition: &Condition) -> OperationResult {
@@ -87,59 +92,15 @@ impl Endpoint<'_> {
             if parts.is_empty() { String::new() } else { format!("{word} {} ", parts.join(", ")) }
         };
         let expression = clause("SET", set) + &clause("REMOVE", remove);
-        let answer = self
-            .client
-            .update_item()
-            .table_name(&self.table.name)
-            .set_key(Some(sdk(key)))
-            .update_expression(expression.trim_end())
-            .set_condition_expression(sent.filter)
-            .set_expression_attribute_names(names(&sent.names))
-            .set_expression_attribute_values(values(sent.values))
-            .return_values(ReturnValue::AllOld)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
-            .send()
-            .await;
-        match answer {
-            Ok(answer) => written(answer.attributes, answer.consumed_capacity.as_ref()),
-            Err(error) => failed(error, |error| {
-                match error {
-                aws_sdk_dynamodb::operation::update_item::UpdateItemError::ConditionalCheckFailedException(failed) => {
-                    failed.item
-                }
-                _ => None,
-            }
-            }),
-        }
+        let request =
+            self.client.update_item().set_key(Some(sdk(key))).update_expression(expression.trim_end());
+        written_by!(request, self.table, sent, update_item::UpdateItemError)
     }
 
     async fn delete(&self, key: &Item, condition: &Condition) -> OperationResult {
         let sent = condition_of(condition);
-        let answer = self
-            .client
-            .delete_item()
-            .table_name(&self.table.name)
-            .set_key(Some(sdk(key)))
-            .set_condition_expression(sent.filter)
-            .set_expression_attribute_names(names(&sent.names))
-            .set_expression_attribute_values(values(sent.values))
-            .return_values(ReturnValue::AllOld)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
-            .send()
-            .await;
-        match answer {
-            Ok(answer) => written(answer.attributes, answer.consumed_capacity.as_ref()),
-            Err(error) => failed(error, |error| {
-                match error {
-                aws_sdk_dynamodb::operation::delete_item::DeleteItemError::ConditionalCheckFailedException(failed) => {
-                    failed.item
-                }
-                _ => None,
-            }
-            }),
-        }
+        let request = self.client.delete_item().set_key(Some(sdk(key)));
+        written_by!(request, self.table, sent, delete_item::DeleteItemError)
     }
 
     async fn get(&self, key: &Item) -> OperationResult {

@@ -13,34 +13,20 @@ const DEPTH_MAX: usize = 64;
 
 /// Why a text is no template.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum TemplateError {
     /// It is too large.
     #[error("the template has more than {TEMPLATE_BYTES_MAX} bytes, CloudFormation's limit")]
     TooLarge,
     /// It is no YAML.
     #[error("line {line}: {what}")]
-    Syntax {
-        /// Where.
-        line: usize,
-        /// What the parser says.
-        what: String,
-    },
+    Syntax { line: usize, what: String },
     /// It has something that is not read here.
     #[error("line {line}: {what} are not understood here")]
-    NotRead {
-        /// Where.
-        line: usize,
-        /// What it is.
-        what: &'static str,
-    },
+    NotRead { line: usize, what: &'static str },
     /// A mapping has one name twice.
     #[error("line {line}: `{name}` is given twice")]
-    Twice {
-        /// Where.
-        line: usize,
-        /// The name.
-        name: String,
-    },
+    Twice { line: usize, name: String },
 }
 
 type Events<'t> = Peekable<Parser<'t, StrInput<'t>>>;

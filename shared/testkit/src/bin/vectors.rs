@@ -5,7 +5,6 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::index::Entry;
 use keyfold_core::model::Table;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::explain::explain;
@@ -56,8 +55,8 @@ fn written(table: &Table, item: &Item) -> Value {
         .indexes
         .iter()
         .map(|index| match index.entry(table, &stored) {
-            Entry::In(entry) => json!({ "index": index.name, "entry": entry }),
-            Entry::Absent(why) => json!({ "index": index.name, "absent": why.to_string() }),
+            Ok(entry) => json!({ "index": index.name, "entry": entry }),
+            Err(why) => json!({ "index": index.name, "absent": why.to_string() }),
         })
         .collect();
     json!({ "item": item, "stored": stored, "key": key, "entries": entries })

@@ -73,7 +73,7 @@ fn in_reach<'c>(case: &'c Case, access: &'c Access) -> impl Iterator<Item = &'c 
         let entry = match access.source.index() {
             None => Some(item.stored.clone()),
             Some(name) => {
-                case.table().index(name).and_then(|index| index.entry(case.table(), &item.stored).item())
+                case.table().index(name).and_then(|index| index.entry(case.table(), &item.stored).ok())
             }
         };
         entry.is_some_and(|entry| key_holds(&access.operation, &entry))

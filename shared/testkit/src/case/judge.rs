@@ -115,7 +115,7 @@ fn equivalent(case: &Case, plan: &QueryPlan) -> Result<(), String> {
 fn gives(case: &Case, access: &Access, item: &Item) -> bool {
     let entry = match access.source.index() {
         None => Some(item.clone()),
-        Some(name) => case.table().index(name).and_then(|index| index.entry(case.table(), item).item()),
+        Some(name) => case.table().index(name).and_then(|index| index.entry(case.table(), item).ok()),
     };
     entry.is_some_and(|entry| {
         key_holds(&access.operation, &entry)

@@ -89,7 +89,7 @@ impl ModelTable {
 
     /// What a write consumes whose condition does not hold.
     pub fn failed_units(&self, old: Option<&Item>, new: Option<&Item>) -> WriteUnits {
-        WriteUnits::of_failed_condition(old.map(item_bytes), new.map(item_bytes))
+        WriteUnits::of_change(old.map(item_bytes), new.map(item_bytes))
     }
 
     /// The item with this key.

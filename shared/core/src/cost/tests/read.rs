@@ -1,7 +1,6 @@
 use crate::cost::Consistency::{Eventual, Strong, Transactional};
 use crate::cost::{
-    QUERY_PAGE_BYTES_MAX, ReadUnits, batch_get_read_units, get_read_units, lsi_fetch_bytes,
-    lsi_fetch_read_units, query_pages, query_read_units, scan_read_units,
+    QUERY_PAGE_BYTES_MAX, ReadUnits, get_read_units, lsi_fetch_read_units, query_read_units, scan_read_units,
 };
 
 const KB: u64 = 1024;
@@ -26,14 +25,6 @@ fn a_get_rounds_up_to_4_kb() {
 }
 
 #[test]
-fn a_batch_rounds_each_item_on_its_own() {
-    let items = [Some(3 * KB / 2), Some(13 * KB / 2)];
-    assert_eq!(batch_get_read_units(items, Strong), units(3));
-    assert_eq!(batch_get_read_units([], Strong), ReadUnits::ZERO);
-    assert_eq!(batch_get_read_units([None, None], Eventual), units(1));
-}
-
-#[test]
 fn a_query_adds_the_sizes_and_rounds_the_sum() {
     assert_eq!(query_read_units([3 * KB / 2, 13 * KB / 2], Strong), units(2));
     assert_eq!(query_read_units([4178; 10], Strong), units(11));
@@ -43,9 +34,8 @@ fn a_query_adds_the_sizes_and_rounds_the_sum() {
 }
 
 #[test]
-fn the_result_of_the_published_fetch_is_20_kb() {
+fn the_published_fetch_of_20_kb_costs_5_units() {
     let (entries, items) = ([200; 4], [300; 4]);
-    assert_eq!(lsi_fetch_bytes(entries, items), 20 * KB);
     assert_eq!(lsi_fetch_read_units(entries, items, Strong), units(5));
     assert_eq!(lsi_fetch_read_units(entries, items, Eventual).to_string(), "2.5");
 }
@@ -58,10 +48,7 @@ fn a_fetch_reads_entire_items_and_what_is_projected_reads_none() {
 }
 
 #[test]
-fn a_page_is_1_mb_and_a_scan_has_as_many_as_it_needs() {
-    assert_eq!(query_pages(0), 1);
-    assert_eq!(query_pages(QUERY_PAGE_BYTES_MAX), 1);
-    assert_eq!(query_pages(QUERY_PAGE_BYTES_MAX + 1), 2);
+fn a_page_is_1_mb() {
     assert_eq!(scan_read_units(QUERY_PAGE_BYTES_MAX, Strong), units(256));
     assert_eq!(scan_read_units(QUERY_PAGE_BYTES_MAX + 1, Eventual), ReadUnits::from_halves(257));
 }
@@ -70,5 +57,5 @@ fn a_page_is_1_mb_and_a_scan_has_as_many_as_it_needs() {
 fn sizes_beyond_counting_do_not_panic() {
     let most = query_read_units([u64::MAX, u64::MAX], Transactional);
     assert!(most >= query_read_units([u64::MAX], Strong));
-    assert_eq!(lsi_fetch_bytes([u64::MAX], [u64::MAX]), u64::MAX);
+    lsi_fetch_read_units([u64::MAX], [u64::MAX], Strong);
 }

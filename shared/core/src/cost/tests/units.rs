@@ -16,7 +16,7 @@ fn a_write_takes_one_unit_for_each_kb_begun() {
 
 #[test]
 fn a_failed_condition_costs_as_much_as_the_larger_item() {
-    let units = |old, new| WriteUnits::of_failed_condition(old, new).get();
+    let units = |old, new| WriteUnits::of_change(old, new).get();
     assert_eq!(units(None, None), 1);
     assert_eq!(units(Some(3000), None), 3);
     assert_eq!(units(None, Some(3000)), 3);

@@ -36,7 +36,7 @@ fn an_item_without_its_tables_key_is_refused() {
     assert_eq!(error.code(), "item-key-missing");
     assert_eq!(
         error.to_string(),
-        "the item lacks a key attribute of its table \
+        "a key attribute is missing \
          (table `thread`, attribute `Subject`, item ForumName=\"EC2\", Subject=?)"
     );
 }
@@ -47,7 +47,7 @@ fn an_index_key_of_another_type_is_refused() {
     assert_eq!(error.code(), "item-key-type");
     assert_eq!(
         error.to_string(),
-        "a key attribute of type `S` has a value of type `N` (table `thread`, index `LastPostIndex`, \
+        "a key attribute is of type `N`, but the key needs `S` (table `thread`, index `LastPostIndex`, \
          attribute `LastPostDateTime`, item ForumName=\"EC2\", Subject=\"b\")"
     );
 }

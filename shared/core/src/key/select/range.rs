@@ -1,7 +1,7 @@
 //! From the ends of one part to conditions on the whole key, in the words of DynamoDB's key conditions.
 
 use crate::key::bounds::End;
-use crate::key::chars::after_all;
+use crate::key::follow::after_all;
 use crate::key::selection::KeyRange;
 use crate::key::template::Template;
 

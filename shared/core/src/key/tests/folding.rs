@@ -127,8 +127,11 @@ fn a_key_is_neither_empty_nor_too_long() {
 #[test]
 fn an_error_names_template_and_attribute_and_no_contents() {
     let error = refused("{n:06}#{a}", &[("n", "secret"), ("a", "x")]);
-    assert_eq!(error.attribute(), Some("n"));
+    assert_eq!(error.attribute.as_deref(), Some("n"));
     assert_eq!(error.to_string(), "template `{n:06}#{a}`: attribute `n` is not a DynamoDB number");
     let error = refused("{a}", &[("a", "")]);
-    assert_eq!((error.attribute(), error.to_string().as_str()), (None, "template `{a}`: the key is empty"));
+    assert_eq!(
+        (error.attribute.as_deref(), error.to_string().as_str()),
+        (None, "template `{a}`: the key is empty")
+    );
 }

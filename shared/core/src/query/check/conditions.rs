@@ -7,8 +7,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::error::RequestError;
-use super::names::{check_name, find_attribute, find_entity, unknown_attribute};
-use super::values::{exact_value, typed_value, untyped_value};
+use super::values::{
+    check_name, exact_value, find_attribute, find_entity, typed_value, unknown_attribute, untyped_value,
+};
 use crate::condition::{Comparison, Condition, Path};
 use crate::json::Json;
 use crate::model::{Attribute, AttributeKind, Table};

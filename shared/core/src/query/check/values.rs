@@ -1,12 +1,13 @@
-//! Values of a request as the manifest types them.
+//! Names and values of a request, as the manifest declares them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::error::RequestError;
+use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::json::Json;
 use crate::key::{is_date, is_possible, is_timestamp};
-use crate::model::{Attribute, AttributeKind, Table};
+use crate::model::{Attribute, AttributeKind, Entity, EntityId, Table};
 use crate::text::closest;
 use crate::value::{AttributeValue, Number, equal};
 
@@ -162,4 +163,36 @@ fn accept(
 
 fn invalid(attribute: &Attribute) -> RequestError {
     RequestError::InvalidValue { attribute: attribute.name.clone(), kind: attribute.kind.name() }
+}
+
+/// Is the name free to be asked for? What a retrofit keeps on items says nothing of the data.
+pub(super) fn check_name(name: &str) -> Result<(), RequestError> {
+    match name.starts_with(OWN_ATTRIBUTE_PREFIX) {
+        true => Err(RequestError::ReservedName { name: name.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// The declared attribute of this name.
+pub(super) fn find_attribute<'t>(table: &'t Table, name: &str) -> Result<&'t Attribute, RequestError> {
+    check_name(name)?;
+    table.attributes.get(name).ok_or_else(|| unknown_attribute(table, name))
+}
+
+/// There is no such attribute: which one is nearest?
+pub(super) fn unknown_attribute(table: &Table, name: &str) -> RequestError {
+    RequestError::UnknownAttribute {
+        table: table.id.clone(),
+        attribute: name.to_owned(),
+        closest: closest(name, table.attributes.keys().map(String::as_str)),
+    }
+}
+
+/// The entity of this name.
+pub(super) fn find_entity<'t>(table: &'t Table, name: &str) -> Result<(EntityId, &'t Entity), RequestError> {
+    table.entity(name).ok_or_else(|| RequestError::UnknownEntity {
+        table: table.id.clone(),
+        entity: name.to_owned(),
+        closest: closest(name, table.entities.iter().map(|entity| entity.name.as_str())),
+    })
 }

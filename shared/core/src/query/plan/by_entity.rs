@@ -6,8 +6,8 @@ use smol_str::SmolStr;
 
 use super::conjunction::Conjunction;
 use super::context::PlanContext;
-use super::entity::EntityChoice;
 use super::path::AccessPath;
+use super::path::EntityChoice;
 use super::planned_read::PlannedRead;
 use super::planner::PathPlanner;
 use crate::condition::{Comparison, Condition};

@@ -39,7 +39,7 @@ impl Certainty {
 
 /// What is certain of one attribute.
 #[derive(Debug, Clone, PartialEq)]
-enum Known<'a> {
+enum Fact<'a> {
     /// The item has it.
     Present,
     /// The item does not have it.
@@ -51,7 +51,7 @@ enum Known<'a> {
 /// What is certain of an item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Certain<'a> {
-    known: Vec<(&'a str, Known<'a>)>,
+    known: Vec<(&'a str, Fact<'a>)>,
     /// Two clauses exclude each other: there is no such item.
     pub(super) is_impossible: bool,
 }
@@ -64,8 +64,8 @@ impl<'a> Certain<'a> {
         clauses: impl Iterator<Item = &'a Condition> + Clone,
     ) -> Certain<'a> {
         let mut certain = Certain::default();
-        present.into_iter().for_each(|name| certain.learn(name, Known::Present));
-        absent.into_iter().for_each(|name| certain.learn(name, Known::Absent));
+        present.into_iter().for_each(|name| certain.learn(name, Fact::Present));
+        absent.into_iter().for_each(|name| certain.learn(name, Fact::Absent));
         for clause in clauses.clone() {
             if let Condition::Is(path, comparison) = clause {
                 certain.learn_comparison(path, comparison);
@@ -78,32 +78,32 @@ impl<'a> Certain<'a> {
 
     fn learn_comparison(&mut self, path: &'a Path, comparison: &'a Comparison) {
         let known = match (path.as_attribute(), comparison) {
-            (Some(_), Comparison::Equal(value)) => Known::OneOf(vec![value]),
-            (Some(_), Comparison::In(values)) => Known::OneOf(values.iter().collect()),
-            (Some(_), Comparison::Exists(false)) => Known::Absent,
+            (Some(_), Comparison::Equal(value)) => Fact::OneOf(vec![value]),
+            (Some(_), Comparison::In(values)) => Fact::OneOf(values.iter().collect()),
+            (Some(_), Comparison::Exists(false)) => Fact::Absent,
             (None, Comparison::Exists(false)) => return,
-            _ => Known::Present,
+            _ => Fact::Present,
         };
         self.learn(&path.root, known);
     }
 
-    fn learn(&mut self, name: &'a str, new: Known<'a>) {
+    fn learn(&mut self, name: &'a str, new: Fact<'a>) {
         let Some((_, known)) = self.known.iter_mut().find(|(known, _)| *known == name) else {
             self.known.push((name, new));
             return;
         };
         match (&mut *known, new) {
-            (Known::Absent, Known::Absent) | (Known::Present | Known::OneOf(_), Known::Present) => {}
-            (Known::Absent, _) | (_, Known::Absent) => self.is_impossible = true,
-            (Known::Present, one_of) => *known = one_of,
-            (Known::OneOf(values), Known::OneOf(others)) => {
+            (Fact::Absent, Fact::Absent) | (Fact::Present | Fact::OneOf(_), Fact::Present) => {}
+            (Fact::Absent, _) | (_, Fact::Absent) => self.is_impossible = true,
+            (Fact::Present, one_of) => *known = one_of,
+            (Fact::OneOf(values), Fact::OneOf(others)) => {
                 values.retain(|value| others.iter().any(|other| equal(value, other)));
                 self.is_impossible |= values.is_empty();
             }
         }
     }
 
-    fn about(&self, name: &str) -> Option<&Known<'a>> {
+    fn about(&self, name: &str) -> Option<&Fact<'a>> {
         self.known.iter().find(|(known, _)| *known == name).map(|(_, known)| known)
     }
 
@@ -119,11 +119,11 @@ impl<'a> Certain<'a> {
 
     fn compares(&self, path: &Path, comparison: &Comparison) -> Certainty {
         match (self.about(&path.root), path.as_attribute(), comparison) {
-            (Some(Known::Absent), _, _) if comparison.holds(None) => Certainty::Holds,
-            (Some(Known::Absent), _, _) => Certainty::Fails,
-            (Some(Known::Present | Known::OneOf(_)), Some(_), Comparison::Exists(true)) => Certainty::Holds,
-            (Some(Known::Present | Known::OneOf(_)), Some(_), Comparison::Exists(false)) => Certainty::Fails,
-            (Some(Known::OneOf(values)), Some(_), _) => {
+            (Some(Fact::Absent), _, _) if comparison.holds(None) => Certainty::Holds,
+            (Some(Fact::Absent), _, _) => Certainty::Fails,
+            (Some(Fact::Present | Fact::OneOf(_)), Some(_), Comparison::Exists(true)) => Certainty::Holds,
+            (Some(Fact::Present | Fact::OneOf(_)), Some(_), Comparison::Exists(false)) => Certainty::Fails,
+            (Some(Fact::OneOf(values)), Some(_), _) => {
                 let passing = values.iter().filter(|value| comparison.holds(Some(value))).count();
                 match passing {
                     0 => Certainty::Fails,

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use super::certainty::Certain;
-use super::few::Few;
+use super::path::Few;
 use crate::condition::{Comparison, Condition};
 use crate::key::{Test, Tests};
 use crate::model::Table;
@@ -149,11 +149,11 @@ impl<'a> Conjunction<'a> {
 struct Impossible;
 
 /// What is asked of one attribute, and by which clauses.
-type Found<'a> = (Asked<'a>, Few<usize>);
+type UsefulTest<'a> = (Asked<'a>, Few<usize>);
 
 /// The test of an attribute that narrows a key most: values, then a prefix, then a range, then absence. A key uses one test for
 /// each attribute; the clauses of the others stay as a filter, so no item is wrongly in the answer.
-fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<Found<'a>>, Impossible> {
+fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Impossible> {
     if let Some(values) = values(compared)? {
         return Ok(Some(values));
     }
@@ -174,7 +174,7 @@ fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<Found<'a>>, Impos
 
 /// The values of the first `=`, or else of the first `in`, that pass every other clause about the attribute. A key that finds
 /// exactly these values answers all those clauses.
-fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<Found<'a>>, Impossible> {
+fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Impossible> {
     let equal = compared.iter().find_map(|(_, _, comparison)| match comparison {
         Comparison::Equal(value) => Some(std::slice::from_ref(value)),
         _ => None,
@@ -222,7 +222,7 @@ fn hull<'a>(values: &[&'a AttributeValue]) -> Option<Test<&'a AttributeValue>> {
 }
 
 /// All bounds together: the highest lower one and the lowest upper one.
-fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<Found<'a>>, Impossible> {
+fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Impossible> {
     let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, Few::new());
     for (_, number, comparison) in compared {
         let (from, to) = match comparison {

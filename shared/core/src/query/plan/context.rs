@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use smol_str::SmolStr;
 
 use super::certainty::Certain;
-use super::entity::EntityChoice;
-use super::few::Few;
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
+use super::path::EntityChoice;
+use super::path::Few;
 use crate::condition::Condition;
 use crate::model::EntityFacts;
 use crate::query::check::CheckedRequest;

@@ -6,9 +6,9 @@
 use super::access::Hydration;
 use super::conjunction::listed_values;
 use super::context::PlanContext;
-use super::entity::EntityChoice;
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
+use super::path::EntityChoice;
 use super::planned_read::PlannedRead;
 use crate::cost::{Consistency, ReadUnits, get_read_units, query_read_units};
 use crate::model::Projection;

@@ -7,10 +7,9 @@ use std::rc::Rc;
 
 use super::access::SortTest;
 use super::context::PlanContext;
-use super::entity::EntityChoice;
-use super::few::Few;
-use super::keyspace::{KeyCondition, Keyspace, SelectedRange};
-use super::partition::Partition;
+use super::keyspace::{KeyCondition, Keyspace, Partition, SelectedRange};
+use super::path::EntityChoice;
+use super::path::Few;
 use super::planned_read::{PlannedRead, SharedByReads};
 use crate::condition::{Comparison, Condition};
 use crate::key::{KeyRole, after_all};
@@ -166,7 +165,7 @@ struct JoinedRead<'a> {
 }
 
 /// Is it certain that no key lies in both?
-fn are_apart(a: &PlannedRead<'_>, b: &PlannedRead<'_>) -> bool {
+fn are_apart<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
     let (Some(range), Some(other)) = (&a.range, &b.range) else { return false };
     if a.path != b.path || range.partition != other.partition {
         return true;

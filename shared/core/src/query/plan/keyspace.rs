@@ -6,14 +6,17 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::access::{KeyEqual, Operation, SortCondition, SortTest};
-use super::entity::EntityChoice;
-use super::few::Few;
-use super::partition::Partition;
 use super::path::AccessPath;
+use super::path::EntityChoice;
+use super::path::Few;
 use crate::key::{KeyRange, KeyRole, Part, Shards, Template, Test, Tests, Unfolded};
 use crate::model::{FoldRule, KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::{AttributeValue, equal};
+
+/// The attributes of one partition key with their values. Nearly always it is one, which then lies in no memory of its own: a
+/// fan-out has many partitions.
+pub(super) type Partition<'m> = SmallVec<[(&'m str, AttributeValue); 1]>;
 
 /// Where one key attribute gets its value from, in the items of one entity.
 #[derive(Debug, Clone, Copy)]
@@ -55,12 +58,12 @@ impl<'m> SelectedRange<'m> {
 
     /// Each of the ranges.
     pub(super) fn apart(self) -> SmallVec<[SelectedRange<'m>; 1]> {
-        let (Some(shards), Partition::One((name, AttributeValue::S(stem)))) = (self.shards, &self.partition)
+        let (Some(shards), [(name, AttributeValue::S(stem))]) = (self.shards, self.partition.as_slice())
         else {
             return smallvec![self];
         };
         let one = |key| SelectedRange {
-            partition: Partition::One((name, AttributeValue::S(key))),
+            partition: smallvec![(*name, AttributeValue::S(key))],
             sort: self.sort.clone(),
             shards: None,
         };
@@ -75,7 +78,7 @@ impl<'m> SelectedRange<'m> {
             test: test.clone(),
         };
         Operation::Query {
-            partition: self.partition.into_parts().map(equal).collect(),
+            partition: self.partition.into_iter().map(equal).collect(),
             sort: self.sort.iter().map(condition).collect(),
         }
     }
@@ -348,11 +351,15 @@ fn with_each<'m>(
     let values = values.filter(|value| can_be_key(value, KeyRole::Partition));
     let Some(partitions) = partitions else {
         let mut all = SmallVec::with_capacity(values.size_hint().1.unwrap_or_default());
-        all.extend(values.map(|value| Partition::One((name, value))));
+        all.extend(values.map(|value| -> Partition<'m> { smallvec![(name, value)] }));
         return all;
     };
     let values: Vec<AttributeValue> = values.collect();
-    let with = |partition: &Partition<'m>, value: &AttributeValue| partition.with((name, value.clone()));
+    let with = |partition: &Partition<'m>, value: &AttributeValue| {
+        let mut longer = partition.clone();
+        longer.push((name, value.clone()));
+        longer
+    };
     partitions.iter().flat_map(|partition| values.iter().map(move |value| with(partition, value))).collect()
 }
 

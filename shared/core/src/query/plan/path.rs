@@ -1,7 +1,7 @@
 //! An access path: the base table or one index, as a way to reach items.
 
 use super::access::ReadFrom;
-use crate::model::{Index, IndexKind, KeyAttribute, KeyFacts, Projection, Table};
+use crate::model::{EntityFacts, EntityId, Index, IndexKind, KeyAttribute, KeyFacts, Projection, Table};
 
 /// The base table, or one of its indexes.
 #[derive(Debug, Clone, Copy)]
@@ -99,3 +99,24 @@ impl PartialEq for AccessPath<'_> {
         self.index.map(|index| &index.name) == other.index.map(|index| &index.name)
     }
 }
+
+/// The items that a read is about. Templates belong to entities, so each entity can have keys of its own in one table or index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntityChoice {
+    /// Items of any entity: the key is made the same way for all of them.
+    Any,
+    /// The items of one entity.
+    One(EntityId),
+    /// The items that are of no entity. They have keys too, where a template is not limited to an entity.
+    NoEntity,
+}
+
+impl EntityChoice {
+    /// The items that these facts are about.
+    pub(super) fn of(known: &EntityFacts) -> EntityChoice {
+        known.entity.map_or(EntityChoice::NoEntity, EntityChoice::One)
+    }
+}
+
+/// Few things, which need no memory of their own: a request has few conditions, and a key few parts.
+pub(super) type Few<T> = smallvec::SmallVec<[T; 4]>;

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::access::{Access, Hydration, Operation};
-use super::entity::EntityChoice;
-use super::few::Few;
 use super::keyspace::SelectedRange;
 use super::path::AccessPath;
+use super::path::EntityChoice;
+use super::path::Few;
 use crate::condition::Condition;
 use crate::model::Projection;
 use crate::query::check::CheckedRequest;

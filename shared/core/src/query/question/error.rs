@@ -4,43 +4,20 @@ use crate::query::check::RequestError;
 
 /// Why parameters do not fit their question.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum QuestionError {
     /// No such question.
     #[error("table `{table}` has no question `{question}`")]
-    Unknown {
-        /// The table.
-        table: String,
-        /// What was asked for.
-        question: String,
-        /// The questions that it has.
-        known: Vec<String>,
-    },
+    Unknown { table: String, question: String, known: Vec<String> },
     /// A condition that must be given is not.
     #[error("question `{question}` needs the parameter `{parameter}`")]
-    Missing {
-        /// The question.
-        question: String,
-        /// The parameter.
-        parameter: String,
-    },
+    Missing { question: String, parameter: String },
     /// A parameter that the question does not have.
     #[error("question `{question}` has no parameter `{parameter}`")]
-    UnknownParameter {
-        /// The question.
-        question: String,
-        /// What was given.
-        parameter: String,
-        /// The parameters that it has.
-        known: Vec<String>,
-    },
+    UnknownParameter { question: String, parameter: String, known: Vec<String> },
     /// A parameter with a value that it cannot have.
     #[error("parameter `{parameter}` must be {wanted}")]
-    Invalid {
-        /// The parameter.
-        parameter: String,
-        /// What it takes.
-        wanted: String,
-    },
+    Invalid { parameter: String, wanted: String },
     /// A value does not fit its attribute.
     #[error(transparent)]
     Request(#[from] RequestError),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::index::ItemError;
+use crate::index::{ItemError, ItemProblem};
 use crate::model::{KeyAttribute, MisfitOf, Remedy, Retrofit, Table};
 use crate::value::{AttributeValue, Item, Name, Number};
 
@@ -46,9 +46,9 @@ pub(super) fn fitted<'r>(
 
 /// The attributes that an error is about: the one that it names, or those that the key it names is made of.
 fn concerned<'a>(target: &'a Table, error: &'a ItemError) -> impl Iterator<Item = &'a str> {
-    let place = error.place().and_then(|place| place.attribute.as_deref());
-    let named = match error {
-        ItemError::Fold { source, .. } => source.attribute().or(place),
+    let place = error.at.attribute.as_deref();
+    let named = match &error.problem {
+        ItemProblem::Fold(error) => error.attribute.as_deref().or(place),
         _ => place,
     };
     let key = target.every_key().map(|(_, key)| key).find(move |key| Some(key.name.as_str()) == named);

@@ -6,73 +6,34 @@ use crate::value::{Hidden, Item};
 
 /// Why an update does not happen. Nothing was written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum UpdateRefusal {
     /// It changes nothing.
     #[error("the update of an item of table `{table}` sets and removes nothing")]
-    Empty {
-        /// The table's name in the manifest.
-        table: String,
-    },
+    Empty { table: String },
     /// It gives an attribute that is folded from others.
     #[error("attribute `{attribute}` of table `{table}` is folded from others and cannot be set")]
-    Folded {
-        /// The table's name in the manifest.
-        table: String,
-        /// The folded attribute.
-        attribute: String,
-    },
+    Folded { table: String, attribute: String },
     /// It gives an attribute that items do not have: it stands in a folded key alone.
     #[error("attribute `{attribute}` of table `{table}` stands in a key alone and cannot be updated")]
-    KeyPart {
-        /// The table's name in the manifest.
-        table: String,
-        /// The attribute that is read from a key.
-        attribute: String,
-    },
+    KeyPart { table: String, attribute: String },
     /// It changes the item's primary key, which DynamoDB cannot.
     #[error(
         "the update would change attribute `{attribute}`, which is in the primary key of table `{table}`"
     )]
-    Key {
-        /// The table's name in the manifest.
-        table: String,
-        /// The key attribute.
-        attribute: String,
-    },
+    Key { table: String, attribute: String },
     /// Folded keys are made of attributes that are not known, and the update does not allow reading.
     #[error("{} of table `{table}` cannot be computed without {}", listed(.keys), listed(.missing))]
-    NeedsReading {
-        /// The table's name in the manifest.
-        table: String,
-        /// The folded attributes that the update touches.
-        keys: Vec<String>,
-        /// What they are made of and is not known.
-        missing: Vec<String>,
-    },
+    NeedsReading { table: String, keys: Vec<String>, missing: Vec<String> },
     /// There is no item with this key.
     #[error("table `{table}` has no item with this key")]
-    NotFound {
-        /// The table's name in the manifest.
-        table: String,
-    },
+    NotFound { table: String },
     /// The item is not what was expected.
     #[error("the item of table `{table}` is not as expected: {}", listed(.attributes))]
-    Expectation {
-        /// The table's name in the manifest.
-        table: String,
-        /// The attributes that differ.
-        attributes: Vec<String>,
-        /// The item as it is.
-        item: Hidden<Box<Item>>,
-    },
+    Expectation { table: String, attributes: Vec<String>, item: Hidden<Box<Item>> },
     /// The item changed each time between the read and the write.
     #[error("the item of table `{table}` changed during each of {attempts} attempts to update it")]
-    Contended {
-        /// The table's name in the manifest.
-        table: String,
-        /// How often the update was tried.
-        attempts: u32,
-    },
+    Contended { table: String, attempts: u32 },
     /// The item would not be one that can be written.
     #[error(transparent)]
     Item(#[from] ItemError),

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use keyfold_core::index::item_bytes;
 use keyfold_core::model::Table;
+use keyfold_core::value::Item;
+use keyfold_core::write::{PrimaryKey, canonical_key};
 
-use super::new_item::NewItem;
 use crate::guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX, insert_chars};
-use keyfold_core::write::canonical_key;
 
 /// The most bytes of items that are sent in one request of several. A request may have 16 MB, and its JSON is longer than
 /// what it carries.
@@ -57,4 +57,14 @@ fn together(jobs: Vec<&NewItem>, has_local: bool) -> Batch<'_> {
         [job] if !has_local => Batch::Put(job),
         _ => Batch::Insert(jobs),
     }
+}
+
+/// An item on its way.
+#[derive(Debug, Clone)]
+pub(super) struct NewItem {
+    /// Its place among the items given.
+    pub(super) at: usize,
+    pub(super) key: PrimaryKey,
+    /// With its folded keys.
+    pub(super) item: Item,
 }

@@ -6,13 +6,13 @@ use std::time::Instant;
 use aws_sdk_dynamodb::Client;
 use keyfold_core::model::Table;
 
-use super::answer::InsertAnswer;
 use super::batches::Batch;
-use super::new_item::NewItem;
+use super::batches::NewItem;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::guarded::{StatementResult, execute, insert};
 use crate::read::{BatchGet, Got, batch_get};
+use crate::write::collection::Collection;
 use crate::write::put::put_new_measured;
 
 /// Sends one request, and says what became of each of its items.
@@ -109,4 +109,14 @@ async fn by<T>(
             .await
             .unwrap_or(Err(DynamoError::TimedOut { call })),
     }
+}
+
+/// What one request came to, or several that became of it.
+#[derive(Debug, Default)]
+pub(super) struct InsertAnswer {
+    /// Each item's place among those given, and what became of it.
+    pub(super) results: Vec<(usize, StatementResult)>,
+    pub(super) consumed: Consumed,
+    pub(super) requests: u64,
+    pub(super) collection: Option<Collection>,
 }
