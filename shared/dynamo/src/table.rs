@@ -12,7 +12,6 @@ pub use add::{
     AddIndexError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, LiveIndex, LiveIndexes, WarmThroughput, add_indexes,
     live_indexes,
 };
-pub use create::TableOptions;
 pub use create::{EnsureError, ensure_table};
 pub use create::{TABLE_ACTIVE_WAIT_MAX, create_table, create_table_input};
 pub use describe::{describe, table_id};
@@ -20,5 +19,6 @@ pub(crate) use describe::{description, expires};
 pub use diff::{Difference, TableDiff};
 pub use plan::{ApplyError, Mismatch, TablePlan, TableStep, plan_table, table_options};
 pub use schema::KeyNames;
+pub use schema::TableOptions;
 pub use stream::enable_stream;
 pub use stream::enable_ttl;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::model::{AttributeKind, Precision, Projection, ScalarType};
+use keyfold_core::model::{AttributeKind, Projection, ScalarType};
 use keyfold_core::value::Item;
 
 /// What the sources say.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::{AttributeKind, Precision, Projection};
+use keyfold_core::model::{AttributeKind, Precision};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::cursor::At;

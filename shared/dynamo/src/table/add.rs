@@ -18,9 +18,9 @@ use aws_sdk_dynamodb::types::{
 use keyfold_core::model::{Index, IndexKind, Table};
 use tokio::time::{Instant, sleep};
 
-use super::create::TableOptions;
 use super::describe::description;
 use super::diff::{Difference, NO_LOCAL_INDEX, OTHER_INDEX, TableDiff};
+use super::schema::TableOptions;
 use super::schema::{IndexSchema, Schema};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use super::describe::{describe, description};
 use super::diff::TableDiff;
-use super::schema::{IndexSchema, Schema};
+use super::schema::{IndexSchema, Schema, TableOptions};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};
 
@@ -99,13 +99,6 @@ fn is_active(table: &TableDescription) -> bool {
     let indexes = table.global_secondary_indexes();
     table.table_status() == Some(&TableStatus::Active)
         && indexes.iter().all(|index| index.index_status() == Some(&IndexStatus::Active))
-}
-
-/// What a table has besides what the model says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TableOptions {
-    /// A stream with both images.
-    pub stream: bool,
 }
 
 /// Why a table is not there as the model says.

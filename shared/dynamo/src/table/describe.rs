@@ -4,8 +4,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{TableDescription, TimeToLiveStatus};
 use keyfold_core::model::Table;
 
-use super::create::TableOptions;
 use super::diff::TableDiff;
+use super::schema::TableOptions;
 use crate::error::{Call, DynamoError};
 
 /// How the table in DynamoDB differs from what the model and the options say.

@@ -5,7 +5,7 @@ use std::fmt;
 use aws_sdk_dynamodb::types::{StreamViewType, TableDescription};
 use keyfold_core::model::Table;
 
-use super::create::TableOptions;
+use super::schema::TableOptions;
 use super::schema::{IndexSchema, KeyNames, Schema};
 
 /// All differences between a table in DynamoDB and the model; empty if there are none.

@@ -12,10 +12,10 @@ use keyfold_core::model::{IndexKind, Model, Retrofit, Table};
 use keyfold_core::retrofit::Mapping;
 
 use super::add::{AddIndexError, LiveIndexes, WarmThroughput, add_indexes, whole};
-use super::create::TableOptions;
 use super::create::create_table;
 use super::describe::{description, expires_by};
 use super::diff::{Difference, TableDiff, other_view};
+use super::schema::TableOptions;
 use super::stream::enable_stream;
 use super::stream::enable_ttl;
 use crate::error::DynamoError;

@@ -44,6 +44,13 @@ pub(crate) enum Projected {
     Include(BTreeSet<String>),
 }
 
+/// What a table has besides what the model says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableOptions {
+    /// A stream with both images.
+    pub stream: bool,
+}
+
 impl Schema {
     /// What the model says a table should look like.
     pub(crate) fn of_model(table: &Table) -> Schema {
