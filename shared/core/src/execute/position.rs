@@ -204,6 +204,7 @@ mod tests {
 
     const MANIFEST: &str = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "a"
         sort = "b"
         attributes = { a = "string", b = "string", c = "string" }

@@ -61,6 +61,7 @@ mod tests {
         // The index has the table's own key the other way round, so a tombstone can have an entry, and the entry does not show it.
         let manifest = r#"
             [tables.t]
+            name = "tableOfTheCase"
             partition = "a"
             sort = "b"
             attributes = { a = "string", b = "string", c = "string" }

@@ -37,6 +37,7 @@ fn filter(plan: &QueryPlan) -> Option<String> {
 
 const SHARDED: &str = r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = { attribute = "PK", fold = "k{s1|shard:3}" }
 sort = "s2"
 attributes = { s1 = "string", s2 = "string", e1 = { type = "string", values = ["a", "b"] }, n1 = "number" }
@@ -54,6 +55,7 @@ fn values_that_fall_into_one_shard_are_read_once() {
 fn values_behind_a_range_give_no_order() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "s1"
         sort = { attribute = "SK", fold = "{n1:010}#{e1}" }
         attributes = { s1 = "string", n1 = "number", e1 = { type = "string", values = ["a", "b", "c"] } }
@@ -67,6 +69,7 @@ fn values_behind_a_range_give_no_order() {
 fn a_template_of_one_empty_value_has_no_key_to_ask_for() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = { attribute = "PK", fold = "{x1|hex}" }
         attributes = { x1 = "binary" }
     "#;
@@ -78,6 +81,7 @@ fn a_template_of_one_empty_value_has_no_key_to_ask_for() {
 fn a_part_of_one_kinds_key_is_not_taken_for_a_part_of_all() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = { attribute = "PK", fold = "{d1}" }
         attributes = { d1 = "date", n1 = "number", t1 = "timestamp", kind = "string" }
         indexes.byTime = { partition = "t1", sort = "d1" }
@@ -92,6 +96,7 @@ fn a_part_of_one_kinds_key_is_not_taken_for_a_part_of_all() {
 fn an_entitys_conditions_are_kept_where_others_keys_can_look_like_its_own() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "owner"
         sort = { attribute = "SK" }
         attributes = { owner = "string", kind = "string", tag = "string", text = "string" }
@@ -106,6 +111,7 @@ fn an_entitys_conditions_are_kept_where_others_keys_can_look_like_its_own() {
 fn what_an_entity_promises_is_still_asked_of_its_neighbours() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "owner"
         sort = "id"
         attributes = { owner = "string", id = "string", note = "string" }
@@ -120,6 +126,7 @@ fn what_an_entity_promises_is_still_asked_of_its_neighbours() {
 fn several_values_in_few_shards_are_a_range_of_each_shard() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = { attribute = "PK", fold = "{day}.{id|shard:2}" }
         sort = "id"
         expect = { items-per-partition = 3 }
@@ -138,6 +145,7 @@ fn several_values_in_few_shards_are_a_range_of_each_shard() {
 fn of_equal_prices_the_one_in_order_is_taken() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "a"
         sort = "b"
         expect = { items-per-partition = 3 }
@@ -153,6 +161,7 @@ fn of_equal_prices_the_one_in_order_is_taken() {
 fn a_sparse_index_is_the_smaller_one_to_scan() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "a"
         sort = "b"
         attributes = { a = "string", b = "string", c = { type = "number", required = true }, d = "string" }
@@ -167,6 +176,7 @@ fn a_sparse_index_is_the_smaller_one_to_scan() {
 fn where_no_listed_value_passes_nothing_is_read_though_the_partition_is_open() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         sort = "size"
         attributes = { id = "string", size = { type = "number", values = [1, 2, 10] } }
@@ -190,6 +200,7 @@ fn shards_that_differ_only_in_their_number_are_each_paid_for() {
 
 const FLIGHTS: &str = r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = { attribute = "PK", fold = "{id}" }
 sort = { attribute = "SK" }
 attributes = { id = "string", type = "string", number = "string", code = "string" }
@@ -224,6 +235,7 @@ fn clauses_that_exclude_each_other_read_nothing() {
 fn the_values_of_an_in_that_other_clauses_exclude_are_not_read() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         attributes = { id = "string" }
     "#;
@@ -235,6 +247,7 @@ fn the_values_of_an_in_that_other_clauses_exclude_are_not_read() {
 
 const SHARED: &str = r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = { attribute = "PK" }
 sort = "at"
 attributes = { owner = "string", at = "string", kind = "string", note = "string" }
@@ -259,6 +272,7 @@ fn a_range_that_two_entities_share_is_read_once() {
 fn overlapping_ranges_of_an_or_are_read_once() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "a"
         sort = "b"
         attributes = { a = "string", b = "string", c = "string" }
@@ -284,6 +298,7 @@ fn overlapping_ranges_of_an_or_are_read_once() {
 fn of_equal_prices_the_narrower_range_is_taken() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "a"
         sort = "b"
         expect = { items-per-partition = 5 }
@@ -329,6 +344,7 @@ fn an_index_that_is_being_filled_is_not_read() {
 fn a_suggested_index_serves_and_a_sparse_one_is_told_apart() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         attributes = { id = "string", owner = "string", status = "string", at = "timestamp" }
         indexes.byOwner = { partition = "owner", sort = ["status", "at"] }
@@ -385,6 +401,7 @@ fn what_narrows_the_entities_is_still_asked_of_their_neighbours() {
     // airports lie in the same partition of the index.
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         sort = { attribute = "SK" }
         attributes = { owner = "string", id = "string", kind = "string", number = "string" }
@@ -403,6 +420,7 @@ fn what_an_entity_never_has_narrows() {
     // Only flights are in the index: without the promise an airport with this number could be missed.
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = { attribute = "PK", fold = "{id}" }
         sort = { attribute = "SK" }
         attributes = { id = "string", type = "string", number = "string", code = "string" }
@@ -421,6 +439,7 @@ fn what_an_entity_never_has_narrows() {
 fn an_index_has_expectations_of_its_own() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         attributes = { id = "string", a = "string", b = "string" }
         indexes.byA = { partition = "a", expect = { items-per-partition = 50_000 } }
@@ -434,6 +453,7 @@ fn an_index_has_expectations_of_its_own() {
 fn a_range_that_is_read_for_another_branch_is_not_read_again() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "e1"
         sort = "e2"
         attributes.e1 = { type = "string", values = ["dog", "do"] }
@@ -449,6 +469,7 @@ fn a_range_that_is_read_for_another_branch_is_not_read_again() {
 fn every_partition_read_to_filter_it_is_a_scan() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "e1"
         sort = "s1"
         attributes = { s1 = "string", n1 = "number", e1 = { type = "string", values = ["a", "b"] } }
@@ -481,6 +502,7 @@ fn every_partition_read_to_filter_it_is_a_scan() {
 fn one_read_does_not_go_up_and_down_at_once() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         attributes.id = "string"
         attributes.owner = { type = "string", required = true }
@@ -499,6 +521,7 @@ fn one_read_does_not_go_up_and_down_at_once() {
 fn what_orders_the_answer_is_read_where_it_is() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         attributes = { id = "string", owner = "string", note = "string" }
         indexes.byOwner = { partition = "owner", projection = "keys-only" }
@@ -511,6 +534,7 @@ fn what_orders_the_answer_is_read_where_it_is() {
 fn a_range_that_ends_before_it_begins_is_not_asked_for() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         sort = "n1"
         attributes = { id = "string", n1 = "number" }
@@ -523,6 +547,7 @@ fn a_range_that_ends_before_it_begins_is_not_asked_for() {
 fn a_longer_prefix_is_a_neighbour() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "owner"
         sort = { attribute = "SK" }
         attributes = { owner = "string", kind = "string", tag = "string", text = "string" }
@@ -537,6 +562,7 @@ fn a_longer_prefix_is_a_neighbour() {
 fn an_attribute_that_only_a_key_has_is_read_where_that_key_is() {
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = "id"
         attributes = { id = "string", owner = "string", number = { type = "string", from-key = true } }
         indexes.byNumber = { partition = { attribute = "GSI1PK", fold = "N#{number}" } }
@@ -551,6 +577,7 @@ fn values_that_a_key_does_not_tell_apart_are_read_once_in_order_too() {
     // The two reads of one partition would be joined, but not where an order is asked of an entity's own keys.
     let manifest = r#"
         [tables.t]
+        name = "tableOfTheCase"
         partition = { attribute = "PK", fold = "k{s1|lower}" }
         sort = { attribute = "SK" }
         attributes = { s1 = "string", s2 = "string", kind = "string" }
@@ -573,6 +600,7 @@ fn every_shard_is_priced() {
 /// The keys of shards are made for a plan that reads them. What else lies in a partition is looked for in its whole key.
 const SPREAD: &str = r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = "id"
 scope = { org = "jwt.org" }
 attributes = { id = "string", org = "string", kind = "string", at = { type = "string", required = true } }
@@ -608,6 +636,7 @@ fn a_shard_by_itself_and_a_long_key_are_read_whole() {
         format!(
             r#"
             [tables.t]
+            name = "tableOfTheCase"
             partition = {{ attribute = "PK", fold = "{fold}" }}
             sort = "s2"
             attributes = {{ s1 = "string", s2 = "string", s3 = "string" }}
