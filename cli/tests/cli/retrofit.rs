@@ -4,15 +4,16 @@ use std::io::{BufRead, BufReader, Lines, Read};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use keyfold_core::model::KeySource;
 use keyfold_core::retrofit::{
     Action, Epoch, Fence, Job, Lease, Mapping, Pass, Quarantined, SegmentId, control,
 };
 use keyfold_core::value::{AttributeValue, Item};
-use keyfold_dynamo::{Expected, TableOptions, delete};
+use keyfold_dynamo::{Expected, TableOptions, delete, put};
 use serde_json::{Value, json};
 
 use crate::support::{
-    FAST, Site, assert_words, event, item_of, json_of, keyfold_in, kill, refusal_of, stderr, stdout,
+    FAST, Site, assert_words, event, item_of, json_of, keyfold_in, kill, refusal_of, stderr, stdout, unaware,
 };
 
 pub(crate) const ITEMS: usize = 1200;
@@ -375,6 +376,100 @@ fn live_manifest(allowed: bool) -> String {
          [tables.live.attributes]\nid = \"string\"\nuser = \"string\"\nnote = \"string\"\nat = {{ type = \"string\", values = [\"am\", \"pm\"] }}\n\
          [retrofits.fill]\nfrom = \"live\"\nto = \"live\"\nrename = {{ note = \"remark\" }}\ndrop = [\"junk\"]\n{allows}"
     )
+}
+
+/// A single-table design: customers have their id in the key alone, and some orders lack their key of the old index.
+const SHOP: &str = r##"
+[tables.shop]
+name = "Shop"
+partition = { attribute = "PK" }
+sort = { attribute = "SK" }
+attributes = { customerId = { type = "string", from-key = true }, orderId = { type = "string", from-key = true }, state = "string" }
+indexes.gsi1 = { partition = { attribute = "GSI1PK" }, sort = { attribute = "GSI1SK" } }
+indexes.byState = { partition = { attribute = "StatePK" }, sort = { attribute = "StateSK" } }
+[tables.shop.entities.customer]
+when = { SK = { begins-with = "PROFILE" } }
+partition = "c#{customerId}"
+sort = "PROFILE"
+[tables.shop.entities.order]
+when = { SK = { begins-with = "o#" } }
+partition = "c#{customerId}"
+sort = "o#{orderId}"
+indexes.gsi1 = { partition = "o#{orderId}", sort = "{state}" }
+indexes.byState = { partition = "s#{state}", sort = "{customerId}" }
+[tables.shop2]
+name = "Shop2"
+partition = { attribute = "PK2", fold = "T1#{PK}" }
+sort = { attribute = "SK2", fold = "{SK}" }
+attributes = { PK = "string", SK = "string" }
+[retrofits.fill]
+from = "shop"
+to = "shop"
+fills = ["byState"]
+[retrofits.moved]
+from = "shop"
+to = "shop2"
+"##;
+
+#[tokio::test]
+async fn plan_prints_what_changes_by_entity_and_attribute_and_tries_the_way_back() {
+    let site = Site::new(SHOP);
+    site.create(site.table("shop"), true).await;
+    site.create(site.table("shop2"), true).await;
+    let mut plain = unaware(site.table("shop"));
+    plain.entities.clear();
+    for key in std::iter::once(&mut plain.partition).chain(&mut plain.sort) {
+        key.source = KeySource::Natural;
+    }
+    for number in 0..20 {
+        let customer =
+            [("PK", format!("c#{number}")), ("SK", "PROFILE".to_owned()), ("mail", format!("{number}@x"))];
+        put(&site.client(), &plain, item_of(customer)).await.unwrap();
+        let order = [
+            ("PK", format!("c#{number}")),
+            ("SK", format!("o#{number}")),
+            ("orderId", number.to_string()),
+            ("state", "open".to_owned()),
+        ];
+        let mut order = item_of(order);
+        if number % 2 == 0 {
+            order.extend(item_of([("GSI1PK", format!("o#{number}")), ("GSI1SK", "open".to_owned())]));
+        }
+        put(&site.client(), &plain, order).await.unwrap();
+    }
+    let text = |name: &str| {
+        let mut command = keyfold_in(
+            site.folder.path(),
+            &["--endpoint", site.dynamo().endpoint(), "retrofit", "plan", name],
+        );
+        stdout(&command.output().unwrap())
+    };
+    let lines = |name: &str| done(&site, &["plan", name])["diff"]["found"].as_array().unwrap().clone();
+    let brief = |line: &Value| {
+        [&line["entity"], &line["attribute"], &line["change"], &line["items"], &line["keyOf"]]
+            .map(Value::clone)
+    };
+    let found: Vec<_> = lines("fill").iter().map(brief).collect();
+    let key = |name: &str| [json!("order"), json!(name), json!("added"), json!(20), json!(["byState"])];
+    assert_eq!(found, [key("StatePK"), key("StateSK")], "the keys of the filled index, and nothing else");
+    let shown = text("fill");
+    println!("{shown}");
+    assert_words(
+        &shown,
+        &["what changes on items", "nothing else does", "order", "StatePK", "added", "byState"],
+    );
+    let shown = text("moved");
+    println!("{shown}");
+    let words = [
+        "PK2",
+        "folded key",
+        "way back",
+        "`GSI1PK` of `shop` is added",
+        "10",
+        "`StatePK` of `shop` is added",
+    ];
+    assert_words(&shown, &words);
+    assert!(!shown.contains("refused: no-way-back"), "{shown}");
 }
 
 fn live_item(number: usize, at: &str) -> Item {

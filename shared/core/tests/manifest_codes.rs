@@ -333,6 +333,13 @@ fn questions_and_retrofits() -> Vec<(&'static [&'static str], String)> {
         (&["unknown-table"], retrofit("from = \"t\"\nto = \"v\"")),
         (&["unknown-table"], retrofit("from = \"v\"\nto = \"t\"")),
         (&["duplicate-name"], retrofit("from = \"t\"\nto = \"t\"\nrename = { free = \"x\", more = \"x\" }")),
+        (
+            &["bad-value"],
+            retrofit("from = \"t\"\nto = \"t\"\nrename = { free = \"x\" }\nset = { free = \"y\" }"),
+        ),
+        (&["bad-value"], retrofit("from = \"t\"\nto = \"t\"\nrename = { free = \"x\", more = \"free\" }")),
+        (&["bad-value"], retrofit("from = \"t\"\nto = \"t\"\nrename = { free = \"x\" }\ndrop = [\"x\"]")),
+        (&[], retrofit("from = \"t\"\nto = \"u\"\nrename = { free = \"x\", more = \"free\", id = \"key\" }")),
         (&["retrofit-key"], retrofit("from = \"t\"\nto = \"t\"\ndrop = [\"at\"]")),
         (&["retrofit-key"], retrofit("from = \"t\"\nto = \"t\"\nrename = { id = \"x\" }")),
         (&["retrofit-key"], retrofit("from = \"t\"\nto = \"t\"\nset = { id = \"x\" }")),

@@ -8,6 +8,7 @@
 //! - [`two_worlds`] shows what a tenant can tell of another: nothing;
 //! - [`write_worlds`] are two worlds and requests to write that must not tell them apart;
 //! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
+//! - [`generated`] plays retrofits of generated tables, there and back, before a judge that knows only the plan;
 //! - [`simulate`] plays histories of the retrofit, with everything that can go wrong;
 //! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
 //!
@@ -16,6 +17,7 @@
 pub mod case;
 pub mod evaluate;
 pub mod generate;
+pub mod generated;
 pub mod naive;
 pub mod operation;
 pub mod run;

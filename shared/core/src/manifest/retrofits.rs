@@ -260,7 +260,7 @@ fn set<'a>(
     set
 }
 
-/// In place, nothing that any key is made of may go, and the table's own key stays as it is.
+/// In place, nothing that any key is made of may go, the table's own key stays as it is, and a second pass changes nothing.
 fn check_in_place(
     (table, keys): TargetTable<'_, '_>,
     changes: &Changes<'_, '_>,
@@ -271,6 +271,14 @@ fn check_in_place(
         let message = format!("a key of table `{}` is made of `{}`", table.id.value, name.value);
         findings.report(Code::RetrofitKey, name.span.clone(), message).hint(
             "in place, the attributes of a key keep their names; retrofit into another table to change them",
+        );
+    }
+    // Each change of an item maps it again: the second time, what the retrofit gave would be renamed or dropped.
+    for name in changes.gone().filter(|name| changes.supplies(name.value)) {
+        let message =
+            format!("`{}` is renamed or dropped, and the retrofit gives it a value too", name.value);
+        findings.report(Code::BadValue, name.span.clone(), message).hint(
+            "in place, an item is mapped each time that it changes: do one of the two in a retrofit of its own, after the other",
         );
     }
     let set = changes.set.iter().map(|(name, _)| name);

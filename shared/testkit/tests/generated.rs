@@ -1,0 +1,51 @@
+//! Retrofits of generated tables, in short: `--bin generated` plays many more.
+//!
+//! `KEYFOLD_HISTORIES` says how many of each protocol; `KEYFOLD_SEED` the first seed.
+
+use keyfold_testkit::generated::{Counts, Mutant, Shape, play};
+
+const HISTORIES_DEFAULT: u64 = 6_700;
+/// A fault must show within so many histories of some protocol.
+const HISTORIES_OF_MUTANT: u64 = 3_000;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn all_right(shape: Shape) -> Counts {
+    let counts = play(shape, number("KEYFOLD_SEED", 0), number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None);
+    let counts = counts.unwrap_or_else(|(seed, fault)| panic!("{shape:?}, seed {seed}: {fault}"));
+    println!("{shape:?}: {counts:?}");
+    assert!(
+        counts.judged > 0 && counts.changed > 0 && counts.quarantined > 0 && counts.planted > 0,
+        "{counts:?}"
+    );
+    counts
+}
+
+#[test]
+fn in_place_every_item_ends_as_the_plan_announced() {
+    all_right(Shape::InPlace);
+}
+
+#[test]
+fn in_a_table_with_a_fixed_key_every_item_ends_as_announced_there_and_back() {
+    let counts = all_right(Shape::Fixed);
+    assert!(counts.back > 0 && counts.refused_back > 0, "{counts:?}");
+}
+
+#[test]
+fn in_a_table_whose_keys_move_every_item_ends_as_the_plan_announced() {
+    all_right(Shape::Moving);
+}
+
+#[test]
+fn the_judge_sees_every_mutant() {
+    for mutant in Mutant::ALL {
+        let mut seen = Shape::ALL.into_iter().filter_map(|shape| {
+            let (seed, fault) = play(shape, 0, HISTORIES_OF_MUTANT, Some(mutant)).err()?;
+            Some(format!("{shape:?}, seed {seed}: {}", fault.lines().next().unwrap_or_default()))
+        });
+        println!("{mutant:?}: {}", seen.next().unwrap_or_else(|| panic!("{mutant:?} is not seen")));
+    }
+}
