@@ -226,10 +226,10 @@ async fn a_call_that_is_repeated_is_counted_once() {
     let lossy = Arc::new(EverySecondAnswer::default());
     let proxy = Proxy::start(dynamo.endpoint(), Arc::clone(&lossy) as Arc<dyn Between>);
     let client = plain_client(proxy.endpoint(), &keyfold_dynamo::Settings::default());
-    let reserved = budget.reserve(&client, "joe1", 20.0, 10.0, 1_000_000).await.unwrap().unwrap();
-    assert_eq!((reserved.cap, lossy.0.load(Ordering::Relaxed)), (20.0, 2), "one answer was lost");
+    let reserved = budget.reserve(&client, "joe1", 5.0, 5.0, 1_000_000).await.unwrap().unwrap();
+    assert_eq!((reserved.cap, lossy.0.load(Ordering::Relaxed)), (5.0, 2), "one answer was lost");
     let rows = dynamo.client().scan().table_name(CALLERS).send().await.unwrap();
-    assert_eq!(rows.items()[0]["units"].as_n().unwrap(), "30");
+    assert_eq!(rows.items()[0]["units"].as_n().unwrap(), "10");
     budget.correct(&client, &reserved, 7.0).await.unwrap();
     assert_eq!(lossy.0.load(Ordering::Relaxed), 4);
     assert_eq!(counted(&dynamo).await, 7.0);
