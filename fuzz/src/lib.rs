@@ -29,6 +29,7 @@ const WRITABLE: &str = r##"
 query-api = true
 query-api-writes = ["t"]
 [tables.t]
+name = "writable"
 partition = { attribute = "PK" }
 sort = { attribute = "SK" }
 scope = { org = "jwt.org" }
