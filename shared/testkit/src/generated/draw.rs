@@ -42,7 +42,7 @@ impl Shape {
 pub struct DrawnRetrofit {
     /// The manifest.
     pub manifest: String,
-    /// What the manifest says.
+    /// The parsed manifest.
     pub model: Model,
     /// The retrofit.
     pub mapping: Mapping,
@@ -185,7 +185,7 @@ fn lines(shape: Shape, tables: &str, random: &mut Random) -> String {
         let _ = writeln!(
             text,
             "rename = {}",
-            // In place, an application that goes on writing the new name wins, and nobody can say what was meant.
+            // In place, an application's later write to the new name wins: the judge cannot know which value was meant.
             match shape {
                 Shape::InPlace => random.pick(&["{ s3 = \"r3\" }", "{ b1 = \"other\" }"]),
                 Shape::Fixed | Shape::Moving => {

@@ -26,7 +26,7 @@ const MOVES_MAX: usize = 60;
 /// How often the quarantine is released: of two items that claim one key, one may have gone.
 const RELEASES: usize = 2;
 
-/// What a history, or several, had in it.
+/// Counts of one history, or of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Items that the judge compared.
@@ -480,7 +480,7 @@ impl Play<'_> {
         }
         for (place, item) in &expected_same {
             if now.get(place) != Some(item) {
-                return wrong("back: an item was changed that nobody wrote", item);
+                return wrong("back: an item was changed without a write of its image", item);
             }
         }
         self.counts = counts;

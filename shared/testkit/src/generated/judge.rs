@@ -13,7 +13,7 @@ use keyfold_core::value::{AttributeValue, Item, equal};
 
 /// Both sides of a retrofit in one direction.
 pub struct Judge<'j> {
-    /// What the plan announced.
+    /// The announced changes.
     pub announced: &'j Announced,
     /// The retrofit's lines.
     pub retrofit: &'j Retrofit,
@@ -32,7 +32,7 @@ impl Judge<'_> {
         names.into_iter().find_map(|name| self.attribute(name, before, after))
     }
 
-    /// The fault of an item that the retrofit may have changed before, and does not take any more: an attribute that was not announced.
+    /// The fault of an item that left `only`, where the retrofit may have changed it before: an attribute that was not announced.
     pub fn unannounced(&self, before: &Item, after: &Item) -> Option<String> {
         let changed = keyfold_core::retrofit::diff::changed_attributes(before, after);
         let (name, change) = changed.into_iter().find(|(name, _)| !self.announced.contains_key(*name))?;

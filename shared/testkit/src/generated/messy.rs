@@ -10,7 +10,7 @@ use crate::generate::{self, Random, Words};
 /// Attributes that can have another type than the manifest says.
 const MIXED: [&str; 6] = ["n1", "n2", "s1", "s2", "t1", "c1"];
 
-/// Up to so many items of a table.
+/// At most `most` items of a table.
 pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> Vec<Item> {
     let drawn = generate::items(table, words, most, random);
     let live = drawn.into_iter().filter(|item| !item.stored.contains_key(TOMBSTONE_ATTRIBUTE));

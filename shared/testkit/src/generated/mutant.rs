@@ -10,7 +10,7 @@ use super::judge::folded;
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// Attributes that a key tells are taken off the item.
+    /// Attributes that can be read from a key are removed from the item.
     LeaveInKeys,
     /// A folded key of an index that `fills` does not name is written.
     OtherIndex,
@@ -35,7 +35,7 @@ impl Mutant {
         Mutant::DiffLeavesOut,
     ];
 
-    /// What the plan announces.
+    /// The announced changes.
     pub(super) fn announced(mutant: Option<Mutant>, mapping: &Mapping) -> Announced {
         let mut announced = mapping.announced().clone();
         if mutant == Some(Mutant::DiffLeavesOut) {

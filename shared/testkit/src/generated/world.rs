@@ -93,7 +93,7 @@ impl<'w> World<'w> {
         self.store(TableRole::Source, table, key, new);
     }
 
-    /// Puts an item into the target behind everybody's back.
+    /// Puts an item into the target without a guard and without a record.
     pub fn plant(&mut self, table: &Table, item: Item) {
         let Some(text) = key_text(table, &item) else { unreachable!("an item has a key") };
         self.items_mut(TableRole::Target).insert(text, item);
@@ -130,7 +130,7 @@ impl<'w> World<'w> {
         self.stepped(job, open, step);
     }
 
-    /// Starts the task of the next record whose item has no record under way; false if there is none.
+    /// Starts the task of the next record whose item has no record in flight; false if there is no such record.
     pub fn next_record(&mut self, job: &Job) -> bool {
         let busy = |key: &str| self.open.iter().any(|open| open.record.as_deref() == Some(key));
         let mut seen: Vec<String> = Vec::new();
@@ -195,7 +195,7 @@ impl<'w> World<'w> {
         }
     }
 
-    /// What comes of a request.
+    /// The response to a request.
     pub fn response(&mut self, mapping: &Mapping, request: Request, random: &mut Random) -> Response {
         match request {
             Request::Get { role, key } => {
