@@ -105,7 +105,7 @@ class Player:
             try:
                 results.append(self.run(state["ItemProcessor"], child))
             except Failed as failed:
-                # All that AWS says of it in the run itself. The child keeps its input and its error: `keyfold retrofit failures`.
+                # All that AWS says of it in the run itself. The child keeps its input and its error: `keyfold retrofit status`.
                 self.failures.append((child, failed.error, failed.cause))
                 raise Failed("States.ExceedToleratedFailureThreshold") from failed
         return results

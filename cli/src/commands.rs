@@ -128,9 +128,9 @@ pub(crate) enum Command {
     Explain(RequestArgs),
     /// Give the items of a live table their new keys, in place or in a new table.
     #[command(
-        after_help = "The steps, in this order:\n  keyfold retrofit plan auditV2\n  keyfold retrofit start auditV2\n  \
-                            keyfold retrofit backfill auditV2 --segments 8\n  keyfold retrofit verify auditV2\n  \
-                            keyfold retrofit cutover auditV2\n  keyfold retrofit finalise auditV2"
+        after_help = "The way, in this order. Each command can be repeated, and names the next one:\n  \
+                            keyfold retrofit plan auditV2\n  keyfold retrofit run auditV2\n  \
+                            keyfold retrofit switch auditV2 --writers attested\n  keyfold retrofit finish auditV2"
     )]
     #[command(subcommand)]
     Retrofit(retrofit::RetrofitCommand),

@@ -114,3 +114,85 @@ fn every_path_that_is_named_exists() {
     assert!(absent.is_empty(), "these paths do not exist: {absent:#?}");
     assert!(checked > 20, "only {checked} paths were found");
 }
+
+/// What `keyfold` prints.
+fn keyfold(words: &[&str]) -> String {
+    let output =
+        std::process::Command::new(env!("CARGO_BIN_EXE_keyfold")).args(words).env("NO_COLOR", "1").output();
+    let output = output.expect("the command");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The words after `keyfold retrofit` in a text, in their order.
+fn retrofit_words(text: &str) -> Vec<&str> {
+    let word = |rest: &'_ str| rest.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(rest.len());
+    let words = text.split("keyfold retrofit ").skip(1).map(|rest| &rest[..word(rest)]);
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// The way of a retrofit as `keyfold help retrofit` tells it.
+fn way() -> Vec<String> {
+    let help = keyfold(&["help", "retrofit"]);
+    let way = help.split("The way").nth(1).expect("the help tells the way");
+    retrofit_words(way).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_page_tells_one_way_of_a_retrofit() {
+    let way = way();
+    assert_eq!(way, ["plan", "run", "switch", "finish"]);
+    for page in ["README.md", "docs/retrofit.md", "docs/tutorial.md"] {
+        let text = read(&root().join(page));
+        let blocks = text.split("```").skip(1).step_by(2);
+        let told = blocks.map(retrofit_words).find(|words| words.contains(&"plan"));
+        assert_eq!(told.unwrap_or_default(), way, "{page}");
+    }
+}
+
+#[test]
+fn the_demo_goes_the_same_way() {
+    let shown = keyfold(&["demo", "--items", "1000"]);
+    let mut steps: Vec<&str> = retrofit_words(&shown);
+    steps.dedup();
+    // It plans from its own sample, and does not end the way back.
+    assert_eq!(steps, way()[1..3], "{shown}");
+}
+
+#[test]
+fn no_text_names_a_command_that_does_not_exist() {
+    let help = keyfold(&["retrofit", "--help"]);
+    let listed = help.split("Commands:").nth(1).expect("a list of commands");
+    let known: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(known.contains(&"run") && known.contains(&"abandon"), "{known:?}");
+    let mut files: Vec<PathBuf> = pages().into_iter().filter(|page| !page.starts_with("docs/adr")).collect();
+    files.retain(|page| page != Path::new("CHANGELOG.md"));
+    files.extend(["template.yaml", "shared/local/console/console.js"].map(PathBuf::from));
+    for folder in ["cli/src", "shared", "functions"] {
+        sources(Path::new(folder), &mut files);
+    }
+    let mut unknown = Vec::new();
+    for file in files {
+        let text = read(&root().join(&file));
+        let gone = retrofit_words(&text).into_iter().filter(|word| !known.contains(word));
+        unknown.extend(gone.map(|word| format!("{}: {word}", file.display())));
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+/// The Rust files of a folder.
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(root().join(folder)).expect("the folder") {
+        let entry = entry.expect("an entry");
+        let path = folder.join(entry.file_name());
+        if entry.file_type().expect("its kind").is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}

@@ -17,6 +17,8 @@ from runtime import Ended, Function  # noqa: E402
 
 MANIFEST = pathlib.Path(__file__).resolve().parent / "keyfold.toml"
 START_SECONDS = 30
+# What a request of a function that was killed can take.
+WAITS = "in-flight=3,quiet=3,lag=2"
 COMMAND_SECONDS = 120
 IDLE_SECONDS = 5
 
@@ -88,6 +90,7 @@ class Programs:
 
     def command(self, *words):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("KEYFOLD_", "AWS_"))}
+        environment["KEYFOLD_WAITS"] = WAITS
         words = [self.folder / "keyfold", "--manifest", MANIFEST, "--json", "retrofit", *words, "--endpoint", self.endpoint]
         return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
@@ -98,16 +101,16 @@ class Programs:
         assert running.returncode in codes, f"{words}: {running.returncode}\n{said}{error}"
         return json.loads(said) if said.strip() else {}
 
-    def interrupted(self, which, *words):
+    def interrupted(self, which, *words, ends=0):
         """Begins a command and ends it by a signal; the same words go on where it was. Was it still at work?"""
         running = self.command(*words)
         time.sleep(self.dice.uniform(0.3, 1.2))
         running.send_signal(which)
         running.communicate(timeout=COMMAND_SECONDS)
-        hit = running.returncode != 0
+        hit = running.returncode != ends
         if hit:
             self.note(f"command by {which.name}")
-        wanted = {0, 130} if which == signal.SIGINT else {0, 130, 143, -which}
+        wanted = {ends, 130} if which == signal.SIGINT else {ends, 130, 143, -which}
         assert running.returncode in wanted, f"{words} by {which.name}: {running.returncode}"
         return hit
 

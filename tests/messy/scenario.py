@@ -140,7 +140,7 @@ class Scene:
             assert time.monotonic() < until, f"{name}: {len(found)} differences\n" + "\n".join(found[:10])
             if not how.get("mended", True):
                 # An entry stays until a repair looks at its item again.
-                self.programs.keyfold("repair", name, "--lag", "0", *FAST, codes=(0, 1))
+                self.programs.keyfold("run", name, "--repair", "--lag", "0", *FAST, codes=(0, 1))
             time.sleep(0.5)
 
     def planned(self, name):
@@ -155,12 +155,13 @@ class Scene:
 
     def backfilled(self, name):
         """By the command, ended by every signal on the way."""
-        words, hits = ("backfill", name, *WORK), 0
+        words, hits = ("run", name, "--until", "backfill", *WORK), 0
         for which in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
             hits += self.programs.interrupted(which, *words, "--rate", RATE)
         report = self.programs.keyfold(*words, *FAST)
-        assert report["done"], report
-        say(f"{name}: backfill ended by {hits} signals, then done: {report['counts']}")
+        status = self.programs.keyfold("status", name)
+        assert status["segmentsDone"] == status["segments"] > 0, status
+        say(f"{name}: backfill ended by {hits} signals, then done: {report.get('backfill', {}).get('counts')}")
 
     def mended(self, table, *names):
         """Somebody corrects what does not fit, in the source."""
@@ -177,9 +178,9 @@ class Scene:
 
     def repaired(self, *names):
         for name in names:
-            self.programs.keyfold("repair", name, "--lag", "0", *FAST, codes=(0, 1))
+            self.programs.keyfold("run", name, "--repair", "--lag", "0", *FAST, codes=(0, 1))
             self.agrees(name)
-            self.programs.keyfold("verify", name, "--lag", "2", *FAST)
+            self.programs.keyfold("run", name, *FAST)
             gates = [gate["code"] for gate in self.programs.keyfold("status", name)["gates"]]
             until = time.monotonic() + SETTLE_SECONDS
             while "still-at-work" in gates and time.monotonic() < until:
@@ -200,16 +201,16 @@ class Scene:
 
     def in_place(self):
         self.planned("filled")
-        self.programs.keyfold("start", "filled")
+        self.programs.keyfold("run", "filled", "--until", "start")
         self.live("live", 1, lambda: self.backfilled("filled"))
         expected = self.agrees("filled", mended=False)
         self.reported("filled", expected)
         say(f"filled: {self.mended('live', 'filled')} items corrected")
         self.repaired("filled")
-        self.programs.keyfold("cutover", "filled")
-        self.programs.keyfold("finalise", "filled", "--settle", "0")
+        self.programs.keyfold("switch", "filled")
+        self.programs.keyfold("finish", "filled")
         self.agrees("filled", final=True)
-        say(f"filled: finalised; all of {len(self.truth['live'])} items agree")
+        say(f"filled: finished; all of {len(self.truth['live'])} items agree")
 
     def reported(self, name, expected):
         report = reasons(self.programs.keyfold("quarantine", name))
@@ -219,7 +220,7 @@ class Scene:
     def elsewhere(self):
         for name in ("moved", "rekeyed"):
             self.planned(name)
-            self.programs.keyfold("start", name)
+            self.programs.keyfold("run", name, "--until", "start")
         by_function = lambda: Slices(self.programs, "backfiller").run("rekeyed", 3, kills=6, rate=int(RATE))
         verified = lambda: Slices(self.programs, "verifier").run("rekeyed", 2, kills=3, side="source", lagSeconds=0, rate=1_000_000)
         self.live("old", 1, lambda: self.backfilled("moved"), by_function, verified)
@@ -227,20 +228,23 @@ class Scene:
             self.reported(name, self.agrees(name, mended=False))
         say(f"moved, rekeyed: {self.mended('old', 'moved', 'rekeyed')} items corrected")
         self.repaired("moved", "rekeyed")
-        self.programs.keyfold("cutover", "rekeyed")
-        self.programs.keyfold("finalise", "rekeyed", "--settle", "0")
+        self.programs.keyfold("switch", "rekeyed", "--writers", "stay")
+        self.programs.keyfold("finish", "rekeyed")
         self.agrees("rekeyed", final=True)
-        say("rekeyed: finalised; all items agree")
+        say("rekeyed: finished; all items agree")
 
     def switched(self):
         """The target is tidied while writers go on; then they move to it, and the source follows."""
-        words = ("tidy", "moved", "--wait", "3", *WORK, *FAST)
-        self.live("old", 1, lambda: self.programs.interrupted(signal.SIGKILL, *words), lambda: self.programs.interrupted(signal.SIGTERM, *words), lambda: self.programs.keyfold(*words))
+        words = ("switch", "moved")
+        by = lambda which: lambda: self.programs.interrupted(which, *words, ends=1)
+        # It ends where the writers have to be stopped, or finds differences beside them.
+        self.live("old", 1, by(signal.SIGKILL), by(signal.SIGTERM), lambda: self.programs.keyfold(*words, codes=(1,)))
+        assert self.programs.keyfold("status", "moved")["phase"] == "tidy"
         self.mended("old", "moved")
         self.repaired("moved")
         assert not [item for item in self.programs.dynamo.items("messy-new") if "keyfold_tombstone" in item], "a tombstone is left"
         paused = time.monotonic()
-        self.programs.keyfold("switch", "moved", "--writers", "attested", "--quiet", "3")
+        self.programs.keyfold("switch", "moved", "--writers", "attested")
         say(f"moved: switched; nobody could write for {time.monotonic() - paused:.1f} s")
         killer = Killer(self.programs)
         writers = items.Writers(self.programs.dynamo, "messy-new", self.truth["old"], 9, fold=self.retrofit("moved").of)
@@ -248,10 +252,9 @@ class Scene:
         killer.end()
         self.writes += writers.end()
         self.agrees("moved", turned=True)
-        self.programs.keyfold("settle", "moved")
-        self.programs.keyfold("finalise", "moved", "--settle", "0")
+        self.programs.keyfold("finish", "moved")
         self.agrees("moved", turned=True, final=True)
-        say(f"moved: settled and finalised; all of {len(self.truth['old'])} items agree, on both sides")
+        say(f"moved: finished; all of {len(self.truth['old'])} items agree, on both sides")
 
 
 def main(folder):

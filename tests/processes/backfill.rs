@@ -47,8 +47,18 @@ impl Backfill {
 async fn passes(deployment: Arc<Deployment>, retrofit: &'static str, shared: Arc<Shared>) {
     let mut again = false;
     while !(shared.stop.load(Ordering::Relaxed) && again) {
-        let mut words =
-            vec!["backfill", retrofit, "--segments", "4", "--concurrency", "2", "--worker", "one"];
+        let mut words = vec![
+            "run",
+            retrofit,
+            "--until",
+            "backfill",
+            "--segments",
+            "4",
+            "--concurrency",
+            "2",
+            "--worker",
+            "one",
+        ];
         words.extend(if shared.stop.load(Ordering::Relaxed) { [].as_slice() } else { &["--rate", RATE] });
         words.extend(again.then_some("--again"));
         // One that was killed goes on where it was.

@@ -9,7 +9,7 @@ use crate::slices::Slices;
 /// By which programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Means {
-    /// `keyfold retrofit backfill`.
+    /// `keyfold retrofit run`.
     Command,
     /// The backfiller; and all the while the verifier compares.
     Functions,

@@ -21,6 +21,8 @@ const MANIFEST: &str = include_str!("keyfold.toml");
 const OLD_ITEMS: usize = 800;
 /// The attribute of a tombstone.
 pub(crate) const TOMBSTONE: &str = "keyfold_tombstone";
+/// How long the steps wait.
+const WAITS: &str = "in-flight=0,quiet=1,denied=2,proof=30,lag=2";
 /// Items of a page, when all of a table are read.
 const PAGE_ITEMS: u32 = 1000;
 
@@ -75,6 +77,8 @@ impl Deployment {
         command
             .env_remove("KEYFOLD_MANIFEST")
             .env("NO_COLOR", "1")
+            // A request lives for milliseconds here, and no function of a former phase is left when the next begins.
+            .env("KEYFOLD_WAITS", WAITS)
             .arg("--manifest")
             .arg(self.manifest())
             .args(["--json", "retrofit"])
@@ -91,6 +95,14 @@ impl Deployment {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{words:?}: {said} {error}");
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Starts a retrofit, carries over the existing items, and goes through the stages of a switch before the writers are stopped.
+    pub(crate) async fn prepared(&self, retrofit: &str, more: &[&str]) {
+        self.done(&["run", retrofit, "--until", "backfill"]).await;
+        let output = self.command(&[&["switch", retrofit], more].concat()).output().await.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("writers-not-stopped"), "{said}");
     }
 
     /// How many tombstones a table has.

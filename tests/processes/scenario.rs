@@ -68,7 +68,7 @@ impl Scenario {
         let begun = Instant::now();
         let deployment = Arc::new(Deployment::start(self.source).await);
         let (function, poller) = self.follow(&deployment).await;
-        deployment.done(&["start", self.retrofit]).await;
+        deployment.done(&["run", self.retrofit, "--until", "start"]).await;
 
         let unaware = deployment.unaware(self.source);
         let writers = Writers::start(&deployment.dynamo.client(), &unaware, self.partial, seed);
@@ -175,7 +175,7 @@ impl Scenario {
             .collect();
         let wanted = self.wanted(deployment).await;
         assert_eq!(differences(&wanted, &found), [""; 0], "of {} items", wanted.len());
-        let verified = deployment.done(&["verify", self.retrofit]).await;
+        let verified = deployment.done(&["run", self.retrofit]).await["comparison"].take();
         assert_eq!(verified["counts"]["same"], verified["counts"]["items"], "{verified}");
         let gates = gates(deployment, self.retrofit).await;
         let codes: Vec<_> = gates.as_array().unwrap().iter().map(|gate| gate["code"].clone()).collect();
@@ -189,9 +189,9 @@ impl Scenario {
     /// After the cut-over nothing is left of the retrofit on the target's items.
     async fn ends(&self, deployment: &Deployment, poller: StreamPoller) {
         poller.stop().await.unwrap();
-        let all = ["cutover", self.retrofit, "--with-tombstones"];
-        deployment.done(if self.tidies { &all[..2] } else { &all }).await;
-        deployment.done(&["finalise", self.retrofit, "--settle", "0"]).await;
+        let stay = ["switch", self.retrofit, "--writers", "stay"];
+        deployment.done(if self.source == self.target { &stay[..2] } else { &stay }).await;
+        deployment.done(&["finish", self.retrofit]).await;
         let found = deployment.items(self.target).await;
         assert_eq!(differences(&self.wanted(deployment).await, &found), [""; 0]);
     }

@@ -56,9 +56,7 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
     let function = replicator(&deployment, deployment.dynamo.endpoint(), RETROFIT);
     let pollers =
         [follow(&deployment, &function, TABLES[0]).await, follow(&deployment, &function, TABLES[1]).await];
-    deployment.done(&["start", RETROFIT]).await;
-    deployment.done(&["backfill", RETROFIT]).await;
-    deployment.done(&["tidy", RETROFIT, "--wait", "0"]).await;
+    deployment.prepared(RETROFIT, &[]).await;
 
     let mut truth = Truth::new();
     let (mut killed, mut commands) = (0, 0);
@@ -76,8 +74,9 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
         if open == 0 {
             verified(&deployment, RETROFIT, "0").await;
         }
-        let words = [["switch", "return"][open], RETROFIT, "--writers", "attested", "--quiet", "1"];
-        commands += moved(&deployment, &words, &[], &mut random).await;
+        let words = ["switch", RETROFIT, "--writers", "attested", "--back"];
+        let words = &words[..words.len() - (1 - open)];
+        commands += moved(&deployment, words, &[], &mut random).await;
         // The open table holds what its last writers wrote.
         agrees(&deployment, 1 - open, &truth).await;
     }
@@ -91,8 +90,7 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
     println!("{rounds} moves, {} items; {killed} functions and {commands} commands killed", truth.len());
     // The retrofit ends on the side where its writers are.
     if rounds % 2 == 1 {
-        deployment.done(&["settle", RETROFIT]).await;
-        deployment.done(&["finalise", RETROFIT, "--settle", "0"]).await;
+        deployment.done(&["finish", RETROFIT]).await;
         assert_eq!(differences(&wanted(1, &truth), &found(&deployment, 1, &truth).await), [""; 0]);
     }
 }
@@ -107,7 +105,7 @@ async fn late(deployment: &Deployment, open: usize, truth: &Truth) {
     put(&deployment.dynamo.client(), deployment.table(TABLES[closed]), said).await.unwrap();
     let begun = Instant::now();
     let changes = loop {
-        let known = deployment.done(&["late", RETROFIT, "--images"]).await;
+        let known = deployment.done(&["quarantine", RETROFIT, "--images"]).await;
         let changes = known["late"].as_array().unwrap().clone();
         if !changes.is_empty() {
             break changes;
@@ -120,8 +118,8 @@ async fn late(deployment: &Deployment, open: usize, truth: &Truth) {
     assert_eq!(changes[0]["new"]["note"]["S"], "too late");
     assert_eq!(deployment.done(&["status", RETROFIT]).await["late"], 1);
     let name = changes[0]["name"].as_str().unwrap();
-    deployment.command(&["late", RETROFIT, "--forget", name]).output().await.unwrap();
-    assert_eq!(deployment.done(&["late", RETROFIT]).await["late"], Value::Array(Vec::new()));
+    deployment.command(&["quarantine", RETROFIT, "--forget", name]).output().await.unwrap();
+    assert_eq!(deployment.done(&["quarantine", RETROFIT]).await["late"], Value::Array(Vec::new()));
 }
 
 fn replicator(deployment: &Deployment, endpoint: &str, retrofit: &str) -> Arc<LocalFunction> {
@@ -150,7 +148,7 @@ async fn follow(deployment: &Deployment, function: &Arc<LocalFunction>, table: &
 /// Compares until the replicator has caught up.
 async fn verified(deployment: &Deployment, retrofit: &str, lag: &str) {
     let begun = Instant::now();
-    let words = ["verify", retrofit, "--lag", lag, "--segments", "1"];
+    let words = ["run", retrofit, "--lag", lag, "--segments", "1"];
     loop {
         let output = deployment.command(&words).output().await.unwrap();
         if output.status.success() {

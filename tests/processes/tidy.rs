@@ -1,4 +1,4 @@
-//! The command that tidies, by the real program; it can be killed, and is begun again until it is through.
+//! The stages of a switch before the writers are stopped, by the real program; it can be killed, and is begun again until it is through.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::killable::Killable;
 
 /// Seconds to wait after each change of the phase. A request lives for milliseconds here, and for a second or two where other tests
 /// have the processor.
-const WAIT: &str = "8";
+const WAITS: &str = "in-flight=8,lag=2";
 
 pub(crate) struct Tidying {
     process: Arc<Killable>,
@@ -38,6 +38,13 @@ impl Tidying {
 }
 
 async fn until_through(deployment: Arc<Deployment>, retrofit: &'static str, process: Arc<Killable>) {
-    let words = ["tidy", retrofit, "--wait", WAIT, "--worker", "one", "--segments", "3"];
-    while !process.run(deployment.command(&words)).await {}
+    let words = ["switch", retrofit, "--for-good", "--waits", WAITS];
+    loop {
+        let mut command = deployment.command(&words);
+        command.env("KEYFOLD_WORKER", "one");
+        // The comparison runs beside writers at full speed, and may find what is in flight.
+        if process.run_to(command, &["writers-not-stopped", "cannot switch: "]).await {
+            return;
+        }
+    }
 }

@@ -98,13 +98,13 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
         "The writers stop after {} writes, and the replicator has read the whole stream.",
         grouped(writes)
     ));
-    tidy_and_verify(&stage, args.in_place, &story).await?;
+    compare(&stage, &story).await?;
     if args.in_place {
-        story.command(&format!("keyfold retrofit cutover {}", stage.retrofit));
-        let cut = stage.retrofit(&["cutover", stage.retrofit], out).await?;
-        story.line(text(&cut, "said"));
+        story.command(&format!("keyfold retrofit switch {}", stage.retrofit));
+        let switched = stage.retrofit(&["switch", stage.retrofit], out).await?;
+        story.line(text(&switched, "said"));
     } else {
-        writes += switch_and_return(&stage, &story, number, replicator).await?;
+        writes += switch_and_back(&stage, &story, number, replicator).await?;
         poller.drained(DRAIN_WAIT_MAX).await?;
     }
 
@@ -122,8 +122,8 @@ async fn play(args: &DemoArgs, out: &Output) -> anyhow::Result<Summary> {
 
 /// Starts the retrofit, and the replicator that follows the source's stream.
 async fn start(stage: &Stage, story: &Story<'_>) -> anyhow::Result<(Arc<InProcessReplicator>, StreamPoller)> {
-    story.command(&format!("keyfold retrofit start {}", stage.retrofit));
-    let started = stage.retrofit(&["start", stage.retrofit], story.out).await?;
+    story.command(&format!("keyfold retrofit run {} --until start", stage.retrofit));
+    let started = stage.retrofit(&["run", stage.retrofit, "--until", "start"], story.out).await?;
     story.line(text(&started, "said"));
     let replicator =
         Arc::new(InProcessReplicator::new(&stage.model, stage.retrofit, CONTROL_TABLE, &stage.server));
@@ -138,10 +138,15 @@ async fn start(stage: &Stage, story: &Story<'_>) -> anyhow::Result<(Arc<InProces
     Ok((replicator, poller))
 }
 
+/// Runs the retrofit up to a stage; what that stage did.
+async fn run_until(stage: &Stage, story: &Story<'_>, until: &str, report: &str) -> anyhow::Result<Value> {
+    let words = ["run", stage.retrofit, "--until", until, "--segments", SEGMENTS, "--rate", RATE];
+    story.command(&format!("keyfold retrofit run {} --until {until}", stage.retrofit));
+    Ok(stage.retrofit(&words, story.out).await?[report].take())
+}
+
 async fn backfill(stage: &Stage, story: &Story<'_>) -> anyhow::Result<Value> {
-    let words = ["backfill", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE];
-    story.command(&format!("keyfold retrofit {}", words.join(" ")));
-    let backfill = stage.retrofit(&words, story.out).await?;
+    let backfill = run_until(stage, story, "backfill", "backfill").await?;
     story.line(&format!(
         "{} items read, {} written, {} items/s",
         grouped(count(&backfill, "items")),
@@ -151,28 +156,17 @@ async fn backfill(stage: &Stage, story: &Story<'_>) -> anyhow::Result<Value> {
     Ok(backfill)
 }
 
-async fn tidy_and_verify(stage: &Stage, in_place: bool, story: &Story<'_>) -> anyhow::Result<()> {
-    if !in_place {
-        story.command(&format!("keyfold retrofit tidy {}", stage.retrofit));
-        // No function and no request is in flight, so there is no wait.
-        let tidied =
-            stage.retrofit(&["tidy", stage.retrofit, "--wait", "0", "--rate", RATE], story.out).await?;
-        let swept = tidied["swept"].as_u64().unwrap_or(0);
-        story.line(&format!("{} tombstones swept: readers will meet none", grouped(swept)));
-    }
-    story.command(&format!("keyfold retrofit verify {}", stage.retrofit));
-    let verified = stage
-        .retrofit(&["verify", stage.retrofit, "--segments", SEGMENTS, "--rate", RATE], story.out)
-        .await?;
+async fn compare(stage: &Stage, story: &Story<'_>) -> anyhow::Result<()> {
+    let compared = run_until(stage, story, "compare", "comparison").await?;
     story.line(&format!(
         "{} items compared, in both directions: no difference",
-        grouped(count(&verified, "items"))
+        grouped(count(&compared, "items"))
     ));
     Ok(())
 }
 
 /// Moves the writers to the new table, and back, with everything that they wrote there.
-async fn switch_and_return(
+async fn switch_and_back(
     stage: &Stage,
     story: &Story<'_>,
     items: u32,
@@ -182,10 +176,11 @@ async fn switch_and_return(
     enable_stream(&stage.client, &stage.target).await?;
     let back = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
     let back = StreamPoller::start(stage.server.database(), &stage.target.name, replicator, back).await?;
-    let moved = |command: &'static str| async move {
-        story.command(&format!("keyfold retrofit {command} {} --writers attested", stage.retrofit));
-        let arguments = [command, stage.retrofit, "--writers", "attested", "--quiet", "1"];
-        let moved = stage.retrofit(&arguments, story.out).await?;
+    let moved = |flags: &'static [&'static str]| async move {
+        let words = [&["switch", stage.retrofit, "--writers", "attested"], flags].concat();
+        story.command(&format!("keyfold retrofit {}", words.join(" ")));
+        // No function and no request is in flight, so there is no wait.
+        let moved = stage.retrofit(&[&words[..], &["--waits", "in-flight=0"]].concat(), story.out).await?;
         story.line(&format!(
             "writers may use table `{}` now; the pause was {:.1} s",
             text(&moved, "open"),
@@ -193,12 +188,12 @@ async fn switch_and_return(
         ));
         anyhow::Ok(())
     };
-    moved("switch").await?;
+    moved(&[]).await?;
     let writers = Writers::start(&stage.client, &stage.target, items);
     tokio::time::sleep(WRITING_TARGET).await;
     let writes = writers.stop().await?;
     story.line(&format!("the writers use the new table: {} writes", grouped(writes)));
-    moved("return").await?;
+    moved(&["--back"]).await?;
     back.stop().await?;
     Ok(writes)
 }

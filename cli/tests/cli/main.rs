@@ -12,6 +12,7 @@ mod plan;
 mod query;
 mod retrofit;
 mod run;
+mod services;
 mod shell;
 mod support;
 mod switch;

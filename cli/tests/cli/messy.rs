@@ -105,13 +105,16 @@ fn item(number: usize, at: &str) -> Item {
     item
 }
 
-const BACKFILL: [&str; 4] = ["backfill", "fill", "--rate", "1000000"];
-const VERIFY: [&str; 4] = ["verify", "fill", "--lag", "0"];
+const START: [&str; 4] = ["run", "fill", "--until", "start"];
+const BACKFILL: [&str; 4] = ["run", "fill", "--until", "backfill"];
+const AGAIN: [&str; 5] = ["run", "fill", "--until", "backfill", "--again"];
+const REPAIR: [&str; 3] = ["run", "fill", "--repair"];
+const COMPARE: [&str; 2] = ["run", "fill"];
 
 #[tokio::test]
 async fn items_that_are_known_not_to_fit_stay_out_and_close_no_gate() {
     let live = Live::begin("").await;
-    live.done(&["start", "fill"]);
+    live.done(&START);
     live.done(&BACKFILL);
     assert_eq!(live.quarantine(), (json!(3), json!(0)));
     live.refused(&["quarantine", "fill", "--accept", "old clients"], &["which items?"]);
@@ -125,22 +128,22 @@ async fn items_that_are_known_not_to_fit_stay_out_and_close_no_gate() {
     assert_eq!(live.quarantine(), (json!(0), json!(3)));
     let entry = live.done(&["quarantine", "fill"])["entries"][0]["accepted"].clone();
     assert_eq!((&entry["because"], &entry["by"]), (&json!("old clients"), &json!("ann")));
-    assert_eq!(live.done(&VERIFY)["counts"]["accepted"], MISFITS);
+    assert_eq!(live.done(&COMPARE)["comparison"]["counts"]["accepted"], MISFITS);
 
     // The same misfit again changes nothing; another one is news.
     live.write(item(0, "midnight")).await;
-    live.done(&["backfill", "fill", "--again", "--rate", "1000000"]);
+    live.done(&AGAIN);
     assert_eq!(live.quarantine(), (json!(0), json!(3)));
     let mut other = item(1, "pm");
     other.insert("number".to_owned(), AttributeValue::S("one".to_owned()));
     live.write(other).await;
-    live.done(&["backfill", "fill", "--again", "--rate", "1000000"]);
+    live.done(&AGAIN);
     assert_eq!(live.quarantine(), (json!(1), json!(2)));
-    assert_eq!(live.retrofit(&VERIFY).status.code(), Some(1), "an item that nobody knows of");
+    assert_eq!(live.retrofit(&COMPARE).status.code(), Some(1), "an item that nobody knows of");
     live.write(item(1, "pm")).await;
-    live.done(&["repair", "fill", "--lag", "0"]);
-    live.done(&VERIFY);
-    assert_eq!(live.done(&["cutover", "fill"])["phase"], "cut-over");
+    live.done(&REPAIR);
+    live.done(&COMPARE);
+    assert_eq!(live.done(&["switch", "fill"])["phase"], "cut-over");
     live.done(&["quarantine", "fill", "--reopen", "--all"]);
     assert_eq!(live.quarantine(), (json!(2), json!(0)));
 }
@@ -148,53 +151,57 @@ async fn items_that_are_known_not_to_fit_stay_out_and_close_no_gate() {
 #[tokio::test]
 async fn a_manifest_is_mended_while_the_retrofit_runs() {
     let live = Live::begin("").await;
-    live.done(&["start", "fill"]);
+    live.done(&START);
     live.done(&BACKFILL);
     assert_eq!(live.quarantine().0, MISFITS);
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
     let plan = live.done(&["plan", "fill", "--sample", "100", "--items", "10"]);
     assert_eq!((&plan["refused"], &plan["mended"][0]["items"]), (&json!(0), &json!(3)), "{plan}");
-    live.refused(&["repair", "fill"], &["mapping-changed", "keyfold retrofit revise"]);
-    let revised = live.done(&["revise", "fill", "--wait", "0"]);
+    live.refused(&REPAIR, &["mapping-changed", "keyfold retrofit revise"]);
+    let revised = live.done(&["revise", "fill"]);
     assert!(revised["said"].as_str().unwrap().contains("nothing else"), "{revised}");
     // What was backfilled counts; what the mended manifest changes is carried over, and nothing else.
     assert_eq!(live.done(&["status", "fill"])["segmentsDone"], 4);
-    let repaired = live.done(&["repair", "fill", "--lag", "0"]);
-    assert_eq!(repaired["counts"]["same"], ITEMS, "three of them came out of the quarantine: {repaired}");
+    let repaired = live.done(&REPAIR);
+    assert_eq!(
+        repaired["repair"]["counts"]["same"], ITEMS,
+        "three of them came out of the quarantine: {repaired}"
+    );
     assert_eq!(live.quarantine(), (json!(0), json!(0)));
-    live.done(&VERIFY);
-    live.done(&["cutover", "fill"]);
+    live.done(&COMPARE);
+    live.done(&["switch", "fill"]);
     assert_eq!(live.count(&["user=ann"]), ITEMS, "items that do not fit one index are in the other");
     assert_eq!(live.count(&["user=ann", "at=pm"]), ITEMS - MISFITS);
-    live.done(&["revise", "fill", "--wait", "0"]);
+    live.done(&["revise", "fill"]);
 
     // Once it is cut over: the index with other keys is not asked until it is cut over again, the other one is.
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
-    live.done(&["revise", "fill", "--wait", "0"]);
+    live.done(&["revise", "fill"]);
     assert_eq!(live.count(&["user=ann", "at=pm"]), ITEMS - MISFITS, "answered by the other index");
-    let repaired = live.done(&["repair", "fill", "--lag", "0"]);
-    assert_eq!(repaired["counts"]["repaired"], ITEMS - MISFITS, "{repaired}");
-    live.done(&VERIFY);
-    live.done(&["cutover", "fill"]);
+    let repaired = live.done(&REPAIR);
+    assert_eq!(repaired["repair"]["counts"]["repaired"], ITEMS - MISFITS, "{repaired}");
+    live.done(&COMPARE);
+    live.done(&["switch", "fill"]);
     assert_eq!(live.count(&["user=ann", "at=pm"]), ITEMS - MISFITS);
 }
 
 #[tokio::test]
 async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_after_a_kill() {
     let live = Live::begin("").await;
-    live.done(&["start", "fill"]);
-    let mut at_work = live.begun(&["backfill", "fill", "--rate", "1", "--worker", "w"], "still-at-work");
+    live.done(&START);
+    let mut at_work =
+        live.begun(&["run", "fill", "--until", "backfill", "--rate", "1", "--worker", "w"], "still-at-work");
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = { default = \"am\" }");
-    live.refused(&["revise", "fill", "--wait", "0"], &["live-attributes"]);
+    live.refused(&["revise", "fill"], &["live-attributes"]);
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
-    live.refused(&["revise", "fill", "--wait", "0"], &["is at work on", "keyfold retrofit revise fill"]);
+    live.refused(&["revise", "fill"], &["is at work on", "keyfold retrofit revise fill"]);
     at_work.kill().unwrap();
     at_work.wait().unwrap();
     live.mend(BY_TIME, "");
-    live.done(&["backfill", "fill", "--rate", "1000000", "--worker", "w"]);
+    live.done(&[&BACKFILL[..], &["--worker", "w"]].concat());
 
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
-    let revise = ["revise", "fill", "--wait", "600"];
+    let revise = ["revise", "fill", "--waits", "in-flight=600"];
     let mut command = live.command(&revise);
     let mut waiting = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     // Two seconds more than the option: a replicator may use its cached row for a moment longer.
@@ -208,51 +215,51 @@ async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_af
     assert!(live.gates().contains(&json!("revision-incomplete")));
     waiting.kill().unwrap();
     waiting.wait().unwrap();
-    live.refused(&["cutover", "fill"], &["`revise` is not complete"]);
-    live.done(&["revise", "fill", "--wait", "0"]);
+    live.refused(&["switch", "fill"], &["`revise` is not complete"]);
+    live.done(&["revise", "fill"]);
     assert!(!live.gates().contains(&json!("revision-incomplete")));
     live.site.rewrite(
         &text(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"").replace("LiveEvents", "OtherEvents"),
     );
-    live.refused(&["revise", "fill", "--wait", "0"], &["cannot-revise"]);
+    live.refused(&["revise", "fill"], &["cannot-revise"]);
 }
 
 #[tokio::test]
 async fn a_retrofit_that_was_given_up_begins_again_under_its_name() {
     let live = Live::begin("").await;
-    live.done(&["start", "fill"]);
+    live.done(&START);
     live.done(&BACKFILL);
     live.done(&["abandon", "fill"]);
     // With the same manifest and stream, what was backfilled before is backfilled anew.
-    live.done(&["start", "fill"]);
+    live.done(&START);
     assert!(live.gates().contains(&json!("backfill-incomplete")));
     live.done(&["abandon", "fill"]);
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = { default = \"am\" }");
-    live.refused(&["start", "fill"], &["live-attributes"]);
+    live.refused(&START, &["live-attributes"]);
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
-    let started = live.done(&["start", "fill"]);
+    let started = live.done(&START);
     // The stream is the same, so its numbers mean what they meant; the comparison finds what the former mapping wrote.
     assert_eq!((&started["phase"], &started["epoch"]), (&json!("running"), &json!(1)));
     live.done(&BACKFILL);
-    live.done(&["repair", "fill", "--lag", "0"]);
-    live.done(&VERIFY);
-    live.done(&["cutover", "fill"]);
+    live.done(&REPAIR);
+    live.done(&COMPARE);
+    live.done(&["switch", "fill"]);
 }
 
 #[tokio::test]
 async fn folded_keys_are_kept_for_good_where_the_manifest_says_so() {
     let live = Live::begin("keep-folded = true\n[retrofits.fill.misfits]\nat = \"absent\"").await;
-    live.done(&["start", "fill"]);
+    live.done(&START);
     live.done(&BACKFILL);
-    live.done(&VERIFY);
-    let said = live.done(&["cutover", "fill"])["said"].clone();
+    live.done(&COMPARE);
+    let said = live.done(&["switch", "fill"])["said"].clone();
     assert!(said.as_str().unwrap().contains("for good: leave it deployed"), "{said}");
-    live.refused(&["finalise", "fill", "--settle", "0"], &["keeps-folded", "`keep-folded`"]);
+    live.refused(&["finish", "fill"], &["keeps-folded", "`keep-folded`"]);
     // A writer that does not fold, and a replicator that was not there: a repair is right also now.
     live.write(item(5, "am")).await;
-    assert_eq!(live.retrofit(&VERIFY).status.code(), Some(1));
-    live.done(&["repair", "fill", "--lag", "0"]);
-    live.done(&VERIFY);
+    assert_eq!(live.retrofit(&COMPARE).status.code(), Some(1));
+    live.done(&REPAIR);
+    live.done(&COMPARE);
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
-    assert_eq!(live.done(&["finalise", "fill", "--settle", "0"])["phase"], "finalised");
+    assert_eq!(live.done(&["finish", "fill"])["phase"], "finalised");
 }

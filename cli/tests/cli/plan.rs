@@ -1,4 +1,4 @@
-//! `keyfold retrofit plan --full` shows what `backfill` then does, on messy items, for each protocol. And it writes nothing.
+//! `keyfold retrofit plan --full` shows what `run` then does, on messy items, for each protocol. And it writes nothing.
 
 use keyfold_core::value::Item;
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, scan_page};
@@ -101,8 +101,7 @@ async fn a_full_plan_shows_what_a_backfill_does() {
         let sampled = done(&["plan", retrofit, "--sample", "5", "--items", "400"]);
         assert_ne!(by_reason(&sampled), by_reason(&plan), "a sample does not find the rare ones");
 
-        done(&["start", retrofit]);
-        let backfill = done(&["backfill", retrofit, "--rate", FAST]);
+        let backfill = done(&["run", retrofit, "--until", "backfill", "--rate", FAST])["backfill"].take();
         assert_eq!(plan["counts"], backfill["counts"], "{retrofit}");
         assert_eq!(by_reason(&plan), by_reason(&backfill), "{retrofit}");
         assert!(by_reason(&plan).len() >= 4, "{plan}");

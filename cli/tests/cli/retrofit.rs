@@ -33,6 +33,25 @@ pub(crate) fn done(site: &Site, arguments: &[&str]) -> Value {
     json_of(&retrofit(site, arguments))
 }
 
+/// Starts a retrofit.
+#[track_caller]
+pub(crate) fn start(site: &Site, retrofit: &str) -> Value {
+    done(site, &["run", retrofit, "--until", "start"])
+}
+
+/// Carries over the existing items; what was done.
+#[track_caller]
+pub(crate) fn backfill(site: &Site, retrofit: &str, more: &[&str]) -> Value {
+    done(site, &[&["run", retrofit, "--until", "backfill", "--rate", FAST][..], more].concat())["backfill"]
+        .take()
+}
+
+/// Compares both sides; what was found.
+#[track_caller]
+pub(crate) fn compare(site: &Site, retrofit: &str, more: &[&str]) -> Value {
+    done(site, &[&["run", retrofit, "--rate", FAST][..], more].concat())["comparison"].take()
+}
+
 #[track_caller]
 pub(crate) fn refuses(site: &Site, arguments: &[&str], words: &[&str]) {
     assert_words(&refusal_of(&retrofit(site, arguments)), words);
@@ -76,64 +95,62 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
 
     assert_eq!(done(&site, &["plan", "auditV2"])["items"], ITEMS);
     refuses(&site, &["status", "auditV2"], &["table"]);
-    done(&site, &["start", "auditV2"]);
-    refuses(&site, &["cutover", "auditV2"], &["backfill was not started"]);
-    let first = done(&site, &["backfill", "auditV2", "--segments", "3", "--rate", FAST]);
+    let started = start(&site, "auditV2");
+    assert_eq!(started["next"], "keyfold retrofit run auditV2");
+    refuses(&site, &["switch", "auditV2"], &["backfill was not started"]);
+    let first = backfill(&site, "auditV2", &["--segments", "3"]);
     assert_eq!(first["counts"]["written"], ITEMS);
-    let second = done(&site, &["backfill", "auditV2", "--segments", "3", "--again", "--rate", FAST]);
+    let second = backfill(&site, "auditV2", &["--segments", "3", "--again"]);
     assert_eq!(
         (&second["counts"]["superseded"], second["writeUnits"].as_f64()),
         (&Value::from(ITEMS), Some(0.0))
     );
-    refuses(&site, &["backfill", "auditV2", "--segments", "2"], &["--again"]);
+    refuses(&site, &["run", "auditV2", "--segments", "2"], &["--again"]);
 
-    let verified = done(&site, &["verify", "auditV2"]);
+    let verified = compare(&site, "auditV2", &[]);
     assert_eq!(verified["counts"]["same"], 2 * ITEMS);
     // The replicator does not run, so this change is missing in the target.
     let mut changed = event(5);
     changed.insert("resourceId".to_owned(), AttributeValue::S("elsewhere".to_owned()));
     site.put(site.table("audit-legacy"), changed).await;
-    assert_eq!(retrofit(&site, &["verify", "auditV2", "--lag", "0"]).status.code(), Some(1));
-    refuses(&site, &["cutover", "auditV2"], &["items that differ"]);
-    done(&site, &["repair", "auditV2", "--lag", "0"]);
-    refuses(&site, &["cutover", "auditV2"], &["not compared since"]);
-    done(&site, &["verify", "auditV2"]);
+    assert_eq!(retrofit(&site, &["run", "auditV2"]).status.code(), Some(1));
+    let status = done(&site, &["status", "auditV2"]);
+    assert_eq!(status["next"], "keyfold retrofit run auditV2 --repair");
+    assert_eq!(done(&site, &["run", "auditV2", "--repair"])["next"], "keyfold retrofit switch auditV2");
     let gates = done(&site, &["status", "auditV2"])["gates"].clone();
     assert_eq!((&gates[0]["code"], gates.as_array().unwrap().len()), (&json!("tombstones"), 1), "{gates}");
-    refuses(&site, &["cutover", "auditV2"], &["would meet tombstones"]);
-    assert_eq!(done(&site, &["cutover", "auditV2", "--with-tombstones"])["phase"], "cut-over");
-    for work in ["backfill", "repair"] {
-        refuses(&site, &[work, "auditV2"], &["already-cut-over", "take back what was written"]);
+    assert_eq!(done(&site, &["switch", "auditV2", "--writers", "stay"])["phase"], "cut-over");
+    for more in ["--again", "--repair"] {
+        refuses(&site, &["run", "auditV2", more], &["already-cut-over", "take back what was written"]);
     }
-    done(&site, &["undo", "auditV2"]);
-    refuses(&site, &["cutover", "auditV2"], &["not compared since"]);
-    done(&site, &["verify", "auditV2"]);
-    done(&site, &["cutover", "auditV2", "--with-tombstones"]);
+    assert_eq!(done(&site, &["switch", "auditV2", "--back"])["phase"], "tidy");
+    // It compares by itself.
+    assert_eq!(done(&site, &["switch", "auditV2", "--writers", "stay"])["phase"], "cut-over");
     // After an interruption, the same command waits for the rest of the time.
     for _ in 0..2 {
-        let (mut waiting, mut lines) = spawned(&site, &["finalise", "auditV2", "--settle", "600"]);
+        let (mut waiting, mut lines) = spawned(&site, &["finish", "auditV2", "--waits", "in-flight=600"]);
         assert!(lines.any(|line| line.unwrap().contains("until functions in progress have ended")));
         waiting.kill().unwrap();
         waiting.wait().unwrap();
         assert_eq!(done(&site, &["status", "auditV2"])["phase"], "finalising");
     }
-    assert_eq!(done(&site, &["finalise", "auditV2", "--settle", "0"])["phase"], "finalised");
-    refuses(&site, &["backfill", "auditV2"], &["nothing is written any more"]);
+    assert_eq!(done(&site, &["finish", "auditV2"])["phase"], "finalised");
+    refuses(&site, &["run", "auditV2"], &["nothing is written any more"]);
 }
 
 #[tokio::test]
 async fn items_get_their_keys_in_place_and_a_second_pass_writes_nothing() {
     let site = in_place().await;
-    refuses(&site, &["start", "auditInPlace"], &["no stream"]);
-    done(&site, &["start", "auditInPlace", "--no-stream"]);
-    let first = done(&site, &["backfill", "auditInPlace", "--rate", FAST]);
+    refuses(&site, &["run", "auditInPlace", "--until", "start"], &["no stream"]);
+    done(&site, &["run", "auditInPlace", "--until", "start", "--no-stream"]);
+    let first = backfill(&site, "auditInPlace", &[]);
     assert_eq!(first["counts"]["written"], ITEMS);
-    let second = done(&site, &["backfill", "auditInPlace", "--again", "--rate", FAST]);
+    let second = backfill(&site, "auditInPlace", &["--again"]);
     assert_eq!(
         (&second["counts"]["unchanged"], second["writeUnits"].as_f64()),
         (&Value::from(ITEMS), Some(0.0))
     );
-    assert_eq!(done(&site, &["verify", "auditInPlace"])["counts"]["same"], ITEMS);
+    assert_eq!(compare(&site, "auditInPlace", &[])["counts"]["same"], ITEMS);
 }
 
 /// `keyfold query` of the new table.
@@ -169,25 +186,25 @@ async fn an_index_that_is_still_being_filled_is_not_asked() {
     let refused = |conditions: &[&str]| unanswered(&site, conditions);
     let only_folded = ["--where", "action=viewed"];
     assert!(refused(&only_folded).contains("not started"));
-    done(&site, &["start", "auditInPlace", "--no-stream"]);
+    done(&site, &["run", "auditInPlace", "--until", "start", "--no-stream"]);
     let pending = "is being filled by retrofit `auditInPlace`: ";
     assert!(refused(&only_folded).contains(&format!("{pending}backfill not started")));
-    done(&site, &["backfill", "auditInPlace", "--segments", "4", "--rate", FAST]);
+    backfill(&site, "auditInPlace", &["--segments", "4"]);
     assert!(refused(&only_folded).contains(&format!("{pending}4 of 4 segments, not cut over")));
     assert!(uses(&WHO_VIEWED).contains("byUserAction"));
-    done(&site, &["verify", "auditInPlace"]);
-    done(&site, &["cutover", "auditInPlace"]);
+    done(&site, &["run", "auditInPlace"]);
+    done(&site, &["switch", "auditInPlace"]);
     assert!(uses(&WHO_VIEWED).contains("byResourceActionUser"));
     assert_eq!(answered(&site, &["--where", "action=viewed", "--count"])["count"], ITEMS);
-    done(&site, &["undo", "auditInPlace"]);
+    done(&site, &["switch", "auditInPlace", "--back"]);
     assert!(refused(&only_folded).contains(pending));
 }
 
 #[tokio::test]
 async fn a_deleted_item_is_gone_after_the_cut_over_and_nothing_of_the_retrofit_shows() {
     let site = old_and_new().await;
-    done(&site, &["start", "auditV2"]);
-    done(&site, &["backfill", "auditV2", "--rate", FAST]);
+    start(&site, "auditV2");
+    backfill(&site, "auditV2", &[]);
     assert!(
         unanswered(&site, &["--where", "id=event-00001"]).contains("auditV2"),
         "the new table lacks items"
@@ -195,11 +212,11 @@ async fn a_deleted_item_is_gone_after_the_cut_over_and_nothing_of_the_retrofit_s
     let old = site.table("audit-legacy");
     let key = old.key_of(&event(2)).unwrap();
     delete(&site.client(), old, &key, &Expected::nothing()).await.unwrap();
-    done(&site, &["repair", "auditV2", "--lag", "0"]);
-    done(&site, &["verify", "auditV2"]);
-    done(&site, &["cutover", "auditV2", "--with-tombstones"]);
+    done(&site, &["run", "auditV2", "--repair", "--lag", "0"]);
+    done(&site, &["run", "auditV2"]);
     let held = site.items("ResourceAccessAuditV2", &[key]).await;
     assert!(held[0].contains_key("keyfold_tombstone"), "DynamoDB still holds the tombstone: {held:?}");
+    done(&site, &["switch", "auditV2", "--writers", "stay"]);
     let gone = answered(&site, &["--where", "id=event-00002"]);
     assert_eq!((&gone["count"], gone["items"].as_array().unwrap().len()), (&Value::from(0), 0));
     let kept = answered(&site, &["--where", "id=event-00003"])["items"].to_string();
@@ -210,9 +227,9 @@ async fn a_deleted_item_is_gone_after_the_cut_over_and_nothing_of_the_retrofit_s
 #[tokio::test]
 async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_continues() {
     let site = old_and_new().await;
-    done(&site, &["start", "auditV2"]);
+    start(&site, "auditV2");
     // At this rate it takes half a minute: about 5 units for an item.
-    let slow = ["backfill", "auditV2", "--segments", "2", "--rate", "200"];
+    let slow = ["run", "auditV2", "--until", "backfill", "--segments", "2", "--rate", "200"];
     let (mut child, mut lines) = spawned(&site, &slow);
     // Once it has shown the progress.
     let words = [" items, ", " items/s, ", " units, ", " throttled, ", " left"];
@@ -223,11 +240,11 @@ async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_continues() {
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let first: Value = serde_json::from_str(&text).unwrap();
+    let first = serde_json::from_str::<Value>(&text).unwrap()["backfill"].take();
     let written = first["counts"]["written"].as_u64().unwrap();
     assert!(first["done"] == false && written > 0 && written < ITEMS as u64, "{first}");
     // It continues there: items that were written are neither written nor read again.
-    let second = done(&site, &["backfill", "auditV2", "--segments", "2", "--rate", FAST]);
+    let second = backfill(&site, "auditV2", &["--segments", "2"]);
     assert_eq!((&second["done"], &second["counts"]["written"]), (&true.into(), &ITEMS.into()));
     assert_eq!(second["counts"].get("superseded"), None);
 }
@@ -248,34 +265,35 @@ async fn leases_of_the_dead(site: &Site, segments: u32) {
 #[tokio::test]
 async fn a_backfill_that_was_killed_is_taken_over_with_its_segments_when_its_leases_end() {
     let site = old_and_new().await;
-    done(&site, &["start", "auditV2"]);
-    let slow = ["backfill", "auditV2", "--segments", "6", "--rate", "200"];
+    start(&site, "auditV2");
+    let slow = ["run", "auditV2", "--until", "backfill", "--segments", "6", "--rate", "200"];
     let (mut child, mut lines) = spawned(&site, &slow);
     lines.next().unwrap().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     leases_of_the_dead(&site, 6).await;
-    let output = retrofit(&site, &["backfill", "auditV2", "--rate", FAST]);
+    let output = retrofit(&site, &["run", "auditV2", "--until", "backfill", "--rate", FAST]);
     assert_words(&stderr(&output), &["another worker has 6 segments: waiting"]);
-    let end = json_of(&output);
+    let end = json_of(&output)["backfill"].take();
     assert_eq!((&end["done"], &end["counts"]["items"]), (&json!(true), &json!(ITEMS)), "{end}");
     let status = done(&site, &["status", "auditV2"]);
     assert_eq!((&status["segmentsDone"], &status["segments"]), (&json!(6), &json!(6)), "{status}");
     // From its beginning it has the same number too, unless another one is given.
-    done(&site, &["backfill", "auditV2", "--again", "--rate", FAST]);
+    backfill(&site, "auditV2", &["--again"]);
     assert_eq!(done(&site, &["status", "auditV2"])["segments"], 6);
-    refuses(&site, &["backfill", "auditV2", "--segments", "5"], &["begun with 6 segments"]);
-    done(&site, &["backfill", "auditV2", "--again", "--segments", "5", "--rate", FAST]);
+    refuses(&site, &["run", "auditV2", "--until", "backfill", "--segments", "5"], &["begun with 6 segments"]);
+    backfill(&site, "auditV2", &["--again", "--segments", "5"]);
     assert_eq!(done(&site, &["status", "auditV2"])["segments"], 5);
 }
 
 #[tokio::test]
 async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
     let site = old_and_new().await;
-    done(&site, &["start", "auditV2"]);
+    start(&site, "auditV2");
     // Another worker has every segment: nothing is carried over before this is interrupted.
     leases_of_the_dead(&site, 7).await;
-    let (mut child, mut lines) = spawned(&site, &["backfill", "auditV2", "--segments", "7"]);
+    let (mut child, mut lines) =
+        spawned(&site, &["run", "auditV2", "--until", "backfill", "--segments", "7"]);
     let first = lines.next().unwrap().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -287,7 +305,7 @@ async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
 #[tokio::test]
 async fn the_status_is_watched_until_the_retrofit_is_over() {
     let site = old_and_new().await;
-    done(&site, &["start", "auditV2"]);
+    start(&site, "auditV2");
     let mut watching = command(&site, &["status", "auditV2", "--watch", "--every", "1"]);
     let mut watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(watching.stdout.take().unwrap()).lines();
@@ -297,7 +315,7 @@ async fn the_status_is_watched_until_the_retrofit_is_over() {
         (&first["phase"], &first["passes"], &first["lagMilliseconds"]),
         (&json!("running"), &json!([]), &Value::Null)
     );
-    done(&site, &["backfill", "auditV2", "--rate", "2000"]);
+    done(&site, &["run", "auditV2", "--until", "backfill", "--rate", "2000"]);
     let of_backfill = |look: Value| look["passes"][0].clone();
     let end = looks.by_ref().map(of_backfill).find(|pass| pass["done"] == true).unwrap();
     assert_eq!(
@@ -314,36 +332,40 @@ async fn the_status_is_watched_until_the_retrofit_is_over() {
 #[tokio::test]
 async fn an_entry_that_names_no_item_is_dismissed_after_a_comparison_that_found_nothing() {
     let site = old_and_new().await;
-    done(&site, &["start", "auditV2"]);
-    done(&site, &["backfill", "auditV2", "--rate", FAST]);
+    start(&site, "auditV2");
+    backfill(&site, "auditV2", &[]);
     // A record that could not be read, as the replicator enters it.
     quarantine(&site, Quarantined::named("lost", Fence::of_scan(Epoch::FIRST))).await;
-    refuses(&site, &["quarantine", "auditV2", "--dismiss"], &["only a comparison can answer"]);
+    refuses(&site, &["quarantine", "auditV2", "--release"], &["only a comparison can answer"]);
     let shown = done(&site, &["quarantine", "auditV2"]);
     assert_eq!(shown["entries"][0]["code"], "record-unreadable", "{shown}");
-    refuses(&site, &["cutover", "auditV2"], &["1 items are in quarantine"]);
-    done(&site, &["verify", "auditV2", "--rate", FAST]);
-    assert_eq!(done(&site, &["quarantine", "auditV2", "--dismiss"])["dismissed"], 1);
+    refuses(&site, &["switch", "auditV2", "--writers", "stay"], &["1 items are in quarantine"]);
+    done(&site, &["run", "auditV2", "--rate", FAST]);
+    assert_eq!(done(&site, &["quarantine", "auditV2", "--release"])["released"], 1);
     assert_eq!(done(&site, &["status", "auditV2"])["quarantined"], 0);
-    done(&site, &["cutover", "auditV2", "--with-tombstones"]);
+    done(&site, &["switch", "auditV2", "--writers", "stay"]);
 }
 
 #[tokio::test]
 async fn nothing_starts_on_what_another_retrofit_still_fills() {
     let site = Site::sample();
     site.dynamo().create_tables(&site.model.tables, TableOptions { stream: true }).await.unwrap();
-    done(&site, &["start", "auditV2"]);
-    refuses(&site, &["start", "auditInPlace"], &["source-unfinished", "`audit`", "`auditV2`"]);
+    start(&site, "auditV2");
+    refuses(
+        &site,
+        &["run", "auditInPlace", "--until", "start"],
+        &["source-unfinished", "`audit`", "`auditV2`"],
+    );
     refuses(&site, &["status", "auditInPlace"], &["was not started"]);
     done(&site, &["abandon", "auditV2"]);
-    done(&site, &["start", "auditInPlace"]);
+    start(&site, "auditInPlace");
 }
 
 #[tokio::test]
 async fn a_retrofit_or_a_table_that_does_not_exist_is_named() {
     let site = Site::sample();
     refuses(&site, &["plan", "nope"], &["no retrofit `nope`"]);
-    refuses(&site, &["start", "auditV2"], &["no such table"]);
+    refuses(&site, &["run", "auditV2", "--until", "start"], &["no such table"]);
 }
 
 #[tokio::test]
@@ -354,7 +376,8 @@ async fn in_aws_the_control_table_is_the_stacks_and_start_makes_none() {
     let endpoint = site.dynamo().endpoint();
     std::fs::write(&config, format!("[default]\nregion = us-east-1\nendpoint_url = {endpoint}\n")).unwrap();
     let start = |more: &[&str]| {
-        let mut command = keyfold_in(site.folder.path(), &["--json", "retrofit", "start", "auditV2"]);
+        let mut command =
+            keyfold_in(site.folder.path(), &["--json", "retrofit", "run", "auditV2", "--until", "start"]);
         command.envs([("AWS_ACCESS_KEY_ID", "local"), ("AWS_SECRET_ACCESS_KEY", "local")]);
         command.env("AWS_CONFIG_FILE", &config).args(more).output().unwrap()
     };
@@ -494,7 +517,7 @@ async fn a_retrofit_in_place_changes_live_attributes_only_if_the_manifest_allows
     let site = live_table(|_| "am").await;
     site.rewrite(&live_manifest(false));
     let words = ["live-attributes", "retrofit `fill`", "`live`", "`note`", "changes-live-attributes = true"];
-    refuses(&site, &["start", "fill"], &words);
+    refuses(&site, &["run", "fill", "--until", "start"], &words);
     let check = keyfold_in(site.folder.path(), &["check"]).output().unwrap();
     assert_words(&refusal_of(&check), &["error[live-attributes]: retrofit `fill`", "`note`"]);
     site.rewrite(&live_manifest(true));
@@ -510,11 +533,11 @@ async fn a_retrofit_in_place_changes_live_attributes_only_if_the_manifest_allows
     assert_eq!(plan["diff"]["found"][1]["because"], json!(["renamed to `remark`"]));
     let possible = plan["diff"]["possible"].as_array().unwrap();
     assert!(possible.iter().any(|line| line["attribute"] == "junk"), "no item has it");
-    done(&site, &["start", "fill"]);
+    start(&site, "fill");
     // A retrofit that runs already continues without the line.
     site.rewrite(&live_manifest(false));
-    done(&site, &["start", "fill"]);
-    assert_eq!(done(&site, &["backfill", "fill", "--rate", FAST])["counts"]["written"], 10);
+    start(&site, "fill");
+    assert_eq!(backfill(&site, "fill", &[])["counts"]["written"], 10);
     site.rewrite(&live_manifest(true));
     let given_up = done(&site, &["abandon", "fill"]);
     let text = given_up["said"].as_str().unwrap();
@@ -536,12 +559,11 @@ async fn items_that_do_not_fit_are_listed_by_attribute_index_and_reason() {
     };
     let wanted = (json!("at"), json!("unlisted value"), json!("byUser"), json!(3));
     assert_eq!(misfit(&done(&site, &["plan", "fill", "--sample", "1000", "--items", "10"])), wanted);
-    done(&site, &["start", "fill"]);
+    start(&site, "fill");
     assert_eq!(done(&site, &["status", "fill"])["misfits"], json!([]));
-    for arguments in [&["backfill", "fill", "--rate", FAST][..], &["status", "fill"], &["quarantine", "fill"]]
-    {
-        let value = done(&site, arguments);
-        assert_eq!(misfit(&value), wanted, "{arguments:?}");
+    let backfilled = backfill(&site, "fill", &[]);
+    for value in [backfilled, done(&site, &["status", "fill"]), done(&site, &["quarantine", "fill"])] {
+        assert_eq!(misfit(&value), wanted);
         let text = value.to_string();
         assert!(text.contains("live-0") && !text.contains("night") && !text.contains("secret"), "{text}");
     }

@@ -155,7 +155,8 @@ impl Site {
     /// `keyfold --json ...`, at this endpoint.
     pub(crate) fn command_at(&self, endpoint: &str, words: &[&str]) -> Command {
         let mut command = keyfold_in(self.folder.path(), &["--json", "--endpoint", endpoint]);
-        command.args(words);
+        // Nothing is in flight between two commands of a test.
+        command.env("KEYFOLD_WAITS", "in-flight=0,quiet=0,proof=10,lag=0").args(words);
         command
     }
 
@@ -176,17 +177,6 @@ impl Site {
     pub(crate) fn refused(&self, words: &[&str]) -> String {
         refusal_of(&self.run(words))
     }
-}
-
-/// A folder with a program `aws`, and a PATH that begins there.
-#[cfg(unix)]
-pub(crate) fn aws_cli(script: &str) -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("aws");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
-    (folder, path)
 }
 
 /// Sends a signal to a process.

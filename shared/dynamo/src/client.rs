@@ -70,6 +70,21 @@ pub enum SettingsError {
 }
 
 impl Endpoint {
+    /// Is it on this machine? Then a request is never in flight for long.
+    ///
+    /// ```
+    /// use keyfold_dynamo::Endpoint;
+    /// assert!(Endpoint::parse("http://127.0.0.1:8000").unwrap().is_loopback());
+    /// assert!(!Endpoint::parse("http://dynamodb.us-east-1.amazonaws.com").unwrap().is_loopback());
+    /// ```
+    pub fn is_loopback(&self) -> bool {
+        let Endpoint::Plain(url) = self else { return false };
+        let Ok(url) = url.parse::<http::Uri>() else { return false };
+        let host = url.host().unwrap_or_default();
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+        host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    }
+
     /// The endpoint that a URL names.
     ///
     /// ```
@@ -161,7 +176,7 @@ pub(crate) async fn streams_client(settings: &Settings) -> aws_sdk_dynamodbstrea
 }
 
 /// What clients of all services have in common.
-async fn shared(settings: &Settings) -> SdkConfig {
+pub(crate) async fn shared(settings: &Settings) -> SdkConfig {
     let endpoint = match &settings.endpoint {
         Endpoint::Plain(url) => return plain(url, settings),
         Endpoint::Tls(url) => Some(url),

@@ -25,6 +25,8 @@ mod read;
 pub mod retrofit;
 mod sample;
 mod secret;
+mod service;
+mod signed;
 mod stream;
 mod table;
 mod token;
@@ -52,6 +54,7 @@ pub use read::{
 };
 pub use sample::{Described, Sample, SampleOptions, sample, table_description};
 pub use secret::{Secret, SecretError, SecretLabel, SecretVersion};
+pub use service::{Service, ServiceError};
 pub use stream::{StreamReader, StreamedChange};
 pub use table::{
     AddIndexError, ApplyError, Difference, EnsureError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, KeyNames,

@@ -1,21 +1,15 @@
-//! Reads one secret of AWS Secrets Manager. It is the only call that is not DynamoDB's, signed and sent with the libraries that
-//! DynamoDB's client already links.
+//! Reads one secret of AWS Secrets Manager.
 //!
 //! <https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html>
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use aws_credential_types::Credentials;
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
 use aws_smithy_http_client::Connector;
-use aws_smithy_runtime_api::client::http::HttpConnector;
-use aws_smithy_types::body::SdkBody;
-use aws_smithy_types::byte_stream::ByteStream;
 use serde::Deserialize;
 
 use crate::client::{Roots, connector};
-use crate::wire::bounded;
+use crate::signed::{Signer, answer};
 
 /// The longest wait for a secret.
 const READ_TIME_MAX: Duration = Duration::from_secs(3);
@@ -114,15 +108,11 @@ impl Secret {
     pub async fn version(&self, label: SecretLabel) -> Result<Option<SecretVersion>, SecretError> {
         let not_reached = || SecretError::NotReached { secret: self.id.clone() };
         let body = serde_json::json!({ "SecretId": self.id, "VersionStage": label.text() }).to_string();
-        let sent = async {
-            let request = self.request(&body).ok_or_else(not_reached)?;
-            let response = self.connector.call(request).await.map_err(|_| not_reached())?;
-            let ok = response.status().is_success();
-            let body =
-                ByteStream::new(bounded(response.into_body())).collect().await.map_err(|_| not_reached())?;
-            Ok::<_, SecretError>((ok, body.into_bytes()))
-        };
-        let (ok, body) = tokio::time::timeout(READ_TIME_MAX, sent).await.map_err(|_| not_reached())??;
+        let signer = Signer { service: SERVICE, region: &self.region, credentials: &self.credentials };
+        let headers = [("content-type", CONTENT_TYPE), ("x-amz-target", TARGET)];
+        let request = signer.request("POST", &self.endpoint, &headers, &body).ok_or_else(not_reached)?;
+        let answered = tokio::time::timeout(READ_TIME_MAX, answer(&self.connector, request)).await;
+        let (ok, body) = answered.ok().flatten().ok_or_else(not_reached)?;
         if ok {
             let version = serde_json::from_slice(&body);
             return version.map(Some).map_err(|_| SecretError::NoText { secret: self.id.clone() });
@@ -131,31 +121,6 @@ impl Secret {
             code if code == "ResourceNotFoundException" && label == SecretLabel::Previous => Ok(None),
             code => Err(SecretError::Refused { secret: self.id.clone(), code }),
         }
-    }
-
-    /// The signed request; `None` if the endpoint is no URL.
-    fn request(&self, body: &str) -> Option<aws_smithy_runtime_api::http::Request> {
-        let mut request = http::Request::post(&self.endpoint)
-            .header("content-type", CONTENT_TYPE)
-            .header("x-amz-target", TARGET)
-            .body(SdkBody::from(body))
-            .ok()?;
-        let identity = self.credentials.clone().into();
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(&self.region)
-            .name(SERVICE)
-            .time(SystemTime::now())
-            .settings(SigningSettings::default())
-            .build()
-            .ok()?;
-        let headers = [("content-type", CONTENT_TYPE), ("x-amz-target", TARGET)];
-        let body = SignableBody::Bytes(body.as_bytes());
-        let signable =
-            SignableRequest::new("POST", self.endpoint.as_str(), headers.into_iter(), body).ok()?;
-        let (instructions, _) = sign(signable, &params.into()).ok()?.into_parts();
-        instructions.apply_to_request_http1x(&mut request);
-        request.try_into().ok()
     }
 }
 

@@ -623,7 +623,7 @@ const DIFFERENCES = (count) => (count == null ? "not compared" : count === 0 ? "
 
 function progressOf(body) {
   const protocol = h("p", { class: "lead" }, `Protocol ${body.protocol}: `, ticked(body.because), ".");
-  if (!body.started) return [protocol, h("p", {}, "This retrofit was not started."), h("pre", { class: "plain" }, `keyfold retrofit start ${body.retrofit}`)];
+  if (!body.started) return [protocol, h("p", {}, "This retrofit was not started."), h("pre", { class: "plain" }, `keyfold retrofit run ${body.retrofit}`)];
   const items = body.passes.filter((one) => one.pass === "backfill").reduce((sum, one) => sum + (one.counts.items || 0), 0);
   return [
     protocol,
@@ -636,7 +636,7 @@ function progressOf(body) {
       ["Differences", DIFFERENCES(body.differences), body.differences != null && `the comparison was begun ${AGO(body.comparedSecondsAgo)}`],
       ["Epoch", body.epoch, body.stream ? "with a stream" : "without a stream"],
       body.stream && ["Lag", body.lagMilliseconds == null ? "unknown" : `${Math.ceil(body.lagMilliseconds / 1000)} s`, body.lagMilliseconds == null ? "the replicator has carried nothing over" : `as the replicator said ${AGO(body.lagSecondsAgo)}`],
-      body.late > 0 && ["Late writes", body.late, `see keyfold retrofit late ${body.retrofit}`],
+      body.late > 0 && ["Late writes", body.late, `see keyfold retrofit quarantine ${body.retrofit}`],
     ]),
     body.denied.length > 0 && h("ul", { class: "plain", id: "denied" }, body.denied.map((one) => h("li", {}, `Writes of ${one.who} to table `, h("code", {}, one.table), " are denied."))),
     body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),

@@ -62,11 +62,9 @@ pub(crate) async fn query_api() -> Guarded {
     let function = stage.function("QueryApiFunction", &limits);
     let of_user = json!({ "table": "audit", "where": { "accessedBy": "joe1" } });
     let name = "auditInPlace";
-    for words in
-        [&["start", name][..], &["backfill", name], &["verify", name, "--lag", "0"], &["cutover", name]]
-    {
+    for words in [&["run", name, "--until", "start"][..], &["run", name], &["switch", name]] {
         stage.keyfold(&[&["retrofit"], words].concat()).await;
-        if words[0] == "start" {
+        if words.len() == 4 {
             // An index that is being filled is not asked. The next process learns that it is filled.
             asked(&function, &of_user).await;
             function.function.kill(0);

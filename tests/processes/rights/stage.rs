@@ -1,6 +1,7 @@
 //! Tables on an embedded DynamoDB, the operator's commands, and functions that may do what the template lets them.
 
 use std::collections::BTreeMap;
+use std::process::Output;
 use std::sync::Arc;
 
 use keyfold_core::manifest;
@@ -52,12 +53,17 @@ impl Stage {
 
     /// What a command of the operator says, who may do everything.
     pub(crate) async fn keyfold(&self, words: &[&str]) -> Value {
+        let output = self.tried(words).await;
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The same, whether it succeeds or not.
+    async fn tried(&self, words: &[&str]) -> Output {
         let mut command = Command::new(program("keyfold"));
         command.current_dir(self.folder.path()).env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1");
         command.env("AWS_ENDPOINT_URL_DYNAMODB", self.dynamo.endpoint()).arg("--json").args(words);
-        let output = command.output().await.unwrap();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
+        command.env("KEYFOLD_WAITS", "in-flight=0,quiet=1,lag=0").output().await.unwrap()
     }
 
     /// The function with this name in the template, with its role and its environment.
@@ -90,6 +96,13 @@ impl Stage {
         let options = FunctionOptions::of(program(settings["binary"].as_str().unwrap()));
         let options = variables.into_iter().fold(options, |options, (name, value)| options.env(name, value));
         Guarded { function: Arc::new(LocalFunction::new(FunctionOptions { log, ..options })), role }
+    }
+
+    /// Goes through the stages of a switch before the writers are stopped. The comparison may find differences.
+    pub(crate) async fn tidied(&self, retrofit: &str) {
+        self.tried(&["retrofit", "switch", retrofit, "--for-good"]).await;
+        let status = self.keyfold(&["retrofit", "status", retrofit]).await;
+        assert_eq!(status["phase"], "tidy", "{status}");
     }
 
     /// The stream of a table.

@@ -82,13 +82,13 @@ impl Retrofit {
         )
         .await
         .unwrap();
-        stage.keyfold(&["retrofit", "start", self.name]).await;
+        stage.keyfold(&["retrofit", "run", self.name, "--until", "start"]).await;
         let play = Play { stage, retrofit: self, workers };
         let estimate = json!({ "retrofit": self.name, "segment": 0, "totalSegments": 1, "dryRun": true });
         play.workers.backfiller.answer(&estimate).await;
         play.round("a", &poller).await;
         if self.tidies {
-            stage.keyfold(&["retrofit", "tidy", self.name, "--wait", "0"]).await;
+            stage.tidied(self.name).await;
             play.round("b", &poller).await;
         }
         poller.stop().await.unwrap();
@@ -98,19 +98,18 @@ impl Retrofit {
         }
         play.raced().await;
         if self.tidies_late {
-            stage.keyfold(&["retrofit", "tidy", self.name, "--wait", "0"]).await;
+            stage.tidied(self.name).await;
             play.late().await;
         }
         play.compare(true).await;
         play.compare(false).await;
-        stage.keyfold(&["retrofit", "repair", self.name, "--lag", "0"]).await;
-        stage.keyfold(&["retrofit", "verify", self.name, "--lag", "0"]).await;
+        stage.keyfold(&["retrofit", "run", self.name, "--repair"]).await;
         if self.switches {
             play.there_and_back().await;
-            stage.keyfold(&["retrofit", "verify", self.name, "--lag", "0"]).await;
+            stage.keyfold(&["retrofit", "run", self.name]).await;
         }
-        let cut = ["retrofit", "cutover", self.name, "--with-tombstones"];
-        stage.keyfold(if self.tidies { &cut[..3] } else { &cut }).await;
+        let switch = ["retrofit", "switch", self.name, "--writers", "stay"];
+        stage.keyfold(if play.retrofit.in_place() { &switch[..3] } else { &switch }).await;
         play.workers
     }
 }
@@ -200,14 +199,15 @@ impl Play<'_> {
         client.update_table().table_name(&source.name).stream_specification(off).send().await.unwrap();
         self.put(event("old09", 1, "lost")).await;
         keyfold_dynamo::enable_stream(&client, source).await.unwrap();
-        self.stage.keyfold(&["retrofit", "start", self.retrofit.name]).await;
+        self.stage.keyfold(&["retrofit", "run", self.retrofit.name, "--until", "start"]).await;
     }
 
     /// Writers of the target change, add and delete items; one of the source's goes on.
     async fn there_and_back(&self) {
         let (client, database) = (self.stage.dynamo.client(), self.stage.dynamo.database());
-        let moved = |command: &'static str| async move {
-            let words = ["retrofit", command, self.retrofit.name, "--writers", "attested", "--quiet", "1"];
+        let moved = |flags: &'static [&'static str]| async move {
+            let words =
+                [&["retrofit", "switch", self.retrofit.name, "--writers", "attested"], flags].concat();
             self.stage.keyfold(&words).await
         };
         let follow = async |id: &str| {
@@ -217,7 +217,7 @@ impl Play<'_> {
             StreamPoller::start(database, table, replicator, options).await.unwrap()
         };
         let pollers = [follow(self.retrofit.source).await, follow(self.retrofit.target).await];
-        moved("switch").await;
+        moved(&[]).await;
         let target = self.stage.model.table(self.retrofit.target).unwrap();
         for id in ["there1", "old01"] {
             let said = [("id", id), ("owner", "o1"), ("site", "p1"), ("kind", "k1"), ("origin", "old")];
@@ -227,7 +227,7 @@ impl Play<'_> {
         drained(&pollers[1]).await;
         self.put(event("old06", 1, "too late")).await;
         drained(&pollers[0]).await;
-        moved("return").await;
+        moved(&["--back"]).await;
         for poller in pollers {
             poller.stop().await.unwrap();
         }

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use keyfold_core::retrofit::control;
+use keyfold_core::retrofit::{Mapping, control};
 use keyfold_dynamo::{BatchGet, Settings, batch_get, plain_client};
 use keyfold_harness::{Policies, Principal, Proxy};
 
@@ -50,9 +50,8 @@ impl Stage {
     async fn prepared(&self, retrofit: &str) -> [StreamPoller; 2] {
         let follow = |table| follow(&self.deployment, &self.replicator, table);
         let pollers = [follow(TABLES[0]).await, follow(TABLES[1]).await];
-        self.deployment.done(&["start", retrofit]).await;
-        self.deployment.done(&["backfill", retrofit]).await;
-        self.deployment.done(&["tidy", retrofit, "--wait", "0"]).await;
+        let way_back = Mapping::of(self.deployment.model(), retrofit).unwrap().reverse().is_ok();
+        self.deployment.prepared(retrofit, if way_back { &[] } else { &["--for-good"] }).await;
         pollers
     }
 
@@ -100,10 +99,10 @@ async fn writers_that_never_stop_by_themselves_lose_nothing() {
         if open == 0 {
             verified(&stage.deployment, RETROFIT, "2").await;
         }
-        let words =
-            [["switch", "return"][open], RETROFIT, "--writers", "policy", "--quiet", "1", "--denied", "2"];
+        let words = ["switch", RETROFIT, "--writers", "policy", "--back"];
+        let words = &words[..words.len() - (1 - open)];
         let environment = [("KEYFOLD_EXEMPT", stage.exempt.as_str())];
-        commands += moved(&stage.deployment, &words, &environment, &mut random).await;
+        commands += moved(&stage.deployment, words, &environment, &mut random).await;
         assert_eq!(
             stage.closed(),
             [open == 0, open == 1],
@@ -135,9 +134,8 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     let stage = Stage::start(RETROFIT).await;
     let pollers = stage.prepared(RETROFIT).await;
     verified(&stage.deployment, RETROFIT, "0").await;
-    let quick = ["--quiet", "1", "--denied", "1", "--stop-max"];
     let switch = |writers: &'static str, most: &'static str| {
-        [&["switch", RETROFIT, "--writers", writers][..], &quick, &[most]].concat()
+        ["switch", RETROFIT, "--writers", writers, "--stop-max", most]
     };
     // Nothing is changed by a look, and not without the roles that carry.
     assert_eq!(stage.refused(&switch("policy", "9"), "").await, "exempt-missing");
@@ -170,13 +168,14 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
 
     // Somebody writes over it. The row knows what must be there.
     stage.policies.overwrite("old-events", None);
-    let output = stage.deployment.command(&["enforce", RETROFIT, "--check"]).output().await.unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    let status = stage.deployment.done(&["status", RETROFIT]).await;
+    assert_eq!(status["policiesToApply"][0]["table"], "old-events");
     assert_eq!(stage.closed(), [false, false]);
-    let enforced = stage.deployment.done(&["enforce", RETROFIT]).await;
-    assert_eq!(enforced["policies"][0]["table"], "old-events");
+    let again = ["switch", RETROFIT];
+    stage.deployment.done(&again).await;
     assert_eq!(stage.closed(), [true, false]);
-    assert_eq!(stage.deployment.done(&["enforce", RETROFIT]).await["policies"], Value::Array(Vec::new()));
+    let status = stage.deployment.done(&["status", RETROFIT]).await;
+    assert_eq!(status["policiesToApply"], Value::Array(Vec::new()));
 
     // The control table is lost. Nothing says who is denied any more, and the writers must be let in all the same.
     let (client, control) = (stage.deployment.dynamo.client(), control::table(CONTROL));
@@ -185,30 +184,35 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     let row = batch_get(&client, &row).await.unwrap().items.remove(0);
     let key = control.key_of(&row).unwrap();
     delete(&client, &control, &key, &Expected::nothing()).await.unwrap();
-    assert_eq!(stage.refused(&["enforce", RETROFIT], "").await, "retrofit-not-started");
-    let lifted = stage.deployment.done(&["enforce", RETROFIT, "--lift"]).await;
+    assert_eq!(stage.refused(&again, "").await, "retrofit-not-started");
+    let lifted = stage.deployment.done(&["switch", RETROFIT, "--lift"]).await;
     assert_eq!(
         (lifted["phase"].clone(), lifted["policies"][0]["policy"].clone()),
         (Value::Null, Value::Null)
     );
     assert_eq!(stage.closed(), [false, false]);
     put(&client, &control, row).await.unwrap();
-    stage.deployment.done(&["enforce", RETROFIT]).await;
+    stage.deployment.done(&again).await;
     assert_eq!(stage.closed(), [true, false]);
-    stage.deployment.done(&["enforce", RETROFIT, "--lift", "--control", "no-such-table"]).await;
+    stage.deployment.done(&["switch", RETROFIT, "--lift", "--control", "no-such-table"]).await;
     assert_eq!(stage.closed(), [false, false]);
-    stage.deployment.done(&["enforce", RETROFIT]).await;
+    stage.deployment.done(&again).await;
     assert_eq!(stage.closed(), [true, false]);
 
     // Whoever stops writers by himself must not leave them behind.
-    let attested = ["return", RETROFIT, "--writers", "attested", "--quiet", "0"];
+    let attested = ["switch", RETROFIT, "--back", "--writers", "attested"];
     assert_eq!(stage.refused(&attested, "").await, "policies-in-force");
     assert_eq!(stage.closed(), [true, false]);
 
-    let lifted = stage.deployment.done(&["enforce", RETROFIT, "--lift"]).await;
+    let lifted = stage.deployment.done(&["switch", RETROFIT, "--lift"]).await;
     assert_eq!(lifted["policies"][0]["policy"], Value::Null);
     assert_eq!(stage.closed(), [false, false]);
-    assert_eq!(stage.refused(&["enforce", RETROFIT], "").await, "no-policy");
+    let status = stage.deployment.done(&["status", RETROFIT]).await;
+    assert_eq!(
+        status["policiesToApply"],
+        Value::Array(Vec::new()),
+        "nothing is denied by this retrofit any more"
+    );
     for poller in pollers {
         poller.stop().await.unwrap();
     }
@@ -242,9 +246,9 @@ async fn for_good(retrofit: &str, target: &str, partial: bool, mapped: fn(&Plain
         }
     }
     verified(&stage.deployment, retrofit, "2").await;
-    let words = ["switch", retrofit, "--writers", "policy", "--quiet", "1", "--denied", "2"];
+    let words = ["switch", retrofit, "--writers", "policy"];
     assert_eq!(stage.refused(&words, &stage.exempt).await, "no-way-back");
-    let words = [&words[..], &["--no-way-back"]].concat();
+    let words = [&words[..], &["--for-good"]].concat();
     let exempt = [("KEYFOLD_EXEMPT", stage.exempt.as_str())];
     let commands = moved(&stage.deployment, &words, &exempt, &mut random).await;
     let (truth, written, denied) = writers.finish().await;

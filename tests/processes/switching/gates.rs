@@ -42,12 +42,14 @@ async fn every_gate_of_a_move_closes_by_itself() {
     let mapping = Mapping::of(deployment.model(), RETROFIT).unwrap();
     let job = Job::new(mapping.clone(), Epoch::FIRST);
     let sender = RequestSender::new(deployment.dynamo.client(), job, CONTROL);
-    let attested = |command: &'static str, quiet: &'static str, stop_max: &'static str| {
-        // No replicator runs here.
-        let quick = ["--quiet", quiet, "--stop-max", stop_max, "--unproven"];
-        [&[command, RETROFIT, "--writers", "attested"][..], &quick].concat()
+    let function = replicator(&deployment, deployment.dynamo.endpoint(), RETROFIT);
+    let pollers =
+        [follow(&deployment, &function, TABLES[0]).await, follow(&deployment, &function, TABLES[1]).await];
+    let attested = |flags: &[&'static str], quiet: &'static str, stop_max: &'static str| {
+        let quick = ["--waits", quiet, "--stop-max", stop_max];
+        [&["switch", RETROFIT, "--writers", "attested"][..], &quick, flags].concat()
     };
-    let switch = attested("switch", "0", "30");
+    let switch = attested(&[], "quiet=0", "30");
     let is_refused = async |words: &[&str], code: &str, says: &str| {
         let before = sender.head().await.unwrap();
         let said = refused(&deployment, words).await;
@@ -58,33 +60,28 @@ async fn every_gate_of_a_move_closes_by_itself() {
         assert_eq!(sender.head().await.unwrap().phase, before.phase, "{code}");
     };
 
-    deployment.done(&["start", RETROFIT]).await;
-    deployment.done(&["backfill", RETROFIT]).await;
-    is_refused(&switch, "wrong-phase", "running").await;
-    deployment.done(&["tidy", RETROFIT, "--wait", "0"]).await;
-    is_refused(&switch, "gates-closed", "were not compared").await;
-    verified(&deployment, RETROFIT, "0").await;
+    deployment.done(&["run", RETROFIT, "--until", "start"]).await;
+    is_refused(&switch, "gates-closed", "backfill was not started").await;
+    deployment.prepared(RETROFIT, &[]).await;
     let entered = quarantined(&deployment, &mapping).await;
     is_refused(&switch, "gates-closed", "in quarantine").await;
     left(&deployment, &entered).await;
-    is_refused(&["switch", RETROFIT, "--unproven"], "writers-not-stopped", "--check").await;
+    is_refused(&["switch", RETROFIT], "writers-not-stopped", "--check").await;
 
     let replicas = json!([{ "RegionName": "eu-west-1", "ReplicaStatus": "ACTIVE" }]);
     described.as_if(Some(("old-events", "Replicas", replicas)));
-    let policy =
-        ["switch", RETROFIT, "--writers", "policy", "--exempt", "arn:aws:iam::1:role/r", "--unproven"];
+    let policy = ["switch", RETROFIT, "--writers", "policy", "--exempt", "arn:aws:iam::1:role/r"];
     is_refused(&policy, "global-table", "old").await;
     described.as_if(None);
 
     // Somebody goes on writing.
     let going_on = going_on(&deployment);
-    is_refused(&attested("switch", "1", "3"), "stop-too-long", "nothing was switched").await;
+    is_refused(&attested(&[], "quiet=1", "3"), "stop-too-long", "nothing was switched").await;
     going_on.abort();
-    deployment.done(&["repair", RETROFIT, "--lag", "0"]).await;
-    verified(&deployment, RETROFIT, "0").await;
+    deployment.done(&["run", RETROFIT, "--repair"]).await;
 
     // The way back would follow a stream that is replaced during the stop.
-    let words = attested("switch", "4", "30");
+    let words = attested(&[], "quiet=4", "30");
     let begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while sender.head().await.unwrap().phase.name() != "closing" {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -95,14 +92,17 @@ async fn every_gate_of_a_move_closes_by_itself() {
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(!ended.status.success() && said.contains("stream-replaced"), "{said}");
     described.as_if(None);
-    assert_eq!(deployment.done(&["switch", RETROFIT, "--take-back"]).await["phase"], "tidy");
+    assert_eq!(deployment.done(&["switch", RETROFIT, "--back"]).await["phase"], "tidy");
 
     verified(&deployment, RETROFIT, "0").await;
     assert_eq!(deployment.done(&switch).await["phase"], "reversed");
     let entered = quarantined(&deployment, &mapping.reverse().unwrap()).await;
-    is_refused(&attested("return", "0", "30"), "gates-closed", "in quarantine").await;
+    is_refused(&attested(&["--back"], "quiet=0", "30"), "gates-closed", "in quarantine").await;
     left(&deployment, &entered).await;
-    assert_eq!(deployment.done(&attested("return", "0", "30")).await["phase"], "tidy");
+    assert_eq!(deployment.done(&attested(&["--back"], "quiet=0", "30")).await["phase"], "tidy");
+    for poller in pollers {
+        poller.stop().await.unwrap();
+    }
 }
 
 /// Somebody's entry in the quarantine.

@@ -50,45 +50,42 @@ async fn writers_do_not_move_before_the_replicator_has_shown_that_it_can_carry_i
     enable_stream(&deployment.dynamo.client(), deployment.table(TABLES[1])).await.unwrap();
     let function = replicator(&deployment, &replicating, RETROFIT);
     let there = follow(&deployment, &function, TABLES[0]).await;
-    deployment.done(&["start", RETROFIT]).await;
-    deployment.done(&["backfill", RETROFIT]).await;
-    deployment.done(&["tidy", RETROFIT, "--wait", "0"]).await;
+    deployment.prepared(RETROFIT, &[]).await;
     verified(&deployment, RETROFIT, "0").await;
 
-    let words = |command: &'static str, proof_max: &'static str| {
-        [command, RETROFIT, "--writers", "attested", "--quiet", "0", "--proof-max", proof_max]
+    let words = |flags: &[&'static str], waits: &'static str| {
+        [&["switch", RETROFIT, "--writers", "attested", "--waits", waits][..], flags].concat()
     };
     // Somebody forgot the way back: nobody follows the new table.
     assert_eq!(asked(&deployment).await, "never-asked");
-    let said = refused(&deployment, &words("switch", "1")).await;
+    let said = refused(&deployment, &words(&[], "proof=1")).await;
     assert!(said.contains("reverse-unproven") && said.contains("FollowBack"), "{said}");
     assert_eq!((phase(&deployment).await, asked(&deployment).await), both("tidy", "no-answer"));
 
     // It is followed, and the old table cannot be written.
     wrong.denied.store(true, Ordering::Relaxed);
     let back = follow(&deployment, &function, TABLES[1]).await;
-    let said = refused(&deployment, &words("switch", "2")).await;
+    let said = refused(&deployment, &words(&[], "proof=2")).await;
     assert!(said.contains("reverse-denied"), "{said}");
     assert_eq!((phase(&deployment).await, asked(&deployment).await), both("tidy", "denied"));
     wrong.denied.store(false, Ordering::Relaxed);
 
     // The stream that is followed is not the one that the table has.
     wrong.replaced.store(true, Ordering::Relaxed);
-    let said = refused(&deployment, &words("switch", "2")).await;
+    let said = refused(&deployment, &words(&[], "proof=2")).await;
     assert!(said.contains("reverse-unproven") && said.contains("another one now"), "{said}");
     assert_eq!((phase(&deployment).await, asked(&deployment).await), both("tidy", "other-stream"));
     wrong.replaced.store(false, Ordering::Relaxed);
 
     // All is well, and nothing that was tried before has voided the comparison.
-    assert_eq!(deployment.done(&words("switch", "30")).await["phase"], "reversed");
+    assert_eq!(deployment.done(&words(&[], "proof=30")).await["phase"], "reversed");
 
     // The other way round: the flow that ran before the switch may have been switched off since.
     there.stop().await.unwrap();
-    let said = refused(&deployment, &words("return", "1")).await;
+    let said = refused(&deployment, &words(&["--back"], "proof=1")).await;
     assert!(said.contains("reverse-unproven") && said.contains("FollowStream"), "{said}");
     assert_eq!(phase(&deployment).await, "reversed");
-    let anyhow = [&words("return", "1")[..], &["--unproven"]].concat();
-    assert_eq!(deployment.done(&anyhow).await["phase"], "tidy");
+    assert_eq!(deployment.done(&words(&["--back", "--for-good"], "proof=1")).await["phase"], "tidy");
     back.stop().await.unwrap();
 }
 

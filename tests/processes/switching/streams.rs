@@ -29,16 +29,15 @@ async fn a_stop_whose_stream_is_gone_can_be_taken_back() {
     let between: Arc<Replaced> = Arc::clone(&replaced);
     deployment.endpoint = Proxy::start(deployment.dynamo.endpoint(), between).endpoint().to_owned();
     enable_stream(&deployment.dynamo.client(), deployment.table(TABLES[1])).await.unwrap();
-    deployment.done(&["start", RETROFIT]).await;
-    deployment.done(&["backfill", RETROFIT]).await;
-    deployment.done(&["tidy", RETROFIT, "--wait", "0"]).await;
-    verified(&deployment, RETROFIT, "0").await;
-    let take_back = ["switch", RETROFIT, "--take-back"];
-    assert!(refused(&deployment, &take_back).await.contains("nothing-to-take-back"));
+    let function = replicator(&deployment, &deployment.endpoint, RETROFIT);
+    let pollers =
+        [follow(&deployment, &function, TABLES[0]).await, follow(&deployment, &function, TABLES[1]).await];
+    deployment.prepared(RETROFIT, &[]).await;
+    let take_back = ["switch", RETROFIT, "--back"];
+    assert!(refused(&deployment, &take_back).await.contains("wrong-phase"));
 
     // While the command waits for silence, somebody gives the source another stream. The end of the former one is silent, too.
-    // Nobody follows the new table.
-    let words = ["switch", RETROFIT, "--writers", "attested", "--quiet", "4", "--unproven"];
+    let words = ["switch", RETROFIT, "--writers", "attested", "--waits", "quiet=4"];
     let begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while deployment.done(&["status", RETROFIT]).await["phase"] != "closing" {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -51,15 +50,18 @@ async fn a_stop_whose_stream_is_gone_can_be_taken_back() {
 
     replaced.0.store(false, Ordering::Relaxed);
     stream(&deployment, false).await;
-    let again = ["switch", RETROFIT, "--writers", "attested", "--quiet", "0"];
+    let again = ["switch", RETROFIT, "--writers", "attested"];
     assert!(refused(&deployment, &again).await.contains("stream-replaced"), "it is off");
     // Streams are told apart by the millisecond.
     tokio::time::sleep(Duration::from_millis(5)).await;
     stream(&deployment, true).await;
-    assert!(refused(&deployment, &again).await.contains("--take-back"), "it is another one");
+    assert!(refused(&deployment, &again).await.contains("takes the switch back"), "it is another one");
     assert_eq!(deployment.done(&take_back).await["phase"], "tidy");
     assert!(refused(&deployment, &again).await.contains("stream"), "the new one is not followed yet");
-    assert_eq!(deployment.done(&["start", RETROFIT]).await["epoch"], 2);
+    assert_eq!(deployment.done(&["run", RETROFIT, "--until", "start"]).await["epoch"], 2);
+    for poller in pollers {
+        poller.stop().await.unwrap();
+    }
 }
 
 async fn stream(deployment: &Deployment, on: bool) {

@@ -78,7 +78,7 @@ impl Work {
     }
 }
 
-/// The retrofit, as `keyfold retrofit backfill` carries it out, in one segment.
+/// The retrofit, as `keyfold retrofit run` carries it out, in one segment.
 async fn keyfold(client: Client, job: Job) -> anyhow::Result<u64> {
     let sender = RequestSender::new(client, job, CONTROL_TABLE_DEFAULT);
     let from = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);

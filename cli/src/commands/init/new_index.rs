@@ -279,7 +279,7 @@ fn operator(table: &Table, name: &str) -> &'static str {
 fn next(addition: &Addition) -> String {
     let mut steps = vec!["keyfold check && keyfold plan".to_owned(), "keyfold template".to_owned()];
     if let Some(retrofit) = &addition.retrofit {
-        let verbs = ["plan", "start", "backfill", "verify", "cutover"];
+        let verbs = ["plan", "run", "switch"];
         steps.extend(verbs.map(|verb| format!("keyfold retrofit {verb} {retrofit}")));
     }
     steps.into_iter().map(|step| format!("  {step}\n")).collect()

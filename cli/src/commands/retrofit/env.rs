@@ -1,8 +1,10 @@
-//! A retrofit by its name: its mapping, and the senders of its requests.
+//! A retrofit by its name: its mapping, the senders of its requests, and how long each step waits.
+
+use std::str::FromStr;
 
 use anyhow::Context;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, SegmentId};
-use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, RetrofitState};
+use keyfold_dynamo::retrofit::{LAG_SECONDS_DEFAULT, RequestSender, RetrofitError, RetrofitState};
 use keyfold_dynamo::{Settings, client};
 
 pub(super) use crate::globals::Env;
@@ -16,7 +18,74 @@ pub(crate) struct RetrofitName {
     pub(super) name: String,
 }
 
+/// Seconds that the steps of a retrofit wait. They follow from what can still be in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waits {
+    /// How long a function or a request of the phase before can still write.
+    pub(super) in_flight: u64,
+    /// How long the streams must bring nothing before that counts as their end.
+    pub(super) quiet: u64,
+    /// How long every trial write must be denied: DynamoDB applies a policy after a while.
+    pub(super) denied: u64,
+    /// How long the replicator may take to show that it can carry items the other way.
+    pub(super) proof: u64,
+    /// How far behind the replicator may be: a difference is checked again for twice as long.
+    pub(super) lag: u64,
+}
+
+/// The longest a Lambda function runs, five minutes in which a signed request is still accepted, and a margin.
+const IN_AWS: Waits = Waits { in_flight: 1_260, quiet: 10, denied: 15, proof: 60, lag: LAG_SECONDS_DEFAULT };
+/// A request to an endpoint of this machine takes milliseconds, and seconds if the machine is busy.
+const ON_THIS_MACHINE: Waits = Waits { in_flight: 5, quiet: 1, denied: 2, proof: 20, lag: 5 };
+
+/// Other waits than those that follow from the endpoint.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct WaitsGiven {
+    /// Other waits, in seconds, such as `in-flight=60,quiet=2,denied=15,proof=60`.
+    #[arg(long, hide = true, value_name = "WAITS", env = "KEYFOLD_WAITS")]
+    waits: Option<ChangedWaits>,
+}
+
+/// Some of the waits, by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChangedWaits(Vec<(String, u64)>);
+
+impl FromStr for ChangedWaits {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ChangedWaits, String> {
+        let one = |part: &str| {
+            let (name, seconds) = part.split_once('=')?;
+            let known = ["in-flight", "quiet", "denied", "proof", "lag"].contains(&name);
+            Some((name.to_owned(), seconds.parse().ok()?)).filter(|_| known)
+        };
+        let wrong = |part: &str| {
+            format!("`{part}` is no wait: give `in-flight`, `quiet`, `denied`, `proof` or `lag`, and seconds")
+        };
+        let parts = text.split(',').filter(|part| !part.is_empty());
+        parts.map(|part| one(part).ok_or_else(|| wrong(part))).collect::<Result<_, _>>().map(ChangedWaits)
+    }
+}
+
 impl Env<'_> {
+    /// How long the steps wait: seconds if DynamoDB is on this machine.
+    pub(super) fn waits(&self, given: &WaitsGiven) -> anyhow::Result<Waits> {
+        let mut waits = match self.globals.settings()?.endpoint.is_loopback() {
+            true => ON_THIS_MACHINE,
+            false => IN_AWS,
+        };
+        for (name, seconds) in given.waits.iter().flat_map(|given| &given.0) {
+            *match name.as_str() {
+                "in-flight" => &mut waits.in_flight,
+                "quiet" => &mut waits.quiet,
+                "denied" => &mut waits.denied,
+                "lag" => &mut waits.lag,
+                _ => &mut waits.proof,
+            } = *seconds;
+        }
+        Ok(waits)
+    }
+
     /// The retrofit's mapping, as the manifest has it.
     pub(super) fn mapping(&self, retrofit: &RetrofitName) -> anyhow::Result<Mapping> {
         Mapping::of(self.model, &retrofit.name).map_err(Refusal::of)

@@ -10,27 +10,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use keyfold_core::retrofit::quarantine::misfits;
 use keyfold_core::retrofit::{Checkpoint, Misfits, Pass, SegmentId, progress};
 use keyfold_dynamo::retrofit::{
-    LAG_SECONDS_DEFAULT, RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice,
-    backfill_slice, finalise_slice, verify_slice,
+    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice,
+    finalise_slice, verify_slice,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::env::{Env, RetrofitName, explained};
+use super::env::explained;
 use super::progress::Progress;
 use super::rounds::Rounds;
 use super::texts::misfit_table;
 use crate::output::Output;
 use crate::refusal::refuse;
-use crate::support::{INTERRUPTED, stop_flag};
+use crate::support::INTERRUPTED;
 
 /// The default number of segments of a pass.
 const SEGMENTS_DEFAULT: u32 = 4;
+/// The default number of segments that are processed at the same time.
+const CONCURRENCY_DEFAULT: u32 = 4;
 
 /// How a pass over a table is split into segments, and how fast it goes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitWork {
-    #[command(flatten)]
-    pub(crate) retrofit: RetrofitName,
     /// This worker's name, for the leases of segments. After a kill, a worker of the same name continues at once [default: a new
     /// name for each run, which waits half a minute for the leases to end].
     #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
@@ -38,57 +38,75 @@ pub(crate) struct RetrofitWork {
     /// The number of segments of each table's scan. A pass that was interrupted continues with its number [default: 4].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) segments: Option<u32>,
-    /// How many segments are processed at the same time.
-    #[arg(long, default_value_t = 4, value_name = "N")]
-    pub(crate) concurrency: usize,
+    /// How many segments are processed at the same time [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) concurrency: Option<u32>,
     /// Capacity units per second, reads and writes of all segments together: the first rate and the maximum [default: starts at
     /// 1000 and grows while nothing is throttled].
     #[arg(long, value_name = "UNITS")]
     pub(crate) rate: Option<f64>,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct RetrofitPassArgs {
-    #[command(flatten)]
-    pub(crate) work: RetrofitWork,
-    /// Start again from the beginning.
-    #[arg(long)]
-    pub(crate) again: bool,
+impl Default for RetrofitWork {
+    fn default() -> RetrofitWork {
+        let worker = std::env::var("KEYFOLD_WORKER").ok();
+        RetrofitWork { worker, segments: None, concurrency: None, rate: None }
+    }
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct RetrofitVerifyArgs {
-    #[command(flatten)]
-    pub(crate) work: RetrofitWork,
-    /// How far behind the replicator may be: a difference is checked again for twice as long. 0 if there are no writers.
-    #[arg(long, default_value_t = LAG_SECONDS_DEFAULT, value_name = "SECONDS")]
-    pub(crate) lag: u64,
-    /// How many differences to list, by their keys.
-    #[arg(long, default_value_t = 20, value_name = "N")]
-    pub(crate) show: usize,
+impl RetrofitWork {
+    fn concurrency(&self) -> usize {
+        self.concurrency.unwrap_or(CONCURRENCY_DEFAULT) as usize
+    }
 }
 
-pub(super) async fn backfill(env: &Env<'_>, args: &RetrofitPassArgs) -> anyhow::Result<ExitCode> {
-    let out = env.out;
-    let (sender, head) = env.started(&args.work.retrofit).await?;
-    let sender = sender.paced(args.work.rate);
-    head.check_filling(sender.job().mapping()).map_err(explained)?;
-    let total = total(&sender, args).await?;
+/// What a pass did, for programs and for people.
+pub(super) struct PassReport {
+    pub(super) value: Value,
+    pub(super) text: String,
+    /// Was it not interrupted?
+    pub(super) done: bool,
+    /// Items that differ, of a comparison.
+    pub(super) differences: u64,
+}
+
+/// How a comparison treats what differs.
+pub(super) struct CompareOptions {
+    /// Is it corrected?
+    pub(super) repair: bool,
+    /// How far behind the replicator may be, in seconds.
+    pub(super) lag: u64,
+    /// How many differences are listed.
+    pub(super) show: usize,
+}
+
+/// Carries over the existing items. `None` if all segments are done already.
+pub(super) async fn backfill(
+    sender: &RequestSender,
+    work: &RetrofitWork,
+    again: bool,
+    stop: &Arc<AtomicBool>,
+    out: &Output,
+) -> anyhow::Result<Option<PassReport>> {
+    let total = total(sender, work, again).await?;
+    let stored = sender.segments(Pass::Backfill).await.map_err(explained)?;
+    if progress::filled(&stored) == (total, total) {
+        return Ok(None);
+    }
     sender.begin_writing().await.map_err(explained)?;
     let items = sender.items_about().await.map_err(explained)?;
-    let shown = Progress::new(out, &sender, items);
-    let (counts, done) = walk(&sender, Pass::Backfill, total, &args.work, &stop_flag(out), &shown).await?;
+    let shown = Progress::new(out, sender, items);
+    let (counts, done) = walk(sender, Pass::Backfill, total, work, stop, &shown).await?;
     let entries = sender.quarantine().await.map_err(explained)?;
-    report(out, &sender, "backfill", &counts, &shown, done, Some(&misfits(&entries)))?;
-    Ok(if done { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+    Ok(Some(report(sender, "backfill", &counts, &shown, done, Some(&misfits(&entries)))))
 }
 
 /// The number of segments of the backfill. An interrupted one keeps its number, also with `--again`.
-async fn total(sender: &RequestSender, args: &RetrofitPassArgs) -> anyhow::Result<u32> {
+async fn total(sender: &RequestSender, work: &RetrofitWork, again: bool) -> anyhow::Result<u32> {
     let stored = sender.segments(Pass::Backfill).await.map_err(explained)?;
     let former = stored.first().map(|checkpoint| checkpoint.segment().total());
-    let total = args.work.segments.or(former).unwrap_or(SEGMENTS_DEFAULT);
-    if args.again {
+    let total = work.segments.or(former).unwrap_or(SEGMENTS_DEFAULT);
+    if again {
         sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
     } else if let Some(other) =
         stored.iter().map(|checkpoint| checkpoint.segment().total()).find(|other| *other != total)
@@ -96,11 +114,11 @@ async fn total(sender: &RequestSender, args: &RetrofitPassArgs) -> anyhow::Resul
         refuse!(
             "other-segments",
             "the backfill of retrofit `{}` was begun with {other} segments\n\
-             hint: leave out --segments to continue with them, or start again with --again",
+             hint: leave out --segments to continue with them, or carry over all items again with --again",
             sender.job().mapping().name()
         );
     }
-    if args.again || former.is_none() {
+    if again || former.is_none() {
         // Stored before anything is carried over: after a crash the next command finds the number.
         let first = SegmentId::new(0, total)?;
         let start = Checkpoint::start(sender.job(), Pass::Backfill, first);
@@ -141,7 +159,7 @@ async fn walk(
     shown: &Progress<'_>,
 ) -> anyhow::Result<(BTreeMap<String, u64>, bool)> {
     let options = SliceOptions { store: true, ..options(work, Arc::clone(stop)) };
-    let rounds = Rounds { segments: total, concurrency: work.concurrency, stop, shown };
+    let rounds = Rounds { segments: total, concurrency: work.concurrency(), stop, shown };
     let ends = rounds.run(|segment| one_segment(sender, pass, segment, &options, shown)).await;
     shown.ends();
     let (ends, mut counts) = (ends?, BTreeMap::new());
@@ -178,17 +196,16 @@ async fn one_segment(
     end.error.map_or(Ok(end.checkpoint), Err)
 }
 
-/// Compares both sides. Exit code 1 if they differ.
-pub(super) async fn verify(
-    env: &Env<'_>,
-    args: &RetrofitVerifyArgs,
-    repair: bool,
-) -> anyhow::Result<ExitCode> {
-    let out = env.out;
-    let (sender, head) = env.started(&args.work.retrofit).await?;
-    let sender = sender.paced(args.work.rate);
+/// Compares both sides.
+pub(super) async fn compare(
+    sender: &RequestSender,
+    work: &RetrofitWork,
+    compare: &CompareOptions,
+    stop: &Arc<AtomicBool>,
+    out: &Output,
+) -> anyhow::Result<PassReport> {
+    let repair = compare.repair;
     if repair {
-        head.check_filling(sender.job().mapping()).map_err(explained)?;
         sender.begin_writing().await.map_err(explained)?;
         for entry in sender.quarantine().await.map_err(explained)? {
             sender.release(&entry).await.map_err(explained)?;
@@ -196,37 +213,33 @@ pub(super) async fn verify(
     }
     let passes = progress::comparison(sender.job().mapping().protocol());
     let items = sender.items_about().await.map_err(explained)?.saturating_mul(passes.len() as u64);
-    let shown = Progress::new(out, &sender, items);
+    let shown = Progress::new(out, sender, items);
     let options =
-        SliceOptions { store: !repair, lag_seconds: args.lag, ..options(&args.work, stop_flag(out)) };
+        SliceOptions { store: !repair, lag_seconds: compare.lag, ..options(work, Arc::clone(stop)) };
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    let (mut differences, mut count, mut done) = (Vec::new(), 0, true);
-    let total = args.work.segments.unwrap_or(SEGMENTS_DEFAULT);
+    let (mut named, mut differences, mut done) = (Vec::new(), 0, true);
+    let total = work.segments.unwrap_or(SEGMENTS_DEFAULT);
     for pass in passes {
         if !repair {
             sender.forget_segments(*pass).await.map_err(explained)?;
         }
-        let (concurrency, stop) = (args.work.concurrency, &*options.stop);
-        let rounds = Rounds { segments: total, concurrency, stop, shown: &shown };
-        let ends = rounds.run(|segment| compared(&sender, *pass, segment, repair, &options, &shown)).await?;
+        let rounds =
+            Rounds { segments: total, concurrency: work.concurrency(), stop: &options.stop, shown: &shown };
+        let ends = rounds.run(|segment| compared(sender, *pass, segment, repair, &options, &shown)).await?;
         done &= ends.len() == total as usize;
         for end in ends {
             add(&mut counts, &end.checkpoint);
-            count += progress::differences_of(&end.checkpoint);
+            differences += progress::differences_of(&end.checkpoint);
             done &= end.checkpoint.is_done();
-            differences.extend(end.differences);
+            named.extend(end.differences);
         }
     }
     shown.ends();
-    for difference in differences.iter().take(args.show) {
-        name(&sender, difference, out);
+    for difference in named.iter().take(compare.show) {
+        name(sender, difference, out);
     }
-    report(out, &sender, if repair { "repair" } else { "verify" }, &counts, &shown, done, None)?;
-    Ok(match (done, count) {
-        (false, _) => ExitCode::from(INTERRUPTED),
-        (true, 0) => ExitCode::SUCCESS,
-        (true, _) => ExitCode::FAILURE,
-    })
+    let pass = if repair { "repair" } else { "comparison" };
+    Ok(PassReport { differences, ..report(sender, pass, &counts, &shown, done, None) })
 }
 
 /// Compares one segment of one side. The result of a comparison is kept in the control table, unless it repairs: then it
@@ -286,19 +299,18 @@ pub(super) fn add(counts: &mut BTreeMap<String, u64>, checkpoint: &Checkpoint) {
 }
 
 fn report(
-    out: &Output,
     sender: &RequestSender,
     what: &str,
     counts: &BTreeMap<String, u64>,
     shown: &Progress<'_>,
     done: bool,
     misfits: Option<&Misfits>,
-) -> anyhow::Result<()> {
+) -> PassReport {
     let spent = sender.spent();
     let (rate, reads, writes, control) =
         (shown.items_per_second(), spent.read.units, spent.write.units, spent.control.units);
     let mut value = json!({
-        "pass": what, "done": done, "counts": counts, "itemsPerSecond": rate.round(), "readUnits": reads,
+        "done": done, "counts": counts, "itemsPerSecond": rate.round(), "readUnits": reads,
         "writeUnits": writes, "controlWriteUnits": control, "resent": spent.resent, "throttled": spent.throttles,
     });
     let counted: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
@@ -312,8 +324,7 @@ fn report(
         text += &misfit_table("in quarantine:", misfits);
     }
     if !done {
-        let next = if what == "backfill" { "continues from here" } else { "starts again" };
-        text += &format!("interrupted: run the same command again; it {next}\n");
+        text += &format!("{what}: interrupted\n");
     }
-    out.show(&value, text)
+    PassReport { value, text, done, differences: 0 }
 }

@@ -125,7 +125,7 @@ fn show(
         row("refused", format!("{} (they would go into quarantine)", estimate.items_refused)),
         row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
         row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
-        row("finalise", finalise(mapping, estimate, prices)),
+        row("finish", finish(mapping, estimate, prices)),
         row("way back", way_back(mapping, estimate)),
         row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
     ];
@@ -150,8 +150,8 @@ fn show(
     Ok(())
 }
 
-/// The price of `finalise`.
-fn finalise(mapping: &Mapping, estimate: &RetrofitEstimate, prices: &Prices) -> String {
+/// The price of `finish`.
+fn finish(mapping: &Mapping, estimate: &RetrofitEstimate, prices: &Prices) -> String {
     match estimate.finalise_units(mapping) {
         WriteUnits::ZERO => "nothing".to_owned(),
         units => format!(
@@ -167,9 +167,9 @@ fn way_back(mapping: &Mapping, estimate: &RetrofitEstimate) -> String {
     let fails = estimate.there_and_back.as_ref().is_some_and(|tried| tried.refused().next().is_some());
     match mapping.reverse() {
         Ok(_) if fails => {
-            "not for every item: see below; `return` is refused while such an item changes".to_owned()
+            "not for every item: see below; `switch --back` is refused while such an item changes".to_owned()
         }
-        Ok(_) => "after a `switch`, `return` moves the writers back".to_owned(),
+        Ok(_) => "after a `switch`, `switch --back` moves the writers back".to_owned(),
         Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
         Err(NoWayBack::KeyCanMove) => format!("none: {}{}", NoWayBack::KeyCanMove, moving_keys(mapping)),
         Err(why) => format!("none: {why}"),

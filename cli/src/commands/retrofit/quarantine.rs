@@ -1,11 +1,15 @@
-//! `keyfold retrofit quarantine`: lists the items that could not be carried over. `--dismiss` removes entries that a comparison has
-//! answered: those that name no item, and those from before the last switch. `--accept` notes that items stay out.
+//! `keyfold retrofit quarantine`: lists the items that could not be carried over, and the writes that came late. `--retry` tries again,
+//! `--release` removes entries that a comparison has answered: those that name no item, and those from before the last switch.
+//! `--accept` notes that items stay out.
 
 mod accept;
+mod late;
+mod retry;
 
 use std::process::ExitCode;
 
 use keyfold_core::retrofit::Quarantined;
+use keyfold_core::retrofit::late::LateChange;
 use keyfold_core::retrofit::quarantine::{Acceptance, misfits};
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::{Value, json};
@@ -20,56 +24,109 @@ use crate::refusal::refuse;
 pub(crate) struct RetrofitQuarantineArgs {
     #[command(flatten)]
     retrofit: RetrofitName,
+    /// Try every entry again, and read the items of discarded batches again from the failure bucket.
+    #[arg(long, conflicts_with_all = ["accept", "reopen", "release", "forget"])]
+    retry: bool,
     /// Remove the entries that name no item, and those from before the last switch. Needs a comparison without differences.
-    #[arg(long, conflicts_with_all = ["accept", "reopen"])]
-    dismiss: bool,
+    #[arg(long, conflicts_with_all = ["accept", "reopen", "forget"])]
+    release: bool,
+    /// Forget the late write with this name: it was dealt with.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["accept", "reopen"])]
+    forget: Option<String>,
+    /// Print late writes with the items before and after, as JSON.
+    #[arg(long)]
+    images: bool,
     #[command(flatten)]
     accept: AcceptArgs,
 }
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitQuarantineArgs) -> anyhow::Result<ExitCode> {
+    if args.retry {
+        return retry::run(env, &args.retrofit).await;
+    }
     let out = env.out;
     let (sender, head) = env.started(&args.retrofit).await?;
     if args.accept.is_given() {
         return accept::run(&sender, &head, &args.accept, out).await;
     }
-    let entries = sender.quarantine().await.map_err(explained)?;
-    let former = sender.other_quarantine().await.map_err(explained)?;
-    let dismissed = match args.dismiss {
-        true => dismiss(env, &args.retrofit, &sender, &head, &entries, &former).await?,
-        false => 0,
-    };
-    let left: Vec<&Quarantined> =
-        entries.iter().filter(|entry| !args.dismiss || entry.key.is_some()).collect();
-    let former = if args.dismiss { Vec::new() } else { former };
-    let misfits = misfits(left.iter().copied().chain(&former));
-    if out.json {
-        let entries: Vec<Value> = left.iter().copied().chain(&former).map(as_json).collect();
-        out.value(&json!({ "retrofit": head.retrofit, "entries": entries, "dismissed": dismissed, "misfits": misfits.json() }))?;
+    if let Some(name) = &args.forget {
+        let left = late::forget(&sender, name).await?;
+        let value = json!({ "retrofit": head.retrofit, "lateLeft": left });
+        out.show(&value, format!("forgotten; {left} late writes are left\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.dismiss {
-        out.text(format!(
-            "removed {dismissed} entries that name no item, or are from before the writers moved\n"
-        ));
+    let mut listed = Listed {
+        retrofit: head.retrofit.clone(),
+        entries: sender.quarantine().await.map_err(explained)?,
+        former: sender.other_quarantine().await.map_err(explained)?,
+        late: sender.late().await.map_err(explained)?,
+        released: 0,
+    };
+    if args.release {
+        listed.released =
+            release(env, &args.retrofit, &sender, &head, &listed.entries, &listed.former).await?;
+        listed.entries.retain(|entry| entry.key.is_some());
+        listed.former.clear();
     }
-    if left.is_empty() && former.is_empty() {
-        out.text("the quarantine is empty\n");
-    }
-    let rows: Vec<Vec<String>> = left.iter().map(|entry| line(entry)).collect();
-    out.text(columns(&rows));
-    out.text(misfit_table("by reason:", &misfits));
-    if !former.is_empty() {
-        out.text("from before the writers moved; `verify` compares these items, and `--dismiss` removes the entries after it:\n");
-        let rows: Vec<Vec<String>> = former.iter().map(line).collect();
-        out.text(columns(&rows));
+    match out.json || args.images {
+        true => out.value(&listed.value(args.images))?,
+        false => out.text(listed.text(args.release)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// What is in quarantine.
+struct Listed {
+    retrofit: String,
+    entries: Vec<Quarantined>,
+    /// Those from before the writers moved last.
+    former: Vec<Quarantined>,
+    late: Vec<LateChange>,
+    released: usize,
+}
+
+impl Listed {
+    fn value(&self, images: bool) -> Value {
+        let all = || self.entries.iter().chain(&self.former);
+        let entries: Vec<Value> = all().map(as_json).collect();
+        let late: Vec<Value> = self.late.iter().map(|change| late::as_json(change, images)).collect();
+        json!({
+            "retrofit": self.retrofit, "entries": entries, "released": self.released,
+            "misfits": misfits(all()).json(), "late": late,
+        })
+    }
+
+    fn text(&self, has_released: bool) -> String {
+        let mut text = String::new();
+        if has_released {
+            let released = self.released;
+            text += &format!(
+                "removed {released} entries that name no item, or are from before the writers moved\n"
+            );
+        }
+        if self.entries.is_empty() && self.former.is_empty() {
+            text += "the quarantine is empty\n";
+        }
+        text += &columns(&self.entries.iter().map(line).collect::<Vec<_>>());
+        text += &misfit_table("by reason:", &misfits(self.entries.iter().chain(&self.former)));
+        if !self.former.is_empty() {
+            text += &format!(
+                "from before the writers moved; `keyfold retrofit run {}` compares these items, and `--release` removes the entries after it:\n",
+                self.retrofit
+            );
+            text += &columns(&self.former.iter().map(line).collect::<Vec<_>>());
+        }
+        if !self.late.is_empty() {
+            text += "written to the closed table after its writers should have stopped; write each to the open table, or `--forget NAME`:\n";
+            text += &columns(&self.late.iter().map(late::line).collect::<Vec<_>>());
+        }
+        text
+    }
+}
+
 /// Removes the entries that name no item, and those of the other direction. Such an entry is a record that could not be read, or an
 /// item that may still be wrong. Only a complete comparison without differences shows that every item is right.
-async fn dismiss(
+async fn release(
     env: &Env<'_>,
     name: &RetrofitName,
     sender: &RequestSender,
@@ -88,7 +145,7 @@ async fn dismiss(
         refuse!(
             "needs-comparison",
             "retrofit `{retrofit}` has a quarantine entry that only a comparison can answer: is an item missing or wrong?\n\
-             hint: run `keyfold retrofit verify {retrofit}` first; it must find no difference"
+             hint: run `keyfold retrofit run {retrofit}` first; it must find no difference"
         );
     }
     for entry in &nameless {

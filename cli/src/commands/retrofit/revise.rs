@@ -6,7 +6,7 @@ use keyfold_core::retrofit::CompletedStep;
 use keyfold_core::retrofit::control::{RetrofitState, wait_after_change};
 use keyfold_dynamo::retrofit::RequestSender;
 
-use super::env::{Env, RetrofitName, explained};
+use super::env::{Env, RetrofitName, WaitsGiven, explained};
 use super::line::{Line, wait};
 use super::texts::report;
 use crate::refusal::refuse;
@@ -15,9 +15,8 @@ use crate::refusal::refuse;
 pub(crate) struct RetrofitReviseArgs {
     #[command(flatten)]
     pub(crate) retrofit: RetrofitName,
-    /// Seconds to wait until nothing writes by the former manifest: as for `tidy`.
-    #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
-    pub(crate) wait: u64,
+    #[command(flatten)]
+    pub(crate) waits: WaitsGiven,
 }
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitReviseArgs) -> anyhow::Result<ExitCode> {
@@ -44,7 +43,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitReviseArgs) -> anyhow::Res
         RequestSender::new(sender.client().clone(), revised.job(mapping.clone()), &env.globals.control);
     sender.carry_on(&before).await.map_err(explained)?;
     let line = Line::new(out);
-    let seconds = wait_after_change(args.wait);
+    let seconds = wait_after_change(env.waits(&args.waits)?.in_flight);
     line.note(&format!("waiting {seconds} s until nothing writes by the former manifest"));
     wait(&line, seconds, "until nothing writes by the former manifest", || false).await;
     // A worker may have read the row just before it changed.

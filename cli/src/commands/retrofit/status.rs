@@ -1,11 +1,15 @@
-//! `keyfold retrofit status`: the progress of a retrofit, and what blocks its cut-over.
+//! `keyfold retrofit status`: how far a retrofit is, the next command, and what blocks it.
 
 use std::process::ExitCode;
 
+use keyfold_core::retrofit::Protocol;
 use keyfold_core::retrofit::gates::Evidence;
 use keyfold_dynamo::retrofit::Status;
+use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
+use super::execution::{self, Report};
+use super::policies;
 use super::texts::{listed, misfit_table};
 use crate::output::{columns, row};
 
@@ -19,14 +23,52 @@ pub(crate) struct RetrofitStatusArgs {
     /// The seconds between two looks.
     #[arg(long, default_value_t = 5, value_name = "SECONDS", requires = "watch", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) every: u64,
+    /// The state machine's ARN: shows its newest run too, and which segments failed and why.
+    #[arg(
+        long,
+        value_name = "ARN",
+        env = "KEYFOLD_STATE_MACHINE",
+        hide_env_values = true,
+        conflicts_with = "watch"
+    )]
+    pub(crate) state_machine: Option<String>,
 }
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Result<ExitCode> {
     let (sender, head) = env.started(&args.retrofit).await?;
     let status = sender.status(head).await.map_err(explained)?;
-    let text = columns(&rows(&status)) + &misfit_table("in quarantine:", &status.misfits);
-    env.out.show(&status.json(), text)?;
+    let run = match &args.state_machine {
+        Some(machine) => execution::newest(env, machine).await?,
+        None => None,
+    };
+    let (mut rows, mut value) = (rows(&status), status_json(&status));
+    // Somebody may have written over a policy that the phase needs.
+    let changes = match status.head.exempt.is_empty() {
+        true => Vec::new(),
+        false => sender.policy_changes(&status.head).await.map_err(explained)?,
+    };
+    value["policiesToApply"] = changes.iter().map(policies::document).collect();
+    rows.extend(changes.iter().map(|change| {
+        row(
+            "policy",
+            format!("of table `{}` is not what this phase needs: the next command applies it", change.table),
+        )
+    }));
+    if let Some(run) = &run {
+        rows.push(row("run", run.short()));
+        value["run"] = run.value(&status.head.retrofit);
+    }
+    let failed = run.as_ref().filter(|run| run.has_failed()).map(Report::text).unwrap_or_default();
+    let text = columns(&rows) + &misfit_table("in quarantine:", &status.misfits) + &failed;
+    env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The status for programs, with the next command.
+pub(super) fn status_json(status: &Status) -> Value {
+    let mut value = status.json();
+    value["next"] = json!(status.head.next_command(&status.gates));
+    value
 }
 
 /// The status as rows of a name and a value.
@@ -39,19 +81,26 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
     let mut rows = vec![
         row("phase", head.shown()),
         row("", head.meaning()),
+        row("next", head.next_command(gates).unwrap_or_else(|| "nothing: the retrofit is over".to_owned())),
+        row("blocked by", listed(gates)),
         row("protocol", head.protocol.name()),
         row("epoch", head.epoch.number().to_string()),
-        row("segments", segments(evidence)),
-        row("differences", differences),
         row("quarantine", quarantine(evidence)),
         row("lag", lag(status)),
-        row("gates", listed(gates)),
     ];
+    // Once the writers have moved, neither the backfill nor the comparison says anything.
+    if head.phase.is_filling() || head.protocol == Protocol::InPlace {
+        rows.push(row("segments", segments(evidence)));
+        rows.push(row("differences", differences));
+    }
     rows.extend(
         status.denied.iter().map(|(table, who)| row("denied", format!("writes of {who} to table `{table}`"))),
     );
     if status.late > 0 {
-        rows.push(row("late", format!("{}: see `keyfold retrofit late {}`", status.late, head.retrofit)));
+        rows.push(row(
+            "late writes",
+            format!("{}: see `keyfold retrofit quarantine {}`", status.late, head.retrofit),
+        ));
     }
     rows
 }

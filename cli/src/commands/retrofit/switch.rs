@@ -1,6 +1,8 @@
-//! `keyfold retrofit switch` and `return`: the writers of one table are stopped, all that they wrote arrives at the other one, what
-//! was begun before is sealed, and the writers of the other table may write. Until that moment everything can be taken back.
+//! `keyfold retrofit switch`: the target is tidied and compared; then the writers of one table are stopped, all that they wrote arrives
+//! at the other one, what was begun before is sealed, and the writers of the other table may write. Until that moment everything can be
+//! taken back. `--back` does the same in the other direction. In place nobody moves, and the indexes are opened.
 
+mod readers;
 mod reverse;
 mod state;
 mod streams;
@@ -11,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::control::{Direction, Phase};
-use keyfold_core::retrofit::gates::closed;
+use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{CompletedStep, Protocol, TableRole, seal};
 use keyfold_dynamo::retrofit::{Backlog, Drain, RetrofitState};
 use keyfold_dynamo::{DynamoError, StreamReader};
@@ -19,10 +21,12 @@ use serde_json::json;
 
 pub(super) use self::state::RetrofitSwitchArgs;
 use self::state::{FOR_GOOD, FORWARD, LOOK, REVERSE, Switch, Way, Writers};
-use super::enforce;
 use super::env::{Env, explained};
 use super::line::Line;
+use super::passes::{CompareOptions, RetrofitWork, compare, interrupted};
+use super::policies;
 use super::texts::listed;
+use super::tidy::{self, is_tidy};
 use crate::output::Output;
 use crate::refusal::refuse;
 use crate::support::{now_seconds, stop_flag};
@@ -32,31 +36,80 @@ use taken_back::{TakenBack, take_back};
 /// What is older than this and has not arrived is carried over by the command itself, before the stop.
 const USUAL_LAG_SECONDS: u64 = 60;
 
+/// How many differences are listed.
+const DIFFERENCES_SHOWN: usize = 20;
+
 /// Read units for each item that the streams name: both sides and its row, before the seals and after them, of items up to 4 KB.
 const READS_OF_ITEM: u64 = 6;
 /// Write units to carry an item over: the item, its row and the look at its seal, each twice in a transaction, of items up to 1 KB.
 const WRITES_OF_ITEM: u64 = 6;
 
-pub(super) async fn switch(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
-    let mapping = env.mapping(&args.retrofit)?;
-    let for_good = mapping.protocol() != Protocol::InPlace && mapping.reverse().is_err() && args.no_way_back;
-    run(env, if for_good { &FOR_GOOD } else { &FORWARD }, args).await
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
+    if args.lift {
+        return policies::lift(env, &env.unstarted(&args.retrofit).await?).await;
+    }
+    let (sender, head) = env.started(&args.retrofit).await?;
+    if head.protocol == Protocol::InPlace
+        || args.writers == Some(Writers::Stay)
+        || head.phase == Phase::CutOver
+    {
+        return readers::run(env, args).await;
+    }
+    let forward = if args.for_good { &FOR_GOOD } else { &FORWARD };
+    if let (Err(why), false) = (env.mapping(&args.retrofit)?.reverse(), args.for_good) {
+        // Before anything is tidied for hours.
+        refuse!("no-way-back", "retrofit `{}` has no way back: {why}\nhint: {}", head.retrofit, why.hint());
+    }
+    match (head.phase, args.back) {
+        (Phase::Closing, true) if !args.check => take_back(&sender, &head, &FORWARD, env.out).await,
+        (Phase::Returning, false) if !args.check => take_back(&sender, &head, &REVERSE, env.out).await,
+        (_, true) => moved(env, &REVERSE, args).await,
+        (Phase::Running | Phase::Tidying | Phase::Tidy, false) => match prepared(env, args).await? {
+            Some(code) => Ok(code),
+            None => moved(env, forward, args).await,
+        },
+        (_, false) => moved(env, forward, args).await,
+    }
 }
 
-pub(super) async fn switch_back(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
-    run(env, &REVERSE, args).await
+/// The stages before the move: the target is tidied, and both sides are compared if they were not since. A code if the command ends here.
+pub(super) async fn prepared(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<Option<ExitCode>> {
+    let waits = env.waits(&args.waits)?;
+    let (sender, head) = env.started(&args.retrofit).await?;
+    if args.check {
+        if is_tidy(&head) {
+            return Ok(None);
+        }
+        let price = tidy::price(env, &sender, &head, waits.in_flight).await?;
+        env.out.show(&price.value, price.text)?;
+        return Ok(Some(ExitCode::SUCCESS));
+    }
+    let stop = stop_flag(env.out);
+    if !tidy::tidy(env, &args.retrofit, waits.in_flight, &stop).await? {
+        return interrupted(env.out).map(Some);
+    }
+    let (sender, head) = env.started(&args.retrofit).await?;
+    let evidence = sender.evidence().await.map_err(explained)?;
+    if closed(&head, &evidence).iter().any(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) {
+        let options = CompareOptions { repair: false, lag: waits.lag, show: DIFFERENCES_SHOWN };
+        let sender = sender.paced(None);
+        let compared = compare(&sender, &RetrofitWork::default(), &options, &stop, env.out).await?;
+        env.out.note(&compared.text);
+        if !compared.done {
+            return interrupted(env.out).map(Some);
+        }
+    }
+    Ok(None)
 }
 
-async fn run(env: &Env<'_>, way: &'static Way, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
+/// Moves the writers.
+async fn moved(env: &Env<'_>, way: &'static Way, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
     let out = env.out;
     let (sender, head) = env.started(&args.retrofit).await?;
     // Who was killed after the last step comes again.
     if head.phase == way.to && (head.was_reversed() || way.to == Phase::Settled) {
         sender.enforce(&head).await.map_err(explained)?;
         return already(&head, out);
-    }
-    if args.take_back {
-        return take_back(&sender, &head, way, out).await;
     }
     let mut switch = Switch::open(env, way, args).await?;
     let stopped_before = switch.head.phase == way.stop;
@@ -122,14 +175,6 @@ impl<'a> Switch<'a> {
     ) -> anyhow::Result<Switch<'a>> {
         let (sender, head) = env.started(&args.retrofit).await?;
         let mapping = env.mapping(&args.retrofit)?;
-        if let (Err(why), false) = (mapping.reverse(), way.to == Phase::Settled) {
-            refuse!(
-                "no-way-back",
-                "retrofit `{}` has no way back: {why}\nhint: {}",
-                head.retrofit,
-                why.hint()
-            );
-        }
         if head.phase != way.from && head.phase != way.stop {
             head.to(way.stop).map_err(explained)?;
         }
@@ -154,6 +199,7 @@ impl<'a> Switch<'a> {
             drain,
             reverse_stream,
             args,
+            waits: env.waits(&args.waits)?,
             out: env.out,
             quiet_since: Instant::now(),
             denied_since: None,
@@ -177,12 +223,7 @@ impl<'a> Switch<'a> {
         match gates {
             None => Ok(()),
             Some(gates) => {
-                refuse!(
-                    "gates-closed",
-                    "retrofit `{}` cannot {}: {gates}",
-                    self.head.retrofit,
-                    self.way.command
-                )
+                refuse!("gates-closed", "retrofit `{}` cannot {}: {gates}", self.head.retrofit, self.way.verb)
             }
         }
     }
@@ -211,7 +252,7 @@ impl<'a> Switch<'a> {
             refuse!(
                 "policies-in-force",
                 "policies of retrofit `{0}` still close a table\n\
-                 hint: say `--writers policy`, or take them off first: `keyfold retrofit enforce {0} --lift`",
+                 hint: say `--writers policy`, or take them off first: `keyfold retrofit switch {0} --lift`",
                 self.head.retrofit
             );
         }
@@ -235,17 +276,17 @@ impl<'a> Switch<'a> {
         let (closes, opens) = self.tables();
         format!(
             "the writers of table `{closes}` have to be stopped first, until this command has ended\n\
-             hint: stop them, run `keyfold retrofit {} {} --writers attested`, then let the writers of table `{opens}` begin; or say \
+             hint: stop them, run `{} --writers attested`, then let the writers of table `{opens}` begin; or say \
              `--writers policy`, and a policy on the table stops them; `--check` shows what is still to arrive, and changes nothing",
-            self.way.command, self.head.retrofit
+            self.command()
         )
     }
 
     /// The row of the stop.
     fn stopping(&self) -> anyhow::Result<RetrofitState> {
-        let next = match (self.way.stop, self.way.to) {
-            (Phase::Closing, Phase::Reversed) => self.head.closing(&self.reverse_stream),
-            (stop, _) => self.head.to(stop),
+        let next = match self.way.stop {
+            Phase::Closing => self.head.closing(&self.reverse_stream),
+            stop => self.head.to(stop),
         };
         let next = next.map_err(explained)?;
         Ok(RetrofitState { exempt: self.exempt().to_vec(), ..next })
@@ -281,18 +322,18 @@ impl<'a> Switch<'a> {
                 "retrofit": self.head.retrofit, "phase": self.head.phase.name(), "closes": closes, "opens": opens,
                 "reverse": reverse, "items": backlog.items, "waiting": backlog.waiting, "differing": backlog.differing, "unseen": backlog.unseen,
                 "readUnits": backlog.items * READS_OF_ITEM, "writeUnits": writes(&backlog),
-                "policies": policies.iter().map(enforce::document).collect::<Vec<_>>(),
+                "policies": policies.iter().map(policies::document).collect::<Vec<_>>(),
             }))?;
         } else {
             self.out.text(format!(
-                "retrofit `{}` can {}: all gates are open\n{}\n{reverse_text}it takes about {} read units and {} write units\n",
+                "retrofit `{}` can {}: nothing blocks it\n{}\n{reverse_text}it takes about {} read units and {} write units\n",
                 self.head.retrofit,
-                self.way.command,
+                self.way.verb,
                 self.arrived(&backlog),
                 backlog.items * READS_OF_ITEM,
                 writes(&backlog)
             ));
-            policies.iter().for_each(|change| self.out.text(enforce::line(change, "would become")));
+            policies.iter().for_each(|change| self.out.text(policies::line(change, "would become")));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -339,13 +380,13 @@ impl<'a> Switch<'a> {
             return Ok(false);
         }
         let since = *self.denied_since.get_or_insert_with(Instant::now);
-        Ok(since.elapsed() >= Duration::from_secs(self.args.denied))
+        Ok(since.elapsed() >= Duration::from_secs(self.waits.denied))
     }
 
     /// Waits until all has arrived, seals, looks once more, and turns the direction.
     async fn drained(&mut self, stop: &AtomicBool) -> anyhow::Result<Result<Backlog, TakenBack>> {
         let begun = Instant::now();
-        let (most, quiet) = (Duration::from_secs(self.args.stop_max), Duration::from_secs(self.args.quiet));
+        let (most, quiet) = (Duration::from_secs(self.args.stop_max), Duration::from_secs(self.waits.quiet));
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Ok(Err(TakenBack::Interrupted));
@@ -421,6 +462,6 @@ impl<'a> Switch<'a> {
     }
 }
 
-fn listed_if_any(gates: &[keyfold_core::retrofit::gates::Gate]) -> Option<String> {
+fn listed_if_any(gates: &[Gate]) -> Option<String> {
     (!gates.is_empty()).then(|| listed(gates))
 }

@@ -3,28 +3,65 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_core::retrofit::misfit::MisfitCount;
-use keyfold_core::retrofit::{Cause, Diff, DiffLine, Mapping, Misfits, ThereAndBack};
+use keyfold_core::retrofit::{Cause, CompletedStep, Diff, DiffLine, Mapping, Misfits, ThereAndBack};
 use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::RetrofitState;
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::json;
 
+use super::env::explained;
 use crate::output::{Output, columns};
 
 /// Prints the phase that a command led to.
 pub(super) fn report(out: &Output, head: &RetrofitState, message: &str) -> anyhow::Result<ExitCode> {
     let (retrofit, phase) = (&head.retrofit, head.phase.name());
-    let value =
-        json!({ "retrofit": retrofit, "phase": phase, "epoch": head.epoch.number(), "said": message });
-    out.show(&value, format!("retrofit `{retrofit}` is {phase} ({message})\n"))?;
+    let next = head.next_command(&[]);
+    let value = json!({
+        "retrofit": retrofit, "phase": phase, "epoch": head.epoch.number(), "said": message, "next": next,
+    });
+    out.show(
+        &value,
+        format!("retrofit `{retrofit}` is {phase} ({message})\n{}", next_line(next.as_deref())),
+    )?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The row in the next phase, stored.
+pub(super) async fn entered(
+    sender: &RequestSender,
+    head: &RetrofitState,
+    phase: Phase,
+) -> anyhow::Result<RetrofitState> {
+    let next = head.to(phase).map_err(explained)?;
+    sender.store(&next, Some(head)).await.map_err(explained)?;
+    Ok(next)
+}
+
+/// Enters the next phase, and says so.
+pub(super) async fn step(
+    sender: &RequestSender,
+    head: &RetrofitState,
+    phase: Phase,
+    out: &Output,
+    step: CompletedStep,
+) -> anyhow::Result<ExitCode> {
+    let next = entered(sender, head, phase).await?;
+    // On the way back, source and target of the sender have changed places.
+    let mapping = sender.job().mapping();
+    report(out, &next, &step.message(&next, mapping.forward()))
+}
+
+/// The line that names the next command.
+pub(super) fn next_line(next: Option<&str>) -> String {
+    next.map_or_else(String::new, |next| format!("next: {next}\n"))
 }
 
 /// The gates as one line.
 pub(super) fn listed(gates: &[Gate]) -> String {
     if gates.is_empty() {
-        return "all open".to_owned();
+        return "nothing".to_owned();
     }
     gates.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -1,8 +1,8 @@
-//! `keyfold retrofit tidy`: deletes the target's tombstones before readers move. Each change of the phase is followed by a wait, until
+//! The first stage of `keyfold retrofit switch`: deletes the target's tombstones before readers move. Each change of the phase is followed by a wait, until
 //! every write of the phase before has ended; then the sweep.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,90 +11,81 @@ use keyfold_core::retrofit::control::{Phase, wait_after_change};
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::{CompletedStep, Mapping, Pass, Protocol};
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::env::{Env, explained};
+use super::env::{Env, RetrofitName, explained};
 use super::line::{Line, wait};
-use super::passes::{RetrofitWork, cleaned, interrupted};
-use super::texts::listed;
+use super::passes::{RetrofitWork, cleaned};
+use super::texts::{entered, listed};
 use crate::output::Output;
 use crate::refusal::refuse;
-use crate::support::{now_seconds, stop_flag};
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct RetrofitTidyArgs {
-    #[command(flatten)]
-    pub(crate) work: RetrofitWork,
-    /// Show the price and what is still to be done. Changes nothing.
-    #[arg(long)]
-    pub(crate) check: bool,
-    /// Seconds to wait after each change of the phase: the longest timeout of a function, and five minutes for requests in flight.
-    #[arg(long, default_value_t = 1_260, value_name = "SECONDS")]
-    pub(crate) wait: u64,
-}
+use crate::support::now_seconds;
 
 /// How often leases, and whether ctrl-C was pressed, are looked at.
 const LOOK: Duration = Duration::from_millis(500);
 
-pub(super) async fn run(env: &Env<'_>, args: &RetrofitTidyArgs) -> anyhow::Result<ExitCode> {
-    let out = env.out;
-    let (sender, head) = env.started(&args.work.retrofit).await?;
-    let first = head.tidied_first().map_err(explained)?;
-    if args.check {
-        price(env, &sender, &head, args).await?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if !head.phase.is_filling() {
-        // Says which phase it is in.
-        head.to(first).map_err(explained)?;
-    }
-    if !is_tidy(&head) {
-        price(env, &sender, &head, args).await?;
-    }
-    let stop = stop_flag(out);
+/// Makes the target tidy; false if that is interrupted. One that is tidy stays as it is.
+pub(super) async fn tidy(
+    env: &Env<'_>,
+    retrofit: &RetrofitName,
+    seconds: u64,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<bool> {
+    let (out, work) = (env.out, RetrofitWork::default());
+    let mut announced = false;
     loop {
         // Anew for each phase: what a sender may do follows from it.
-        let (sender, head) = env.started(&args.work.retrofit).await?;
+        let (sender, head) = env.started(retrofit).await?;
         if is_tidy(&head) {
-            return done(out, &head, sender.job().mapping(), &BTreeMap::new());
+            return Ok(true);
+        }
+        if !std::mem::replace(&mut announced, true) {
+            out.note(price(env, &sender, &head, seconds).await?.text);
         }
         if head.phase == Phase::Running {
             may_begin(&sender, &head).await?;
-            enter(&sender, &head, first, out).await?;
+            begun(entered(&sender, &head, head.tidied_first().map_err(explained)?).await?, out);
             continue;
         }
-        if !waited(&sender, &head, args.wait, &stop, out).await? {
-            return interrupted(out);
+        if !waited(&sender, &head, seconds, stop, out).await? {
+            return Ok(false);
         }
-        let (sender, head) = env.started(&args.work.retrofit).await?;
+        let (sender, head) = env.started(retrofit).await?;
         if head.phase == Phase::Tidying {
-            enter(&sender, &head, Phase::Tidy, out).await?;
+            begun(entered(&sender, &head, Phase::Tidy).await?, out);
             continue;
         }
-        let sender = sender.paced(args.work.rate);
+        let sender = sender.paced(work.rate);
         let counts = match head.leaves_tombstones() {
-            true => cleaned(&sender, Pass::Tidy, &args.work, &stop, out).await?,
+            true => cleaned(&sender, Pass::Tidy, &work, stop, out).await?,
             false => Some(BTreeMap::new()),
         };
-        let Some(counts) = counts else { return interrupted(out) };
+        let Some(counts) = counts else { return Ok(false) };
         sender.store(&head.swept(), Some(&head)).await.map_err(explained)?;
-        return done(out, &head.swept(), sender.job().mapping(), &counts);
+        done(out, &head.swept(), sender.job().mapping(), &counts);
+        return Ok(true);
     }
 }
 
 /// Is nothing left to be done?
-fn is_tidy(head: &RetrofitState) -> bool {
+pub(super) fn is_tidy(head: &RetrofitState) -> bool {
     head.keeps_rows() && head.swept
 }
 
+/// What tidying costs.
+pub(super) struct TidyPrice {
+    pub(super) value: Value,
+    pub(super) text: String,
+}
+
 /// What is still to be paid and waited for.
-async fn price(
+pub(super) async fn price(
     env: &Env<'_>,
     sender: &RequestSender,
     head: &RetrofitState,
-    args: &RetrofitTidyArgs,
-) -> anyhow::Result<()> {
-    let (out, prices) = (env.out, &env.model.prices);
+    seconds: u64,
+) -> anyhow::Result<TidyPrice> {
+    let prices = &env.model.prices;
     let scans = head.protocol == Protocol::Fenced;
     let (items, units) = if scans { sender.target_about().await.map_err(explained)? } else { (0, 0) };
     let reads = prices.dollars_for_reads(ReadUnits::from_halves(units.saturating_mul(2)));
@@ -105,29 +96,24 @@ async fn price(
         Phase::Tidy if !head.swept => 1,
         _ => 0,
     };
-    if args.check && out.json {
-        return out.value(&json!({
-            "retrofit": head.retrofit, "phase": head.phase.name(), "tombstones": head.leaves_tombstones(),
-            "items": items, "readUnits": units, "writeUnitsPerTombstone": 1, "waits": waits, "waitSeconds": args.wait,
-        }));
-    }
+    let value = json!({
+        "retrofit": head.retrofit, "phase": head.phase.name(), "tombstones": head.leaves_tombstones(),
+        "items": items, "readUnits": units, "writeUnitsPerTombstone": 1, "waits": waits, "waitSeconds": seconds,
+    });
     let retrofit = &head.retrofit;
-    if !scans {
-        out.note(format!(
-            "tidying `{retrofit}`: {waits} wait of {} s; from its beginning, a change costs 2 write units more\n\
-             the replicator needs `dynamodb:DeleteItem` on the control table\n",
-            args.wait
-        ));
-        return Ok(());
-    }
-    out.note(format!(
-        "tidying `{retrofit}`: {waits} waits of {} s; one scan of the target, {units} read units ({reads}); 1 write unit for each \
+    let text = match scans {
+        false => format!(
+            "preparing `{retrofit}`: {waits} wait of {seconds} s; from its beginning, a change costs 2 write units more\n\
+             the replicator needs `dynamodb:DeleteItem` on the control table\n"
+        ),
+        true => format!(
+            "tidying `{retrofit}`: {waits} waits of {seconds} s; one scan of the target, {units} read units ({reads}); 1 write unit for each \
 tombstone (all {items} items would be {writes})\n\
 from then on, a change costs 2 write units for each KB of the item, 2 for its row, and three reads\n\
-replicator, backfiller and verifier need `dynamodb:DeleteItem` on the target\n",
-        args.wait
-    ));
-    Ok(())
+replicator, backfiller and verifier need `dynamodb:DeleteItem` on the target\n"
+        ),
+    };
+    Ok(TidyPrice { value, text })
 }
 
 /// What is still to be carried over costs less before. Who is at work on a segment is waited for later: the lease of one that was
@@ -139,19 +125,11 @@ async fn may_begin(sender: &RequestSender, head: &RetrofitState) -> anyhow::Resu
     if gates.is_empty() {
         return Ok(());
     }
-    refuse!("gates-closed", "retrofit `{}` cannot be tidied yet: {}", head.retrofit, listed(&gates))
+    refuse!("gates-closed", "retrofit `{}` cannot be switched yet: {}", head.retrofit, listed(&gates))
 }
 
-async fn enter(
-    sender: &RequestSender,
-    head: &RetrofitState,
-    phase: Phase,
-    out: &Output,
-) -> anyhow::Result<()> {
-    let next = head.to(phase).map_err(explained)?;
-    sender.store(&next, Some(head)).await.map_err(explained)?;
-    out.note(format!("retrofit `{}` is {}\n", next.retrofit, phase.name()));
-    Ok(())
+fn begun(head: RetrofitState, out: &Output) {
+    out.note(format!("retrofit `{}` is {}\n", head.retrofit, head.phase.name()));
 }
 
 /// Waits until nothing that was begun in the phase before can still be written; false if it is interrupted.
@@ -202,27 +180,10 @@ async fn unleased(sender: &RequestSender, stop: &AtomicBool, out: &Output) -> an
     }
 }
 
-fn done(
-    out: &Output,
-    head: &RetrofitState,
-    mapping: &Mapping,
-    counts: &BTreeMap<String, u64>,
-) -> anyhow::Result<ExitCode> {
+fn done(out: &Output, head: &RetrofitState, mapping: &Mapping, counts: &BTreeMap<String, u64>) {
     let count = |name: &str| counts.get(name).copied().unwrap_or(0);
-    let (swept, revived) = (count("cleaned"), count("revived"));
-    if out.json {
-        out.value(&json!({
-            "retrofit": head.retrofit, "phase": head.phase.name(), "tombstones": false,
-            "items": count("items"), "swept": swept, "revived": revived,
-        }))?;
-    } else {
-        out.text(format!(
-            "retrofit `{}` is tidy ({})\n",
-            head.retrofit,
-            CompletedStep::Tidied { swept, revived }.message(head, mapping)
-        ));
-    }
-    Ok(ExitCode::SUCCESS)
+    let tidied = CompletedStep::Tidied { swept: count("cleaned"), revived: count("revived") };
+    out.note(format!("retrofit `{}` is tidy ({})\n", head.retrofit, tidied.message(head, mapping)));
 }
 
 /// The second of the day as `14:03:07`.

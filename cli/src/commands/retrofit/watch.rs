@@ -11,10 +11,10 @@ use keyfold_core::retrofit::{Checkpoint, Pass};
 use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
-use super::env::{Env, explained};
+use super::env::{Env, RetrofitName, explained};
 use super::line::COLUMNS_MAX;
 use super::progress::{Pace, known_total};
-use super::status::{RetrofitStatusArgs, lag, rows};
+use super::status::{RetrofitStatusArgs, lag, rows, status_json};
 use crate::output::{Output, columns};
 
 /// How far back the rate is measured, in looks.
@@ -23,32 +23,55 @@ const LOOKS_MAX: usize = 7;
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Result<ExitCode> {
     let out = env.out;
     let terminal = std::io::stdout().is_terminal() && !out.json;
-    let (mut looks, mut drawn, mut totals) = (VecDeque::new(), 0, None);
+    let (mut looks, mut drawn) = (Looks::default(), 0);
     loop {
-        // Again each time: the sender depends on the phase.
-        let (sender, head) = env.started(&args.retrofit).await?;
-        let status = sender.status(head).await.map_err(explained)?;
-        if totals.is_none() {
-            let target = sender.target_about().await.map_err(explained)?.0;
-            totals = Some((sender.items_about().await.map_err(explained)?, target));
-        }
-        looks.push_back((Instant::now(), walked(&sender.progress().await.map_err(explained)?)));
-        if looks.len() > LOOKS_MAX {
-            looks.pop_front();
-        }
-        let walks = paces(&looks, totals.unwrap_or_default());
+        let look = looks.look(env, &args.retrofit).await?;
         if out.json {
-            out.line(&document(&status, &walks));
+            out.line(&look.document());
         } else if terminal {
-            drawn = redraw(out, drawn, &status, &walks);
+            drawn = look.redraw(out, drawn);
         } else {
-            out.text(plain(&status, &walks));
+            out.text(look.plain());
         }
-        if matches!(status.head.phase, Phase::Finalised | Phase::Abandoned) {
+        if matches!(look.status.head.phase, Phase::Finalised | Phase::Abandoned) {
             return Ok(ExitCode::SUCCESS);
         }
         tokio::time::sleep(Duration::from_secs(args.every)).await;
     }
+}
+
+/// The last looks at a retrofit, from which rates follow.
+#[derive(Default)]
+pub(super) struct Looks {
+    walked: VecDeque<(Instant, BTreeMap<Pass, Walked>)>,
+    /// About how many items source and target have.
+    totals: Option<(u64, u64)>,
+}
+
+impl Looks {
+    pub(super) async fn look(&mut self, env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<Look> {
+        // Again each time: the sender depends on the phase.
+        let (sender, head) = env.started(retrofit).await?;
+        let status = sender.status(head).await.map_err(explained)?;
+        let totals = match self.totals {
+            Some(totals) => totals,
+            None => {
+                let target = sender.target_about().await.map_err(explained)?.0;
+                *self.totals.insert((sender.items_about().await.map_err(explained)?, target))
+            }
+        };
+        self.walked.push_back((Instant::now(), walked(&sender.progress().await.map_err(explained)?)));
+        if self.walked.len() > LOOKS_MAX {
+            self.walked.pop_front();
+        }
+        Ok(Look { status, walks: paces(&self.walked, totals) })
+    }
+}
+
+/// One look.
+pub(super) struct Look {
+    status: Status,
+    walks: Vec<Walk>,
 }
 
 /// How far a pass is.
@@ -114,38 +137,41 @@ impl Walk {
     }
 }
 
-fn document(status: &Status, walks: &[Walk]) -> Value {
-    let mut document = status.json();
-    let walk = |Walk { pass, pace, is_done }: &Walk| {
-        json!({
-            "pass": pass.name(), "done": is_done, "items": pace.items, "itemsAbout": pace.total,
-            "itemsPerSecond": pace.items_per_second.round(), "secondsLeft": pace.seconds_left(),
-        })
-    };
-    document["passes"] = walks.iter().map(walk).collect();
-    document
-}
+impl Look {
+    fn document(&self) -> Value {
+        let mut document = status_json(&self.status);
+        let walk = |Walk { pass, pace, is_done }: &Walk| {
+            json!({
+                "pass": pass.name(), "done": is_done, "items": pace.items, "itemsAbout": pace.total,
+                "itemsPerSecond": pace.items_per_second.round(), "secondsLeft": pace.seconds_left(),
+            })
+        };
+        document["passes"] = self.walks.iter().map(walk).collect();
+        document
+    }
 
-/// One look as one line.
-fn plain(status: &Status, walks: &[Walk]) -> String {
-    let mut parts = vec![status.head.shown()];
-    parts.extend(walks.iter().map(|walk| format!("{} {}", walk.pass.name(), walk.text())));
-    parts.push(format!("lag {}", lag(status)));
-    parts.push(format!("{} in quarantine", status.evidence.quarantined));
-    parts.push(format!("{} gates closed", status.gates.len()));
-    parts.join("; ") + "\n"
-}
+    /// One line.
+    pub(super) fn plain(&self) -> String {
+        let status = &self.status;
+        let mut parts = vec![status.head.shown()];
+        parts.extend(self.walks.iter().map(|walk| format!("{} {}", walk.pass.name(), walk.text())));
+        parts.push(format!("lag {}", lag(status)));
+        parts.push(format!("{} in quarantine", status.evidence.quarantined));
+        parts.push(format!("{} gates closed", status.gates.len()));
+        parts.join("; ") + "\n"
+    }
 
-/// Draws over the lines of the look before; how many there are now.
-fn redraw(out: &Output, drawn: usize, status: &Status, walks: &[Walk]) -> usize {
-    let mut rows = rows(status);
-    rows.extend(walks.iter().map(|walk| vec![walk.pass.name().to_owned(), walk.text()]));
-    // A line that the terminal breaks would be two.
-    let lines: Vec<String> =
-        columns(&rows).lines().map(|line| line.chars().take(COLUMNS_MAX).collect()).collect();
-    let up = if drawn > 0 { format!("\x1b[{drawn}A\x1b[J") } else { String::new() };
-    out.redraw(&up, &format!("{}\n", lines.join("\n")));
-    lines.len()
+    /// Draws over the lines of the look before; how many there are now.
+    fn redraw(&self, out: &Output, drawn: usize) -> usize {
+        let mut rows = rows(&self.status);
+        rows.extend(self.walks.iter().map(|walk| vec![walk.pass.name().to_owned(), walk.text()]));
+        // A line that the terminal breaks would be two.
+        let lines: Vec<String> =
+            columns(&rows).lines().map(|line| line.chars().take(COLUMNS_MAX).collect()).collect();
+        let up = if drawn > 0 { format!("\x1b[{drawn}A\x1b[J") } else { String::new() };
+        out.redraw(&up, &format!("{}\n", lines.join("\n")));
+        lines.len()
+    }
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ async fn a_retrofit_that_was_not_started_is_refused() {
     sources(&function).await;
     function.create(function.table("audit"), false).await;
     // Neither without a control table nor without its row.
-    is_refused(&function, "Keyfold.RetrofitNotStarted", "run `keyfold retrofit start`").await;
+    is_refused(&function, "Keyfold.RetrofitNotStarted", "run `keyfold retrofit run`").await;
     function.begin("auditInPlace", |head| head).await;
     is_refused(&function, "Keyfold.RetrofitNotStarted", "retrofit `auditV2` was not started").await;
 }

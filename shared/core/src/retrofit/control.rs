@@ -312,24 +312,24 @@ impl ControlError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ControlError::UnknownFormat(error) => Some(error.hint()),
-            ControlError::NotStarted { .. } => Some("run `keyfold retrofit start`"),
+            ControlError::NotStarted { .. } => Some("run `keyfold retrofit run`"),
             ControlError::MappingChanged { .. } => Some(
                 "deploy one manifest everywhere; if the manifest was mended, run `keyfold retrofit revise` and deploy it",
             ),
             ControlError::OtherStream { .. } => Some(
-                "the stream was switched off and on: run `keyfold retrofit start` to begin the next epoch, then backfill again",
+                "the stream was switched off and on: `keyfold retrofit run` begins the next epoch, and backfills again",
             ),
             ControlError::CannotRevise { .. } => Some(
                 "go on with the manifest that it was started with; a retrofit with another name begins anew",
             ),
             ControlError::KeepsFolded { .. } => Some(
-                "its replicator stays; once all writers fold by themselves, take `keep-folded` out of the manifest, then finalise",
+                "its replicator stays; once all writers fold by themselves, take `keep-folded` out of the manifest, then finish",
             ),
             ControlError::SourceUnfinished { .. } | ControlError::TargetShared { .. } => {
-                Some("finalise or abandon the other retrofit first")
+                Some("finish or abandon the other retrofit first")
             }
             ControlError::CutOver { .. } => Some(
-                "if readers and writers use the source again, run `keyfold retrofit undo`, then repair; otherwise correct the items in the target",
+                "if readers and writers use the source again, run `keyfold retrofit switch --back`, then `run --repair`; otherwise correct the items in the target",
             ),
             ControlError::LiveAttributes { .. } => Some(
                 "programs that read the table meet the change at once, and `abandon` takes nothing back: if that is meant, write `changes-live-attributes = true` in the retrofit's section of the manifest; otherwise retrofit into another table",
@@ -341,16 +341,16 @@ impl ControlError {
                 "restore the control table from a point-in-time recovery; if it is gone, give the retrofit another name in the manifest: the table itself has lost nothing",
             ),
             ControlError::StateLost { in_place: false, .. } => Some(
-                "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finalised with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
+                "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finished with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
             ),
             ControlError::WrongPhase { phase: Phase::Running, wanted: Phase::Closing, .. } => {
-                Some("run `keyfold retrofit tidy` first")
+                Some("`keyfold retrofit switch` tidies it first")
             }
             ControlError::WrongPhase { phase: Phase::Closing, .. } => Some(
-                "a switch is in progress: `keyfold retrofit switch` finishes it, `keyfold retrofit switch --take-back` takes it back",
+                "the writers are being moved: `keyfold retrofit switch` finishes that, `keyfold retrofit switch --back` takes it back",
             ),
             ControlError::WrongPhase { phase: Phase::Returning, .. } => Some(
-                "a return is in progress: `keyfold retrofit return` finishes it, `keyfold retrofit return --take-back` takes it back",
+                "the writers are being moved back: `keyfold retrofit switch --back` finishes that, `keyfold retrofit switch` takes it back",
             ),
             ControlError::NothingToTidy { .. }
             | ControlError::WrongPhase { .. }

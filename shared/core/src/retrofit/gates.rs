@@ -70,7 +70,7 @@ pub enum Gate {
     Stream,
     /// Readers of the target would meet tombstones.
     Tombstones,
-    /// Writes from before `tidy` may still arrive.
+    /// Writes from before the target was tidied may still arrive.
     Tidying,
     /// The manifest was changed, and workers may still write by the former one.
     Revision,
@@ -101,7 +101,7 @@ impl Gate {
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not started"),
+            Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not started: `run` does it"),
             Gate::Backfill { done, total } => write!(f, "{done} of {total} segments are backfilled"),
             Gate::NotVerified => {
                 write!(
@@ -131,8 +131,10 @@ impl fmt::Display for Gate {
                 f,
                 "the replicator has processed no record of the stream: is its event source mapping enabled?"
             ),
-            Gate::Tombstones => write!(f, "readers of the target would meet tombstones: it is not tidy"),
-            Gate::Tidying => write!(f, "`tidy` is not complete: run it again"),
+            Gate::Tombstones => {
+                write!(f, "readers of the target would meet tombstones: `switch` deletes them first")
+            }
+            Gate::Tidying => write!(f, "the target is not tidy yet: `switch` goes on with that"),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! text speaks of a source or a target there.
 
 use super::control::{Phase, RetrofitState};
+use super::gates::Gate;
 use super::protocol_choice::Protocol;
 
 impl RetrofitState {
@@ -14,6 +15,42 @@ impl RetrofitState {
             }
             Protocol::Fenced | Protocol::Ledger => between_tables(self.phase),
         }
+    }
+}
+
+impl RetrofitState {
+    /// The command that comes next, with these gates closed; `None` once the retrofit is over.
+    pub fn next_command(&self, gates: &[Gate]) -> Option<String> {
+        let command = match self.phase {
+            _ if self.revising => "revise",
+            Phase::Running | Phase::Tidying | Phase::Tidy => return Some(self.next_while_filling(gates)),
+            Phase::Returning => "switch --back",
+            Phase::Closing => "switch",
+            Phase::CutOver if gates.contains(&Gate::NotVerified) && self.protocol == Protocol::InPlace => {
+                "run"
+            }
+            Phase::Reversed | Phase::Settled | Phase::CutOver | Phase::Finalising => "finish",
+            Phase::Finalised | Phase::Abandoned => return None,
+        };
+        Some(self.command(command))
+    }
+
+    fn next_while_filling(&self, gates: &[Gate]) -> String {
+        let is = |wanted: fn(&Gate) -> bool| gates.iter().any(wanted);
+        self.command(match () {
+            () if is(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream)) => "run",
+            () if is(|gate| matches!(gate, Gate::Quarantine { .. })) => "quarantine",
+            () if is(|gate| matches!(gate, Gate::Differences { .. })) => "run --repair",
+            () if self.is_tidying() => "switch",
+            () if is(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) => "run",
+            () => "switch",
+        })
+    }
+
+    /// A command on this retrofit: its word, and its flags.
+    fn command(&self, words: &str) -> String {
+        let (word, flags) = words.split_once(' ').unwrap_or((words, ""));
+        format!("keyfold retrofit {word} {} {flags}", self.retrofit).trim_end().to_owned()
     }
 }
 

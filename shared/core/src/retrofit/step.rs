@@ -80,17 +80,12 @@ impl CompletedStep {
             CompletedStep::CutOver => format!(
                 "queries use {indexes} of table `{table}` from now on; readers and writers stay where they are, and the replicator \
                  keeps the folded keys right {}",
-                if mapping.keeps_folded() { "for good: leave it deployed" } else { "until you finalise" }
+                if mapping.keeps_folded() { "for good: leave it deployed" } else { "until you finish" }
             ),
-            CompletedStep::Revised => revised(
-                head,
-                &format!(
-                    "`verify`, and when all gates are open, `cutover`, which lets queries use {indexes}"
-                ),
-            ),
+            CompletedStep::Revised => revised(head, &format!("`switch`, which lets queries use {indexes}")),
             CompletedStep::Undone => {
                 format!(
-                    "queries do not use {indexes} until you cut over again; no item of table `{table}` changes"
+                    "queries do not use {indexes} until you switch again; no item of table `{table}` changes"
                 )
             }
             CompletedStep::Finalised { .. } => format!(
@@ -144,13 +139,13 @@ impl CompletedStep {
                 abandoned_source(head, source)
             ),
             CompletedStep::Tidied { .. } if mapping.protocol() == Protocol::Ledger => format!(
-                "nothing of before is written any more: `keyfold retrofit switch {retrofit} --no-way-back` moves the writers"
+                "nothing of before is written any more: `keyfold retrofit switch {retrofit} --for-good` moves the writers"
             ),
             CompletedStep::Tidied { swept, revived } => {
                 let kept = match revived {
                     0 => String::new(),
                     _ => format!(
-                        "; {revived} items were written over a tombstone: they keep their data, and `verify` calls them extra"
+                        "; {revived} items were written over a tombstone: they keep their data, and a comparison calls them extra"
                     ),
                 };
                 format!("{swept} tombstones swept: readers of table `{target}` meet none{kept}")
@@ -165,14 +160,16 @@ impl CompletedStep {
                 let (open, closed) = in_order(head, source, target);
                 let next = match head.phase.direction() {
                     Some(Direction::Reverse) => {
-                        format!("`keyfold retrofit return {retrofit}` brings them back, `settle` ends that")
+                        format!(
+                            "`keyfold retrofit switch {retrofit} --back` brings them back, `finish` ends that"
+                        )
                     }
-                    _ => format!("`keyfold retrofit verify {retrofit}`, then `switch` moves them again"),
+                    _ => format!("`keyfold retrofit switch {retrofit}` moves them again"),
                 };
                 format!(
                     "writers may use table `{open}` now, and table `{closed}` follows it\n\
                      all {items} items that the stream names have arrived; the pause took {}.{} s\n\
-                     what somebody still writes to table `{closed}` is noted: `keyfold retrofit late {retrofit}`; {next}",
+                     what somebody still writes to table `{closed}` is noted: `keyfold retrofit quarantine {retrofit}`; {next}",
                     milliseconds / 1000,
                     milliseconds % 1000 / 100
                 )
@@ -181,13 +178,13 @@ impl CompletedStep {
                 "writers may use table `{target}` now, and there is no way back\n\
                  all {items} items that the stream names have arrived; the pause took {}.{} s\n\
                  what somebody still writes to table `{source}` reaches nobody: keep its writers out; \
-                 `keyfold retrofit finalise {retrofit}` takes off what the retrofit kept",
+                 `keyfold retrofit finish {retrofit}` takes off what the retrofit kept",
                 milliseconds / 1000,
                 milliseconds % 1000 / 100
             ),
-            CompletedStep::Revised => revised(head, "`verify`"),
+            CompletedStep::Revised => revised(head, "`switch`"),
             CompletedStep::Settled => format!(
-                "table `{source}` follows table `{target}` no more; `keyfold retrofit finalise {retrofit}` takes off what the retrofit kept"
+                "table `{source}` follows table `{target}` no more; `keyfold retrofit finish {retrofit}` takes off what the retrofit kept"
             ),
         }
     }
@@ -203,7 +200,7 @@ impl RetrofitState {
             }
             Phase::Tidy if self.swept => format!("{name}: the target has no tombstones"),
             Phase::Tidying | Phase::Tidy => {
-                format!("{name}: not complete, run `keyfold retrofit tidy {}`", self.retrofit)
+                format!("{name}: not complete, run `keyfold retrofit switch {}`", self.retrofit)
             }
             _ if self.revising => {
                 format!("{name}: the manifest was mended, run `keyfold retrofit revise {}`", self.retrofit)
@@ -216,7 +213,7 @@ impl RetrofitState {
 /// What comes after a manifest was mended.
 fn revised(head: &RetrofitState, next: &str) -> String {
     format!(
-        "items are written by the mended manifest; `keyfold retrofit repair {}` carries over again what it changes, and nothing else; \
+        "items are written by the mended manifest; `keyfold retrofit run {} --repair` carries over again what it changes, and nothing else; \
          then {next}",
         head.retrofit
     )

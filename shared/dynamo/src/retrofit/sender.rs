@@ -120,7 +120,7 @@ impl RetrofitError {
                 Some("shorten or correct the policy, or stop the writers yourself: `--writers attested`")
             }
             RetrofitError::PolicyBusy { .. } => {
-                Some("run `keyfold retrofit enforce` to apply the policies again")
+                Some("run the command again: it applies the policies once more")
             }
             RetrofitError::GlobalTable { .. } => {
                 Some("stop its writers in all Regions yourself: `--writers attested`")
@@ -130,7 +130,7 @@ impl RetrofitError {
             ),
             RetrofitError::OutOfTime => Some("give the function more time, or a higher rate"),
             RetrofitError::NoStream { .. } => Some(
-                "enable the source's stream with NEW_AND_OLD_IMAGES; in place, you can use --no-stream instead",
+                "say --enable-stream to switch it on; in place, if every writer folds keys itself, say --no-stream instead",
             ),
             RetrofitError::StreamViewType { .. } => Some(
                 "a stream's view type cannot be changed: disable the stream, then enable it with NEW_AND_OLD_IMAGES",

@@ -77,13 +77,13 @@ pub(super) async fn run(
     let (noted, skipped) = (fit.len(), open.len());
     let mut text = match acceptance {
         Some(_) => format!(
-            "{noted} items stay out; run `keyfold retrofit verify {retrofit}`, which counts them separately\n"
+            "{noted} items stay out; run `keyfold retrofit run {retrofit}`, which counts them separately\n"
         ),
         None => format!("{noted} items count again\n"),
     };
     if skipped > 0 {
         text += &format!(
-            "{skipped} entries cannot be accepted: their items may fit; `keyfold retrofit repair {retrofit}` finds out\n"
+            "{skipped} entries cannot be accepted: their items may fit; `keyfold retrofit quarantine {retrofit} --retry` finds out\n"
         );
     }
     out.show(&json!({ "retrofit": retrofit, "noted": noted, "notKnown": skipped }), text)?;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use keyfold_core::retrofit::control::{Direction, Phase};
+use keyfold_core::retrofit::control::Direction;
 use keyfold_core::retrofit::{Reverse, ReverseAnswer};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ impl Switch<'_> {
                 return Ok(());
             }
             last = answer.or(last);
-            if begun.elapsed() >= Duration::from_secs(self.args.proof_max) {
+            if begun.elapsed() >= Duration::from_secs(self.waits.proof) {
                 return self.unproven(last.as_ref(), has_item);
             }
             if asked_at.elapsed() >= ASK_AGAIN {
@@ -55,7 +55,7 @@ impl Switch<'_> {
 
     fn unproven(&self, answer: Option<&ReverseAnswer>, has_item: bool) -> anyhow::Result<()> {
         let (closes, opens) = self.tables();
-        let (retrofit, seconds) = (&self.head.retrofit, self.args.proof_max);
+        let (retrofit, seconds) = (&self.head.retrofit, self.waits.proof);
         let found = match answer {
             Some(answer) if answer.stream != self.reverse_stream => {
                 format!(
@@ -67,7 +67,7 @@ impl Switch<'_> {
                 "reverse-denied",
                 "retrofit `{retrofit}` is not moved: nothing could be carried back from table `{opens}`, because the replicator may not put and \
                  delete items of table `{closes}`\n\
-                 hint: give its role these rights (the stack's parameter `{}`), and see whether a policy on the table denies them; `--unproven` moves the writers all the same",
+                 hint: give its role these rights (the stack's parameter `{}`), and see whether a policy on the table denies them; `--for-good` moves the writers without a way back",
                 self.parameter()
             ),
             None if !has_item => {
@@ -80,8 +80,8 @@ impl Switch<'_> {
         refuse!(
             "reverse-unproven",
             "retrofit `{retrofit}` is not moved: nothing shows that changes of table `{opens}` would be carried back: {found}\n\
-             hint: does the replicator's event source mapping of that stream exist (the stack's parameter `{}`), is it enabled, and not far behind? `--proof-max` waits \
-             longer; `--unproven` moves the writers all the same",
+             hint: does the replicator's event source mapping of that stream exist (the stack's parameter `{}`), is it enabled, and not far behind? `--for-good` moves the writers \
+             without a way back",
             self.parameter()
         )
     }
@@ -96,7 +96,7 @@ impl Switch<'_> {
 
     /// Does nobody have to show anything?
     fn needs_no_proof(&self) -> bool {
-        self.args.unproven || self.way.to == Phase::Settled
+        self.args.for_good
     }
 
     /// What was answered last, for `--check`: as a value, and as a line.
@@ -116,7 +116,7 @@ impl Switch<'_> {
         let ago = seconds.map_or_else(String::new, |seconds| format!(" {seconds} s ago"));
         let text = format!(
             "the way back: {said}{ago}; `{}` asks the replicator before it stops anybody\n",
-            self.way.command
+            self.command()
         );
         Ok((json!({ "said": said, "secondsAgo": seconds }), text))
     }
@@ -137,9 +137,8 @@ impl Switch<'_> {
         refuse!(
             "stream-replaced",
             "the stream of table `{opens}` was replaced during the stop, and the way back would follow the former one\n\
-             hint: run `keyfold retrofit {} {} --take-back`, then the command again",
-            self.way.command,
-            self.head.retrofit
+             hint: run `{}`, which takes the switch back, then the command again",
+            self.way.take_back(&self.head.retrofit)
         )
     }
 }

@@ -6,43 +6,38 @@ use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_core::retrofit::{Mapping, TableRole};
 use keyfold_dynamo::retrofit::{Backlog, Drain, RequestSender, RetrofitState};
 
-use super::super::env::RetrofitName;
+use super::super::env::{RetrofitName, Waits, WaitsGiven};
 use crate::output::Output;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitSwitchArgs {
     #[command(flatten)]
     pub(crate) retrofit: RetrofitName,
-    /// How the writers of the closing table are stopped.
+    /// Move the writers back to the source, with everything that they wrote to the target; in place, close the indexes again. During a
+    /// switch: take it back.
+    #[arg(long)]
+    pub(crate) back: bool,
+    /// Move the writers without a proof that they could be moved again. Needed where the retrofit's changes cannot be taken back (`plan`
+    /// says why): there is no way back then.
+    #[arg(long)]
+    pub(crate) for_good: bool,
+    /// Show what the switch costs, whether the writers could move now, and what is still to arrive. Changes nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// What becomes of the writers of the table that closes.
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) writers: Option<Writers>,
     /// With `--writers policy`: the ARNs of the roles that may still write: the replicator's (the stack's output) and your own.
-    #[arg(long, value_name = "ARN", env = "KEYFOLD_EXEMPT", value_delimiter = ',')]
+    #[arg(long, value_name = "ARN", env = "KEYFOLD_EXEMPT", hide_env_values = true, value_delimiter = ',')]
     pub(crate) exempt: Vec<String>,
-    /// With `--writers policy`: how long every trial write must be denied, in seconds. DynamoDB applies a policy after a while.
-    #[arg(long, default_value_t = 15, value_name = "SECONDS")]
-    pub(crate) denied: u64,
-    /// Move the writers although they cannot be moved back (`plan` says why). `return` needs no such flag.
-    #[arg(long)]
-    pub(crate) no_way_back: bool,
-    /// Do not ask the replicator first whether it can carry items the other way.
-    #[arg(long)]
-    pub(crate) unproven: bool,
-    /// How long the replicator may take to answer, in seconds. Writers continue meanwhile.
-    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
-    pub(crate) proof_max: u64,
-    /// End a stop that cannot be completed, and go back to the state before it. Reads no stream.
-    #[arg(long, conflicts_with_all = ["check", "writers"])]
-    pub(crate) take_back: bool,
-    /// Show whether the writers could move now, and what is still to arrive. Changes nothing.
-    #[arg(long)]
-    pub(crate) check: bool,
-    /// How long the streams must bring nothing, in seconds, before that counts as their end.
-    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
-    pub(crate) quiet: u64,
-    /// The longest pause, in seconds. After it everything is as it was before.
+    /// The longest pause of the writers, in seconds. After it everything is as it was before.
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     pub(crate) stop_max: u64,
+    /// Take the policies of earlier switches off both tables, and move nobody. From then on you stop the writers yourself.
+    #[arg(long, conflicts_with_all = ["back", "for_good", "check", "writers"])]
+    pub(crate) lift: bool,
+    #[command(flatten)]
+    pub(crate) waits: WaitsGiven,
 }
 
 /// How writers are stopped.
@@ -52,6 +47,8 @@ pub(crate) enum Writers {
     Attested,
     /// A resource-based policy on the table denies their writes.
     Policy,
+    /// They stay where they are. Only readers move to the target, and the source's changes are still carried over.
+    Stay,
 }
 
 /// The pause between two reads of the streams.
@@ -63,8 +60,10 @@ pub(super) struct Way {
     pub(super) from: Phase,
     pub(super) stop: Phase,
     pub(super) to: Phase,
-    /// The command's name.
-    pub(super) command: &'static str,
+    /// What it does, in a sentence with `can`.
+    pub(super) verb: &'static str,
+    /// The flag of the command.
+    pub(super) flag: &'static str,
 }
 
 pub(super) const FORWARD: Way = Way {
@@ -72,16 +71,18 @@ pub(super) const FORWARD: Way = Way {
     from: Phase::Tidy,
     stop: Phase::Closing,
     to: Phase::Reversed,
-    command: "switch",
+    verb: "switch",
+    flag: "",
 };
 /// Where what the retrofit does to items cannot be taken back.
-pub(super) const FOR_GOOD: Way = Way { to: Phase::Settled, ..FORWARD };
+pub(super) const FOR_GOOD: Way = Way { to: Phase::Settled, flag: " --for-good", ..FORWARD };
 pub(super) const REVERSE: Way = Way {
     lead: Direction::Reverse,
     from: Phase::Reversed,
     stop: Phase::Returning,
     to: Phase::Tidy,
-    command: "return",
+    verb: "switch back",
+    flag: " --back",
 };
 
 /// A switch in progress.
@@ -93,6 +94,7 @@ pub(super) struct Switch<'a> {
     /// The stream of the table that follows, by which items are to be carried the other way afterwards.
     pub(super) reverse_stream: String,
     pub(super) args: &'a RetrofitSwitchArgs,
+    pub(super) waits: Waits,
     pub(super) out: &'a Output,
     /// The last time that records came.
     pub(super) quiet_since: Instant,
@@ -100,7 +102,24 @@ pub(super) struct Switch<'a> {
     pub(super) denied_since: Option<Instant>,
 }
 
+impl Way {
+    /// The command that moves this way.
+    pub(super) fn command(&self, retrofit: &str) -> String {
+        format!("keyfold retrofit switch {retrofit}{}", self.flag)
+    }
+
+    /// The command that takes the stop back.
+    pub(super) fn take_back(&self, retrofit: &str) -> String {
+        let flag = if self.stop == Phase::Closing { " --back" } else { "" };
+        format!("keyfold retrofit switch {retrofit}{flag}")
+    }
+}
+
 impl Switch<'_> {
+    pub(super) fn command(&self) -> String {
+        self.way.command(&self.head.retrofit)
+    }
+
     /// The tables as the model names them: the one whose writers stop, and the one whose writers begin.
     pub(super) fn tables(&self) -> (&str, &str) {
         let name = |place| self.sender.table(place).name.as_str();

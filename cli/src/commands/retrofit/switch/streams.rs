@@ -23,7 +23,7 @@ pub(super) async fn streams(
     let stream = sender.stream(source).await;
     let back_stream = match way.to {
         // Where nothing leads back, nobody follows the target.
-        Phase::Settled => Ok(String::new()),
+        Phase::Settled if !head.was_reversed() => Ok(String::new()),
         _ => sender.stream(target).await,
     };
     let is_known = stream.as_ref().is_ok_and(|stream| head.check_stream(stream).is_ok())
@@ -42,13 +42,13 @@ pub(super) async fn streams(
         Phase::Reversed => refuse!(
             "stream-replaced",
             "a stream of retrofit `{retrofit}` was switched off or replaced since the writers moved: what came to its table cannot be told any more\n\
-             hint: the writers stay where they are; `keyfold retrofit settle {retrofit}` ends the way back"
+             hint: the writers stay where they are; `keyfold retrofit finish {retrofit}` ends the way back"
         ),
         _ => refuse!(
             "stream-replaced",
             "a stream of retrofit `{retrofit}` was switched off or replaced during the stop, so nothing tells whether all has arrived\n\
-             hint: run `keyfold retrofit {} {retrofit} --take-back`, and switch the stream on again if it is off",
-            way.command
+             hint: run `{}`, which takes the switch back, and switch the stream on again if it is off",
+            way.take_back(retrofit)
         ),
     }
     Ok((stream.map_err(explained)?, back_stream.map_err(explained)?))

@@ -28,14 +28,6 @@ pub(super) async fn take_back(
     way: &'static Way,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
-    if head.phase != way.stop {
-        refuse!(
-            "nothing-to-take-back",
-            "retrofit `{}` is `{}`: no stop was begun that could be taken back",
-            head.retrofit,
-            head.phase.name()
-        );
-    }
     let next = before_the_stop(sender, head, way).await?;
     report(out, &next, &format!("the writers of table `{}` may go on", sender.table(TableRole::Source).name))
 }
@@ -78,21 +70,19 @@ impl Switch<'_> {
             TakenBack::TooLong(backlog) => refuse!(
                 "stop-too-long",
                 "the limit of {} s is over, and {}\n{again}\nhint: a replicator that is behind, or writers that go on? see \
-                 `keyfold retrofit {} {} --check`",
+                 `{} --check`",
                 self.args.stop_max,
                 match backlog.is_empty() {
                     true => "records kept coming".to_owned(),
                     false => self.arrived(&backlog),
                 },
-                self.way.command,
-                self.head.retrofit
+                self.command()
             ),
             TakenBack::Moved(backlog) => refuse!(
                 "written-while-stopped",
                 "something was written while nobody should write, or went into quarantine: {}\n{again}\nhint: somebody still \
-                 writes to table `{closes}`? see `keyfold retrofit quarantine {}` and `late {}` too",
+                 writes to table `{closes}`? see `keyfold retrofit quarantine {}` too",
                 self.arrived(&backlog),
-                self.head.retrofit,
                 self.head.retrofit
             ),
         }

@@ -25,7 +25,7 @@ pub(super) fn check(model: &Model, places: &Places, findings: &mut Findings<'_>)
         );
         let span = places.get(&format!("retrofits.{}", retrofit.name)).unwrap_or_default();
         findings.report(Code::RetrofitCycle, span, message).hint(
-            "to move writers back, use `keyfold retrofit return`; a retrofit that is finished or abandoned can leave the manifest",
+            "to move writers back, use `keyfold retrofit switch --back`; a retrofit that is finished or abandoned can leave the manifest",
         );
     }
 }

@@ -80,13 +80,13 @@ fn settle_is_refused_while_a_switch_or_a_return_is_in_progress() {
     assert_eq!(refused.code(), "wrong-phase");
     let hint = refused.hint().unwrap();
     assert!(
-        hint.contains("`keyfold retrofit switch` finishes") && hint.contains("switch --take-back"),
+        hint.contains("`keyfold retrofit switch` finishes") && hint.contains("switch --back` takes it back"),
         "{hint}"
     );
     let reversed = closing.with_reverse_stream("t").unwrap().to(Phase::Reversed).unwrap();
     let hint = reversed.to(Phase::Returning).unwrap().to(Phase::Settled).unwrap_err().hint().unwrap();
     assert!(
-        hint.contains("`keyfold retrofit return` finishes") && hint.contains("return --take-back"),
+        hint.contains("`keyfold retrofit switch --back` finishes") && hint.contains("switch` takes it back"),
         "{hint}"
     );
     // The end of a switch, with a way back and without one.

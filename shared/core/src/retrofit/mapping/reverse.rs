@@ -76,9 +76,9 @@ impl NoWayBack {
     pub fn hint(&self) -> &'static str {
         match self {
             NoWayBack::SameTable => {
-                "nobody has to move: once all gates are open, `keyfold retrofit cutover` lets queries use what was filled"
+                "nobody has to move: `keyfold retrofit switch` lets queries use what was filled"
             }
-            _ => "`--no-way-back` moves the writers once and for all",
+            _ => "`switch --for-good` moves the writers once and for all",
         }
     }
 }

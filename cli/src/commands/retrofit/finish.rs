@@ -1,4 +1,4 @@
-//! `keyfold retrofit finalise`: closes the retrofit for good, and removes its marks from the target's items, or leaves them.
+//! `keyfold retrofit finish`: ends the way back, closes the retrofit for good, and removes its marks from the target's items, or leaves them.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -11,16 +11,18 @@ use keyfold_core::retrofit::{CompletedStep, Pass, Protocol, finalise};
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::json;
 
-use super::env::{Env, explained};
+use super::env::{Env, RetrofitName, WaitsGiven, explained};
 use super::line::{Line, wait};
 use super::passes::{RetrofitWork, cleaned, interrupted};
-use super::steps::step;
+use super::texts::{entered, step};
 use crate::output::Output;
 use crate::refusal::refuse;
 use crate::support::{now_seconds, stop_flag};
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct RetrofitFinaliseArgs {
+pub(crate) struct RetrofitFinishArgs {
+    #[command(flatten)]
+    pub(crate) retrofit: RetrofitName,
     #[command(flatten)]
     pub(crate) work: RetrofitWork,
     /// Show the price. Changes nothing.
@@ -29,16 +31,15 @@ pub(crate) struct RetrofitFinaliseArgs {
     /// Leave the marks on the items, and the rows in the control table, which costs nothing. Tombstones are deleted all the same.
     #[arg(long)]
     pub(crate) leave_marks: bool,
-    /// Seconds to wait until the last function has ended; longer than any function runs.
-    #[arg(long, default_value_t = 900, value_name = "SECONDS")]
-    pub(crate) settle: u64,
+    #[command(flatten)]
+    pub(crate) waits: WaitsGiven,
 }
 
-/// Closes the retrofit, waits until functions in progress have ended, then cleans the target.
-pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinaliseArgs) -> anyhow::Result<ExitCode> {
+/// Ends the way back, closes the retrofit, waits until functions in progress have ended, then cleans the target.
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Result<ExitCode> {
     let out = env.out;
-    let (sender, mut head) = env.started(&args.work.retrofit).await?;
-    let mapping = sender.job().mapping();
+    let (sender, mut head) = env.started(&args.retrofit).await?;
+    let mapping = sender.job().mapping().forward();
     if mapping.keeps_folded() {
         let (retrofit, table) = (head.retrofit, mapping.source().id.clone());
         return Err(explained(ControlError::KeepsFolded { retrofit, table }));
@@ -48,12 +49,19 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinaliseArgs) -> anyhow::R
     if args.check {
         return Ok(ExitCode::SUCCESS);
     }
-    if head.phase != Phase::Finalising {
-        let next = head.to(Phase::Finalising).map_err(explained)?;
-        sender.store(&next, Some(&head)).await.map_err(explained)?;
-        head = next;
+    if head.phase == Phase::Reversed {
+        let message = CompletedStep::Settled;
+        head = entered(&sender, &head, Phase::Settled).await?;
+        out.note(format!("{}\n", message.message(&head, mapping)));
     }
-    let head = wait_for_functions(&sender, head, args.settle, out).await?;
+    if head.phase != Phase::Finalising {
+        entered(&sender, &head, Phase::Finalising).await?;
+    }
+    let (sender, mut head) = env.started(&args.retrofit).await?;
+    if !passes.is_empty() {
+        // Only what is cleaned can be written again by a function of before.
+        head = wait_for_functions(&sender, head, env.waits(&args.waits)?.in_flight, out).await?;
+    }
     let sender = sender.paced(args.work.rate);
     let stop = stop_flag(out);
     let Some(counts) = clean(&sender, &passes, args, &stop, out).await? else { return interrupted(out) };
@@ -66,7 +74,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinaliseArgs) -> anyhow::R
         refuse!(
             "marks-left",
             "{} items and rows changed each time they were cleaned, and still carry marks\n\
-             hint: run `keyfold retrofit finalise {}` again",
+             hint: run `keyfold retrofit finish {}` again",
             count("changed"),
             head.retrofit
         );
@@ -124,7 +132,7 @@ async fn price(
     sender: &RequestSender,
     head: &RetrofitState,
     passes: &[Pass],
-    args: &RetrofitFinaliseArgs,
+    args: &RetrofitFinishArgs,
 ) -> anyhow::Result<()> {
     if passes.is_empty() && !args.check {
         return Ok(());
@@ -147,7 +155,7 @@ async fn price(
     }
     let retrofit = &head.retrofit;
     let mut text = format!(
-        "finalising `{retrofit}`: {scan} read units ({}), about {} write units ({}) for the marks of {items} items\n",
+        "finishing `{retrofit}`: {scan} read units ({}), about {} write units ({}) for the marks of {items} items\n",
         prices.dollars_for_reads(reads),
         writes.get(),
         prices.dollars_for_writes(writes)
@@ -169,7 +177,7 @@ async fn price(
 async fn clean(
     sender: &RequestSender,
     passes: &[Pass],
-    args: &RetrofitFinaliseArgs,
+    args: &RetrofitFinishArgs,
     stop: &Arc<AtomicBool>,
     out: &Output,
 ) -> anyhow::Result<Option<BTreeMap<String, u64>>> {

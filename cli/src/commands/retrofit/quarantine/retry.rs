@@ -1,26 +1,24 @@
-//! `keyfold retrofit redrive`: reads the items of discarded batches again, and writes them.
+//! `keyfold retrofit quarantine --retry`: reads the items of discarded batches again and writes them, and tries each entry again.
 //!
-//! Such a batch is old, so the values in its records are not written: the records only name the items to read again. Records of a
+//! A discarded batch is old, so the values in its records are not written: the records only name the items to read again. Records of a
 //! table that follows the other one are checked as the replicator does: late changes are noted with both images.
 
 use std::process::ExitCode;
 
 use anyhow::Context;
-use keyfold_core::retrofit::control::{Delivery, Direction, Phase};
+use keyfold_core::retrofit::control::{Delivery, Direction};
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Mapping, Quarantined, Received, SequenceNumber, TableRole,
 };
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::{ReplicateOptions, RequestSender, RetrofitState, look_at_late};
+use keyfold_dynamo::{Service, ServiceError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::env::{Env, RetrofitName, explained};
-use super::machine::aws;
+use super::super::env::{Env, RetrofitName, explained};
+use crate::refusal;
 use crate::support::exit_code;
-
-/// The advice for a batch that the bucket does not hold any longer.
-const DELETED: &str = "\nhint: if the bucket has deleted it, run `keyfold retrofit repair`, `verify`, then `quarantine --dismiss`";
 
 /// The members of an object in the failure bucket that are needed; `payload` can be a text.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>
@@ -53,37 +51,85 @@ struct Change {
 }
 
 pub(super) async fn run(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
-    let (_, head) = env.started(retrofit).await?;
+    let (leading, head) = env.started(retrofit).await?;
+    if head.phase.direction().is_none() {
+        return Err(explained(head.closed()));
+    }
     // The batches of both tables are in the quarantine of the forward direction.
     let sender = env.unstarted(retrofit).await?;
-    // Once the target has its own writers and no way back, records of the source do not overwrite it.
-    if !matches!(head.phase, Phase::Closing | Phase::Reversed | Phase::Returning) {
-        head.check_filling(sender.job().mapping()).map_err(explained)?;
-    }
     let entries = sender.quarantine().await.map_err(explained)?;
     let batches: Vec<&Quarantined> = entries.iter().filter(|entry| entry.place().is_some()).collect();
+    leading.begin_writing().await.map_err(explained)?;
     if !batches.is_empty() {
         sender.begin_writing().await.map_err(explained)?;
     }
-    let (mut items, mut left) = (0, 0);
-    for entry in &batches {
-        let place = entry.place().unwrap_or_default();
-        let object = aws(&["s3", "cp", place, "-"], &format!("the batch `{place}` was not read"), DELETED)?;
-        let (lead, records) = records(&object, sender.job().mapping())
-            .with_context(|| format!("cannot read the batch `{place}`"))?;
-        items += records.len();
-        // The entry of the batch is removed once each of its items is right, or has its own entry.
-        match redriven(&sender, &head, lead, records).await? {
-            true => drop(sender.carry(&mut sender.job().dismiss(entry)).await?),
-            false => left += 1,
+    let mut report = Retried { batches: batches.len(), ..Retried::default() };
+    if !batches.is_empty() {
+        let objects = Service::s3(&env.globals.settings()?).await.map_err(refusal::explained)?;
+        for entry in &batches {
+            report.batch(&objects, &sender, &head, entry).await?;
         }
     }
-    let count = batches.len();
+    for entry in leading.quarantine().await.map_err(explained)? {
+        if entry.key.is_some() {
+            let is_out = leading.release(&entry).await.map_err(explained)?;
+            *(if is_out { &mut report.released } else { &mut report.left }) += 1;
+        }
+    }
+    let Retried { batches, records, batches_left, released, left } = report;
     env.out.show(
-        &json!({ "retrofit": head.retrofit, "batches": count, "records": items, "batchesLeft": left }),
-        format!("{count} batches with {items} records read again, {left} batches left\n"),
+        &json!({
+            "retrofit": head.retrofit, "batches": batches, "records": records, "batchesLeft": batches_left,
+            "released": released, "left": left,
+        }),
+        format!(
+            "{batches} batches with {records} records read again, {batches_left} batches left; {released} items left the quarantine, {left} stay\n"
+        ),
     )?;
-    Ok(exit_code(left == 0))
+    Ok(exit_code(batches_left == 0 && left == 0))
+}
+
+/// What was retried.
+#[derive(Default)]
+struct Retried {
+    batches: usize,
+    records: usize,
+    batches_left: usize,
+    released: usize,
+    left: usize,
+}
+
+impl Retried {
+    /// Reads a batch again. Its entry is removed once each of its items is right, or has its own entry.
+    async fn batch(
+        &mut self,
+        objects: &Service,
+        sender: &RequestSender,
+        head: &RetrofitState,
+        entry: &Quarantined,
+    ) -> anyhow::Result<()> {
+        let place = entry.place().unwrap_or_default();
+        let object = objects.object(place).await.map_err(|error| unread(place, &head.retrofit, &error))?;
+        let (lead, records) = records(&String::from_utf8_lossy(&object), sender.job().mapping())
+            .with_context(|| format!("cannot read the batch `{place}`"))?;
+        self.records += records.len();
+        match redriven(sender, head, lead, records).await? {
+            true => drop(sender.carry(&mut sender.job().dismiss(entry)).await?),
+            false => self.batches_left += 1,
+        }
+        Ok(())
+    }
+}
+
+/// A batch that the bucket does not hold any longer can still be answered.
+fn unread(place: &str, retrofit: &str, error: &ServiceError) -> anyhow::Error {
+    refusal::coded(
+        "batch-not-read",
+        &format!(
+            "the batch `{place}` was not read: {error}\nhint: if the bucket has deleted it, run `keyfold retrofit run {retrofit} --repair`, \
+             then `quarantine {retrofit} --release`"
+        ),
+    )
 }
 
 /// Handles the records of a table as the replicator would now. Is every one of them done?
