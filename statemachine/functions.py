@@ -1,7 +1,7 @@
 """Plays the state machine of a retrofit with the functions' real binaries, on an embedded DynamoDB: from an empty table to the cut-over,
 and through the errors that an operator meets.
 
-Usage: python statemachine/functions.py FOLDER, which has `keyfold`, `backfiller` and `verifier`. Standard library, boto3 and jsonata-python.
+Usage: python statemachine/functions.py FOLDER, which has `keyfold`, `backfiller`, `verifier` and `operator`. Standard library, boto3 and jsonata-python.
 The states are played by the player of test_retrofit.py; what is behind them is real: the functions take their events over Lambda's Runtime
 API, and the replicator follows the stream all the while. Only mapping and alarm are said here: they are AWS's own.
 """
@@ -9,20 +9,23 @@ API, and the replicator follows the stream all the while. Only mapping and alarm
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import boto3
 
-from runtime import Function
+from runtime import Ended, Function
 from test_retrofit import Failed, Player
 
 HERE = pathlib.Path(__file__).resolve().parent
 ITEMS = 300
 PORT = 8763
 TIMEOUT_SECONDS = 60
+KILLS = int(os.environ.get("KEYFOLD_SWITCH_KILLS", 4))
 
 
 class Account:
@@ -31,7 +34,8 @@ class Account:
     def __init__(self, folder, manifest, log, **more):
         environment = {"PATH": os.environ["PATH"], "KEYFOLD_MANIFEST": str(manifest), "KEYFOLD_ENDPOINT": f"http://127.0.0.1:{PORT}", **more}
         self.functions = {f"{name.capitalize()}Arn": Function(folder / name, environment, log) for name in ("backfiller", "verifier")}
-        self.mapping, self.lag, self.calls = "Enabled", "OK", 0
+        self.operator = lambda: Function(folder / "operator", environment, log)
+        self.mapping, self.lag, self.calls, self.kills, self.killed = "Enabled", "OK", 0, 0, 0
 
     def __call__(self, resource, arguments):
         if resource.endswith("getEventSourceMapping"):
@@ -40,10 +44,26 @@ class Account:
             return {"MetricAlarms": [{"StateValue": self.lag}]}
         self.calls += 1
         event = arguments["Payload"]
+        if "operation" in event:
+            return {"Payload": self.operate(event)}
         # No record is a minute old here.
         if arguments["FunctionName"].strip("${}") == "VerifierArn":
             event = {**event, "lagSeconds": 0}
         return {"Payload": self.functions[arguments["FunctionName"].strip("${}")].invoke(event)}
+
+    def operate(self, event):
+        """A process for each invocation; some are killed on the way. Lambda says of such a one that it failed, and the machine tries again."""
+        function = self.operator()
+        if self.kills:
+            self.kills -= 1
+            threading.Timer(random.uniform(0.05, 2.5), function.process.kill).start()
+        try:
+            return function.invoke(event)
+        except Ended:
+            self.killed += 1
+            raise Failed("Lambda.Unknown") from None
+        finally:
+            function.process.kill()
 
     def end(self):
         for function in self.functions.values():
@@ -56,6 +76,11 @@ def machine(retrofit):
 
 def runs(account, retrofit="auditV2", **given):
     return Player(account).run(machine(retrofit), {"retrofit": retrofit, "segments": 3, **given})
+
+
+def operates(account, kills, **operation):
+    account.kills = kills
+    return Player(account).run(machine("auditV2"), {"retrofit": "auditV2", "segments": 3, "operation": operation})
 
 
 def fails(error, account, retrofit="auditV2", **given):
@@ -119,10 +144,37 @@ def play(folder, temporary, log):
     fails("Keyfold.MappingChanged", changed)
     changed.end()
 
-    print(keyfold("switch", "auditV2", "--writers", "stay"))
+    def put(table, item):
+        words = [folder / "keyfold", "--manifest", manifest, "put", table, json.dumps(item), "--endpoint", endpoint]
+        subprocess.run(words, check=True, capture_output=True)
+
+    switched(account, dynamo, put)
     fails("Keyfold.RetrofitClosed", account)
-    print(f"{account.calls} calls of the real functions")
+    print(f"{account.calls} calls of the real functions; the operator was killed {account.killed} times")
     account.end()
+
+
+def switched(account, dynamo, put):
+    """The writers move by the machine alone, are moved back and moved again, while the operator is killed; then the retrofit ends."""
+    tables = ("ResourceAccessAudit", "ResourceAccessAuditV2")
+    for number, back in enumerate((False, True, False)):
+        end = operates(account, KILLS, command="switch", writers="attested", back=back)
+        open_, closed = tables if back else tables[::-1]
+        print(f"switch{' back' if back else ''}: {end['phase']}, writers were stopped for {end.get('pausedMilliseconds')} ms; {end['next']}")
+        put("audit-legacy" if back else "audit", {**{name: value["S"] for name, value in event(9000 + number).items()}, "resourceId": open_})
+        follows(dynamo, closed, f"e{9000 + number}")
+    end = operates(account, KILLS, command="finish")
+    assert end["phase"] == "finalised", end
+    found = dynamo.scan(TableName=tables[1], ConsistentRead=True)["Items"]
+    assert len(found) >= ITEMS + 3 and not [item for item in found if any(name.startswith("keyfold_") for name in item)], found[:2]
+
+
+def follows(dynamo, table, key):
+    """The closed table gets what is written to the open one."""
+    until = time.monotonic() + TIMEOUT_SECONDS
+    while "Item" not in dynamo.get_item(TableName=table, Key={"id": {"S": key}}, ConsistentRead=True):
+        assert time.monotonic() < until, f"{key} is not in {table}"
+        time.sleep(0.2)
 
 
 def wait_for(run, error):

@@ -114,7 +114,8 @@ class Player:
 class World:
     """Functions that need three slices for each segment."""
 
-    def __init__(self, slices=3, differences=0, mapping="Enabled", lag=("OK",), fails=(), held_up=False):
+    def __init__(self, slices=3, differences=0, mapping="Enabled", lag=("OK",), fails=(), held_up=False, operated=()):
+        self.operated = list(operated)
         self.slices, self.differences, self.mapping, self.held_up = slices, differences, mapping, held_up
         self.lag, self.fails, self.calls = list(lag), list(fails), []
 
@@ -130,6 +131,8 @@ class World:
             if failure:
                 raise Failed(failure)
         self.calls.append((which, event))
+        if which == "OperatorArn":
+            return {"Payload": self.operated.pop(0)}
         if event.get("dryRun"):
             return {"Payload": {"retrofit": event["retrofit"], "items": 7}}
         slice_ = int(event.get("checkpoint", "0")) + 1
@@ -252,6 +255,45 @@ class Retrofit(unittest.TestCase):
             with self.assertRaises(Failed) as raised:
                 play(world, **given)
             self.assertEqual((raised.exception.error, world.calls), ("Keyfold.BadInput", []))
+
+    def operates(self, operated, differences=0, fails=(), **operation):
+        """The commands that the operator got, one for each invocation, and how the run ended."""
+        world = World(operated=operated, differences=differences, fails=fails)
+        player = Player(world)
+        end = player.run(MACHINE, {"retrofit": "auditV2", "operation": operation})
+        return [event["operation"]["command"] for which, event in world.calls if which == "OperatorArn"], player.trace, end
+
+    def test_a_switch_is_prepared_and_compared_while_writers_go_on_and_then_moves_them(self):
+        more, done = {"done": False}, {"done": True, "success": True, "compared": False}
+        asked, trace, end = self.operates([more, done, more, done], command="switch", writers="policy", exempt=["arn"])
+        self.assertEqual(asked, ["tidy", "tidy", "switch", "switch"])
+        self.assertLess(trace.index("Verify"), trace.index("Operate"))
+        self.assertTrue(end["success"])
+        # A comparison that still counts is not repeated.
+        asked, trace, _ = self.operates([{**done, "compared": True}, done], command="switch", writers="attested")
+        self.assertEqual((asked, "Verify" in trace), (["tidy", "switch"], False))
+        # An invocation that dies is repeated: the next one goes on by the retrofit's row.
+        self.assertEqual(self.operates([done, done], fails=["Sandbox.Timedout"], command="switch", back=True)[0], ["switch"])
+
+    def test_a_move_back_and_an_end_are_not_prepared(self):
+        done = {"done": True, "success": True}
+        self.assertEqual(self.operates([done], command="switch", back=True)[0], ["switch"])
+        self.assertEqual(self.operates([done], command="switch", takeBack=True)[0], ["switch"])
+        self.assertEqual(self.operates([done], command="finish")[0], ["finish"])
+
+    def test_an_operation_that_fails_says_how_it_ended(self):
+        said = {"done": True, "success": False, "text": "the limit of 120 s is over; table `old` is open"}
+        for operated in ([said], [{"done": True, "success": True, "compared": True}, said]):
+            with self.assertRaises(Failed) as raised:
+                self.operates(list(operated), command="switch", writers="policy")
+            self.assertEqual((raised.exception.error, raised.exception.cause), ("Keyfold.OperationFailed", said["text"]))
+        with self.assertRaises(Failed) as raised:
+            self.operates([{"done": True, "success": True, "compared": False}], differences=2, command="switch", writers="policy")
+        self.assertEqual(raised.exception.error, "Keyfold.Differences")
+        for wrong in ("switch", {"command": "run"}, {"command": "tidy"}):
+            with self.assertRaises(Failed) as raised:
+                play(World(), operation=wrong)
+            self.assertEqual(raised.exception.error, "Keyfold.BadInput")
 
     def test_every_name_that_a_state_goes_to_is_there(self):
         def check(machine):

@@ -105,7 +105,8 @@ fn item(number: usize, at: &str) -> Item {
     item
 }
 
-const START: [&str; 4] = ["run", "fill", "--until", "start"];
+// No replicator runs here: its gate would stay closed.
+const START: [&str; 5] = ["run", "fill", "--until", "start", "--no-stream"];
 const BACKFILL: [&str; 4] = ["run", "fill", "--until", "backfill"];
 const AGAIN: [&str; 5] = ["run", "fill", "--until", "backfill", "--again"];
 const REPAIR: [&str; 3] = ["run", "fill", "--repair"];

@@ -105,7 +105,6 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
         (&second["counts"]["superseded"], second["writeUnits"].as_f64()),
         (&Value::from(ITEMS), Some(0.0))
     );
-    refuses(&site, &["run", "auditV2", "--segments", "2"], &["--again"]);
 
     let verified = compare(&site, "auditV2", &[]);
     assert_eq!(verified["counts"]["same"], 2 * ITEMS);
@@ -281,7 +280,6 @@ async fn a_backfill_that_was_killed_is_taken_over_with_its_segments_when_its_lea
     // From its beginning it has the same number too, unless another one is given.
     backfill(&site, "auditV2", &["--again"]);
     assert_eq!(done(&site, &["status", "auditV2"])["segments"], 6);
-    refuses(&site, &["run", "auditV2", "--until", "backfill", "--segments", "5"], &["begun with 6 segments"]);
     backfill(&site, "auditV2", &["--again", "--segments", "5"]);
     assert_eq!(done(&site, &["status", "auditV2"])["segments"], 5);
 }
@@ -300,6 +298,7 @@ async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
     assert!(first.contains("another worker has 7 segments"), "{first}");
     let status = done(&site, &["status", "auditV2"]);
     assert_eq!((&status["segmentsDone"], &status["segments"]), (&json!(0), &json!(7)), "{status}");
+    refuses(&site, &["run", "auditV2", "--segments", "5"], &["begun with 7 segments", "--again"]);
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ async fn each_segment_that_failed_is_shown_with_its_own_error() {
     let [one, two] = shown["failures"].as_array().unwrap().as_slice() else { panic!("{shown}") };
     assert_eq!((&one["error"], &one["segment"]), (&json!("Keyfold.AccessDenied"), &json!("3 of 8")));
     assert_eq!((&two["pass"], &two["error"]), (&json!("compare target"), &json!("TIMED_OUT")));
-    let mut text = deployed(&site, &states, &["status", "auditV2"]);
+    let text = deployed(&site, &states, &["status", "auditV2"]);
     let words: Vec<_> = text.get_args().filter(|word| *word != "--json").map(ToOwned::to_owned).collect();
     let mut plain = Command::new(text.get_program());
     plain.args(words).envs(text.get_envs().filter_map(|(name, value)| Some((name, value?))));

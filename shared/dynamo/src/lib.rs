@@ -55,7 +55,6 @@ pub use read::{
 pub use sample::{Described, Sample, SampleOptions, sample, table_description};
 pub use secret::{Secret, SecretError, SecretLabel, SecretVersion};
 pub use service::{Service, ServiceError};
-pub use stream::{StreamReader, StreamedChange};
 pub use table::{
     AddIndexError, ApplyError, Difference, EnsureError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, KeyNames,
     LiveIndex, LiveIndexes, Mismatch, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, TablePlan, TableStep,

@@ -47,15 +47,15 @@ pub(crate) async fn policy(client: &Client, arn: &str) -> Result<Option<TablePol
     }
 }
 
-/// Puts a policy in place of the one that was read, or takes it away; false if it is another one by now, or cannot be changed yet:
+/// Puts a policy in place of the one with this revision, or takes it away; false if it is another one by now, or cannot be changed yet:
 /// for some seconds after a change DynamoDB takes no other.
 pub(crate) async fn change_policy(
     client: &Client,
     arn: &str,
-    before: Option<&TablePolicy>,
+    revision: Option<&str>,
     text: Option<&str>,
 ) -> Result<bool, DynamoError> {
-    let expected = before.map_or(NO_POLICY, |policy| policy.revision.as_str());
+    let expected = revision.unwrap_or(NO_POLICY);
     let changed = match text {
         Some(text) => {
             let call =

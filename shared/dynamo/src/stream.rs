@@ -1,184 +1,138 @@
-//! Reads a table's stream from its oldest record to its end, shard by shard, parents before their children.
-//!
-//! DynamoDB says of no shard that one has reached its end: a read can come back empty although more is there. So a reader goes on
-//! asking, and who needs to know that nothing is missing waits until nothing has come for a while.
+//! The shards of a table's stream, and pages of their records.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use aws_sdk_dynamodbstreams::Client;
 use aws_sdk_dynamodbstreams::error::ProvideErrorMetadata;
 use aws_sdk_dynamodbstreams::types::{OperationType, Record, ShardIteratorType};
-use futures_util::stream::{self, StreamExt};
+use keyfold_core::retrofit::operate::StreamedChange;
 use keyfold_core::retrofit::{ChangeKind, ChangeRecord, SequenceNumber};
 use keyfold_core::value::{AttributeValue, Item};
 
+use crate::Settings;
 use crate::client::streams_client;
 use crate::error::{Call, DynamoError};
-use crate::{CONCURRENCY_DEFAULT, Settings};
 
-/// What a shard says of a position that it no longer has, or that was left unused for too long: it is asked for again.
-const LOST_POSITIONS: [&str; 2] = ["ExpiredIteratorException", "TrimmedDataAccessException"];
+/// What DynamoDB says of an iterator that was left unused for too long.
+const EXPIRED: &str = "ExpiredIteratorException";
+/// What it says of a position whose records are gone.
+const TRIMMED: &str = "TrimmedDataAccessException";
 
-/// A change, and when it happened.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StreamedChange {
-    /// The change.
-    pub record: ChangeRecord,
-    /// The second since 1970.
-    pub seconds: u64,
-}
-
-/// A reader of one stream.
+/// Reads streams.
 #[derive(Debug)]
-pub struct StreamReader {
+pub(crate) struct Streams {
     client: Client,
-    table: String,
-    stream: String,
-    shards: BTreeMap<String, Shard>,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Shard {
-    parent: Option<String>,
-    /// Where the next read begins, while that is known.
-    iterator: Option<String>,
-    /// The last record that was read.
-    last: Option<String>,
-    /// Nothing comes after its last record.
-    ended: bool,
+/// Where a page of a shard begins.
+#[derive(Debug, Clone)]
+pub(crate) struct ShardStart<'s> {
+    pub(crate) shard: &'s str,
+    /// The record that it begins after; `None` for the oldest.
+    pub(crate) after: Option<&'s str>,
+    /// DynamoDB's own word for the same position, while it is known.
+    pub(crate) iterator: Option<String>,
 }
 
-impl StreamReader {
-    /// Of this stream of a table, from the oldest record that it still has.
-    pub async fn open(settings: &Settings, table: &str, stream: &str) -> StreamReader {
-        let client = streams_client(settings).await;
-        StreamReader { client, table: table.to_owned(), stream: stream.to_owned(), shards: BTreeMap::new() }
+/// A page of a shard.
+#[derive(Debug, Default)]
+pub(crate) struct RecordPage {
+    pub(crate) changes: Vec<StreamedChange>,
+    /// The number of the last record; `None` if there was none.
+    pub(crate) last: Option<String>,
+    /// Where the next page begins.
+    pub(crate) next: NextPage,
+}
+
+/// Where a shard goes on.
+#[derive(Debug, Default)]
+pub(crate) enum NextPage {
+    /// At this iterator.
+    At(String),
+    /// After the last record that is known.
+    #[default]
+    Unknown,
+    /// Nowhere: the shard has ended.
+    Ended,
+}
+
+/// A shard's name, and its parent's.
+type Found = (String, Option<String>);
+
+impl Streams {
+    pub(crate) async fn open(settings: &Settings) -> Streams {
+        Streams { client: streams_client(settings).await }
     }
 
-    /// The stream's ARN.
-    pub fn stream(&self) -> &str {
-        &self.stream
+    /// A page of a stream's shards, and the shard that the next page begins after.
+    pub(crate) async fn shards(
+        &self,
+        table: &str,
+        stream: &str,
+        after: Option<String>,
+    ) -> Result<(Vec<Found>, Option<String>), DynamoError> {
+        let call = || Call::new("DescribeStream", table);
+        let asked = self.client.describe_stream().stream_arn(stream).set_exclusive_start_shard_id(after);
+        let described = asked.send().await.map_err(|error| DynamoError::of_stream(call(), error))?;
+        let description =
+            described.stream_description.ok_or_else(|| DynamoError::Unreadable { call: call() })?;
+        let found = description.shards.unwrap_or_default().into_iter();
+        let found = found.filter_map(|shard| Some((shard.shard_id?, shard.parent_shard_id)));
+        Ok((found.collect(), description.last_evaluated_shard_id))
     }
 
-    /// Reads on until no shard has anything to give for now; says how many records came. Those of one item come in their order.
-    pub async fn read(&mut self, take: &mut impl FnMut(StreamedChange)) -> Result<u64, DynamoError> {
-        let mut count = 0;
-        loop {
-            self.find_shards().await?;
-            let ready: Vec<_> = self.ready().map(|(name, shard)| (name.clone(), shard.clone())).collect();
-            let (client, call, stream) = (&self.client, self.call("GetRecords"), &self.stream);
-            let mut reads = stream::iter(ready)
-                .map(|(name, shard)| page(client, call.clone(), stream, name, shard))
-                .buffer_unordered(CONCURRENCY_DEFAULT);
-            let (mut came, mut ended, mut after) = (0, false, Vec::new());
-            while let Some(read) = reads.next().await {
-                let (name, shard, records) = read?;
-                came += records.len() as u64;
-                ended |= shard.ended;
-                records.into_iter().for_each(&mut *take);
-                after.push((name, shard));
-            }
-            drop(reads);
-            self.shards.extend(after);
-            count += came;
-            // The children of a shard that has ended are still to be read.
-            if came == 0 && !ended {
-                return Ok(count);
-            }
+    /// One page of a shard.
+    pub(crate) async fn page(
+        &self,
+        table: &str,
+        stream: &str,
+        start: ShardStart<'_>,
+    ) -> Result<RecordPage, DynamoError> {
+        let call = || Call::new("GetRecords", table);
+        let iterator = match start.iterator {
+            Some(iterator) => iterator,
+            None => match self.position(table, stream, start.shard, start.after).await? {
+                Some(iterator) => iterator,
+                // What the position named is gone: the oldest record that is left comes next.
+                None => self
+                    .position(table, stream, start.shard, None)
+                    .await?
+                    .ok_or_else(|| DynamoError::Unreadable { call: call() })?,
+            },
+        };
+        let got = match self.client.get_records().shard_iterator(iterator).send().await {
+            Ok(got) => got,
+            Err(error) if matches!(error.code(), Some(EXPIRED | TRIMMED)) => return Ok(RecordPage::default()),
+            Err(error) => return Err(DynamoError::of_stream(call(), error)),
+        };
+        let records = got.records.unwrap_or_default();
+        let last = records.last().and_then(|record| record.dynamodb.as_ref()?.sequence_number.clone());
+        let changes: Option<Vec<_>> = records.into_iter().map(change).collect();
+        let changes = changes.ok_or_else(|| DynamoError::Unreadable { call: call() })?;
+        Ok(RecordPage { changes, last, next: got.next_shard_iterator.map_or(NextPage::Ended, NextPage::At) })
+    }
+
+    /// An iterator; `None` if the position is gone.
+    async fn position(
+        &self,
+        table: &str,
+        stream: &str,
+        shard: &str,
+        after: Option<&str>,
+    ) -> Result<Option<String>, DynamoError> {
+        let call = || Call::new("GetShardIterator", table);
+        let kind = match after {
+            Some(_) => ShardIteratorType::AfterSequenceNumber,
+            None => ShardIteratorType::TrimHorizon,
+        };
+        let asked = self.client.get_shard_iterator().stream_arn(stream).shard_id(shard);
+        let asked = asked.shard_iterator_type(kind).set_sequence_number(after.map(str::to_owned));
+        match asked.send().await {
+            Ok(got) => Ok(got.shard_iterator),
+            Err(error) if after.is_some() && error.code() == Some(TRIMMED) => Ok(None),
+            Err(error) => Err(DynamoError::of_stream(call(), error)),
         }
     }
-
-    /// The shards whose turn it is: they have not ended, and their parents have, or are gone.
-    fn ready(&self) -> impl Iterator<Item = (&String, &Shard)> {
-        let is_over = |name: &String| self.shards.get(name).is_none_or(|parent| parent.ended);
-        self.shards.iter().filter(move |(_, shard)| !shard.ended && shard.parent.as_ref().is_none_or(is_over))
-    }
-
-    async fn find_shards(&mut self) -> Result<(), DynamoError> {
-        let mut start = None;
-        loop {
-            let described = self
-                .client
-                .describe_stream()
-                .stream_arn(&self.stream)
-                .set_exclusive_start_shard_id(start)
-                .send()
-                .await
-                .map_err(|error| DynamoError::of_stream(self.call("DescribeStream"), error))?;
-            let Some(description) = described.stream_description else {
-                return Err(DynamoError::Unreadable { call: self.call("DescribeStream") });
-            };
-            for shard in description.shards.unwrap_or_default() {
-                let (Some(name), parent) = (shard.shard_id, shard.parent_shard_id) else { continue };
-                self.shards.entry(name).or_insert_with(|| Shard { parent, ..Shard::default() });
-            }
-            start = description.last_evaluated_shard_id;
-            if start.is_none() {
-                return Ok(());
-            }
-        }
-    }
-
-    fn call(&self, operation: &'static str) -> Call {
-        Call::new(operation, &self.table)
-    }
-}
-
-/// Reads one page of a shard.
-async fn page(
-    client: &Client,
-    call: Call,
-    stream: &str,
-    name: String,
-    mut shard: Shard,
-) -> Result<(String, Shard, Vec<StreamedChange>), DynamoError> {
-    let iterator = match shard.iterator.take() {
-        Some(iterator) => iterator,
-        None => position(client, &call, stream, &name, &shard).await?,
-    };
-    let got = match client.get_records().shard_iterator(iterator).send().await {
-        Ok(got) => got,
-        // The shard is read on from its last record, or from its oldest if that is gone.
-        Err(error) if error.code().is_some_and(|code| LOST_POSITIONS.contains(&code)) => {
-            if error.code() == Some(LOST_POSITIONS[1]) {
-                shard.last = None;
-            }
-            return Ok((name, shard, Vec::new()));
-        }
-        Err(error) => return Err(DynamoError::of_stream(call, error)),
-    };
-    let records = got.records.unwrap_or_default();
-    if let Some(last) = records.last().and_then(|record| record.dynamodb.as_ref()) {
-        shard.last.clone_from(&last.sequence_number);
-    }
-    shard.ended = got.next_shard_iterator.is_none();
-    shard.iterator = got.next_shard_iterator;
-    let changes: Option<Vec<_>> = records.into_iter().map(change).collect();
-    let changes = changes.ok_or(DynamoError::Unreadable { call })?;
-    Ok((name, shard, changes))
-}
-
-async fn position(
-    client: &Client,
-    call: &Call,
-    stream: &str,
-    name: &str,
-    shard: &Shard,
-) -> Result<String, DynamoError> {
-    let kind = match &shard.last {
-        Some(_) => ShardIteratorType::AfterSequenceNumber,
-        None => ShardIteratorType::TrimHorizon,
-    };
-    let got = client
-        .get_shard_iterator()
-        .stream_arn(stream)
-        .shard_id(name)
-        .shard_iterator_type(kind)
-        .set_sequence_number(shard.last.clone())
-        .send()
-        .await
-        .map_err(|error| DynamoError::of_stream(call.clone(), error))?;
-    got.shard_iterator.ok_or_else(|| DynamoError::Unreadable { call: call.clone() })
 }
 
 /// A record as a change, if it tells all of it.
@@ -190,13 +144,9 @@ fn change(record: Record) -> Option<StreamedChange> {
         OperationType::Remove => ChangeKind::Remove { expired: record.user_identity.is_some() },
         _ => return None,
     };
-    let item = |image: std::collections::HashMap<String, _>| {
-        Item::from(
-            image
-                .into_iter()
-                .map(|(name, value)| (name, AttributeValue::from(value)))
-                .collect::<std::collections::HashMap<_, _>>(),
-        )
+    let item = |image: HashMap<String, _>| {
+        let members = image.into_iter().map(|(name, value)| (name, AttributeValue::from(value)));
+        Item::from(members.collect::<HashMap<_, _>>())
     };
     let record = ChangeRecord {
         sequence: SequenceNumber::parse(&told.sequence_number?).ok()?,

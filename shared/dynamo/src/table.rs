@@ -7,6 +7,7 @@ mod diff;
 mod plan;
 mod schema;
 mod stream;
+mod tag;
 
 pub use add::{
     AddIndexError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, LiveIndex, LiveIndexes, WarmThroughput, add_indexes,
@@ -22,3 +23,4 @@ pub use schema::KeyNames;
 pub use schema::TableOptions;
 pub use stream::enable_stream;
 pub use stream::enable_ttl;
+pub(crate) use tag::{set_tag, tag};

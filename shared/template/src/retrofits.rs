@@ -1,4 +1,4 @@
-//! Retrofits: each has its replicator, backfiller, verifier, mapping, failure bucket, state machine, alarms and dashboard.
+//! Retrofits: each has its replicator, backfiller, verifier, operator, mapping, failure bucket, state machine, alarms and dashboard.
 
 use keyfold_core::model::{IndexKind, Retrofit};
 use keyfold_core::retrofit::Mapping;
@@ -21,7 +21,7 @@ ReservedConcurrentExecutions: !If [LimitsSlices, !Ref SliceConcurrency, !Ref \"A
 ";
 
 /// Function, what it is for, what is its own, what its environment says besides the control table.
-const WORKERS: [(Worker, &str, &str, &str); 3] = [
+const WORKERS: [(Worker, &str, &str, &str); 4] = [
     (
         Worker::Replicator,
         "replicator",
@@ -34,6 +34,12 @@ ReservedConcurrentExecutions: !If [ReservesReplicator, !Ref ReplicatorConcurrenc
     ),
     (Worker::Backfiller, "backfiller", "Carries over one slice of a retrofit's source", SLICES),
     (Worker::Verifier, "verifier", "Compares one slice of a retrofit's two sides", SLICES),
+    (
+        Worker::Operator,
+        "operator",
+        "Tidies, switches and finishes a retrofit",
+        "MemorySize: 1024\nTimeout: 900\n",
+    ),
 ];
 
 /// Alarm on the throttled writes of the target, why, metric, threshold.

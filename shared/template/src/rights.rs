@@ -96,6 +96,7 @@ pub(super) enum Worker {
     Replicator,
     Backfiller,
     Verifier,
+    Operator,
 }
 
 type Row = (Worker, On, &'static str, &'static [&'static str]);
@@ -225,6 +226,9 @@ pub(super) fn of_worker(
         let needed = operations.iter().copied().filter(|name| expires || *name != OF_TIME_TO_LIVE);
         rights.push(Right::dynamo(sid, &needed.collect::<Vec<_>>(), [resource]));
     }
+    if worker == Worker::Operator {
+        rights.extend(of_operator(mapping, source, target));
+    }
     if worker == Worker::Replicator {
         let bucket = format!("{retrofit}FailureBucket");
         let mut stream = vec![
@@ -254,6 +258,34 @@ pub(super) fn of_worker(
     let both = [source, target];
     rights.extend(keys(if protocol == Protocol::InPlace { &both[..1] } else { &both }));
     rights
+}
+
+/// The operator moves writers: it reads both tables and their streams, carries over what has not arrived, and changes policies and tags.
+fn of_operator(mapping: &Mapping, source: &TableName<'_>, target: &TableName<'_>) -> Vec<Right> {
+    const CONTROL: [&str; 6] = ["BatchGetItem", "DeleteItem", "PutItem", "Query", "Scan", "UpdateItem"];
+    let mut operations = vec!["BatchGetItem", "DescribeTable", "ListTagsOfResource", "Scan", "TagResource"];
+    let control = Right::dynamo("KeepRowsAndSeals", &CONTROL, ["!GetAtt ControlTable.Arn".to_owned()]);
+    if mapping.protocol() == Protocol::InPlace {
+        return vec![Right::dynamo("OperateTheTable", &operations, [target.arn()]), control];
+    }
+    operations.extend([
+        "DeleteItem",
+        "DeleteResourcePolicy",
+        "GetResourcePolicy",
+        "PutItem",
+        "PutResourcePolicy",
+    ]);
+    if source.table.ttl.is_some() || target.table.ttl.is_some() {
+        operations.push(OF_TIME_TO_LIVE);
+    }
+    operations.sort_unstable();
+    let mut streams = vec![source.stream()];
+    streams.extend(mapping.reverse().is_ok().then(|| target.stream()));
+    vec![
+        Right::dynamo("OperateBothTables", &operations, [source.arn(), target.arn()]),
+        Right::dynamo("ReadTheStreams", &["DescribeStream", "GetRecords", "GetShardIterator"], streams),
+        control,
+    ]
 }
 
 /// What the replicator calls besides, where it follows the target's stream too.

@@ -66,7 +66,7 @@ async fn every_gate_of_a_move_closes_by_itself() {
     let entered = quarantined(&deployment, &mapping).await;
     is_refused(&switch, "gates-closed", "in quarantine").await;
     left(&deployment, &entered).await;
-    is_refused(&["switch", RETROFIT], "writers-not-stopped", "--check").await;
+    is_refused(&["switch", RETROFIT], "writers-not-stopped", "--writers attested").await;
 
     let replicas = json!([{ "RegionName": "eu-west-1", "ReplicaStatus": "ACTIVE" }]);
     described.as_if(Some(("old-events", "Replicas", replicas)));

@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use anyhow::Context;
+use keyfold_core::retrofit::operate::Limits;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, SegmentId};
-use keyfold_dynamo::retrofit::{LAG_SECONDS_DEFAULT, RequestSender, RetrofitError, RetrofitState};
+use keyfold_dynamo::retrofit::{LAG_SECONDS_DEFAULT, RequestSender, RetrofitError, RetrofitState, limits};
 use keyfold_dynamo::{Settings, client};
 
 pub(super) use crate::globals::Env;
@@ -18,25 +19,27 @@ pub(crate) struct RetrofitName {
     pub(super) name: String,
 }
 
-/// Seconds that the steps of a retrofit wait. They follow from what can still be in flight.
+/// How long the steps of a retrofit wait. That follows from what can still be in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waits {
-    /// How long a function or a request of the phase before can still write.
-    pub(super) in_flight: u64,
-    /// How long the streams must bring nothing before that counts as their end.
-    pub(super) quiet: u64,
-    /// How long every trial write must be denied: DynamoDB applies a policy after a while.
-    pub(super) denied: u64,
-    /// How long the replicator may take to show that it can carry items the other way.
-    pub(super) proof: u64,
-    /// How far behind the replicator may be: a difference is checked again for twice as long.
+    pub(super) limits: Limits,
+    /// How far behind the replicator may be, in seconds: a difference is checked again for twice as long.
     pub(super) lag: u64,
 }
 
-/// The longest a Lambda function runs, five minutes in which a signed request is still accepted, and a margin.
-const IN_AWS: Waits = Waits { in_flight: 1_260, quiet: 10, denied: 15, proof: 60, lag: LAG_SECONDS_DEFAULT };
-/// A request to an endpoint of this machine takes milliseconds, and seconds if the machine is busy.
-const ON_THIS_MACHINE: Waits = Waits { in_flight: 5, quiet: 1, denied: 2, proof: 20, lag: 5 };
+/// The lag of a replicator on this machine.
+const LAG_SECONDS_LOCAL: u64 = 5;
+
+impl Waits {
+    /// With this limit of a stop, in seconds.
+    pub(super) fn stop_max(self, seconds: u64) -> Limits {
+        Limits { stop_max_ms: seconds.saturating_mul(1_000), ..self.limits }
+    }
+
+    pub(super) fn in_flight_seconds(self) -> u64 {
+        self.limits.in_flight_ms.div_ceil(1_000)
+    }
+}
 
 /// Other waits than those that follow from the endpoint.
 #[derive(Debug, Clone, clap::Args)]
@@ -70,18 +73,18 @@ impl FromStr for ChangedWaits {
 impl Env<'_> {
     /// How long the steps wait: seconds if DynamoDB is on this machine.
     pub(super) fn waits(&self, given: &WaitsGiven) -> anyhow::Result<Waits> {
-        let mut waits = match self.globals.settings()?.endpoint.is_loopback() {
-            true => ON_THIS_MACHINE,
-            false => IN_AWS,
-        };
+        let endpoint = self.globals.settings()?.endpoint;
+        let lag = if endpoint.is_loopback() { LAG_SECONDS_LOCAL } else { LAG_SECONDS_DEFAULT };
+        let mut waits = Waits { limits: limits(&endpoint), lag };
         for (name, seconds) in given.waits.iter().flat_map(|given| &given.0) {
-            *match name.as_str() {
-                "in-flight" => &mut waits.in_flight,
-                "quiet" => &mut waits.quiet,
-                "denied" => &mut waits.denied,
-                "lag" => &mut waits.lag,
-                _ => &mut waits.proof,
-            } = *seconds;
+            let milliseconds = seconds.saturating_mul(1_000);
+            match name.as_str() {
+                "in-flight" => waits.limits.in_flight_ms = milliseconds,
+                "quiet" => waits.limits.quiet_ms = milliseconds,
+                "denied" => waits.limits.denied_ms = milliseconds,
+                "proof" => waits.limits.proof_max_ms = milliseconds,
+                _ => waits.lag = *seconds,
+            }
         }
         Ok(waits)
     }

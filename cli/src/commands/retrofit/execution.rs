@@ -26,21 +26,18 @@ const FAILURES_SHOWN_MAX: usize = 20;
 /// What the segments of a run are when it says nothing else.
 const SEGMENTS_DEFAULT: u32 = 4;
 
-/// Where a stage runs.
+/// Where a command runs.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ExecutionArgs {
-    /// Run in this terminal, also where a state machine is deployed.
+pub(crate) struct HereArgs {
+    /// Run in this terminal, also where a state machine is deployed (`KEYFOLD_STATE_MACHINE`, the stack's output).
     #[arg(long)]
-    pub(super) here: bool,
-    /// The state machine's ARN: the stack's output, such as AuditV2StateMachineArn. With it, functions do the work.
-    #[arg(long, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE", hide_env_values = true)]
-    pub(super) state_machine: Option<String>,
-    /// A name for the execution. The same name with the same input gives the same execution.
-    #[arg(long, value_name = "NAME")]
-    pub(super) execution: Option<String>,
+    here: bool,
+    /// The state machine's ARN. With it, functions do the work.
+    #[arg(long, hide = true, value_name = "ARN", env = "KEYFOLD_STATE_MACHINE")]
+    state_machine: Option<String>,
 }
 
-impl ExecutionArgs {
+impl HereArgs {
     /// The state machine that does the work; `None` if this program does it.
     pub(super) fn machine(&self) -> Option<&str> {
         self.state_machine.as_deref().filter(|machine| !self.here && !machine.is_empty())
@@ -68,11 +65,30 @@ pub(super) async fn run(
     add("sides", in_place.then(|| json!(["source"])));
     add("stream", args.start.no_stream.then_some(json!(false)));
     add("repair", args.repair.then_some(json!(true)));
-    started(env, retrofit, machine, args.execution.execution.as_deref(), &input).await
+    started(env, retrofit, machine, args.execution.as_deref(), &input).await
+}
+
+/// Lets the state machine carry out an operation, and follows it to its end.
+pub(super) async fn operate(
+    env: &Env<'_>,
+    retrofit: &RetrofitName,
+    machine: &str,
+    operation: &Value,
+) -> anyhow::Result<ExitCode> {
+    let mut operation = operation.clone();
+    // What was not given is left out.
+    if let Value::Object(members) = &mut operation {
+        members.retain(|_, value| !value.is_null());
+    }
+    let mut input = json!({ "retrofit": retrofit.name, "operation": operation });
+    if env.mapping(retrofit)?.protocol() == Protocol::InPlace {
+        input["sides"] = json!(["source"]);
+    }
+    started(env, retrofit, machine, None, &input).await
 }
 
 /// Starts an execution with this input, and follows it to its end.
-pub(super) async fn started(
+async fn started(
     env: &Env<'_>,
     retrofit: &RetrofitName,
     machine: &str,

@@ -1,32 +1,21 @@
 //! The passes over the tables: backfill, and the comparison of both sides with or without repair.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::atomic::AtomicBool;
 
 use keyfold_core::retrofit::quarantine::misfits;
-use keyfold_core::retrofit::{Checkpoint, Misfits, Pass, SegmentId, progress};
-use keyfold_dynamo::retrofit::{
-    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice,
-    finalise_slice, verify_slice,
-};
+use keyfold_core::retrofit::{Checkpoint, Misfits, Pass, progress};
+use keyfold_dynamo::retrofit::{PassEnd, PassOptions, RequestSender, RetrofitDifference};
 use serde_json::{Value, json};
 
 use super::env::explained;
 use super::progress::Progress;
-use super::rounds::Rounds;
 use super::texts::misfit_table;
 use crate::output::Output;
 use crate::refusal::refuse;
 use crate::support::INTERRUPTED;
-
-/// The default number of segments of a pass.
-const SEGMENTS_DEFAULT: u32 = 4;
-/// The default number of segments that are processed at the same time.
-const CONCURRENCY_DEFAULT: u32 = 4;
 
 /// How a pass over a table is split into segments, and how fast it goes.
 #[derive(Debug, clap::Args)]
@@ -55,8 +44,11 @@ impl Default for RetrofitWork {
 }
 
 impl RetrofitWork {
-    fn concurrency(&self) -> usize {
-        self.concurrency.unwrap_or(CONCURRENCY_DEFAULT) as usize
+    /// As options of a pass.
+    pub(super) fn options(&self, lag_seconds: u64) -> PassOptions {
+        let given = PassOptions::of(self.worker.as_deref());
+        let at_once = self.concurrency.unwrap_or(given.at_once);
+        PassOptions { segments: self.segments, at_once, rate: self.rate, lag_seconds, ..given }
     }
 }
 
@@ -88,112 +80,29 @@ pub(super) async fn backfill(
     stop: &Arc<AtomicBool>,
     out: &Output,
 ) -> anyhow::Result<Option<PassReport>> {
-    let total = total(sender, work, again).await?;
-    let stored = sender.segments(Pass::Backfill).await.map_err(explained)?;
-    if progress::filled(&stored) == (total, total) {
-        return Ok(None);
-    }
-    sender.begin_writing().await.map_err(explained)?;
-    let items = sender.items_about().await.map_err(explained)?;
-    let shown = Progress::new(out, sender, items);
-    let (counts, done) = walk(sender, Pass::Backfill, total, work, stop, &shown).await?;
-    let entries = sender.quarantine().await.map_err(explained)?;
-    Ok(Some(report(sender, "backfill", &counts, &shown, done, Some(&misfits(&entries)))))
-}
-
-/// The number of segments of the backfill. An interrupted one keeps its number, also with `--again`.
-async fn total(sender: &RequestSender, work: &RetrofitWork, again: bool) -> anyhow::Result<u32> {
     let stored = sender.segments(Pass::Backfill).await.map_err(explained)?;
     let former = stored.first().map(|checkpoint| checkpoint.segment().total());
-    let total = work.segments.or(former).unwrap_or(SEGMENTS_DEFAULT);
+    let segments = work.segments.or(former);
+    let (done, total) = progress::filled(&stored);
     if again {
         sender.forget_segments(Pass::Backfill).await.map_err(explained)?;
-    } else if let Some(other) =
-        stored.iter().map(|checkpoint| checkpoint.segment().total()).find(|other| *other != total)
-    {
+    } else if total > 0 && done == total {
+        return Ok(None);
+    } else if let Some(former) = former.filter(|former| segments != Some(*former)) {
         refuse!(
             "other-segments",
-            "the backfill of retrofit `{}` was begun with {other} segments\n\
+            "the backfill of retrofit `{}` was begun with {former} segments\n\
              hint: leave out --segments to continue with them, or carry over all items again with --again",
             sender.job().mapping().name()
         );
     }
-    if again || former.is_none() {
-        // Stored before anything is carried over: after a crash the next command finds the number.
-        let first = SegmentId::new(0, total)?;
-        let start = Checkpoint::start(sender.job(), Pass::Backfill, first);
-        sender.store_checkpoint(&start).await.map_err(explained)?;
-    }
-    Ok(total)
-}
-
-/// Removes the retrofit's marks from the target's items, or its rows from the control table. `None` if it is interrupted.
-pub(super) async fn cleaned(
-    sender: &RequestSender,
-    pass: Pass,
-    work: &RetrofitWork,
-    stop: &Arc<AtomicBool>,
-    out: &Output,
-) -> anyhow::Result<Option<BTreeMap<String, u64>>> {
-    let stored = sender.segments(pass).await.map_err(explained)?;
-    // An interrupted pass keeps its number of segments.
-    let former = stored.first().map(|checkpoint| checkpoint.segment().total());
-    let total = former.or(work.segments).unwrap_or(SEGMENTS_DEFAULT);
-    // The number of rows in the control table is unknown.
-    let items = match pass {
-        Pass::EmptyLedger => 0,
-        _ => sender.target_about().await.map_err(explained)?.0,
-    };
-    let shown = Progress::new(out, sender, items);
-    let (counts, done) = walk(sender, pass, total, work, stop, &shown).await?;
-    Ok(done.then_some(counts))
-}
-
-/// Runs every segment of a backfill or a sweep. Returns the counts of all, and whether all are done.
-async fn walk(
-    sender: &RequestSender,
-    pass: Pass,
-    total: u32,
-    work: &RetrofitWork,
-    stop: &Arc<AtomicBool>,
-    shown: &Progress<'_>,
-) -> anyhow::Result<(BTreeMap<String, u64>, bool)> {
-    let options = SliceOptions { store: true, ..options(work, Arc::clone(stop)) };
-    let rounds = Rounds { segments: total, concurrency: work.concurrency(), stop, shown };
-    let ends = rounds.run(|segment| one_segment(sender, pass, segment, &options, shown)).await;
+    sender.begin_writing().await.map_err(explained)?;
+    let shown = Progress::new(out, sender, sender.items_about().await.map_err(explained)?);
+    let options = PassOptions { segments, stop: Arc::clone(stop), ..work.options(0) };
+    let end = shown.during(sender.pass(Pass::Backfill, false, &options, &shown)).await.map_err(explained)?;
     shown.ends();
-    let (ends, mut counts) = (ends?, BTreeMap::new());
-    ends.iter().for_each(|checkpoint| add(&mut counts, checkpoint));
-    Ok((counts, ends.len() == total as usize && ends.iter().all(Checkpoint::is_done)))
-}
-
-/// How the slices of this command run.
-fn options(work: &RetrofitWork, stop: Arc<AtomicBool>) -> SliceOptions {
-    SliceOptions { stop, owner: Some(owner(work.worker.as_deref())), ..SliceOptions::default() }
-}
-
-/// Backfills or cleans one segment to its end, or to the page at which it is interrupted.
-async fn one_segment(
-    sender: &RequestSender,
-    pass: Pass,
-    segment: SegmentId,
-    options: &SliceOptions,
-    shown: &Progress<'_>,
-) -> Result<Checkpoint, RetrofitError> {
-    let checkpoint = sender.checkpoint(pass, segment).await?;
-    shown.begins(&checkpoint);
-    if checkpoint.is_done() || options.stop.load(Ordering::Relaxed) {
-        return Ok(checkpoint);
-    }
-    let mut watch = |checkpoint: &Checkpoint| {
-        shown.page(checkpoint);
-        ControlFlow::Continue(())
-    };
-    let end = match pass {
-        Pass::Backfill => backfill_slice(sender, checkpoint, options, &mut watch).await,
-        _ => finalise_slice(sender, checkpoint, options, &mut watch).await,
-    };
-    end.error.map_or(Ok(end.checkpoint), Err)
+    let entries = sender.quarantine().await.map_err(explained)?;
+    Ok(Some(report(sender, "backfill", &end.counts, &shown, end.done, Some(&misfits(&entries)))))
 }
 
 /// Compares both sides.
@@ -204,8 +113,7 @@ pub(super) async fn compare(
     stop: &Arc<AtomicBool>,
     out: &Output,
 ) -> anyhow::Result<PassReport> {
-    let repair = compare.repair;
-    if repair {
+    if compare.repair {
         sender.begin_writing().await.map_err(explained)?;
         for entry in sender.quarantine().await.map_err(explained)? {
             sender.release(&entry).await.map_err(explained)?;
@@ -214,59 +122,23 @@ pub(super) async fn compare(
     let passes = progress::comparison(sender.job().mapping().protocol());
     let items = sender.items_about().await.map_err(explained)?.saturating_mul(passes.len() as u64);
     let shown = Progress::new(out, sender, items);
-    let options =
-        SliceOptions { store: !repair, lag_seconds: compare.lag, ..options(work, Arc::clone(stop)) };
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    let (mut named, mut differences, mut done) = (Vec::new(), 0, true);
-    let total = work.segments.unwrap_or(SEGMENTS_DEFAULT);
+    let options = PassOptions { stop: Arc::clone(stop), ..work.options(compare.lag) };
+    let mut all = PassEnd { done: true, ..PassEnd::default() };
     for pass in passes {
-        if !repair {
-            sender.forget_segments(*pass).await.map_err(explained)?;
-        }
-        let rounds =
-            Rounds { segments: total, concurrency: work.concurrency(), stop: &options.stop, shown: &shown };
-        let ends = rounds.run(|segment| compared(sender, *pass, segment, repair, &options, &shown)).await?;
-        done &= ends.len() == total as usize;
-        for end in ends {
-            add(&mut counts, &end.checkpoint);
-            differences += progress::differences_of(&end.checkpoint);
-            done &= end.checkpoint.is_done();
-            named.extend(end.differences);
-        }
+        let end =
+            shown.during(sender.pass(*pass, compare.repair, &options, &shown)).await.map_err(explained)?;
+        end.counts.into_iter().for_each(|(name, count)| *all.counts.entry(name).or_default() += count);
+        all.done &= end.done;
+        all.differing += end.differing;
+        all.differences.extend(end.differences);
     }
     shown.ends();
-    for difference in named.iter().take(compare.show) {
+    for difference in all.differences.iter().take(compare.show) {
         name(sender, difference, out);
     }
-    let pass = if repair { "repair" } else { "comparison" };
-    Ok(PassReport { differences, ..report(sender, pass, &counts, &shown, done, None) })
-}
-
-/// Compares one segment of one side. The result of a comparison is kept in the control table, unless it repairs: then it
-/// changes what it compares.
-async fn compared(
-    sender: &RequestSender,
-    pass: Pass,
-    segment: SegmentId,
-    repair: bool,
-    options: &SliceOptions,
-    shown: &Progress<'_>,
-) -> Result<VerifySlice, RetrofitError> {
-    let checkpoint = if repair || options.stop.load(Ordering::Relaxed) {
-        Checkpoint::start(sender.job(), pass, segment)
-    } else {
-        sender.begin_comparison(pass, segment).await?
-    };
-    let mut watch = |checkpoint: &Checkpoint| {
-        shown.page(checkpoint);
-        ControlFlow::Continue(())
-    };
-    let end = verify_slice(sender, checkpoint, repair, options, &mut watch).await;
-    // An item that was not read must not count as clean.
-    match end.error {
-        Some(error) => Err(error),
-        None => Ok(end),
-    }
+    let pass = if compare.repair { "repair" } else { "comparison" };
+    let differences = all.differing;
+    Ok(PassReport { differences, ..report(sender, pass, &all.counts, &shown, all.done, None) })
 }
 
 /// Prints one difference: its class and the source item's key.
@@ -276,15 +148,6 @@ fn name(sender: &RequestSender, difference: &RetrofitDifference, out: &Output) {
     let key = key.map_or_else(|| "(no source key)".to_owned(), |key| key.to_string());
     let repaired = if difference.repaired { ", repaired" } else { "" };
     out.note(format!("{} {key}{repaired}\n", difference.class.name()));
-}
-
-/// The worker's name for leases: the given one, or a new one for this run.
-fn owner(given: Option<&str>) -> String {
-    if let Some(given) = given {
-        return given.to_owned();
-    }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("cli-{}-{:x}", std::process::id(), now.as_nanos())
 }
 
 pub(super) fn interrupted(out: &Output) -> anyhow::Result<ExitCode> {

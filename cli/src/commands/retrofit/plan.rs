@@ -10,7 +10,7 @@ use futures_util::stream::{self, StreamExt};
 use keyfold_core::cost::{Prices, WriteUnits};
 use keyfold_core::retrofit::mapping::NoWayBack;
 use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, RetrofitEstimate, Survey};
-use keyfold_dynamo::retrofit::{RequestSender, SliceOptions, survey_slice};
+use keyfold_dynamo::retrofit::{PassWatch, RequestSender, SliceOptions, survey_slice};
 use serde_json::json;
 
 use super::env::{Env, RetrofitName, explained, segments};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId};
-use keyfold_dynamo::retrofit::RequestSender;
+use keyfold_dynamo::retrofit::{LEASE_TIME, PassWatch, RequestSender};
 
 use super::line::{Line, time_left};
 use crate::output::Output;
@@ -39,28 +39,9 @@ impl<'p> Progress<'p> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records where a segment begins or continues. Items of other workers count as done before this run.
-    pub(super) fn begins(&self, checkpoint: &Checkpoint) {
-        let items = checkpoint.count("items");
-        let mut state = self.state();
-        let former = state.items.insert((checkpoint.pass(), checkpoint.segment()), items);
-        state.before += items.saturating_sub(former.unwrap_or(0));
-    }
-
-    /// Records the progress of a segment.
-    pub(super) fn page(&self, checkpoint: &Checkpoint) {
-        let items = checkpoint.count("items");
-        self.state().items.insert((checkpoint.pass(), checkpoint.segment()), items);
-    }
-
     /// Waits for the work, and shows the progress meanwhile.
     pub(super) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         self.line.during(work, || self.text(false)).await
-    }
-
-    /// Prints a line that stays.
-    pub(super) fn note(&self, text: &str) {
-        self.line.note(text);
     }
 
     /// Shows the progress for the last time.
@@ -90,6 +71,28 @@ impl<'p> Progress<'p> {
         let items: u64 = state.items.values().sum();
         let total = if ended { Some(items) } else { known_total(self.total, items) };
         Pace::new(items, items.saturating_sub(state.before), total, self.started.elapsed().as_secs_f64())
+    }
+}
+
+impl PassWatch for Progress<'_> {
+    /// Items of other workers count as done before this run.
+    fn begins(&self, checkpoint: &Checkpoint) {
+        let items = checkpoint.count("items");
+        let mut state = self.state();
+        let former = state.items.insert((checkpoint.pass(), checkpoint.segment()), items);
+        state.before += items.saturating_sub(former.unwrap_or(0));
+    }
+
+    fn page(&self, checkpoint: &Checkpoint) {
+        let items = checkpoint.count("items");
+        self.state().items.insert((checkpoint.pass(), checkpoint.segment()), items);
+    }
+
+    fn waits(&self, segments: usize) {
+        self.line.note(&format!(
+            "another worker has {segments} segments: waiting until it is done; if it was killed, its leases expire within {} s",
+            LEASE_TIME.as_secs()
+        ));
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitReviseArgs) -> anyhow::Res
         RequestSender::new(sender.client().clone(), revised.job(mapping.clone()), &env.globals.control);
     sender.carry_on(&before).await.map_err(explained)?;
     let line = Line::new(out);
-    let seconds = wait_after_change(env.waits(&args.waits)?.in_flight);
+    let seconds = wait_after_change(env.waits(&args.waits)?.in_flight_seconds());
     line.note(&format!("waiting {seconds} s until nothing writes by the former manifest"));
     wait(&line, seconds, "until nothing writes by the former manifest", || false).await;
     // A worker may have read the row just before it changed.

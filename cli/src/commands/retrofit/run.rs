@@ -8,7 +8,7 @@ use keyfold_core::retrofit::control::{Phase, RetrofitState};
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, WaitsGiven, explained};
-use super::execution::{self, ExecutionArgs};
+use super::execution::{self, HereArgs};
 use super::passes::{CompareOptions, PassReport, RetrofitWork, backfill, compare};
 use super::start::{RetrofitStartArgs, known, start};
 use super::texts::next_line;
@@ -39,7 +39,10 @@ pub(crate) struct RetrofitRunArgs {
     #[arg(long, default_value_t = 20, value_name = "N")]
     show: usize,
     #[command(flatten)]
-    pub(super) execution: ExecutionArgs,
+    here: HereArgs,
+    /// With a state machine: a name for the execution. The same name with the same input gives the same execution.
+    #[arg(long, value_name = "NAME")]
+    pub(super) execution: Option<String>,
     #[command(flatten)]
     waits: WaitsGiven,
 }
@@ -65,7 +68,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result
     if args.until == Stage::Start {
         return shown.end(&args.retrofit, ExitCode::SUCCESS).await;
     }
-    if let Some(machine) = args.execution.machine() {
+    if let Some(machine) = args.here.machine() {
         return execution::run(env, &args.retrofit, machine, args).await;
     }
     let stop = stop_flag(env.out);

@@ -43,9 +43,9 @@ async fn run(
     while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
         let page = read_page(sender, role, slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
-        let mut cleaned = stream::iter(&page.items)
-            .map(|item| clean(sender, pass, item))
-            .buffer_unordered(options.in_flight_max.max(1));
+        // Collected: with the closure in the stream, the compiler cannot tell that a task of this may go to another thread.
+        let cleaning: Vec<_> = page.items.iter().map(|item| clean(sender, pass, item)).collect();
+        let mut cleaned = stream::iter(cleaning).buffer_unordered(options.in_flight_max.max(1));
         while let Some(name) = cleaned.next().await {
             slice.counted(number, name?);
         }

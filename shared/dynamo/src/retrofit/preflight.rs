@@ -143,3 +143,10 @@ impl RequestSender {
         }
     }
 }
+
+/// The ARN of a table's stream, if it has one with both images.
+pub(super) fn stream_with_images(there: &TableDescription) -> Option<String> {
+    let stream = there.stream_specification().filter(|stream| stream.stream_enabled())?;
+    let both = stream.stream_view_type() == Some(&StreamViewType::NewAndOldImages);
+    there.latest_stream_arn().filter(|_| both).map(str::to_owned)
+}

@@ -163,6 +163,7 @@ pub struct RequestSender {
     job: Job,
     pub(super) control: Table,
     pub(super) pace: Option<Pace>,
+    attempts_max: u32,
     spent: Mutex<Spent>,
 }
 
@@ -174,6 +175,7 @@ impl RequestSender {
             job,
             control: control::table(control_table),
             pace: None,
+            attempts_max: BACKOFF_ATTEMPTS_MAX,
             spent: Mutex::default(),
         }
     }
@@ -183,6 +185,12 @@ impl RequestSender {
     #[must_use]
     pub fn paced(self, most: Option<f64>) -> RequestSender {
         RequestSender { pace: Some(Pace::new(most)), ..self }
+    }
+
+    /// The same, giving up a request after so many attempts.
+    #[must_use]
+    pub(super) fn trying(self, attempts_max: u32) -> RequestSender {
+        RequestSender { attempts_max, ..self }
     }
 
     /// The job.
@@ -276,7 +284,7 @@ impl RequestSender {
         }
         self.failed(&error);
         *attempt += 1;
-        if *attempt >= BACKOFF_ATTEMPTS_MAX {
+        if *attempt >= self.attempts_max {
             return Err(error);
         }
         pause(*attempt - 1).await;

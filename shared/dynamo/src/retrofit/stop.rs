@@ -14,8 +14,6 @@ use crate::table::description;
 
 /// How long a change of a policy is tried: DynamoDB takes none for 15 seconds after another one.
 const CHANGE_TIME_MAX: Duration = Duration::from_secs(60);
-/// How long a policy that was taken away can still be met, before a denial counts as the caller's own lack of rights.
-const LINGER_TIME_MAX: Duration = Duration::from_secs(20);
 /// The pause between two attempts.
 const CHANGE_PAUSE: Duration = Duration::from_millis(500);
 /// Writes that are tried at once, each over a connection of its own as far as the client has them.
@@ -31,15 +29,7 @@ pub struct PolicyChange {
 }
 
 impl RequestSender {
-    /// Makes the policies of both tables what the row says; where writers stop by themselves, they are left alone.
-    pub async fn enforce(&self, head: &RetrofitState) -> Result<Vec<PolicyChange>, RetrofitError> {
-        match head.exempt.is_empty() {
-            true => Ok(Vec::new()),
-            false => self.each_policy(true, by_row(head)).await,
-        }
-    }
-
-    /// What [`enforce`](Self::enforce) would change. Changes nothing.
+    /// What the policies of both tables would become by this row, where they are something else. Changes nothing.
     pub async fn policy_changes(&self, head: &RetrofitState) -> Result<Vec<PolicyChange>, RetrofitError> {
         self.each_policy(false, by_row(head)).await
     }
@@ -83,7 +73,13 @@ impl RequestSender {
             let done = !change
                 || self
                     .with_retries(|| {
-                        change_policy(self.client(), arn, before.as_ref(), wanted.as_deref()).boxed()
+                        change_policy(
+                            self.client(),
+                            arn,
+                            before.as_ref().map(|policy| policy.revision.as_str()),
+                            wanted.as_deref(),
+                        )
+                        .boxed()
                     })
                     .await?;
             if done {
@@ -94,24 +90,6 @@ impl RequestSender {
             }
             tokio::time::sleep(CHANGE_PAUSE).await;
         }
-    }
-
-    /// Can a policy stop the writers of this table, and can this client see that it has? In a global table, other Regions' writes
-    /// come by replication, and a policy that hits that makes the replica a table of its own.
-    pub async fn check_door(&self, table: &Table) -> Result<(), RetrofitError> {
-        let there = self.with_retries(|| description(self.client(), table).boxed()).await?;
-        if !there.replicas().is_empty() {
-            return Err(RetrofitError::GlobalTable { table: table.id.clone() });
-        }
-        let begun = Instant::now();
-        while self.is_denied(table).await? {
-            // A stop that was taken back a moment ago may still be known at some doors.
-            if begun.elapsed() >= LINGER_TIME_MAX {
-                return Err(RetrofitError::CannotProbe { table: table.id.clone() });
-            }
-            tokio::time::sleep(CHANGE_PAUSE).await;
-        }
-        Ok(())
     }
 
     /// Is every one of several writes denied that are tried at once? Their condition never holds, so none changes anything.

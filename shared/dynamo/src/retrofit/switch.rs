@@ -1,21 +1,12 @@
-//! What a switch of writers needs of the control table: seals, and the late changes that were noted.
+//! The late changes that were noted after a switch of writers.
 
-use futures_util::stream::{self, TryStreamExt};
 use keyfold_core::condition::Condition;
 use keyfold_core::retrofit::late::LateChange;
-use keyfold_core::retrofit::{Action, Generation, Guard, Request, Response, TableRole, Write, control, seal};
+use keyfold_core::retrofit::{Action, Guard, Request, Response, TableRole, Write, control};
 
-use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
+use super::{RequestSender, RetrofitError};
 
 impl RequestSender {
-    /// Writes every seal of this generation: nothing of it can be written after that, wherever its requests are.
-    pub async fn seal(&self, generation: Generation) -> Result<(), RetrofitError> {
-        let name = self.job().mapping().name().to_owned();
-        stream::iter(seal::seals(&name, generation).map(Ok))
-            .try_for_each_concurrent(IN_FLIGHT_DEFAULT, |write| async move { self.note(write).await })
-            .await
-    }
-
     /// The changes that came to the closed table too late, in either direction.
     pub async fn late(&self) -> Result<Vec<LateChange>, RetrofitError> {
         let rows = self.rows(control::late_partition(self.job().mapping().name())).await?;

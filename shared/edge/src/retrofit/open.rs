@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::control::ControlError;
+use keyfold_core::retrofit::gates::VERDICT_SECONDS_MAX;
+use keyfold_core::retrofit::operate::Limits;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
-use keyfold_dynamo::retrofit::{RequestSender, RetrofitError, RetrofitState};
+use keyfold_dynamo::retrofit::{Operator, PassOptions, RequestSender, RetrofitError, RetrofitState, limits};
 use keyfold_dynamo::{Client, DynamoError};
 use lambda_runtime::Error;
 use serde_json::Value;
@@ -50,6 +52,7 @@ impl RetrofitSettings {
 pub struct Retrofits {
     model: Model,
     client: Client,
+    dynamo: keyfold_dynamo::Settings,
     control: String,
 }
 
@@ -69,7 +72,7 @@ impl Retrofits {
     pub async fn start(settings: RetrofitSettings) -> Result<Retrofits, RetrofitStartError> {
         let model = crate::load(&settings.manifest)?;
         let client = keyfold_dynamo::client(&settings.dynamo).await;
-        Ok(Retrofits { model, client, control: settings.control })
+        Ok(Retrofits { model, client, dynamo: settings.dynamo, control: settings.control })
     }
 
     /// Does the manifest have this retrofit?
@@ -77,9 +80,33 @@ impl Retrofits {
         self.model.retrofits.iter().any(|known| known.name == retrofit)
     }
 
+    /// The mapping of a retrofit.
+    pub fn mapping(&self, retrofit: &str) -> Result<Mapping, Failure> {
+        Ok(Mapping::of(&self.model, retrofit)?)
+    }
+
+    /// What performs the effects of operations on a retrofit.
+    pub async fn operator(&self, mapping: &Mapping, passes: PassOptions) -> Operator {
+        Operator::new(&self.dynamo, mapping, &self.control, passes).await
+    }
+
+    /// Does a comparison without differences still count?
+    pub async fn is_compared(&self, retrofit: &str) -> Result<bool, Failure> {
+        let mapping = self.mapping(retrofit)?;
+        let (sender, _) = RequestSender::started(self.client.clone(), mapping, &self.control).await?;
+        let verdict = sender.verdict().await?;
+        Ok(verdict
+            .is_some_and(|verdict| verdict.differences == 0 && verdict.age_seconds <= VERDICT_SECONDS_MAX))
+    }
+
+    /// How long the steps of operations wait.
+    pub fn limits(&self) -> Limits {
+        limits(&self.dynamo.endpoint)
+    }
+
     /// A sender for a retrofit of which nothing is known yet.
     fn unstarted(&self, retrofit: &str) -> Result<RequestSender, Failure> {
-        Ok(self.sender(Job::new(Mapping::of(&self.model, retrofit)?, Epoch::FIRST)))
+        Ok(self.sender(Job::new(self.mapping(retrofit)?, Epoch::FIRST)))
     }
 
     fn sender(&self, job: Job) -> RequestSender {

@@ -1,50 +1,45 @@
-//! A switch that moves readers alone: in place, queries use the filled indexes; into another table, readers use the target, and the
-//! source's changes are still carried over.
+//! A switch that moves readers alone: they use the target, and the source's changes are still carried over.
 
 use std::process::ExitCode;
 
+use keyfold_core::retrofit::CompletedStep;
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::gates::closed;
-use keyfold_core::retrofit::{CompletedStep, Protocol};
-use serde_json::json;
+use keyfold_core::retrofit::gates::{Gate, closed};
+use keyfold_core::retrofit::operate::{Command, Tidy};
 
 use super::super::env::{Env, explained};
-use super::super::texts::{listed, report, step};
-use super::prepared;
-use super::state::RetrofitSwitchArgs;
+use super::super::operate::{outcome, report};
+use super::super::passes::{CompareOptions, RetrofitWork, compare, interrupted};
+use super::super::texts::{listed, step};
+use super::RetrofitSwitchArgs;
 use crate::refusal::refuse;
+use crate::support::stop_flag;
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
     let (sender, head) = env.started(&args.retrofit).await?;
     if args.back {
         return step(&sender, &head, head.undone(), env.out, CompletedStep::Undone).await;
     }
-    let in_place = head.protocol == Protocol::InPlace;
-    if !in_place
-        && head.phase != Phase::CutOver
-        && let Some(code) = prepared(env, args).await?
-    {
-        return Ok(code);
+    let (waits, work) = (env.waits(&args.waits)?, RetrofitWork::default());
+    let tidy = Command::Tidy(Tidy { limits: waits.limits });
+    let tidied = outcome(env, &args.retrofit, tidy, work.options(waits.lag)).await?;
+    if !tidied.is_success() {
+        return report(env, sender.job().mapping().forward(), &tidied);
     }
+    env.out.note(format!("{}\n", tidied.message));
     let (sender, head) = env.started(&args.retrofit).await?;
-    let evidence = sender.evidence().await.map_err(explained)?;
-    let gates = closed(&head, &evidence);
-    if args.check {
-        let value = json!({
-            "retrofit": head.retrofit, "phase": head.phase.name(),
-            "gates": gates.iter().map(|gate| gate.code()).collect::<Vec<_>>(),
-        });
-        env.out.show(&value, format!("retrofit `{}` is blocked by: {}\n", head.retrofit, listed(&gates)))?;
-        return Ok(crate::support::exit_code(gates.is_empty()));
+    let gates = closed(&head, &sender.evidence().await.map_err(explained)?);
+    if gates.iter().any(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) {
+        let options = CompareOptions { repair: false, lag: waits.lag, show: 20 };
+        let compared = compare(&sender, &work, &options, &stop_flag(env.out), env.out).await?;
+        env.out.note(&compared.text);
+        if !compared.done {
+            return interrupted(env.out);
+        }
     }
+    let gates = closed(&head, &sender.evidence().await.map_err(explained)?);
     if !gates.is_empty() {
         refuse!("gates-closed", "retrofit `{}` cannot switch: {}", head.retrofit, listed(&gates));
-    }
-    let mapping = sender.job().mapping();
-    if head.phase == Phase::CutOver && in_place {
-        let next = head.filled_again(mapping);
-        sender.store(&next, Some(&head)).await.map_err(explained)?;
-        return report(env.out, &next, &CompletedStep::CutOver.message(&next, mapping));
     }
     step(&sender, &head, Phase::CutOver, env.out, CompletedStep::CutOver).await
 }

@@ -159,8 +159,9 @@ impl Arrivals {
         }
     }
 
-    /// Somebody who should not write wrote to the item of this key: what the retrofit put in its place has to be seen.
-    pub(super) fn late(&mut self, key: &Item) {
+    /// The item of this key was written by somebody who should not write, or once more for the proof: what was known of it may hold no
+    /// longer.
+    pub(super) fn look_at(&mut self, key: &Item) {
         let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
         let pending = Pending { key: key.clone(), newest: None, seconds: 0, lack: Lack::Look };
         self.pending.entry(source).or_insert(pending).lack = Lack::Look;

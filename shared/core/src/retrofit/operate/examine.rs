@@ -112,7 +112,7 @@ impl Examining {
                     }
                     done.insert(at);
                     if let Some(origin) = arrivals.job().mapping().origin(&key).filter(|_| result.is_late()) {
-                        arrivals.late(&origin);
+                        arrivals.look_at(&origin);
                     }
                 }
                 let mut at = 0;

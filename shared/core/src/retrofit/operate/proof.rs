@@ -33,6 +33,8 @@ pub(super) struct Proving {
     asked_ms: u64,
     begun_ms: u64,
     has_item: bool,
+    /// Items of the table that opens whose rows have changed.
+    rewritten: Vec<Item>,
     last: Option<ReverseAnswer>,
     end: Option<Result<(), Outcome>>,
 }
@@ -42,7 +44,7 @@ enum ProofStep {
     Asking,
     /// Looks for an item that can be written once more.
     Finding,
-    Rewriting(Vec<ItemTask>),
+    Rewriting(Vec<(Item, ItemTask)>),
     Looking,
     Waiting(u64),
 }
@@ -59,9 +61,17 @@ impl Proving {
             asked_ms: known.now_ms,
             begun_ms: known.now_ms,
             has_item: false,
+            rewritten: Vec::new(),
             last: None,
             end: None,
         }
+    }
+
+    /// Keys of the items that were written once more, in the table that changes are carried from. Each has a row from now on, and what
+    /// had arrived without one is to be looked at again.
+    pub(super) fn rewritten(&self) -> impl Iterator<Item = Item> {
+        let mapping = self.job.mapping();
+        self.rewritten.iter().filter_map(|item| mapping.origin(&mapping.target().key_of(item)?))
     }
 
     fn question(&self) -> String {
@@ -81,7 +91,7 @@ impl Proving {
                 Effect::Page { of: PageSource::Scan(self.opens), after: None, limit: ITEMS_MAX }
             }
             ProofStep::Rewriting(tasks) => {
-                let tasks = tasks.last().cloned().into_iter().collect();
+                let tasks = tasks.last().map(|(_, task)| task.clone()).into_iter().collect();
                 Effect::Carry { job: Arc::clone(&self.job), tasks }
             }
             ProofStep::Looking => {
@@ -98,12 +108,12 @@ impl Proving {
                 ProofStep::Finding
             }
             (ProofStep::Finding, Reply::Page { items, .. }) => {
-                let tasks: Vec<ItemTask> =
-                    items.iter().rev().filter_map(|item| self.job.rewrite(item)).collect();
+                let task = |item: &Item| Some((item.clone(), self.job.rewrite(item)?));
+                let tasks: Vec<(Item, ItemTask)> = items.iter().rev().filter_map(task).collect();
                 if tasks.is_empty() { ProofStep::Looking } else { ProofStep::Rewriting(tasks) }
             }
             (ProofStep::Rewriting(tasks), Reply::Results(results)) => {
-                tasks.pop();
+                self.rewritten.extend(tasks.pop().map(|(item, _)| item));
                 self.has_item |= results.first() == Some(&TaskResult::Written);
                 match tasks.is_empty() || self.has_item {
                     true => ProofStep::Looking,
@@ -156,7 +166,7 @@ impl Proving {
                 );
                 return Outcome::refused("reverse-denied", message).hinted(format!(
                     "give its role these rights (the stack's parameter `{parameter}`), and see whether a policy on the table denies them; \
-                     `--unproven` moves the writers all the same"
+                     `--for-good` moves the writers all the same"
                 ));
             }
             None if !self.has_item => {
@@ -171,7 +181,7 @@ impl Proving {
         );
         Outcome::refused("reverse-unproven", message).hinted(format!(
             "does the replicator's event source mapping of that stream exist (the stack's parameter `{parameter}`), is it enabled, and not far \
-             behind? `--unproven` moves the writers all the same"
+             behind? `--for-good` moves the writers all the same"
         ))
     }
 }

@@ -764,7 +764,11 @@ impl Switching {
 
     fn ahead_carried(&mut self, known: &Known) -> Stage {
         if self.options.check {
-            return Stage::Policies { read: Vec::new() };
+            // Where policies stop nobody, they need not be readable.
+            return match &self.options.writers {
+                Some(Writers::Policy(_)) => Stage::Policies { read: Vec::new() },
+                _ => over(self.checked(known, &[])),
+            };
         }
         if self.options.unproven || self.to == Phase::Settled {
             return self.stop_writers(known);
@@ -1107,9 +1111,11 @@ impl Switching {
         };
         let gives_back =
             matches!(self.stage, Stage::GivingBackSeals(_) | Stage::GivingBack(_) | Stage::GivenBack(_));
-        let flag = if gives_back { " --take-back" } else { "" };
+        // A stop is taken back by the same command without `--back`, or with it.
+        let back = self.options.back != gives_back;
         let message = format!("{what}: {}", failure.message);
-        let next = format!("keyfold retrofit {} {}{flag}", self.command(), known.mapping.name());
+        let next =
+            format!("keyfold retrofit switch {}{}", known.mapping.name(), if back { " --back" } else { "" });
         if matches!(self.stage, Stage::Stopping(_) | Stage::Turning(_) | Stage::GivingBack(_)) {
             // Whether it was written is not known.
             known.head = None;
@@ -1298,7 +1304,13 @@ impl Switching {
             (Stage::Proof(mut proof), reply) => {
                 proof.take(known, self.options.limits.proof_max_ms, reply);
                 match proof.next(known) {
-                    Turn::Over(Ok(())) => self.stop_writers(known),
+                    Turn::Over(Ok(())) => {
+                        let keys: Vec<_> = proof.rewritten().collect();
+                        if let Some(arrivals) = &mut self.arrivals {
+                            keys.iter().for_each(|key| arrivals.look_at(key));
+                        }
+                        self.stop_writers(known)
+                    }
                     Turn::Over(Err(outcome)) => over(outcome),
                     Turn::Ask(_) => Stage::Proof(proof),
                 }

@@ -1,0 +1,274 @@
+//! Performs what an operation of `keyfold_core::retrofit::operate` asks for. Nothing is decided here: an effect is one function, and
+//! whether a failure is tried again is the operation's matter. The command line and the Lambda function `operator` drive operations
+//! with it.
+
+mod shards;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::types::IndexStatus;
+use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use keyfold_core::retrofit::operate::{
+    Effect, Failure, FailureKind, Limits, Operation, Outcome, PageSource, Reply, Step, TableFacts,
+    TablePolicy,
+};
+use keyfold_core::retrofit::{
+    Epoch, ItemTask, Job, Mapping, Pass, Request, Response, TableRole, TaskResult, Write,
+};
+use keyfold_core::value::Item;
+
+use self::shards::Shards;
+use super::backfill::unblock;
+use super::pass::{PassEnd, PassOptions, PassWatch};
+use super::preflight::stream_with_images;
+use super::worker_lease::now_ms;
+use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
+use crate::policy::{change_policy, policy};
+use crate::table::{description, set_tag, tag};
+use crate::{DynamoError, Endpoint, PageRequest, ScanPage, Settings, client, scan_page};
+
+/// How often one effect is sent by itself before its failure is reported: what passes within a second needs no decision.
+const ATTEMPTS_MAX: u32 = 4;
+/// The longest sleep before it is looked whether a wait was interrupted.
+const WAIT_LOOK: Duration = Duration::from_millis(200);
+
+/// How long an operation's steps wait at this endpoint: that follows from what can still be in flight there.
+pub fn limits(endpoint: &Endpoint) -> Limits {
+    if endpoint.is_loopback() { Limits::LOCAL } else { Limits::AWS }
+}
+
+/// Carries out the effects of operations on one retrofit.
+#[derive(Debug)]
+pub struct Operator {
+    mapping: Mapping,
+    control: String,
+    /// Source, target and control table, as the retrofit names them.
+    tables: RequestSender,
+    shards: Shards,
+    passes: PassOptions,
+    /// The ARNs of source and target, once they were described.
+    arns: Mutex<[Option<String>; 2]>,
+}
+
+impl Operator {
+    /// Of the retrofit of this mapping, with the control table of this name. The passes' stop flag and deadline end waits too.
+    pub async fn new(settings: &Settings, mapping: &Mapping, control: &str, passes: PassOptions) -> Operator {
+        // The SDK must not retry silently: the operation decides, and lowers its rate.
+        let settings = Settings { attempts_max: 1, ..settings.clone() };
+        let mapping = mapping.forward().clone();
+        let job = Job::new(mapping.clone(), Epoch::FIRST);
+        let tables = RequestSender::new(client(&settings).await, job, control).trying(ATTEMPTS_MAX);
+        let shards = Shards::open(&settings).await;
+        Operator { mapping, control: control.to_owned(), tables, shards, passes, arns: Mutex::default() }
+    }
+
+    /// Performs effects until the operation is over; `None` if the deadline ends it before. `watch` learns how far passes are.
+    pub async fn drive(&self, operation: &mut Operation, watch: &dyn PassWatch) -> Option<Outcome> {
+        loop {
+            let effect = match operation.next() {
+                Step::Over(outcome) => return Some(*outcome),
+                Step::Ask(effect) => effect,
+            };
+            if self.is_late() {
+                return None;
+            }
+            let reply = self.perform(&effect, watch).await;
+            operation.answer(now_ms(), reply);
+        }
+    }
+
+    /// The millisecond since 1970, by which operations go.
+    pub fn now_ms(&self) -> u64 {
+        now_ms()
+    }
+
+    fn is_late(&self) -> bool {
+        self.passes.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Performs one effect, once.
+    pub async fn perform(&self, effect: &Effect, watch: &dyn PassWatch) -> Result<Reply, Failure> {
+        let performed = match effect {
+            Effect::Read { table, keys } => self.read(*table, keys.clone()).await,
+            Effect::Page { of, after, limit } => self.page(of, after.clone(), *limit).await,
+            Effect::Send(writes) => self.send(writes).await,
+            Effect::Carry { job, tasks } => self.carry(job, tasks).await,
+            Effect::Describe(table) => self.describe(*table).await,
+            Effect::Policy(table) => self.policy(*table).await,
+            Effect::SetPolicy { table, text, revision } => {
+                self.set_policy(*table, text.as_deref(), revision.clone()).await
+            }
+            Effect::Probe(table) => self.tables.is_denied(self.tables.table(*table)).await.map(Reply::Denied),
+            Effect::Tag { table, write } => self.tag(*table, write.as_deref()).await,
+            Effect::Shards { table, stream, after } => {
+                let name = &self.tables.table(*table).name;
+                self.shards.page(name, stream, after.clone()).await.map_err(RetrofitError::from)
+            }
+            Effect::Records { table, stream, from } => {
+                let name = &self.tables.table(*table).name;
+                Ok(Reply::Records(self.shards.records(name, stream, from).await))
+            }
+            Effect::Pass { pass, repair } => self.pass(*pass, *repair, watch).await,
+            Effect::ForgetSegments(pass) => self.forget(*pass).await,
+            Effect::Wait { until_ms } => Ok(self.wait(*until_ms).await),
+        };
+        performed.map_err(failure)
+    }
+
+    async fn read(&self, table: TableRole, keys: Vec<Item>) -> Result<Reply, RetrofitError> {
+        Ok(Reply::Items(self.tables.look_up(table, keys).await?))
+    }
+
+    async fn page(&self, of: &PageSource, after: Option<Item>, limit: u32) -> Result<Reply, RetrofitError> {
+        let page = match of {
+            PageSource::Partition(partition) => {
+                self.tables.page_of_rows(partition.clone(), after, Some(limit)).await?
+            }
+            PageSource::Scan(table) => {
+                let page = PageRequest {
+                    table: self.tables.table(*table).name.clone(),
+                    limit: Some(limit),
+                    consistent: true,
+                    start_key: after,
+                    ..PageRequest::default()
+                };
+                let scan = ScanPage { page, segment: None };
+                self.tables.with_retries(|| scan_page(self.tables.client(), &scan).boxed()).await?
+            }
+        };
+        Ok(Reply::Page { items: page.items, last: page.last_key })
+    }
+
+    async fn send(&self, writes: &[Write]) -> Result<Reply, RetrofitError> {
+        let responses: Vec<Response> = stream::iter(writes.to_vec())
+            .map(|write| async move { self.tables.send(&Request::Write(write)).await })
+            .buffered(IN_FLIGHT_DEFAULT)
+            .try_collect()
+            .await?;
+        Ok(Reply::Responses(responses))
+    }
+
+    async fn carry(&self, job: &Job, tasks: &[ItemTask]) -> Result<Reply, RetrofitError> {
+        let sender = self.sender(job.clone()).trying(ATTEMPTS_MAX);
+        let sender = &sender;
+        let results: Vec<TaskResult> = stream::iter(tasks.to_vec())
+            .map(|mut task| async move {
+                match sender.carry(&mut task).await? {
+                    TaskResult::Blocked => unblock(sender, &mut task).await,
+                    result => Ok(result),
+                }
+            })
+            .buffered(IN_FLIGHT_DEFAULT)
+            .try_collect()
+            .await?;
+        Ok(Reply::Results(results))
+    }
+
+    fn sender(&self, job: Job) -> RequestSender {
+        RequestSender::new(self.tables.client().clone(), job, &self.control)
+    }
+
+    async fn describe(&self, role: TableRole) -> Result<Reply, RetrofitError> {
+        let table = self.tables.table(role);
+        let there = self.tables.with_retries(|| description(self.tables.client(), table).boxed()).await?;
+        let not_active = there
+            .global_secondary_indexes()
+            .iter()
+            .filter(|index| index.index_status() != Some(&IndexStatus::Active))
+            .filter_map(|index| index.index_name().map(str::to_owned));
+        let facts = TableFacts {
+            arn: there.table_arn().unwrap_or_default().to_owned(),
+            stream: stream_with_images(&there),
+            is_global: !there.replicas().is_empty(),
+            indexes_not_active: not_active.collect(),
+        };
+        self.arns.lock().unwrap_or_else(PoisonError::into_inner)[place(role)] = Some(facts.arn.clone());
+        Ok(Reply::Table(facts))
+    }
+
+    async fn arn(&self, role: TableRole) -> Result<String, DynamoError> {
+        let known = self.arns.lock().unwrap_or_else(PoisonError::into_inner)[place(role)].clone();
+        match known {
+            Some(arn) => Ok(arn),
+            None => {
+                let there = description(self.tables.client(), self.tables.table(role)).await?;
+                Ok(there.table_arn().unwrap_or_default().to_owned())
+            }
+        }
+    }
+
+    async fn policy(&self, role: TableRole) -> Result<Reply, RetrofitError> {
+        let there = policy(self.tables.client(), &self.arn(role).await?).await?;
+        Ok(Reply::Policy(there.map(|there| TablePolicy { text: there.text, revision: there.revision })))
+    }
+
+    async fn set_policy(
+        &self,
+        role: TableRole,
+        text: Option<&str>,
+        revision: Option<String>,
+    ) -> Result<Reply, RetrofitError> {
+        let arn = self.arn(role).await?;
+        Ok(Reply::Changed(change_policy(self.tables.client(), &arn, revision.as_deref(), text).await?))
+    }
+
+    async fn tag(&self, role: TableRole, write: Option<&str>) -> Result<Reply, RetrofitError> {
+        let (client, arn) = (self.tables.client(), self.arn(role).await?);
+        let key = format!("keyfold:{}", self.mapping.name());
+        if let Some(text) = write {
+            set_tag(client, &arn, &key, text).await?;
+        }
+        Ok(Reply::Tag(tag(client, &arn, &key).await?))
+    }
+
+    /// In the direction and the phase of now: what a sender may do follows from the row.
+    async fn pass(&self, pass: Pass, repair: bool, watch: &dyn PassWatch) -> Result<Reply, RetrofitError> {
+        let (sender, _) = self.started().await?;
+        let sender = sender.paced(self.passes.rate);
+        let PassEnd { done, counts, .. } = sender.pass(pass, repair, &self.passes, watch).await?;
+        Ok(Reply::Pass { done, counts })
+    }
+
+    async fn forget(&self, pass: Pass) -> Result<Reply, RetrofitError> {
+        self.started().await?.0.forget_segments(pass).await?;
+        Ok(Reply::Done)
+    }
+
+    async fn started(&self) -> Result<(RequestSender, super::RetrofitState), RetrofitError> {
+        RequestSender::started(self.tables.client().clone(), self.mapping.clone(), &self.control).await
+    }
+
+    async fn wait(&self, until_ms: u64) -> Reply {
+        loop {
+            let left = Duration::from_millis(until_ms.saturating_sub(now_ms()));
+            if left.is_zero() || self.passes.is_over() {
+                return Reply::Done;
+            }
+            tokio::time::sleep(left.min(WAIT_LOOK)).await;
+        }
+    }
+}
+
+fn place(role: TableRole) -> usize {
+    usize::from(role == TableRole::Target)
+}
+
+/// A failure as the operation knows it.
+fn failure(error: RetrofitError) -> Failure {
+    let kind = match &error {
+        RetrofitError::Dynamo(error) if error.is_retryable() => FailureKind::Passing,
+        RetrofitError::Dynamo(DynamoError::Denied { .. }) => FailureKind::Denied,
+        RetrofitError::Dynamo(DynamoError::NotFound { .. }) => FailureKind::Gone,
+        RetrofitError::NotDone { .. } | RetrofitError::PhaseChanged { .. } => FailureKind::Passing,
+        _ => FailureKind::Other,
+    };
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        message += &format!(": {error}");
+        cause = error.source();
+    }
+    Failure { kind, code: error.code().to_owned(), message, hint: error.hint().map(str::to_owned) }
+}
