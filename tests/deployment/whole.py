@@ -212,7 +212,7 @@ def play(aws, binaries, keyfold, folder, log):
         dynamo.update_table(TableName=table, StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
     for number in range(ITEMS):
         dynamo.put_item(TableName="ResourceAccessAudit", Item=event(number))
-    keyfold("retrofit", "start", "auditV2")
+    keyfold("retrofit", "run", "auditV2", "--until", "start")
     deploy(aws, template, {"AuditV2FollowStream": "true", "AuditV2FollowBack": "true"})
     mappings = aws("lambda").list_event_source_mappings()["EventSourceMappings"]
     streams = [Stream(mapping, deployed) for mapping in mappings if ":dynamodb:" in mapping["EventSourceArn"] and mapping["State"] == "Enabled"]
@@ -226,9 +226,7 @@ def play(aws, binaries, keyfold, folder, log):
     dynamo.delete_item(TableName="ResourceAccessAudit", Key={"id": {"S": "e0000"}})
     report = until_clean(machine, streams)
     print(f"a run: {report['carried']} items carried over, {report['compared']} compared, clean; {streams[0].records} records of the stream")
-    keyfold("retrofit", "tidy", "auditV2", "--wait", "0")
-    until_clean(machine, streams)
-    print(keyfold("retrofit", "cutover", "auditV2").splitlines()[-1])
+    print(keyfold("retrofit", "switch", "auditV2", "--writers", "stay").splitlines()[0])
     found = asked(aws, deployed, "POST /query", {"table": "audit", "where": {"accessedBy": "u3"}, "limit": 100})
     wanted = len([number for number in range(1, ITEMS + 20) if number % 11 == 3])
     assert found["count"] == wanted, found
@@ -290,7 +288,7 @@ def main(binaries):
         (folder / "local.toml").write_text(without_retrofits(pathlib.Path(MANIFEST).read_text()))
         words = ["--manifest", folder / "local.toml", "local", "--port", str(PORT), "--api-port", str(API)]
         server = subprocess.Popen([binaries / "keyfold", *words], stdout=log, stderr=log)
-        environment = {**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{PORT}"}
+        environment = {**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{PORT}", "KEYFOLD_WAITS": "in-flight=0,lag=0"}
 
         def keyfold(*words):
             done = subprocess.run([binaries / "keyfold", *words], env=environment, capture_output=True, text=True)
