@@ -125,7 +125,8 @@ fn each_function_has_a_role_of_its_own_and_only_three_of_a_retrofit_may_scan() {
         assert_eq!(functions.len(), roles.len());
         for (role, statement) in statements(&root) {
             let scans = texts(statement.get("Action").unwrap()).contains("dynamodb:Scan");
-            let may = ["BackfillerRole", "OperatorRole", "VerifierRole"].iter().any(|end| role.ends_with(end));
+            let may =
+                ["BackfillerRole", "OperatorRole", "VerifierRole"].iter().any(|end| role.ends_with(end));
             assert!(!scans || may, "{role}");
         }
     }

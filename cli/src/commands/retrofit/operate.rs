@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use keyfold_core::retrofit::control::Direction;
+use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_core::retrofit::operate::{Command, Doing, End, OpenTable, Operation, Outcome, Step};
-use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, SegmentId};
+use keyfold_core::retrofit::{Checkpoint, CompletedStep, Mapping, Pass, Protocol, SegmentId};
 use keyfold_dynamo::retrofit::{Operator, PassOptions, PassWatch, PolicyChange};
 use keyfold_edge::Problem;
 use serde_json::{Value, json};
@@ -129,11 +129,25 @@ pub(super) fn report(env: &Env<'_>, mapping: &Mapping, outcome: &Outcome) -> any
         let hint: Vec<String> = outcome.hint.iter().cloned().chain(next).collect();
         return Err(Refusal::of(problem.maybe_hint((!hint.is_empty()).then(|| hint.join("; ")))));
     }
-    let mut text = format!("{}\n", outcome.text());
+    let said = said(mapping, outcome);
+    let mut text = format!("{}\n", outcome.text().replacen(&outcome.message, &said, 1));
     let changes = policy_changes(mapping, outcome);
     text.extend(changes.iter().map(|change| policies::line(change, "would become")));
-    env.out.show(&document(mapping, outcome, &changes), text)?;
+    env.out.show(&document(mapping, outcome, &said, &changes), text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What happened. In place, what it means for queries and writers.
+fn said(mapping: &Mapping, outcome: &Outcome) -> String {
+    let step = match (&outcome.head, outcome.end) {
+        (Some(head), End::Done) if head.protocol == Protocol::InPlace => match head.phase {
+            Phase::CutOver => Some(CompletedStep::CutOver.message(head, mapping)),
+            Phase::Running => Some(CompletedStep::Undone.message(head, mapping)),
+            _ => None,
+        },
+        _ => None,
+    };
+    step.unwrap_or_else(|| outcome.message.clone())
 }
 
 fn policy_changes(mapping: &Mapping, outcome: &Outcome) -> Vec<PolicyChange> {
@@ -144,14 +158,14 @@ fn policy_changes(mapping: &Mapping, outcome: &Outcome) -> Vec<PolicyChange> {
     outcome.policies.iter().map(change).collect()
 }
 
-fn document(mapping: &Mapping, outcome: &Outcome, changes: &[PolicyChange]) -> Value {
+fn document(mapping: &Mapping, outcome: &Outcome, said: &str, changes: &[PolicyChange]) -> Value {
     let open = match outcome.open {
         OpenTable::Source => Some(&mapping.source().name),
         OpenTable::Target => Some(&mapping.target().name),
         OpenTable::Neither | OpenTable::Unknown => None,
     };
     let mut value = json!({
-        "retrofit": mapping.name(), "said": outcome.message, "open": open, "next": outcome.next, "code": outcome.code,
+        "retrofit": mapping.name(), "said": said, "open": open, "next": outcome.next, "code": outcome.code,
         "phase": outcome.head.as_ref().map(|head| head.phase.name()), "counts": outcome.counts,
         "gates": outcome.gates.iter().map(|gate| gate.code()).collect::<Vec<_>>(),
         "policies": changes.iter().map(policies::document).collect::<Vec<_>>(), "notes": outcome.notes,
