@@ -62,9 +62,9 @@ pub(crate) async fn query_api() -> Guarded {
     let function = stage.function("QueryApiFunction", &limits);
     let of_user = json!({ "table": "audit", "where": { "accessedBy": "joe1" } });
     let name = "auditInPlace";
-    for words in [&["run", name, "--until", "start"][..], &["run", name], &["switch", name]] {
+    for words in [&["run", name, "--until", "start", "--no-stream"][..], &["run", name], &["switch", name]] {
         stage.keyfold(&[&["retrofit"], words].concat()).await;
-        if words.len() == 4 {
+        if words.len() == 5 {
             // An index that is being filled is not asked. The next process learns that it is filled.
             asked(&function, &of_user).await;
             function.function.kill(0);

@@ -429,7 +429,14 @@ impl Switching {
             return over(self.closed_gates(known));
         }
         match self.exempt_checked(known) {
-            Ok(true) => Stage::Doors(DoorCheck::of(known, self.roles()[0])),
+            Ok(true) => {
+                let check = DoorCheck::of(known, self.roles()[0]);
+                match check.next(known) {
+                    // A global table is refused before anything is asked.
+                    Turn::Over(Err(outcome)) => over(outcome),
+                    _ => Stage::Doors(check),
+                }
+            }
             Ok(false) => self.read_ahead(known),
             Err(outcome) => over(outcome),
         }
