@@ -14,7 +14,7 @@ use crate::retrofit::{
     start,
 };
 use crate::services::Services;
-use crate::support::{Site, assert_words, event, item_of, json_of, kill, stderr};
+use crate::support::{Site, event, item_of, json_of, kill, stderr};
 
 /// The tables with a tidy target, with a stream of the new table too. A replicator follows that one.
 async fn tidied() -> (Site, StreamPoller) {
@@ -151,7 +151,7 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     // It is interrupted while it waits, and the same command continues.
     let stay = ["switch", "auditV2", "--writers", "stay"];
     let (mut waiting, mut lines) = spawned(&site, &[&stay[..], &["--waits", "in-flight=600"]].concat());
-    assert!(lines.any(|line| line.unwrap().contains("waiting until ")));
+    assert!(lines.any(|line| line.unwrap().contains("until nothing of the phase before")));
     kill("-INT", waiting.id());
     drop(lines);
     assert_eq!(waiting.wait().unwrap().code(), Some(130));
@@ -162,7 +162,6 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     );
     let output = retrofit(&site, &stay);
     assert_eq!(json_of(&output)["phase"], "cut-over");
-    assert_words(&stderr(&output), &["1 tombstones swept"]);
     assert!(held(&target[..1]).await.is_empty());
     assert_eq!(done(&site, &["switch", "auditV2", "--back"])["phase"], "tidy");
 

@@ -1,6 +1,5 @@
 //! Every reason not to move writers, one after the other: the command is refused, and the retrofit is in the phase that it was in.
 
-use std::process::Stdio;
 use std::sync::Mutex;
 
 use keyfold_core::retrofit::{Action, Epoch, Fence, Job, Mapping, Quarantined, control};
@@ -76,29 +75,12 @@ async fn every_gate_of_a_move_closes_by_itself() {
 
     // Somebody goes on writing.
     let going_on = going_on(&deployment);
-    is_refused(&attested(&[], "quiet=1", "3"), "stop-too-long", "nothing was switched").await;
+    is_refused(&attested(&[], "quiet=1", "3"), "stop-too-long", "is open").await;
     going_on.abort();
     deployment.done(&["run", RETROFIT, "--repair"]).await;
 
-    // The way back would follow a stream that is replaced during the stop.
-    let words = attested(&[], "quiet=4", "30");
-    let begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    while sender.head().await.unwrap().phase.name() != "closing" {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let another = json!("arn:aws:dynamodb:us-east-1:1:table/switched-events/stream/another");
-    described.as_if(Some(("switched-events", "LatestStreamArn", another)));
-    let ended = begun.wait_with_output().await.unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(!ended.status.success() && said.contains("stream-replaced"), "{said}");
-    described.as_if(None);
-    assert_eq!(deployment.done(&["switch", RETROFIT, "--back"]).await["phase"], "tidy");
-
     verified(&deployment, RETROFIT, "0").await;
     assert_eq!(deployment.done(&switch).await["phase"], "reversed");
-    let entered = quarantined(&deployment, &mapping.reverse().unwrap()).await;
-    is_refused(&attested(&["--back"], "quiet=0", "30"), "gates-closed", "in quarantine").await;
-    left(&deployment, &entered).await;
     assert_eq!(deployment.done(&attested(&["--back"], "quiet=0", "30")).await["phase"], "tidy");
     for poller in pollers {
         poller.stop().await.unwrap();
