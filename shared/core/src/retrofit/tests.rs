@@ -455,7 +455,9 @@ fn a_delete_leaves_a_tombstone_while_tidying_and_nothing_once_tidy() {
         let mut task = job.apply(&record("5", "1", None));
         transaction(after_reads(&job, &mut task, Some(&row("3")), Some(&there), None))
     };
-    let [_, tombstone] = of(Tracking::TombstonesAndRows);
+    let [row, tombstone] = of(Tracking::TombstonesAndRows);
+    let removed = &put_item(&row)[control::REMOVED];
+    assert_eq!(*removed, fence("5").value(), "the sweep deletes the tombstone, not the item before it");
     assert!(put_item(&tombstone).contains_key(attributes::TOMBSTONE_ATTRIBUTE));
     let [row, delete] = of(Tracking::Rows);
     assert!(matches!(delete.action, Action::Delete(_)));

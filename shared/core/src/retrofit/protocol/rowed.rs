@@ -203,7 +203,7 @@ impl Rowed {
         match &self.target {
             _ if !(gone && job.tracking() == Tracking::Rows) => {
                 self.phase = RowedPhase::Writing;
-                self.send_both(job, &self.row_with(fence, gone), Action::Put(wanted))
+                self.send_both(job, &self.row_put(fence, gone), Action::Put(wanted))
             }
             Some(target) if !self.is_last_write(target) => self.give_fence(job, target.clone()),
             _ => self.delete(job),
@@ -252,6 +252,13 @@ impl Rowed {
     fn send(&self, job: &Job, mut writes: Vec<Write>) -> Turn {
         writes.extend(seal::unsealed(job, &self.source));
         Turn::Send(Request::Transact(writes))
+    }
+
+    /// The row beside an item that is put. A tombstone is swept later: its own fence is what that deletion shows.
+    fn row_put(&self, fence: Fence, gone: bool) -> LedgerRow {
+        let removed =
+            if gone { Some(fence.clone()) } else { self.row.as_ref().and_then(|row| row.removed.clone()) };
+        LedgerRow { fence, target: None, removed }
     }
 
     /// The row with this fence. It keeps the fence of the last item that was deleted here: by it the deletion is known again
