@@ -16,6 +16,7 @@ use super::parts::Turn;
 use crate::retrofit::control::{self, RetrofitState};
 use crate::retrofit::drain::{Newest, Sides, Sign};
 use crate::retrofit::job::Job;
+use crate::retrofit::mapping::Mapping;
 use crate::retrofit::protocol::LedgerRow;
 use crate::retrofit::quarantine::{Quarantined, accepted_key};
 use crate::retrofit::request::TableRole;
@@ -31,8 +32,10 @@ const KEPT_MAX: usize = 200_000;
 const KEPT_SECONDS: u64 = 300;
 /// The most digests of the closed table's records.
 const SIGNS_MAX: usize = 8_000_000;
-/// Items that are looked up at once.
-const LOOK_ITEMS: usize = 1_000;
+/// Items that are looked up at once. An acceptance takes two keys.
+const LOOK_ITEMS: usize = 500;
+/// Before the stop, items are carried over while the streams are read once more than so many lack something.
+pub(super) const LACKING_AHEAD_MAX: usize = 10_000;
 /// Items that are carried at once.
 pub(super) const CARRY_ITEMS: usize = 100;
 /// How many items a report names.
@@ -183,7 +186,11 @@ impl Arrivals {
     }
 
     pub(super) fn is_too_far_behind(&self) -> bool {
-        self.unexamined.len() > LACKING_MAX || self.lacking().count() > LACKING_MAX
+        self.unexamined.len() > LACKING_MAX || self.lacks_more_than(LACKING_MAX)
+    }
+
+    pub(super) fn lacks_more_than(&self, count: usize) -> bool {
+        self.lacking().nth(count).is_some()
     }
 
     fn lacking(&self) -> impl Iterator<Item = (&SourceKey, &Pending)> {
@@ -258,14 +265,7 @@ impl Arrivals {
     fn acceptance_keys(&self, look: &Look) -> Vec<Item> {
         let mapping = self.job.mapping();
         let out = look.keys.iter().filter(|key| self.lack_of(key) == Some(Lack::Acceptance));
-        out.flat_map(|key| {
-            let row = key.row_key();
-            [
-                control::key(&control::quarantine_partition(mapping.rows_name()), &row),
-                accepted_key(mapping, &row),
-            ]
-        })
-        .collect()
+        out.flat_map(|key| entry_keys(mapping, key)).collect()
     }
 
     fn lack_of(&self, key: &SourceKey) -> Option<Lack> {
@@ -328,10 +328,8 @@ impl Arrivals {
         let out = look.keys.iter().filter(|key| self.lack_of(key) == Some(Lack::Acceptance));
         let out: Vec<SourceKey> = out.cloned().collect();
         for (key, pair) in out.iter().zip(items.chunks(2)) {
-            let entry = pair.first().and_then(Option::as_ref).and_then(Quarantined::read);
-            let note = pair.get(1).and_then(Option::as_ref);
             let newest = self.pending.get(key).and_then(|pending| pending.newest.as_ref());
-            if entry.is_some_and(|entry| self.job.is_accepted(&entry.noted(note), newest)) {
+            if entry(pair).is_some_and(|entry| self.job.is_accepted(&entry, newest)) {
                 self.now_lacks(key, Lack::Nothing);
             }
         }
@@ -366,6 +364,18 @@ impl Arrivals {
             first: self.lacking().take(NAMED_MAX).map(|(key, _)| key.clone()).collect(),
         }
     }
+}
+
+/// The keys of an item's entry in the quarantine and of its acceptance.
+pub(super) fn entry_keys(mapping: &Mapping, key: &SourceKey) -> [Item; 2] {
+    let row = key.row_key();
+    [control::key(&control::quarantine_partition(mapping.rows_name()), &row), accepted_key(mapping, &row)]
+}
+
+/// The entry that was read by these two keys.
+pub(super) fn entry(pair: &[Option<Item>]) -> Option<Quarantined> {
+    let entry = Quarantined::read(pair.first()?.as_ref()?)?;
+    Some(entry.noted(pair.get(1).and_then(Option::as_ref)))
 }
 
 fn digest(key: &SourceKey, sign: &Sign) -> u64 {

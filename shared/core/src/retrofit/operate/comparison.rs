@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::arrivals::{entry, entry_keys};
 use super::effect::{Effect, PageSource, Reply};
 use super::known::Known;
 use super::parts::Turn;
@@ -13,7 +14,8 @@ use crate::retrofit::request::TableRole;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::Item;
 
-const PAGE_ITEMS: u32 = 1_000;
+/// An item that does not agree takes two more keys.
+const PAGE_ITEMS: u32 = 500;
 
 /// What it found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,6 +51,8 @@ enum CompareStep {
         keys: Vec<Item>,
         rows: Vec<Option<Item>>,
     },
+    /// Items that do not agree: did somebody accept that?
+    Acceptances(Vec<SourceKey>),
     Over,
 }
 
@@ -81,6 +85,10 @@ impl Comparing {
                 Effect::Read { table: self.roles[1], keys: places.collect() }
             }
             CompareStep::Others { keys, .. } => Effect::Read { table: self.roles[0], keys: keys.clone() },
+            CompareStep::Acceptances(keys) => Effect::Read {
+                table: TableRole::Control,
+                keys: keys.iter().flat_map(|key| entry_keys(mapping, key)).collect(),
+            },
             CompareStep::Over => return Turn::Over(self.found.clone()),
         })
     }
@@ -92,7 +100,15 @@ impl Comparing {
                 CompareStep::Others { scanned, keys, rows }
             }
             (CompareStep::Others { scanned, keys, rows }, Reply::Items(others)) => {
-                self.compare(&scanned, &keys, &rows, &others);
+                let doubtful = self.compare(&scanned, &keys, &rows, &others);
+                if doubtful.is_empty() { self.go_on() } else { CompareStep::Acceptances(doubtful) }
+            }
+            (CompareStep::Acceptances(keys), Reply::Items(rows)) => {
+                for (key, pair) in keys.into_iter().zip(rows.chunks(2)) {
+                    if entry(pair).is_none_or(|entry| !self.job.is_accepted(&entry, None)) {
+                        self.differs(key);
+                    }
+                }
                 self.go_on()
             }
             (_, reply) => unreachable!("{reply:?} does not answer a comparison"),
@@ -143,26 +159,32 @@ impl Comparing {
         }
     }
 
-    fn compare(&mut self, scanned: &[Item], keys: &[Item], rows: &[Option<Item>], others: &[Option<Item>]) {
+    /// The items that do not agree. One that does not fit is among them: its record may be late, and then no entry names it.
+    fn compare(
+        &self,
+        scanned: &[Item],
+        keys: &[Item],
+        rows: &[Option<Item>],
+        others: &[Option<Item>],
+    ) -> Vec<SourceKey> {
         let mut others = others.iter();
+        let mut doubtful = Vec::new();
         for ((item, key), row) in scanned.iter().zip(keys).zip(rows) {
             let place = self.job.place(key, row.as_ref());
             let is_asked = self.second || place.is_some();
             let other = if is_asked { others.next().and_then(Option::as_ref) } else { None };
             let (source, target) = if self.second { (other, Some(item)) } else { (Some(item), other) };
             let sides = Sides { row: row.as_ref(), source, target };
-            // An item that does not fit is out; the quarantine has it.
-            if !self.job.agrees(sides) && !self.job.is_out(sides) {
-                self.differs(key);
+            if !self.job.agrees(sides) {
+                doubtful.extend(SourceKey::of(self.job.mapping().source(), key));
             }
         }
+        doubtful
     }
 
-    fn differs(&mut self, key: &Item) {
+    fn differs(&mut self, key: SourceKey) {
         self.found.differing += 1;
-        if self.found.first.len() < 5
-            && let Some(key) = SourceKey::of(self.job.mapping().source(), key)
-        {
+        if self.found.first.len() < 5 {
             self.found.first.push(key);
         }
     }

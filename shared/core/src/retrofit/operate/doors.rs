@@ -1,13 +1,13 @@
 //! The doors of both tables: their policies and tags made what the row says, and the checks that this can be done.
 
-use super::effect::{Effect, Reply, TablePolicy};
+use super::effect::{Effect, Failure, FailureKind, Reply, TablePolicy};
 use super::known::{Known, TableMark};
 use super::outcome::Outcome;
 use super::parts::Turn;
 use crate::model::Table;
 use crate::retrofit::control::{Direction, RetrofitState};
 use crate::retrofit::request::TableRole;
-use crate::retrofit::stop::{PolicyError, same_policy};
+use crate::retrofit::stop::{PolicyError, TableDoor, same_policy};
 
 /// The pause before a policy is changed again: DynamoDB takes no change for 15 seconds after another one.
 const CHANGE_PAUSE_MS: u64 = 500;
@@ -38,6 +38,26 @@ pub(super) fn wanted(
     Ok((!same_policy(text, wanted.as_deref())).then_some(wanted))
 }
 
+/// Is this read older than the policy that this operation put a moment ago?
+fn is_stale(known: &Known, role: TableRole, there: Option<&TablePolicy>) -> bool {
+    let put = &known.put_policies[usize::from(role == TableRole::Target)];
+    put.as_ref().is_some_and(|(text, put_ms)| {
+        let read = there.map(|policy| policy.text.as_str());
+        known.now_ms < put_ms + LINGER_MS_MAX && !same_policy(read, text.as_deref())
+    })
+}
+
+/// DynamoDB does not change the policy yet, or another caller changed it since it was read.
+fn policy_busy(known: &Known, role: TableRole) -> Failure {
+    let table = &model(known, role).name;
+    Failure {
+        kind: FailureKind::Passing,
+        code: "policy-busy".to_owned(),
+        message: format!("DynamoDB does not change the policy of table `{table}` now"),
+        hint: Some(format!("is table `{table}` being updated, or does another program change its policy?")),
+    }
+}
+
 pub(super) fn unusable(known: &Known, role: TableRole, error: &PolicyError) -> Outcome {
     let table = &model(known, role).name;
     Outcome::refused(
@@ -50,7 +70,10 @@ pub(super) fn unusable(known: &Known, role: TableRole, error: &PolicyError) -> O
 /// Makes both policies what the row says, then the tags.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Enforcing {
-    at: usize,
+    /// Tables whose policy is still to be made right, the next one first.
+    policies: Vec<TableRole>,
+    /// Tables whose tag is still to be written.
+    tags: Vec<TableRole>,
     step: Step,
 }
 
@@ -66,13 +89,35 @@ enum Step {
 impl Enforcing {
     /// By the row that is known.
     pub(super) fn new(known: &Known) -> Enforcing {
-        let has_policies = !known.head().exempt.is_empty();
-        let step = if has_policies { Step::Reading } else { Step::Tagging };
-        Enforcing { at: 0, step }
+        let head = known.head();
+        let door = |role: &TableRole| head.door(direction(*role));
+        let mut policies = TABLES.to_vec();
+        // A stop closes before it opens. Afterwards the table that opens comes first: its writers are waiting.
+        policies.sort_by_key(|role| {
+            door(role) != if head.phase.is_stop() { TableDoor::Shut } else { TableDoor::Open }
+        });
+        let (policies, step) = match head.exempt.is_empty() {
+            true => (Vec::new(), Step::Tagging),
+            false => (policies, Step::Reading),
+        };
+        Enforcing { policies, tags: TABLES.to_vec(), step }
+    }
+
+    /// Policies may still be other ones than the row says.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.policies.is_empty()
+    }
+
+    /// After a failure the other table comes first: one that cannot be opened must not keep the other one closed.
+    pub(super) fn try_other_table(&mut self) {
+        if self.is_behind() {
+            self.policies.rotate_left(1);
+            self.step = Step::Reading;
+        }
     }
 
     pub(super) fn next(&self, known: &Known) -> Turn<()> {
-        let table = TABLES[self.at.min(1)];
+        let table = self.table();
         match &self.step {
             Step::Reading => Turn::Ask(Effect::Policy(table)),
             Step::Changing { text, revision } => {
@@ -88,13 +133,27 @@ impl Enforcing {
         match reply {
             Reply::Policy(there) => {
                 let revision = there.as_ref().map(|policy| policy.revision.clone());
-                match wanted(known, known.head(), TABLES[self.at], there.as_ref())? {
+                match wanted(known, known.head(), self.table(), there.as_ref())? {
                     Some(text) => self.step = Step::Changing { text, revision },
+                    // Reads are eventually consistent: this one may be older than the own change.
+                    None if is_stale(known, self.table(), there.as_ref()) => {
+                        self.step = Step::Waiting { until_ms: known.now_ms + CHANGE_PAUSE_MS };
+                    }
                     None => self.next_policy(),
                 }
             }
-            Reply::Changed(true) => self.next_policy(),
-            Reply::Changed(false) => self.step = Step::Waiting { until_ms: known.now_ms + CHANGE_PAUSE_MS },
+            Reply::Changed(true) => {
+                if let Step::Changing { text, .. } = &self.step {
+                    let at = usize::from(self.table() == TableRole::Target);
+                    known.put_policies[at] = Some((text.clone(), known.now_ms));
+                }
+                self.next_policy();
+            }
+            Reply::Changed(false) => {
+                self.step = Step::Waiting { until_ms: known.now_ms + CHANGE_PAUSE_MS };
+                // Counts as a failure: without this the limits of the stage would never apply.
+                known.failure = Some(policy_busy(known, self.table()));
+            }
             Reply::Done => self.step = Step::Reading,
             Reply::Tag(_) => self.next_tag(),
             reply => unreachable!("{reply:?} does not answer a door"),
@@ -112,19 +171,20 @@ impl Enforcing {
     }
 
     fn next_policy(&mut self) {
-        self.at += 1;
-        self.step = Step::Reading;
-        if self.at == TABLES.len() {
-            self.at = 0;
-            self.step = Step::Tagging;
-        }
+        self.policies.remove(0);
+        self.step = if self.is_behind() { Step::Reading } else { Step::Tagging };
     }
 
     fn next_tag(&mut self) {
-        self.at += 1;
-        if self.at == TABLES.len() {
+        self.tags.remove(0);
+        if self.tags.is_empty() {
             self.step = Step::Over;
         }
+    }
+
+    /// The table at hand; after the last one, any.
+    pub(super) fn table(&self) -> TableRole {
+        *self.policies.first().or(self.tags.first()).unwrap_or(&TableRole::Source)
     }
 }
 
@@ -147,12 +207,19 @@ enum CheckStep {
     Reading,
     /// The rights to change it are asked with a revision that is not there.
     Trying,
+    /// The same for deleting it, which is how a table without another policy is opened.
+    TryingDelete,
     Over,
 }
 
 impl DoorCheck {
     pub(super) fn of(known: &Known, closes: TableRole) -> DoorCheck {
         DoorCheck { closes, at: 0, step: CheckStep::Probing, begun_ms: known.now_ms }
+    }
+
+    /// The rights alone: during a stop a trial write is denied.
+    pub(super) fn of_rights(known: &Known, closes: TableRole) -> DoorCheck {
+        DoorCheck { step: CheckStep::Reading, ..DoorCheck::of(known, closes) }
     }
 
     pub(super) fn next(&self, known: &Known) -> Turn<Result<(), Outcome>> {
@@ -181,12 +248,11 @@ impl DoorCheck {
             CheckStep::Trying => {
                 let revision = Some(NO_REVISION.to_owned());
                 // With the statement that a stop would add: a document that DynamoDB would refuse is refused here.
-                let text = known.head().policy(
-                    &known.table(table).arn,
-                    crate::retrofit::stop::TableDoor::Shut,
-                    None,
-                );
+                let text = known.head().policy(&known.table(table).arn, TableDoor::Shut, None);
                 Turn::Ask(Effect::SetPolicy { table, text: text.ok().flatten(), revision })
+            }
+            CheckStep::TryingDelete => {
+                Turn::Ask(Effect::SetPolicy { table, text: None, revision: Some(NO_REVISION.to_owned()) })
             }
             CheckStep::Over => Turn::Over(Ok(())),
         }
@@ -201,6 +267,7 @@ impl DoorCheck {
             Reply::Denied(false) => self.step = CheckStep::Reading,
             Reply::Done => self.step = CheckStep::Probing,
             Reply::Policy(_) => self.step = CheckStep::Trying,
+            Reply::Changed(_) if self.step == CheckStep::Trying => self.step = CheckStep::TryingDelete,
             Reply::Changed(_) => {
                 self.at += 1;
                 self.step = if self.at == TABLES.len() { CheckStep::Over } else { CheckStep::Reading };

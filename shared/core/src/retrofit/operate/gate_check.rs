@@ -49,6 +49,30 @@ impl GateCheck {
     }
 }
 
+/// The partitions of the quarantine, with their acceptances: of the direction that items are carried in, then of the other one.
+pub(super) fn quarantine_rows(known: &Known) -> Rows {
+    let mapping = job(known).mapping().clone();
+    let (name, other) = (mapping.rows_name(), mapping.other_rows_name());
+    Rows::of(vec![
+        control::quarantine_partition(name),
+        control::accepted_partition(name),
+        control::quarantine_partition(&other),
+        control::accepted_partition(&other),
+    ])
+}
+
+/// The entries in these rows that nobody accepted.
+pub(super) fn open_entries(rows: &[Vec<Item>]) -> [Vec<Quarantined>; 2] {
+    let [quarantine, accepted, other_quarantine, other_accepted] = rows else {
+        unreachable!("so many were asked for")
+    };
+    [entries(quarantine, accepted), entries(other_quarantine, other_accepted)].map(unaccepted)
+}
+
+fn unaccepted(entries: Vec<Quarantined>) -> Vec<Quarantined> {
+    entries.into_iter().filter(|entry| entry.accepted.is_none()).collect()
+}
+
 /// The job of the direction that items are carried in.
 fn job(known: &Known) -> Job {
     let head = known.head();
@@ -93,13 +117,10 @@ fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError>
     };
     let lag_key = Lag::key(&job);
     let lag = heads.iter().find(|row| is_at(&lag_key, row)).and_then(Lag::read);
-    let (own, other) = (entries(quarantine, accepted), entries(other_quarantine, other_accepted));
+    let both = [entries(quarantine, accepted), entries(other_quarantine, other_accepted)];
     let is_accepted = |entry: &&Quarantined| entry.accepted.is_some();
-    let accepted = own.iter().chain(&other).filter(is_accepted).count() as u64;
-    let open = |entries: Vec<Quarantined>| -> Vec<Quarantined> {
-        entries.into_iter().filter(|entry| entry.accepted.is_none()).collect()
-    };
-    let entries = [open(own), open(other)];
+    let accepted = both.iter().flatten().filter(is_accepted).count() as u64;
+    let entries = both.map(unaccepted);
     let evidence = Evidence {
         segments_done,
         segments_total,

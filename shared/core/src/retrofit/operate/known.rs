@@ -56,6 +56,8 @@ pub(super) struct Known {
     pub(super) nonce: String,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
+    /// The policy that this operation put last on source and target, and when.
+    pub(super) put_policies: [Option<(Option<String>, u64)>; 2],
     /// A part of an effect failed, while the rest of it was taken.
     pub(super) failure: Option<Failure>,
 }

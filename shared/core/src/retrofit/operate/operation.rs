@@ -1,9 +1,10 @@
 //! An operation at work: the row first, then its command; failures, waits, interruptions.
 
+use super::doors::{Enforcing, unusable};
 use super::effect::{Effect, Failure, FailureKind, Reply, TableFacts};
 use super::finish::{Finish, Finishing};
 use super::known::{Known, OnFailure, TableMark, failed};
-use super::outcome::{OpenTable, Outcome};
+use super::outcome::{End, OpenTable, Outcome};
 use super::parts::{Turn, one_row};
 use super::run::{Run, Running};
 use super::switch::{Switch, Switching};
@@ -56,6 +57,8 @@ enum Stage {
     Tables(TableRole),
     /// Is the row older than what a table knows of it?
     Marks(TableRole),
+    /// The policies are made what the row says: an operator that was killed may have left them behind.
+    Enforcing(Enforcing),
     Run(Running),
     Tidy(Tidying),
     Switch(Box<Switching>),
@@ -87,6 +90,7 @@ impl Operation {
             nonce: nonce.into(),
             interrupted: false,
             notes: Vec::new(),
+            put_policies: [None, None],
             failure: None,
         };
         Operation { known, command, stage: Stage::Row, hold_until_ms: 0, failures: None }
@@ -107,6 +111,14 @@ impl Operation {
             }
             Stage::Tables(role) => return Step::Ask(Effect::Describe(*role)),
             Stage::Marks(role) => return Step::Ask(Effect::Tag { table: *role, write: None }),
+            Stage::Enforcing(_) if self.known.interrupted => {
+                let message = "interrupted; the same command goes on";
+                Turn::Over(Outcome::new(End::Interrupted, "interrupted", message))
+            }
+            Stage::Enforcing(doors) => match doors.next(&self.known) {
+                Turn::Ask(effect) => return Step::Ask(effect),
+                Turn::Over(()) => unreachable!("it is left at once"),
+            },
             Stage::Run(command) => command.next(&self.known),
             Stage::Tidy(command) => command.next(&self.known),
             Stage::Switch(command) => command.next(&self.known),
@@ -115,7 +127,7 @@ impl Operation {
         };
         match turn {
             Turn::Ask(effect) => Step::Ask(effect),
-            Turn::Over(outcome) => Step::Over(Box::new(self.known.over(outcome))),
+            Turn::Over(outcome) => Step::Over(Box::new(self.over(outcome))),
         }
     }
 
@@ -125,6 +137,10 @@ impl Operation {
         // A clock that was set back stands still here.
         self.known.now_ms = self.known.now_ms.max(now_ms);
         if waited {
+            // An interruption ends the pause, not the effect that the pause was for.
+            if self.known.interrupted {
+                self.hold_until_ms = 0;
+            }
             return;
         }
         match reply {
@@ -143,7 +159,6 @@ impl Operation {
     /// Ends the operation in order: writers that were stopped are let in again.
     pub fn interrupt(&mut self) {
         self.known.interrupted = true;
-        self.hold_until_ms = 0;
     }
 
     /// What it is doing, for a line that shows progress.
@@ -153,6 +168,7 @@ impl Operation {
             Stage::Tidy(command) => (command.doing(&self.known), None),
             Stage::Finish(command) => (command.doing(&self.known), None),
             Stage::Switch(command) => (command.doing(&self.known), command.paused_ms(&self.known)),
+            Stage::Enforcing(_) => ("making the policies what the retrofit's row says".to_owned(), None),
             Stage::Row | Stage::Tables(_) | Stage::Marks(_) => {
                 ("reading the retrofit's row".to_owned(), None)
             }
@@ -175,6 +191,13 @@ impl Operation {
             (Stage::Marks(role), Reply::Tag(tag)) => {
                 let role = *role;
                 self.know_mark(role, tag.as_deref());
+            }
+            (Stage::Enforcing(doors), reply) => {
+                if let Err(error) = doors.take(&mut self.known, reply) {
+                    let outcome = unusable(&self.known, doors.table(), &error);
+                    return self.end(outcome);
+                }
+                self.enforced();
             }
             (Stage::Run(command), reply) => command.take(&mut self.known, reply),
             (Stage::Tidy(command), reply) => command.take(&mut self.known, reply),
@@ -252,6 +275,25 @@ impl Operation {
     }
 
     fn begin(&mut self) {
+        let head = self.known.head.as_ref().filter(|head| {
+            !head.exempt.is_empty() && !head.phase.is_stop() && head.check(&self.known.mapping).is_ok()
+        });
+        let only_checks = matches!(&self.command, Command::Switch(switch) if switch.check);
+        match head.is_some() && !only_checks {
+            true => self.stage = Stage::Enforcing(Enforcing::new(&self.known)),
+            false => self.begin_command(),
+        }
+    }
+
+    fn enforced(&mut self) {
+        if let Stage::Enforcing(doors) = &self.stage
+            && let Turn::Over(()) = doors.next(&self.known)
+        {
+            self.begin_command();
+        }
+    }
+
+    fn begin_command(&mut self) {
         self.stage = match &self.command {
             Command::Run(run) => Stage::Run(Running::new(run.clone(), &self.known)),
             Command::Tidy(tidy) => Stage::Tidy(Tidying::new(tidy.clone(), &self.known)),
@@ -271,6 +313,13 @@ impl Operation {
                 ));
             }
             return self.know_mark(role, None);
+        }
+        // A tag that cannot be written keeps nobody out.
+        if let Stage::Enforcing(doors) = &mut self.stage
+            && failure.kind != FailureKind::Passing
+            && doors.skip_tag()
+        {
+            return self.enforced();
         }
         let handled = match &mut self.stage {
             Stage::Switch(command) => command.failed(&mut self.known, &failure),
@@ -305,6 +354,22 @@ impl Operation {
     }
 
     fn end(&mut self, outcome: Outcome) {
-        self.stage = Stage::Over(Box::new(self.known.over(outcome)));
+        self.stage = Stage::Over(Box::new(self.over(outcome)));
+    }
+
+    /// With what the row and the policies say.
+    fn over(&self, outcome: Outcome) -> Outcome {
+        let is_behind = match &self.stage {
+            Stage::Enforcing(doors) => doors.is_behind(),
+            Stage::Switch(command) => command.policies_behind(),
+            _ => false,
+        };
+        let next = match &self.stage {
+            Stage::Switch(command) if !is_behind && self.known.head.is_some() => {
+                outcome.next.clone().or_else(|| command.next_command(&self.known, &outcome))
+            }
+            _ => outcome.next.clone(),
+        };
+        self.known.over(Outcome { policies_behind: is_behind, next, ..outcome })
     }
 }

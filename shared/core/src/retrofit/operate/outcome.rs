@@ -117,6 +117,8 @@ pub struct Outcome {
     pub counts: std::collections::BTreeMap<String, u64>,
     /// Of a check: the policies that would be changed, by table.
     pub policies: Vec<(Direction, Option<String>)>,
+    /// Policies may still be other ones than the row says: a table that should be open may be closed.
+    pub policies_behind: bool,
     /// What the reader should know besides.
     pub notes: Vec<String>,
 }
@@ -152,6 +154,7 @@ impl Outcome {
             paused_ms: None,
             counts: std::collections::BTreeMap::new(),
             policies: Vec::new(),
+            policies_behind: false,
             notes: Vec::new(),
         }
     }
@@ -169,14 +172,31 @@ impl Outcome {
     #[must_use]
     pub(super) fn of_row(self, mapping: &Mapping, head: Option<&RetrofitState>) -> Outcome {
         let open = head.map_or(OpenTable::Unknown, OpenTable::of);
+        let head_cloned = head.cloned();
+        if let Some(head) = head.filter(|head| self.policies_behind && !head.phase.is_stop()) {
+            let open_text =
+                format!("{}, but a policy on a table may still deny their writes", open.text(mapping));
+            let next = self.next.or_else(|| Some(enforcing_command(head)));
+            return Outcome { open: OpenTable::Neither, open_text, next, head: head_cloned, ..self };
+        }
         let next =
             self.next.or_else(|| head.map_or_else(|| Some(command("status", mapping.name())), next_command));
-        Outcome { open, open_text: open.text(mapping), next, head: head.cloned(), ..self }
+        Outcome { open, open_text: open.text(mapping), next, head: head_cloned, ..self }
     }
 }
 
 fn command(words: &str, retrofit: &str) -> String {
     format!("keyfold retrofit {words} {retrofit}")
+}
+
+/// A command that makes the policies what this row says, and changes nothing else.
+fn enforcing_command(head: &RetrofitState) -> String {
+    let words = match head.phase {
+        Phase::Reversed => "switch",
+        Phase::Settled | Phase::Finalising | Phase::Finalised => "finish",
+        _ => "switch --back",
+    };
+    command(words, &head.retrofit)
 }
 
 /// The command that goes on from this row; `None` if the retrofit is over.

@@ -135,6 +135,9 @@ impl Part for Store {
                     known.head = Some(self.next.clone());
                     self.state = StoreState::Over(Stored::Done);
                 }
+                Some(response @ Response::Rejected(_)) => {
+                    known.failure = Some(Failure::refused("the retrofit's row", response));
+                }
                 // It may be this very row, written by an attempt whose answer was lost.
                 _ => self.state = StoreState::Checking,
             },

@@ -107,7 +107,11 @@ impl Running {
             return over(self.gone_on(known, head));
         }
         if head.phase == Phase::CutOver {
-            return Stage::Gates { check: GateCheck::of(known), compared: false };
+            // Between tables the target has writers of its own by now: nothing may be filled or repaired from the source.
+            return match head.check_filling(&known.mapping) {
+                Ok(()) => Stage::Gates { check: GateCheck::of(known), compared: false },
+                Err(error) => over(known.control_error(&error)),
+            };
         }
         match head.restarted(&known.mapping, self.stream(known)) {
             Ok(next) if next == *head => Stage::Gates { check: GateCheck::of(known), compared: false },

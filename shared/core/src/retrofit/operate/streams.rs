@@ -46,6 +46,8 @@ pub(super) struct StreamReading {
     came: u64,
     /// A shard ended in this round.
     ended: bool,
+    /// A page was read in this round.
+    has_read: bool,
     /// The second at which the reading began.
     begun_seconds: u64,
 }
@@ -62,6 +64,7 @@ impl StreamReading {
             round: Vec::new(),
             came: 0,
             ended: false,
+            has_read: false,
             begun_seconds: now_seconds,
         }
     }
@@ -77,7 +80,7 @@ impl StreamReading {
 
     /// Begins a round: one page of each shard whose turn it is.
     pub(super) fn begin_round(&mut self) {
-        (self.came, self.ended) = (0, false);
+        (self.came, self.ended, self.has_read) = (0, false, false);
         let is_over = |name: &String| self.shards.get(name).is_none_or(|parent| parent.ended);
         let ready = |shard: &KnownShard| !shard.ended && shard.parent.as_ref().is_none_or(is_over);
         self.round =
@@ -121,8 +124,9 @@ impl StreamReading {
                 let (table, stream, after) = (self.table, self.stream.clone(), after.clone());
                 return Turn::Ask(Effect::Shards { table, stream, after });
             }
-            // A listing goes on before anything is read; one for a missing child does not hold the round up.
-            if self.shards.is_empty() || after.is_some() {
+            // A listing goes on before anything is read; one for a missing child does not hold the round up, unless the round has
+            // nothing else to read.
+            if self.shards.is_empty() || after.is_some() || (self.round.is_empty() && !self.has_read) {
                 return Turn::Ask(Effect::Wait { until_ms: due });
             }
         }
@@ -155,6 +159,7 @@ impl StreamReading {
             Reply::Done => {}
             Reply::Shards { shards, last } => self.listed(known, shards, last),
             Reply::Records(pages) => {
+                self.has_read = true;
                 let at = self.round.len() - pages.len().min(self.round.len());
                 let names = self.round.split_off(at);
                 // The last of the round was asked first.

@@ -9,7 +9,7 @@
 //! | proof | the replicator shows that it can carry items the other way | ends the command |
 //! | stop | the row says so, then the policies | tried again until the limit of the stop |
 //! | drain | until the streams are quiet and nothing lacks anything | the same |
-//! | seal, last look | nothing of the generation can be written any more: what is right now stays right | the same |
+//! | seal, comparison, last look | nothing of the generation can be written any more: what is right now stays right | the same |
 //! | turn | the row says so, then the policies | tried again |
 //! | taking back | seals, the row, the policies | tried again |
 //!
@@ -18,15 +18,15 @@
 
 use std::sync::Arc;
 
-use super::arrivals::{Arrivals, CARRY_ITEMS};
+use super::arrivals::{Arrivals, CARRY_ITEMS, LACKING_AHEAD_MAX};
 use super::comparison::{Compared, Comparing};
 use super::doors::{DoorCheck, Enforcing, TABLES, check_exempt, direction, model, unusable, wanted};
 use super::effect::{Effect, Failure, FailureKind, Reply, TablePolicy};
 use super::examine::{Examined, Examining};
-use super::gate_check::{GateCheck, GateReport};
+use super::gate_check::{GateCheck, GateReport, open_entries, quarantine_rows};
 use super::known::{Known, Limits, OnFailure, failed, raced};
 use super::outcome::{End, Outcome};
-use super::parts::{Part, Passes, Seals, Store, Stored, Turn, ask};
+use super::parts::{Part, Passes, Rows, Seals, Store, Stored, Turn, ask};
 use super::proof::Proving;
 use super::streams::StreamReading;
 use super::tidy::{Tidy, Tidying};
@@ -55,13 +55,14 @@ pub struct Switch {
     pub for_good: bool,
     /// How writers are stopped; `None` only for a check, and to go on with a stop.
     pub writers: Option<Writers>,
-    /// Does not ask the replicator first whether it can carry items the other way.
+    /// Does not ask the replicator first whether it can carry items the other way. In place: switches although the replicator has
+    /// shown nothing.
     pub unproven: bool,
     /// Changes nothing.
     pub check: bool,
     /// Ends a stop that cannot be completed.
     pub take_back: bool,
-    /// In place: switches although the replicator has shown nothing. Between tables nothing is skipped.
+    /// Its times.
     pub limits: Limits,
 }
 
@@ -94,7 +95,8 @@ enum Stage {
     Tidying(Tidying),
     /// And both sides compared.
     Comparing(Passes),
-    /// The policies are made what the row says.
+    /// Other roles are exempt from now on: a list without the operator or the replicator would leave no way back.
+    Exempting(Store),
     Reopening(Enforcing),
     Gates(GateCheck),
     /// What is in quarantine is tried once more.
@@ -123,9 +125,14 @@ enum Stage {
     Sealing(Seals),
     /// The streams that the tables have now.
     Describing(TableRole),
-    /// Nothing is open in quarantine.
-    LastGates(GateCheck),
+    /// Nothing is open in quarantine: before the last look, where both sides are compared, and after it.
+    Quarantine {
+        rows: Rows,
+        is_last: bool,
+    },
     Exactly(Comparing),
+    /// The policy still denies: nobody changed it during a comparison.
+    LastProbe,
     /// Entries that the comparison has answered leave the quarantine.
     Dismissing {
         forward: bool,
@@ -138,6 +145,11 @@ enum Stage {
     GivingBack(Store),
     GivenBack(Enforcing),
     Already(Enforcing),
+    /// Another operator moved the row: the policies are made what it says before this one ends.
+    Raced {
+        doors: Enforcing,
+        outcome: Box<Outcome>,
+    },
     Over(Box<Outcome>),
 }
 
@@ -185,6 +197,8 @@ pub(super) struct Switching {
     to: Phase,
     streams: Option<(StreamReading, Option<StreamReading>)>,
     arrivals: Option<Arrivals>,
+    /// When the streams were opened.
+    reading_since_ms: u64,
     /// The stream by which items are carried the other way afterwards.
     reverse_stream: String,
     /// Since when writers may be stopped.
@@ -200,6 +214,8 @@ pub(super) struct Switching {
     gates: Vec<Gate>,
     /// Was the quarantine tried once?
     has_released: bool,
+    /// Were both sides compared by this command?
+    has_compared: bool,
     /// Entries that only the exact comparison answers: of this direction, and of the other one.
     unnamed: [Vec<Quarantined>; 2],
 }
@@ -219,6 +235,7 @@ impl Switching {
             to,
             streams: None,
             arrivals: None,
+            reading_since_ms: known.now_ms,
             reverse_stream: String::new(),
             paused_ms: None,
             quiet_ms: known.now_ms,
@@ -228,6 +245,7 @@ impl Switching {
             ending_ms: None,
             gates: Vec::new(),
             has_released: false,
+            has_compared: false,
             unnamed: [Vec::new(), Vec::new()],
         };
         switching.stage = switching.begin(known);
@@ -244,11 +262,7 @@ impl Switching {
         match &self.stage {
             Stage::Tidying(tidying) => tidying.doing(known),
             Stage::Comparing(passes) => format!("comparing both sides: {}", passes.doing()),
-            Stage::Gates(_)
-            | Stage::Reopening(_)
-            | Stage::Releasing { .. }
-            | Stage::Doors(_)
-            | Stage::Policies { .. } => {
+            Stage::Gates(_) | Stage::Releasing { .. } | Stage::Doors(_) | Stage::Policies { .. } => {
                 "checking what must hold before the stop; writers may go on".to_owned()
             }
             Stage::Round(Round { aim: Aim::Ahead, .. })
@@ -310,30 +324,31 @@ impl Switching {
 
     fn begin(&mut self, known: &Known) -> Stage {
         let head = known.head();
-        if known.mapping.protocol() == Protocol::InPlace {
+        if known.mapping.protocol() == Protocol::InPlace && !self.options.take_back {
             return self.begin_in_place(known);
         }
         if head.phase == self.stop {
             // Another operator was killed: this one goes on.
             self.paused_ms =
                 Some(head.stopped_at.map_or(known.now_ms, |seconds| seconds * 1_000).min(known.now_ms));
-            if self.options.take_back {
-                return self.give_back(known, Why::Asked);
-            }
             if self.options.check {
                 return self.read_ahead(known);
             }
-            return self.check_way_back(known).unwrap_or_else(|| match self.open_streams(known) {
-                Ok(()) => Stage::Closing(Enforcing::new(known)),
-                Err(role) => self.give_back(known, Why::StreamReplaced(role)),
-            });
+            // Without the rights to change policies the row must not move: the tables would stay closed with nothing to say so.
+            return match head.exempt.is_empty() {
+                true => self.resume(known),
+                false => Stage::Doors(DoorCheck::of_rights(known, self.roles()[0])),
+            };
         }
         if head.phase == self.to && (!self.options.back || head.was_reversed()) {
-            return Stage::Already(Enforcing::new(known));
+            return match self.options.check {
+                true => over(self.already(known)),
+                false => Stage::Already(Enforcing::new(known)),
+            };
         }
         if self.options.take_back && head.phase == self.from && !head.exempt.is_empty() {
-            // The row was taken back before, and the policies may not have been.
-            return Stage::GivenBack(Enforcing::new(known));
+            // The row was taken back before; the policies were looked at before this command began.
+            return over(self.given_back(known));
         }
         if self.options.take_back {
             let message = format!(
@@ -359,6 +374,25 @@ impl Switching {
         }
     }
 
+    /// Goes on with a stop that another operator began.
+    fn resume(&mut self, known: &Known) -> Stage {
+        if self.options.take_back {
+            return self.give_back(known, Why::Asked);
+        }
+        if self.is_late(known) {
+            return self.give_back(known, Why::TooLong);
+        }
+        self.check_way_back(known).unwrap_or_else(|| match self.open_streams(known) {
+            Ok(()) => Stage::Closing(Enforcing::new(known)),
+            Err(role) => self.give_back(known, Why::StreamReplaced(role)),
+        })
+    }
+
+    fn already(&self, known: &Known) -> Outcome {
+        let (retrofit, phase) = (known.mapping.name(), known.head().phase.name());
+        Outcome::new(End::Already, phase, format!("retrofit `{retrofit}` is {phase} already"))
+    }
+
     fn wrong_phase(&self, head: &RetrofitState) -> crate::retrofit::control::ControlError {
         match head.to(self.stop) {
             Err(error) => error,
@@ -377,6 +411,11 @@ impl Switching {
         let head = known.head();
         let to = if self.options.back { Phase::Running } else { Phase::CutOver };
         match (self.options.back, head.phase) {
+            (true, Phase::CutOver) if self.options.check => over(Outcome::new(
+                End::Checked,
+                head.phase.name(),
+                format!("retrofit `{}` can {}", head.retrofit, self.command()),
+            )),
             (true, Phase::CutOver) => match head.to(to) {
                 Ok(next) => Stage::InPlace(Store::of(known, next)),
                 Err(error) => over(known.control_error(&error)),
@@ -394,10 +433,27 @@ impl Switching {
             // They stand still from now on, whatever comes.
             self.paused_ms = Some(known.begun_ms);
         }
-        match known.head().exempt.is_empty() || self.options.check {
-            true => Stage::Gates(GateCheck::of(known)),
-            // A stop that was taken back may have left a policy behind.
-            false => Stage::Reopening(Enforcing::new(known)),
+        match self.new_exempt(known) {
+            Ok(Some(roles)) => Stage::Exempting(Store::of(known, known.head().exempting(roles))),
+            Ok(None) => Stage::Gates(GateCheck::of(known)),
+            Err(outcome) => over(outcome),
+        }
+    }
+
+    /// The roles that were given, where policies are in force for others.
+    fn new_exempt(&self, known: &Known) -> Result<Option<&[String]>, Outcome> {
+        let head = known.head();
+        match &self.options.writers {
+            Some(Writers::Policy(roles))
+                if !self.options.check
+                    && !roles.is_empty()
+                    && !head.exempt.is_empty()
+                    && head.exempt != *roles =>
+            {
+                check_exempt(roles)?;
+                Ok(Some(roles))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -406,6 +462,16 @@ impl Switching {
             return self.in_place_gates(known, report);
         }
         self.gates = report.gates;
+        let is_stale = |gate: &Gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. });
+        // A comparison counts for one version of the row. A stop that was taken back, or a kill before the comparison, leaves none.
+        if !self.options.back
+            && !self.options.check
+            && !self.has_compared
+            && !self.gates.is_empty()
+            && self.gates.iter().all(is_stale)
+        {
+            return self.compare(known);
+        }
         let [own, other] = report.entries;
         let (named, unnamed): (Vec<_>, Vec<_>) = own.into_iter().partition(|entry| entry.key.is_some());
         if self.options.back {
@@ -422,6 +488,11 @@ impl Switching {
             return Stage::Releasing { entries: named };
         }
         self.gates_released(known)
+    }
+
+    fn compare(&mut self, known: &Known) -> Stage {
+        self.has_compared = true;
+        Stage::Comparing(Passes::of(progress::comparison(known.mapping.protocol()), false))
     }
 
     fn gates_released(&mut self, known: &Known) -> Stage {
@@ -459,6 +530,7 @@ impl Switching {
 
     fn in_place_gates(&mut self, known: &Known, report: GateReport) -> Stage {
         self.gates = report.gates;
+        self.gates.retain(|gate| !self.options.unproven || *gate != Gate::Replicator);
         if !self.gates.is_empty() {
             return over(self.closed_gates(known));
         }
@@ -527,9 +599,10 @@ impl Switching {
         if !is_followed(open, &open_stream) {
             return Err(open);
         }
-        // Where nothing leads back, nobody follows the target.
+        // Without a way back the target's stream is not read, unless the target was open before: its records still show what was
+        // written there since.
         let closed_stream = match self.to {
-            Phase::Settled => None,
+            Phase::Settled if !head.was_reversed() => None,
             _ => Some(of(closed)?),
         };
         // During a stop the row has the stream of the table that opens.
@@ -540,6 +613,7 @@ impl Switching {
         self.reverse_stream = closed_stream.clone().unwrap_or_default();
         let other = closed_stream.filter(|_| head.was_reversed());
         let seconds = known.seconds();
+        self.reading_since_ms = known.now_ms;
         self.streams = Some((
             StreamReading::of(open, &open_stream, seconds),
             other.map(|stream| StreamReading::of(closed, &stream, seconds)),
@@ -650,10 +724,13 @@ impl Switching {
                     if let Turn::Ask(_) = arrivals.next() {
                         continue;
                     }
-                    // Before the stop, what came to the closed table is left to the functions.
-                    match round.aim {
-                        Aim::Ahead => RoundStep::Over { all_examined: true },
-                        _ => RoundStep::Examining(Examining::of(known, arrivals)),
+                    // Before the stop too: the closed table can have a whole day of records, too many for a stop.
+                    match self.options.check {
+                        true => {
+                            arrivals.unexamined.clear();
+                            RoundStep::Over { all_examined: true }
+                        }
+                        false => RoundStep::Examining(Examining::of(known, arrivals)),
                     }
                 }
                 RoundStep::Examining(examining) => {
@@ -697,7 +774,7 @@ impl Switching {
                 }
                 RoundStep::Examining(examining) => {
                     if let Err(there) = examining.take(known, arrivals, reply) {
-                        return over(raced(known, there.as_ref()));
+                        return self.raced(known, there.as_ref());
                     }
                 }
                 _ => unreachable!("{reply:?} was not asked for"),
@@ -715,11 +792,16 @@ impl Switching {
         }
         let far_behind = self.parts().2.is_too_far_behind();
         match aim {
+            Aim::Ahead if self.must_carry_ahead(known) => {
+                let tasks = self.tasks_ahead(known);
+                let round = Round { aim, step: RoundStep::Open };
+                Stage::Carrying { tasks, round }
+            }
             Aim::Ahead if far_behind => over(self.too_far_behind(known)),
             Aim::Ahead => self.ahead_over(known),
             _ if far_behind => self.give_back(known, Why::TooFarBehind),
             // A shard that has ended has children that are still to be read.
-            Aim::Last if came && records == 0 && !self.is_late(known) => self.round(Aim::Last),
+            Aim::Last if came && records == 0 => self.round(Aim::Last),
             Aim::Last => match !came && all_examined && self.parts().2.is_empty() {
                 true => Stage::Describing(TableRole::Source),
                 false => self.give_back(known, Why::Moved(Vec::new())),
@@ -741,10 +823,31 @@ impl Switching {
         }
     }
 
+    fn has_reached_now(&self) -> bool {
+        let (open, closed, _) = self.parts();
+        open.has_reached_now() && closed.is_none_or(StreamReading::has_reached_now)
+    }
+
+    fn is_in_reading_time(&self, known: &Known) -> bool {
+        known.now_ms < self.reading_since_ms + self.options.limits.read_max_ms
+    }
+
+    /// What is older than the usual lag.
+    fn tasks_ahead(&self, known: &Known) -> Vec<ItemTask> {
+        self.parts().2.to_carry(known.seconds().saturating_sub(USUAL_LAG_SECONDS))
+    }
+
+    /// A day of records can name more items than may be kept: those that nobody carries are worked off while the rest is read.
+    fn must_carry_ahead(&self, known: &Known) -> bool {
+        !self.options.check
+            && !self.has_reached_now()
+            && self.is_in_reading_time(known)
+            && self.parts().2.lacks_more_than(LACKING_AHEAD_MAX)
+            && !self.tasks_ahead(known).is_empty()
+    }
+
     fn ahead_over(&mut self, known: &Known) -> Stage {
-        let (open, closed, arrivals) = self.parts();
-        let reached = open.has_reached_now() && closed.is_none_or(StreamReading::has_reached_now);
-        let in_time = known.now_ms < known.begun_ms + self.options.limits.read_max_ms;
+        let (reached, in_time) = (self.has_reached_now(), self.is_in_reading_time(known));
         if !reached && in_time {
             return self.round(Aim::Ahead);
         }
@@ -758,8 +861,7 @@ impl Switching {
                     .hinted("run the command again at a quieter time"),
             );
         }
-        let before = known.seconds().saturating_sub(USUAL_LAG_SECONDS);
-        let tasks = arrivals.to_carry(before);
+        let tasks = self.tasks_ahead(known);
         match tasks.is_empty() || self.options.check {
             true => self.ahead_carried(known),
             false => {
@@ -800,7 +902,9 @@ impl Switching {
         let head = known.head();
         let since = self.paused_ms.unwrap_or(known.now_ms) / 1_000;
         let next = match (self.stop, self.to) {
-            (Phase::Closing, Phase::Reversed) => head.closing(&self.reverse_stream),
+            (Phase::Closing, to) if to == Phase::Reversed || head.was_reversed() => {
+                head.closing(&self.reverse_stream)
+            }
             (stop, _) => head.to(stop),
         }?;
         Ok(RetrofitState { exempt: self.exempt(known), stopped_at: Some(since), ..next })
@@ -808,15 +912,7 @@ impl Switching {
 
     fn stop_writers(&mut self, known: &Known) -> Stage {
         if self.is_late(known) {
-            // Writers who stand still by themselves have stood still for too long.
-            let paused = self.paused_ms(known).unwrap_or(0) / 1_000;
-            let (closes, _) = self.names(known);
-            let message = format!(
-                "the limit of the pause was over before the stop began: it took {paused} s to read the streams and to check the gates"
-            );
-            return over(Outcome::refused("stop-too-long", message).hinted(format!(
-                "the writers of table `{closes}` may go on; `--writers policy` stops them only after this, or give a larger --stop-max"
-            )));
+            return over(self.too_late_to_stop(known));
         }
         match self.stop_row(known) {
             Ok(next) => {
@@ -827,17 +923,25 @@ impl Switching {
         }
     }
 
+    fn too_late_to_stop(&self, known: &Known) -> Outcome {
+        let paused = self.paused_ms(known).unwrap_or(0) / 1_000;
+        let (closes, _) = self.names(known);
+        let message = format!(
+            "the limit of the pause was over before the stop began: it took {paused} s to read the streams and to check the gates"
+        );
+        Outcome::refused("stop-too-long", message).hinted(format!(
+            "the writers of table `{closes}` may go on; `--writers policy` stops them only after this, or give a larger --stop-max"
+        ))
+    }
+
     fn is_late(&self, known: &Known) -> bool {
         self.paused_ms(known).is_some_and(|paused| paused >= self.options.limits.stop_max_ms)
     }
 
     /// After a round: is the stop over, or does another round follow?
     fn probe_or_wait(&mut self, known: &Known) -> Stage {
-        if known.interrupted {
-            return self.give_back(known, Why::Interrupted);
-        }
         match known.head().exempt.is_empty() {
-            true => self.wait(known),
+            true => wait(known),
             false => Stage::Probing,
         }
     }
@@ -850,15 +954,73 @@ impl Switching {
             // What passed before the denial has to come in the stream after it.
             (self.denied_ms, self.quiet_ms) = (None, known.now_ms);
         }
-        self.wait(known)
+        wait(known)
     }
 
-    fn wait(&mut self, known: &Known) -> Stage {
-        match () {
-            () if self.is_late(known) && !self.denied => self.give_back(known, Why::NotDenied),
-            () if self.is_late(known) => self.give_back(known, Why::TooLong),
-            () => Stage::Waiting { until_ms: known.now_ms + LOOK_MS },
+    /// Is the stop over its limit, or interrupted? Asked after every reply: nothing in a stop may outlast its limit.
+    fn check_limit(&mut self, known: &Known) {
+        let is_ending = matches!(
+            self.stage,
+            Stage::Stopping(_)
+                | Stage::Turning(_)
+                | Stage::Opening(_)
+                | Stage::GivingBackSeals(_)
+                | Stage::GivingBack(_)
+                | Stage::GivenBack(_)
+                | Stage::Already(_)
+                | Stage::Raced { .. }
+                | Stage::Over(_)
+                // Without the rights to change policies nothing may be given back.
+                | Stage::Doors(_)
+        );
+        // A failure that came with the reply is dealt with next, and named.
+        if is_ending || self.options.check || known.failure.is_some() {
+            return;
         }
+        let is_late = self.is_late(known);
+        match (self.is_in_stop(known), known.interrupted) {
+            (true, true) => self.stage = self.give_back(known, Why::Interrupted),
+            (true, false) if is_late && !self.denied => self.stage = self.give_back(known, Why::NotDenied),
+            (true, false) if is_late => self.stage = self.give_back(known, Why::TooLong),
+            // Writers who stand still by themselves have stood still for too long.
+            (false, false) if is_late => self.stage = over(self.too_late_to_stop(known)),
+            _ => {}
+        }
+    }
+
+    fn is_in_stop(&self, known: &Known) -> bool {
+        known.head().phase == self.stop && !self.options.check && !matches!(self.stage, Stage::Raced { .. })
+    }
+
+    /// This operator may have closed a table after another one had opened it.
+    fn raced(&mut self, known: &Known, there: Option<&RetrofitState>) -> Stage {
+        let outcome = raced(known, there);
+        match there.is_some_and(|head| !head.exempt.is_empty()) && !self.options.check {
+            true => {
+                // The pause is the other operator's.
+                self.paused_ms = None;
+                Stage::Raced { doors: Enforcing::new(known), outcome: Box::new(outcome) }
+            }
+            false => over(outcome),
+        }
+    }
+
+    /// The command that goes on after an outcome of this one. The phase alone does not say which way the writers were to move.
+    pub(super) fn next_command(&self, known: &Known, outcome: &Outcome) -> Option<String> {
+        if matches!(outcome.end, End::Done | End::Already) || outcome.code == "wrong-phase" {
+            return None;
+        }
+        let retrofit = known.mapping.name();
+        let needs_run = |gate: &Gate| {
+            matches!(gate, Gate::Backfill { .. } | Gate::Stream | Gate::NotVerified | Gate::Stale { .. })
+        };
+        if !self.options.back && outcome.gates.iter().any(needs_run) {
+            return Some(format!("keyfold retrofit run {retrofit}"));
+        }
+        let for_good = if self.options.for_good { " --for-good" } else { "" };
+        // The way back from a stop is the other direction of the command.
+        let takes_back = if self.is_in_stop(known) && outcome.code == "no-way-back" { " --back" } else { "" };
+        Some(format!("keyfold retrofit {} {retrofit}{for_good}{takes_back}", self.command()))
     }
 
     fn waited(&mut self, known: &Known) -> Stage {
@@ -884,18 +1046,48 @@ impl Switching {
         if closed.is_some_and(|closed| !same(closed)) || !follows {
             return self.give_back(known, Why::StreamReplaced(opens));
         }
-        Stage::LastGates(GateCheck::of(known))
+        Stage::Quarantine { rows: quarantine_rows(known), is_last: true }
     }
 
-    fn last_gates(&mut self, known: &Known, report: &GateReport) -> Stage {
-        let own = report.entries[0].clone();
+    /// After the seals: both sides are compared first, where that is needed. What comes while they are compared is seen by the last
+    /// look.
+    fn sealed(&mut self, known: &Known) -> Stage {
+        match self.options.back || self.to == Phase::Settled {
+            true => Stage::Quarantine { rows: quarantine_rows(known), is_last: false },
+            false => self.last_look(known),
+        }
+    }
+
+    fn last_look(&mut self, known: &Known) -> Stage {
+        match known.head().exempt.is_empty() {
+            true => self.round(Aim::Last),
+            false => Stage::LastProbe,
+        }
+    }
+
+    fn quarantine_read(&mut self, known: &Known, entries: [Vec<Quarantined>; 2], is_last: bool) -> Stage {
+        let [own, other] = entries;
         let (named, unnamed): (Vec<_>, Vec<_>) = own.into_iter().partition(|entry| entry.key.is_some());
-        let open = if self.options.back { named.len() } else { named.len() + unnamed.len() } as u64;
+        let unnamed = [unnamed, other];
+        let open = match (self.options.back, is_last) {
+            (false, _) => named.len() + unnamed[0].len(),
+            (true, false) => named.len(),
+            // The comparison has answered only those that it knew.
+            (true, true) => {
+                let is_new = |(known, now): (&Vec<Quarantined>, &Vec<Quarantined>)| {
+                    now.iter().filter(|entry| !known.contains(entry)).count()
+                };
+                named.len() + self.unnamed.iter().zip(&unnamed).map(is_new).sum::<usize>()
+            }
+        };
         if open > 0 {
-            return self.give_back(known, Why::Moved(vec![Gate::Quarantine { count: open }]));
+            return self.give_back(known, Why::Moved(vec![Gate::Quarantine { count: open as u64 }]));
+        }
+        if is_last {
+            return self.compared(known);
         }
         if self.options.back {
-            self.unnamed = [unnamed, report.entries[1].clone()];
+            self.unnamed = unnamed;
         }
         let (_, _, arrivals) = self.parts();
         // Where nothing follows the source any more, what its stream has not shown yet would be lost.
@@ -904,11 +1096,11 @@ impl Switching {
                 Arc::clone(arrivals.job()),
                 [arrivals.open(), arrivals.closed()],
             )),
-            false => self.turn(known),
+            false => self.last_look(known),
         }
     }
 
-    /// After an exact comparison: what it has answered leaves the quarantine, first of this direction, then of the other one.
+    /// What the exact comparison has answered leaves the quarantine, first of this direction, then of the other one.
     fn compared(&mut self, known: &Known) -> Stage {
         match self.unnamed.iter().position(|entries| !entries.is_empty()) {
             Some(at) => Stage::Dismissing { forward: at == 1 },
@@ -965,7 +1157,10 @@ impl Switching {
             Some(Why::Interrupted) => outcome("interrupted", "interrupted; nothing was switched".to_owned()),
             Some(Why::NotDenied) => outcome(
                 "writers-not-denied",
-                format!("the limit of {limit} s is over, and writes to table `{closes}` still went through although its policy denies them"),
+                format!(
+                    "{}writes to table `{closes}` went through although its policy denies them",
+                    if self.is_late(known) { format!("the limit of {limit} s is over, and ") } else { String::new() }
+                ),
             )
             .hinted("DynamoDB applies policies after a while: try again with a larger --stop-max; did somebody write over the policy?"),
             Some(Why::TooLong) => outcome("stop-too-long", format!("the limit of {limit} s is over, and {lacks}"))
@@ -1060,8 +1255,13 @@ impl Switching {
         }
         // A tag that cannot be written keeps nobody out.
         if failure.kind != FailureKind::Passing && self.doors().is_some_and(Enforcing::skip_tag) {
-            self.on(known);
+            self.go_on(known);
             return OnFailure::Handled;
+        }
+        if !known.head().phase.is_stop()
+            && let Some(doors) = self.doors()
+        {
+            doors.try_other_table();
         }
         match &self.stage {
             Stage::Stopping(_)
@@ -1079,8 +1279,11 @@ impl Switching {
             }
             _ => {}
         }
-        let is_stop = known.head().phase == self.stop;
-        match (is_stop, failure.kind) {
+        match (self.is_in_stop(known), failure.kind) {
+            // Nothing was changed by this operator, and it may not take the stop back.
+            (true, FailureKind::Denied) if matches!(self.stage, Stage::Doors(_)) => {
+                OnFailure::End(failed(failure))
+            }
             (false, FailureKind::Passing) if !self.is_late(known) => OnFailure::Retry,
             (false, _) => OnFailure::End(failed(failure)),
             (true, _) => {
@@ -1098,9 +1301,10 @@ impl Switching {
         }
     }
 
-    /// Policies that may not be changed stop nobody: there is nothing to wait for.
+    /// Retrying cannot help: policies that may not be changed stop nobody, and a stream that is gone shows nothing any more.
     fn is_hopeless(&self, failure: &Failure) -> bool {
-        matches!(self.stage, Stage::Closing(_)) && failure.kind == FailureKind::Denied
+        failure.kind == FailureKind::Gone
+            || (matches!(self.stage, Stage::Closing(_)) && failure.kind == FailureKind::Denied)
     }
 
     fn stuck(&self, known: &mut Known, failure: &Failure) -> Outcome {
@@ -1130,10 +1334,15 @@ impl Switching {
         Outcome { next: Some(next), ..Outcome { message, ..failed(failure) } }
     }
 
-    /// Goes on after an effect was left out.
-    fn on(&mut self, known: &Known) {
-        if let Some(stage) = self.after_doors(known) {
-            self.stage = stage;
+    /// May policies be other ones than the row says, if the command ends now?
+    pub(super) fn policies_behind(&self) -> bool {
+        match &self.stage {
+            Stage::Opening(doors)
+            | Stage::GivenBack(doors)
+            | Stage::Already(doors)
+            | Stage::Reopening(doors)
+            | Stage::Raced { doors, .. } => doors.is_behind(),
+            _ => false,
         }
     }
 
@@ -1142,8 +1351,9 @@ impl Switching {
             Stage::Closing(doors)
             | Stage::Opening(doors)
             | Stage::GivenBack(doors)
-            | Stage::Already(doors)
-            | Stage::Reopening(doors) => Some(doors),
+            | Stage::Raced { doors, .. }
+            | Stage::Reopening(doors)
+            | Stage::Already(doors) => Some(doors),
             _ => None,
         }
     }
@@ -1153,8 +1363,9 @@ impl Switching {
         let (Stage::Closing(doors)
         | Stage::Opening(doors)
         | Stage::GivenBack(doors)
-        | Stage::Already(doors)
-        | Stage::Reopening(doors)) = &self.stage
+        | Stage::Raced { doors, .. }
+        | Stage::Reopening(doors)
+        | Stage::Already(doors)) = &self.stage
         else {
             return None;
         };
@@ -1164,14 +1375,11 @@ impl Switching {
                 self.quiet_ms = known.now_ms;
                 self.round(Aim::Drain)
             }
+            Stage::Raced { outcome, .. } => Stage::Over(outcome.clone()),
             Stage::Reopening(_) => Stage::Gates(GateCheck::of(known)),
             Stage::Opening(_) => over(self.turned(known)),
             Stage::GivenBack(_) => over(self.given_back(known)),
-            _ => over(Outcome::new(
-                End::Already,
-                known.head().phase.name(),
-                format!("retrofit `{}` is {} already", known.mapping.name(), known.head().phase.name()),
-            )),
+            _ => over(self.already(known)),
         })
     }
 
@@ -1190,7 +1398,8 @@ impl Switching {
         let effect = match &self.stage {
             Stage::Tidying(tidying) => return tidying.next(known),
             Stage::Comparing(passes) => ask(passes.next(known)),
-            Stage::Gates(check) | Stage::LastGates(check) => ask(check.next(known)),
+            Stage::Gates(check) => ask(check.next(known)),
+            Stage::Quarantine { rows, .. } => ask(rows.next(known)),
             Stage::Releasing { entries } => self.release(known, entries),
             Stage::Dismissing { forward } => self.dismiss(known, *forward),
             Stage::Doors(check) => ask(check.next(known)),
@@ -1204,13 +1413,15 @@ impl Switching {
             Stage::Stopping(store)
             | Stage::Turning(store)
             | Stage::GivingBack(store)
+            | Stage::Exempting(store)
             | Stage::InPlace(store) => ask(store.next(known)),
             Stage::Closing(doors)
             | Stage::Opening(doors)
             | Stage::GivenBack(doors)
-            | Stage::Already(doors)
-            | Stage::Reopening(doors) => ask(doors.next(known)),
-            Stage::Probing => Some(Effect::Probe(self.roles()[0])),
+            | Stage::Raced { doors, .. }
+            | Stage::Reopening(doors)
+            | Stage::Already(doors) => ask(doors.next(known)),
+            Stage::Probing | Stage::LastProbe => Some(Effect::Probe(self.roles()[0])),
             Stage::Waiting { until_ms } => Some(Effect::Wait { until_ms: *until_ms }),
             Stage::Sealing(seals) | Stage::GivingBackSeals(seals) => ask(seals.next(known)),
             Stage::Describing(role) => Some(Effect::Describe(*role)),
@@ -1225,8 +1436,7 @@ impl Switching {
 
     /// May it end here, with nobody stopped by this operation?
     fn may_be_left(&self, known: &Known) -> bool {
-        let is_stop = known.head().phase == self.stop;
-        !is_stop
+        !self.is_in_stop(known)
             && !matches!(
                 self.stage,
                 Stage::Stopping(_) | Stage::Opening(_) | Stage::GivenBack(_) | Stage::Turning(_)
@@ -1248,7 +1458,7 @@ impl Switching {
                 match tidying.next(known) {
                     Turn::Over(outcome) if outcome.end == End::Done || outcome.end == End::Already => {
                         // A comparison of before says nothing of what was swept.
-                        Stage::Comparing(Passes::of(progress::comparison(known.mapping.protocol()), false))
+                        self.compare(known)
                     }
                     Turn::Over(outcome) => over(outcome),
                     Turn::Ask(_) => Stage::Tidying(tidying),
@@ -1269,12 +1479,11 @@ impl Switching {
                     Turn::Ask(_) => Stage::Gates(check),
                 }
             }
-            (Stage::LastGates(mut check), reply) => {
-                check.take(known, reply);
-                match check.next(known) {
-                    Turn::Over(Ok(report)) => self.last_gates(known, &report),
-                    Turn::Over(Err(error)) => over(known.control_error(&error)),
-                    Turn::Ask(_) => Stage::LastGates(check),
+            (Stage::Quarantine { mut rows, is_last }, reply) => {
+                rows.take(known, reply);
+                match rows.next(known) {
+                    Turn::Over(read) => self.quarantine_read(known, open_entries(&read), is_last),
+                    Turn::Ask(_) => Stage::Quarantine { rows, is_last },
                 }
             }
             (Stage::Releasing { mut entries }, Reply::Results(_)) => {
@@ -1287,6 +1496,7 @@ impl Switching {
             (Stage::Doors(mut check), reply) => {
                 check.take(known, reply);
                 match check.next(known) {
+                    Turn::Over(Ok(())) if self.is_in_stop(known) => self.resume(known),
                     Turn::Over(Ok(())) => self.read_ahead(known),
                     Turn::Over(Err(outcome)) => over(outcome),
                     Turn::Ask(_) => Stage::Doors(check),
@@ -1297,7 +1507,14 @@ impl Switching {
                 tasks.truncate(tasks.len().saturating_sub(CARRY_ITEMS));
                 match (tasks.is_empty(), round.aim) {
                     (false, _) => Stage::Carrying { tasks, round },
-                    (true, Aim::Ahead) => self.ahead_carried(known),
+                    (true, Aim::Ahead) if self.has_reached_now() => self.ahead_carried(known),
+                    (true, Aim::Ahead) => {
+                        let stage = self.round(Aim::Ahead);
+                        if let Some(arrivals) = &mut self.arrivals {
+                            arrivals.look_again();
+                        }
+                        stage
+                    }
                     (true, aim) => self.round(aim),
                 }
             }
@@ -1324,7 +1541,12 @@ impl Switching {
             }
             (stage, reply) => self.take_in_stop(known, stage, reply),
         };
-        // A round that has nothing to ask goes on.
+        self.go_on(known);
+        self.check_limit(known);
+    }
+
+    /// Goes on as far as nothing has to be asked.
+    fn go_on(&mut self, known: &Known) {
         if let Stage::Round(round) = &self.stage {
             let round = round.clone();
             self.stage = self.round_on(known, round);
@@ -1344,7 +1566,7 @@ impl Switching {
                 store.take(known, reply);
                 match store.next(known) {
                     Turn::Over(Stored::Done) => {
-                        self.quiet_ms = known.now_ms;
+                        (self.quiet_ms, self.ending_ms) = (known.now_ms, None);
                         // The job of the stop's generation and streams.
                         if let (Some(job), Some(arrivals)) =
                             (self.job(known.head(), known), &mut self.arrivals)
@@ -1353,15 +1575,27 @@ impl Switching {
                         }
                         Stage::Closing(Enforcing::new(known))
                     }
-                    Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
+                    Turn::Over(Stored::Raced(there)) => self.raced(known, there.as_ref()),
                     Turn::Ask(_) => Stage::Stopping(store),
+                }
+            }
+            (Stage::Exempting(mut store), reply) => {
+                store.take(known, reply);
+                match store.next(known) {
+                    Turn::Over(Stored::Done) => Stage::Reopening(Enforcing::new(known)),
+                    Turn::Over(Stored::Raced(there)) => self.raced(known, there.as_ref()),
+                    Turn::Ask(_) => Stage::Exempting(store),
                 }
             }
             (Stage::Turning(mut store), reply) => {
                 store.take(known, reply);
                 match store.next(known) {
-                    Turn::Over(Stored::Done) => Stage::Opening(Enforcing::new(known)),
-                    Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
+                    Turn::Over(Stored::Done) => {
+                        // What opens the table has its own time.
+                        self.ending_ms = None;
+                        Stage::Opening(Enforcing::new(known))
+                    }
+                    Turn::Over(Stored::Raced(there)) => self.raced(known, there.as_ref()),
                     Turn::Ask(_) => Stage::Turning(store),
                 }
             }
@@ -1373,7 +1607,7 @@ impl Switching {
                         let message = format!("retrofit `{}` is {phase}", known.mapping.name());
                         over(Outcome::new(End::Done, phase, message))
                     }
-                    Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
+                    Turn::Over(Stored::Raced(there)) => self.raced(known, there.as_ref()),
                     Turn::Ask(_) => Stage::InPlace(store),
                 }
             }
@@ -1389,7 +1623,7 @@ impl Switching {
                 store.take(known, reply);
                 match store.next(known) {
                     Turn::Over(Stored::Done) => Stage::GivenBack(Enforcing::new(known)),
-                    Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
+                    Turn::Over(Stored::Raced(there)) => self.raced(known, there.as_ref()),
                     Turn::Ask(_) => Stage::GivingBack(store),
                 }
             }
@@ -1397,41 +1631,46 @@ impl Switching {
                 mut stage @ (Stage::Closing(_)
                 | Stage::Opening(_)
                 | Stage::GivenBack(_)
-                | Stage::Already(_)
-                | Stage::Reopening(_)),
+                | Stage::Raced { .. }
+                | Stage::Reopening(_)
+                | Stage::Already(_)),
                 reply,
             ) => {
                 let (Stage::Closing(doors)
                 | Stage::Opening(doors)
                 | Stage::GivenBack(doors)
-                | Stage::Already(doors)
-                | Stage::Reopening(doors)) = &mut stage
+                | Stage::Raced { doors, .. }
+                | Stage::Reopening(doors)
+                | Stage::Already(doors)) = &mut stage
                 else {
                     unreachable!("matched above")
                 };
-                match (doors.take(known, reply), &stage) {
-                    (Ok(()), _) => stage,
-                    (Err(error), Stage::Closing(_)) => {
-                        let outcome = unusable(known, self.roles()[0], &error);
-                        let failure = Failure {
-                            kind: FailureKind::Denied,
-                            code: outcome.code,
-                            message: outcome.message,
-                            hint: outcome.hint,
-                        };
-                        self.give_back(known, Why::Failed(failure))
-                    }
-                    (Err(error), _) => over(unusable(known, self.roles()[0], &error)),
+                let role = doors.table();
+                if let Err(error) = doors.take(known, reply) {
+                    // Closing is given back; opening goes on with the other table.
+                    let outcome = unusable(known, role, &error);
+                    known.failure = Some(Failure {
+                        kind: FailureKind::Denied,
+                        code: outcome.code,
+                        message: outcome.message,
+                        hint: outcome.hint,
+                    });
                 }
+                stage
             }
             (Stage::Probing, Reply::Denied(denied)) => self.probed(known, denied),
             (Stage::Waiting { .. }, Reply::Done) => self.waited(known),
             (Stage::Sealing(mut seals), reply) => {
                 seals.take(known, reply);
                 match seals.next(known) {
-                    Turn::Over(()) => self.round(Aim::Last),
+                    Turn::Over(()) => self.sealed(known),
                     Turn::Ask(_) => Stage::Sealing(seals),
                 }
+            }
+            (Stage::LastProbe, Reply::Denied(true)) => self.round(Aim::Last),
+            (Stage::LastProbe, Reply::Denied(false)) => {
+                self.denied = false;
+                self.give_back(known, Why::NotDenied)
             }
             (Stage::Describing(role), Reply::Table(facts)) => {
                 known.tables[usize::from(role == TableRole::Target)] = facts;
@@ -1443,10 +1682,9 @@ impl Switching {
             (Stage::Exactly(mut comparing), reply) => {
                 comparing.take(known, reply);
                 match comparing.next() {
-                    Turn::Ask(_) if self.is_late(known) => self.give_back(known, Why::TooLong),
                     Turn::Ask(_) => Stage::Exactly(comparing),
                     Turn::Over(found) if found.differing > 0 => self.give_back(known, Why::Differs(found)),
-                    Turn::Over(_) => self.compared(known),
+                    Turn::Over(_) => self.last_look(known),
                 }
             }
             (Stage::Dismissing { forward }, Reply::Results(_)) => {
@@ -1457,6 +1695,10 @@ impl Switching {
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
         }
     }
+}
+
+fn wait(known: &Known) -> Stage {
+    Stage::Waiting { until_ms: known.now_ms + LOOK_MS }
 }
 
 fn over(outcome: Outcome) -> Stage {

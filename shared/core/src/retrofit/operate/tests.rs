@@ -349,3 +349,5 @@ fn writers_who_stand_still_by_themselves_are_paused_from_the_beginning() {
     assert_eq!((refused.end, &*refused.code), (End::Refused, "stop-too-long"), "{}", refused.text());
     assert_eq!(refused.open, OpenTable::Source);
 }
+
+mod faults_tests;

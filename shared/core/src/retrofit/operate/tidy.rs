@@ -187,7 +187,7 @@ impl Tidying {
                 rows.take(known, reply);
                 match rows.next(known) {
                     Turn::Ask(_) => Stage::Leases(rows),
-                    Turn::Over(read) => leases(known, &read[0]),
+                    Turn::Over(read) => leases(known, &self.options.limits, &read[0]),
                 }
             }
             (Stage::LeaseWait { .. }, Reply::Done) => Stage::Deciding,
@@ -210,8 +210,10 @@ impl Tidying {
     }
 }
 
-fn leases(known: &Known, rows: &[crate::value::Item]) -> Stage {
-    match rows.iter().any(|row| Lease::is_held(row, known.now_ms)) {
+fn leases(known: &Known, limits: &Limits, rows: &[crate::value::Item]) -> Stage {
+    // A worker renews its lease by its own clock, which may be behind this one.
+    let now_ms = known.now_ms.saturating_sub(limits.clock_skew_ms);
+    match rows.iter().any(|row| Lease::is_held(row, now_ms)) {
         true => Stage::LeaseWait { until_ms: known.now_ms + LOOK_MS },
         false => {
             Stage::Storing(Store::of(known, RetrofitState::effective_since(known.head(), known.seconds())))
