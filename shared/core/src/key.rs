@@ -38,7 +38,7 @@ pub use unfold::Unfolded;
 
 pub(crate) use follow::after_all;
 pub(crate) use shard::Shards;
-pub(crate) use time::{is_date, is_possible, is_timestamp};
+pub(crate) use time::{instant, is_date, is_possible, is_timestamp};
 
 #[cfg(test)]
 mod tests;

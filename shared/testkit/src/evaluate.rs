@@ -53,7 +53,7 @@ pub fn page(
         }
         Delivery::Sequential | Delivery::Merged => {
             let mut streams = streams(plan, table, from);
-            let items = take(plan, &mut streams, limit)?;
+            let items = take(plan, table.model(), &mut streams, limit)?;
             let places: Vec<_> = streams.iter().map(AccessReader::place).collect();
             let ended = places.iter().all(|(_, ended)| *ended);
             let consumed = streams.into_iter().flat_map(|stream| stream.consumed).collect();
@@ -101,26 +101,31 @@ fn streams<'p>(plan: &'p QueryPlan, table: &'p ModelTable, from: Option<&Cursor>
 
 fn take(
     plan: &QueryPlan,
+    table: &Table,
     streams: &mut [AccessReader<'_>],
     limit: usize,
 ) -> Result<Vec<Item>, EvaluateError> {
     let mut items = Vec::new();
     while items.len() < limit {
-        let Some(first) = first(plan, streams)? else { break };
+        let Some(first) = first(plan, table, streams)? else { break };
         items.extend(streams[first].take()?);
     }
     Ok(items)
 }
 
 /// The stream whose item comes next: the first that has one, or the one with the least item.
-fn first(plan: &QueryPlan, streams: &mut [AccessReader<'_>]) -> Result<Option<usize>, EvaluateError> {
+fn first(
+    plan: &QueryPlan,
+    table: &Table,
+    streams: &mut [AccessReader<'_>],
+) -> Result<Option<usize>, EvaluateError> {
     let mut best: Option<(usize, Item)> = None;
     for (at, stream) in streams.iter_mut().enumerate() {
         let Some(item) = stream.peek()? else { continue };
         if plan.delivery == Delivery::Sequential {
             return Ok(Some(at));
         }
-        if best.as_ref().is_none_or(|(_, least)| compare_items(&plan.order, item, least).is_lt()) {
+        if best.as_ref().is_none_or(|(_, least)| compare_items(table, &plan.order, item, least).is_lt()) {
             best = Some((at, item.clone()));
         }
     }
@@ -145,7 +150,7 @@ fn sorted(
     if items.len() > items_max as usize {
         return Err(EvaluateError::TooManyToSort { items_max });
     }
-    items.sort_by(|a, b| compare_items(&plan.order, a, b));
+    items.sort_by(|a, b| compare_items(table.model(), &plan.order, a, b));
     let end = skip + limit;
     let next = (end < items.len()).then_some(Cursor::Sorted(end));
     Ok(AnswerPage { items: items.into_iter().skip(skip).take(limit).collect(), next, consumed })

@@ -10,7 +10,7 @@ use super::answer::{Answer, Run};
 use super::error::AnswerError;
 use super::lane::Lane;
 use super::lanes::Fill;
-use crate::model::OrderBy;
+use crate::model::{OrderBy, Table};
 use crate::query::order::compare_items;
 use crate::value::Item;
 
@@ -43,7 +43,7 @@ impl Merged {
                 return Ok(Some(Fill::of(run.lanes, self.headless.iter().copied(), wanted)));
             }
             for number in self.headless.drain(..) {
-                self.heads.insert(number, &run.plan.order, &run.lanes.lanes);
+                self.heads.insert(number, (run.table, &run.plan.order), &run.lanes.lanes);
             }
             let Some(number) = self.heads.take_first() else { break };
             let (lane, reader) = (&mut run.lanes.lanes[number], &run.lanes.readers[number]);
@@ -70,10 +70,10 @@ impl Merged {
 struct Heads(Vec<usize>);
 
 impl Heads {
-    fn insert(&mut self, number: usize, order: &[OrderBy], lanes: &[Lane]) {
+    fn insert(&mut self, number: usize, (table, order): (&Table, &[OrderBy]), lanes: &[Lane]) {
         let Some(item) = lanes[number].head() else { return };
         let is_before = |other: &usize| match lanes[*other].head() {
-            Some(head) => compare_items(order, head, item).then(other.cmp(&number)) == Ordering::Less,
+            Some(head) => compare_items(table, order, head, item).then(other.cmp(&number)) == Ordering::Less,
             None => true,
         };
         let place = self.0.partition_point(is_before);

@@ -75,7 +75,7 @@ fn compare(table: &Table, order: &[OrderBy], a: &Item, b: &Item) -> Ordering {
             .find(|order| order.is_ne())
             .unwrap_or(Ordering::Equal)
     };
-    compare_items(order, a, b).then_with(by_key)
+    compare_items(table, order, a, b).then_with(by_key)
 }
 
 fn after(run: &Run<'_>, item: &Item) -> Result<SortedAfter, AnswerError> {

@@ -82,9 +82,14 @@ pub(super) fn read(text: &str, precision: Precision) -> Option<Stamp> {
     (0..=9999).contains(&utc.year()).then_some(Stamp { utc, cut })
 }
 
+/// The instant of a timestamp, whatever its offset and number of places.
+pub(crate) fn instant(text: &str) -> Option<DateTime> {
+    read(text, Precision::Nanoseconds).map(|stamp| stamp.utc)
+}
+
 /// Is this a timestamp, whatever its offset and number of places?
 pub(crate) fn is_timestamp(text: &str) -> bool {
-    read(text, Precision::Nanoseconds).is_some()
+    instant(text).is_some()
 }
 
 /// Is this a date?

@@ -161,12 +161,15 @@ impl Sample {
                 && (checked.entities.is_empty() || kind.is_some_and(|kind| checked.entities.contains(&kind)))
         };
         let mut expected: Vec<Item> = self.items[&checked.table.id].iter().filter(wanted).cloned().collect();
-        expected.sort_by(|a, b| compare_items(&checked.order, a, b));
+        expected.sort_by(|a, b| compare_items(checked.table, &checked.order, a, b));
         if checked.limited {
             expected.truncate(checked.limit as usize);
         }
         let same_order = found.len() == expected.len()
-            && found.iter().zip(&expected).all(|(a, b)| compare_items(&checked.order, a, b).is_eq());
+            && found
+                .iter()
+                .zip(&expected)
+                .all(|(a, b)| compare_items(checked.table, &checked.order, a, b).is_eq());
         anyhow::ensure!(same_order, "{} items in this order, {} expected", found.len(), expected.len());
         let is_cut = checked.limited && found.len() == checked.limit as usize;
         anyhow::ensure!(
