@@ -8,7 +8,7 @@ use anyhow::Context;
 use keyfold_core::model::{Index, IndexKind, Model, Table};
 use keyfold_dynamo::{
     ApplyError, Client, Endpoint, LiveIndex, LiveIndexes, Mismatch, Settings, TablePlan, TableStep,
-    WarmThroughput, add_indexes, client, live_indexes, plan_table, table_options,
+    WarmThroughput, add_indexes, client, live_indexes, plan_existing, plan_table, table_options,
 };
 use serde_json::{Value, json};
 
@@ -163,7 +163,10 @@ async fn compare<'m>(env: &Env<'m>, args: &TablesArgs) -> anyhow::Result<(Client
     let client = client(&settings).await;
     let mut compared = Vec::new();
     for table in tables {
-        let plan = plan_table(&client, table, table_options(model, table)).await;
+        let plan = match model.deploy.existing.contains(&table.id) {
+            true => plan_existing(&client, model, table).await,
+            false => plan_table(&client, table, table_options(model, table)).await,
+        };
         let plan = plan.map_err(|error| explained(ApplyError::from(error)))?;
         compared.push(Compared { table, plan, of_stack: is_of_stack(model, table, &settings) });
     }

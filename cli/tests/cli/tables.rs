@@ -115,3 +115,17 @@ async fn a_difference_that_dynamodb_cannot_change_is_shown_and_then_nothing_is_c
     site.rewrite(&MANIFEST.replace("managed = false\n", ""));
     assert!(tables(&site, &["apply", "old"]).1);
 }
+
+#[tokio::test]
+async fn a_misspelt_name_of_an_existing_table_is_not_created() {
+    let site = Site::new(MANIFEST);
+    site.create(site.table("orders"), false).await;
+    site.rewrite(&MANIFEST.replace("OrdersOfShop", "OrderOfShop"));
+    let (listed, same) = tables(&site, &["diff", "orders"]);
+    assert!(!same && listed[0]["steps"] == json!([]), "{listed:?}");
+    let found = &listed[0]["obstacles"][0]["difference"];
+    assert_eq!(found, "it does not exist: did you mean `OrdersOfShop`?");
+    assert_words(&site.refused(&["tables", "apply", "orders"]), &["table-differs", "`OrdersOfShop`", "hint"]);
+    // A new table with a name of its own is created.
+    assert!(tables(&site, &["apply", "old"]).1);
+}

@@ -62,6 +62,6 @@ pub mod model;
 pub mod query;
 pub mod retrofit;
 pub mod review;
-mod text;
+pub mod text;
 pub mod value;
 pub mod write;

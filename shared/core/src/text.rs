@@ -5,7 +5,7 @@ const LENGTH_MAX: usize = 64;
 
 /// The candidate that a mistyped name most likely means. Letter case does not count, and neighbours that changed places
 /// count as one slip.
-pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if name.is_empty() || name.len() > LENGTH_MAX {
         return None;
     }

@@ -18,7 +18,7 @@ pub use create::{TABLE_ACTIVE_WAIT_MAX, create_table, create_table_input};
 pub use describe::{describe, table_id};
 pub(crate) use describe::{description, expires};
 pub use diff::{Difference, TableDiff};
-pub use plan::{ApplyError, Mismatch, TablePlan, TableStep, plan_table, table_options};
+pub use plan::{ApplyError, Mismatch, TablePlan, TableStep, plan_existing, plan_table, table_options};
 pub use schema::KeyNames;
 pub use schema::TableOptions;
 pub use stream::enable_stream;

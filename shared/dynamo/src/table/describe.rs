@@ -23,12 +23,32 @@ pub async fn table_id(client: &Client, table: &Table) -> Result<String, DynamoEr
     Ok(found.table_id.or(found.table_arn).unwrap_or_default())
 }
 
+/// How many names of tables are looked at: the default quota of an account.
+/// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
+const TABLES_MAX: usize = 2500;
+
 /// DynamoDB's description of the table.
 pub(crate) async fn description(client: &Client, table: &Table) -> Result<TableDescription, DynamoError> {
     let call = || Call::new("DescribeTable", &table.name);
     let answer = client.describe_table().table_name(&table.name).send().await;
     let answer = answer.map_err(|error| DynamoError::of(call(), error))?;
     answer.table.ok_or_else(|| DynamoError::NotFound { call: call() })
+}
+
+/// The names of the account's tables, at most [`TABLES_MAX`] of them.
+pub(super) async fn table_names(client: &Client) -> Result<Vec<String>, DynamoError> {
+    let mut names: Vec<String> = Vec::new();
+    let mut after = None;
+    while names.len() < TABLES_MAX {
+        let answer = client.list_tables().set_exclusive_start_table_name(after).send().await;
+        let answer = answer.map_err(|error| DynamoError::of(Call::new("ListTables", "*"), error))?;
+        names.extend(answer.table_names.unwrap_or_default());
+        after = answer.last_evaluated_table_name;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(names)
 }
 
 /// Does the table delete items whose time is over, by the attribute that the model names?

@@ -10,10 +10,11 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TableDescription;
 use keyfold_core::model::{IndexKind, Model, Retrofit, Table};
 use keyfold_core::retrofit::Mapping;
+use keyfold_core::text::closest;
 
 use super::add::{AddIndexError, LiveIndexes, WarmThroughput, add_indexes, whole};
 use super::create::create_table;
-use super::describe::{description, expires_by};
+use super::describe::{description, expires_by, table_names};
 use super::diff::{Difference, TableDiff, other_view};
 use super::schema::TableOptions;
 use super::stream::enable_stream;
@@ -62,6 +63,11 @@ pub enum TableStep {
 /// A difference that only a person can deal with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
+    /// The table does not exist, and another table has nearly the same name.
+    NoTable {
+        /// The other table's name in DynamoDB.
+        nearest: String,
+    },
     /// Of keys, types, projections and indexes.
     Schema(Difference),
     /// The stream does not hold both images. DynamoDB cannot change that of a stream.
@@ -170,6 +176,9 @@ impl Mismatch {
     /// What the reader can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
+            Mismatch::NoTable { .. } => {
+                "correct the table's `name` in the manifest; a new table needs a name that differs more"
+            }
             Mismatch::Schema(difference) => difference.hint(),
             Mismatch::StreamView { .. } => {
                 "switch the stream off and apply again, when nobody reads it any more: DynamoDB cannot change what a stream holds, \
@@ -188,6 +197,7 @@ impl Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Mismatch::NoTable { nearest } => write!(f, "it does not exist: did you mean `{nearest}`?"),
             Mismatch::Schema(difference) => difference.fmt(f),
             Mismatch::StreamView { found } => write!(f, "its stream holds `{found}` instead of both images"),
             Mismatch::Expiry { wanted: Some(wanted), found } => {
@@ -239,6 +249,26 @@ pub async fn plan_table(
     };
     let expires = expires_by(client, table).await?;
     Ok(TablePlan::of(table, options, &found, expires))
+}
+
+/// The same of a table that exists outside the stack (`managed = false`). Where it does not exist and a table that the manifest does
+/// not declare has nearly the same name, the name is taken for misspelt, and nothing is created.
+pub async fn plan_existing(client: &Client, model: &Model, table: &Table) -> Result<TablePlan, DynamoError> {
+    let plan = plan_table(client, table, table_options(model, table)).await?;
+    if plan.steps.first() != Some(&TableStep::Create) {
+        return Ok(plan);
+    }
+    let names = match table_names(client).await {
+        Ok(names) => names,
+        // Creating a table does not need the right to list tables.
+        Err(DynamoError::Denied { .. }) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let is_other = |name: &&str| model.tables.iter().all(|known| known.name != *name);
+    Ok(match closest(&table.name, names.iter().map(String::as_str).filter(is_other)) {
+        Some(nearest) => TablePlan { obstacles: vec![Mismatch::NoTable { nearest }], ..TablePlan::default() },
+        None => plan,
+    })
 }
 
 /// Why a table is not as the manifest says after all.
